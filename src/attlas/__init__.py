@@ -1,0 +1,1 @@
+"""An atlas of attention."""

@@ -1,0 +1,292 @@
+"""Documents: a text, its words and sentences, and annotation in layers beside them.
+
+The text is kept as one string exactly as it was written, and every word is a span of characters in it; this is what
+lets words meet the pieces of any tokenizer. Annotation layers run parallel to the words (part of speech, governor,
+relation) or are spans of words (chunks, mentions). A layer that the corpus does not have is ``None``, which is not
+the same as a layer that is there and empty. Documents are immutable and check themselves when made.
+
+A governor is the index of a word of the same document, :data:`ROOT` for the root of its sentence, or ``None`` where
+it is not known (for instance because it lies outside a cut-out window).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from attlas.errors import TextError
+
+ROOT = -1
+
+
+class Span(NamedTuple):
+    """A half-open range, of characters or of words as the context says.
+
+    >>> Span(2, 5).length
+    3
+    """
+
+    start: int
+    stop: int
+
+    @property
+    def length(self) -> int:
+        """How many units the span covers.
+
+        >>> Span(0, 1).length
+        1
+        """
+        return self.stop - self.start
+
+
+class Chunk(NamedTuple):
+    """A labelled range of words, such as a noun phrase chunk.
+
+    >>> Chunk(0, 2, "NP").label
+    'NP'
+    """
+
+    start: int
+    stop: int
+    label: str
+
+
+class Mention(NamedTuple):
+    """A range of words that mentions something; mentions of the same thing share a chain.
+
+    ``head`` is the index of its head word where the corpus tells it.
+
+    >>> Mention(0, 2, "farmer").chain
+    'farmer'
+    """
+
+    start: int
+    stop: int
+    chain: str
+    head: int | None = None
+
+
+@dataclass(frozen=True)
+class Links:
+    """Word alignment of a document with its translation: pairs (word here, word there), counted from 0.
+
+    Every sure link is possible too, as the error rate of the field wants it.
+
+    >>> links = Links(sure=frozenset({(0, 0)}), possible=frozenset({(1, 1)}))
+    >>> sorted(links.possible)
+    [(0, 0), (1, 1)]
+    """
+
+    sure: frozenset[tuple[int, int]]
+    possible: frozenset[tuple[int, int]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "possible", self.possible | self.sure)
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text with words, sentences and annotation layers.
+
+    >>> document = Document.from_words(["The", "farmer", "slept", "."], upos=["DET", "NOUN", "VERB", "PUNCT"])
+    >>> document.text
+    'The farmer slept .'
+    >>> document.word(1), document.upos[1]
+    ('farmer', 'NOUN')
+    """
+
+    text: str
+    words: tuple[Span, ...]
+    sentences: tuple[Span, ...] = ()
+    name: str = ""
+    lemmas: tuple[str, ...] | None = None
+    upos: tuple[str, ...] | None = None
+    xpos: tuple[str, ...] | None = None
+    governors: tuple[int | None, ...] | None = None
+    relations: tuple[str, ...] | None = None
+    chunks: tuple[Chunk, ...] | None = None
+    mentions: tuple[Mention, ...] | None = None
+    keyphrases: tuple[str, ...] | None = None
+    translation: Document | None = None
+    links: Links | None = None
+
+    def __post_init__(self) -> None:
+        if not self.sentences and self.words:
+            object.__setattr__(self, "sentences", (Span(0, len(self.words)),))
+        _check(self)
+
+    @classmethod
+    def from_words(
+        cls,
+        words: Sequence[str],
+        *,
+        space_after: Sequence[bool] | None = None,
+        sentences: Iterable[tuple[int, int]] = (),
+        name: str = "",
+        **layers: object,
+    ) -> Document:
+        """Build a document from words that are split already, joined by spaces unless told otherwise.
+
+        >>> Document.from_words(["Hi", "!"], space_after=[False, False]).text
+        'Hi!'
+        """
+        text, spans = "", []
+        for index, word in enumerate(words):
+            if not word or word.isspace():
+                raise TextError(f"word {index} of {name or 'the document'} is empty; leave it out")
+            spans.append(Span(len(text), len(text) + len(word)))
+            text += word
+            if index + 1 < len(words) and (space_after is None or space_after[index]):
+                text += " "
+        frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in layers.items()}
+        return cls(text, tuple(spans), tuple(Span(*s) for s in sentences), name, **frozen)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_text(cls, text: str, *, name: str = "") -> Document:
+        """Build a document from raw text, with words and sentences found by rule.
+
+        >>> document = Document.from_text("It rained. We stayed in.")
+        >>> len(document.words), len(document.sentences)
+        (7, 2)
+        """
+        from attlas.text.splitting import split_sentences, split_words
+
+        words = split_words(text)
+        return cls(text, words, split_sentences(text, words), name)
+
+    def word(self, index: int) -> str:
+        """The characters of one word.
+
+        >>> Document.from_text("It rained.").word(1)
+        'rained'
+        """
+        span = self.words[index]
+        return self.text[span.start : span.stop]
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """All words as strings.
+
+        >>> Document.from_text("It rained.").forms
+        ('It', 'rained', '.')
+        """
+        return tuple(self.text[span.start : span.stop] for span in self.words)
+
+    def slice(self, start: int, stop: int) -> Document:
+        """Cut out the words ``start`` to ``stop``, with all annotation that lies wholly inside.
+
+        A governor outside the slice becomes ``None``. The translation is dropped: links to half a sentence mean
+        nothing. Key phrases stay, as they describe the whole.
+
+        >>> document = Document.from_words(["a", "b", "c"], governors=[1, ROOT, 0])
+        >>> document.slice(1, 3).text, document.slice(1, 3).governors
+        ('b c', (-1, None))
+        """
+        if not 0 <= start < stop <= len(self.words):
+            raise TextError(f"words {start}:{stop} are not in this document of {len(self.words)} words")
+        first, last = self.words[start].start, max(span.stop for span in self.words[start:stop])
+        sentences = tuple(
+            Span(max(s.start, start) - start, min(s.stop, stop) - start)
+            for s in self.sentences
+            if s.start < stop and s.stop > start
+        )
+        governors = None
+        if self.governors is not None:
+            governors = tuple(
+                g if g is None or g == ROOT else g - start if start <= g < stop else None
+                for g in self.governors[start:stop]
+            )
+        return replace(
+            self,
+            text=self.text[first:last],
+            words=tuple(Span(s.start - first, s.stop - first) for s in self.words[start:stop]),
+            sentences=sentences,
+            lemmas=self.lemmas and self.lemmas[start:stop],
+            upos=self.upos and self.upos[start:stop],
+            xpos=self.xpos and self.xpos[start:stop],
+            governors=governors,
+            relations=self.relations and self.relations[start:stop],
+            chunks=self.chunks
+            and tuple(
+                Chunk(c.start - start, c.stop - start, c.label)
+                for c in self.chunks
+                if start <= c.start and c.stop <= stop
+            ),
+            mentions=self.mentions
+            and tuple(
+                Mention(m.start - start, m.stop - start, m.chain, None if m.head is None else m.head - start)
+                for m in self.mentions
+                if start <= m.start and m.stop <= stop
+            ),
+            translation=None,
+            links=None,
+        )
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What goes through a model at once: one document, or two.
+
+    To an encoder the second is the other sentence of a pair; to an encoder-decoder it is the target.
+
+    >>> Passage(Document.from_text("Hello.")).second is None
+    True
+    """
+
+    first: Document
+    second: Document | None = None
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The documents in order.
+
+        >>> len(Passage(Document.from_text("a"), Document.from_text("b")).documents)
+        2
+        """
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+
+def _check(document: Document) -> None:
+    """Refuse a document whose parts do not fit together, naming the part."""
+    name, count = document.name or "the document", len(document.words)
+    for span in document.words:
+        if not 0 <= span.start < span.stop <= len(document.text):
+            raise TextError(f"{name}: characters {tuple(span)} are not in its text of {len(document.text)}")
+    for layer in ("lemmas", "upos", "xpos", "governors", "relations"):
+        values = getattr(document, layer)
+        if values is not None and len(values) != count:
+            raise TextError(f"{name}: {len(values)} {layer} for {count} words")
+    spans = [("sentence", document.sentences), ("chunk", document.chunks), ("mention", document.mentions)]
+    for kind, items in spans:
+        for item in items or ():
+            if not 0 <= item[0] < item[1] <= count:
+                raise TextError(f"{name}: {kind} {item[0]}:{item[1]} is outside its {count} words")
+    if document.governors is not None:
+        _check_tree(document.governors, name)
+    if document.links is not None:
+        if document.translation is None:
+            raise TextError(f"{name}: links without a translation")
+        there = len(document.translation.words)
+        for i, j in document.links.possible:
+            if not (0 <= i < count and 0 <= j < there):
+                raise TextError(f"{name}: link {i}-{j} is outside {count} and {there} words")
+
+
+def _check_tree(governors: Sequence[int | None], name: str) -> None:
+    """Refuse governors out of range and cycles; several roots are fine (one per sentence)."""
+    done = [False] * len(governors)
+    for index in range(len(governors)):
+        path: list[int] = []
+        seen: set[int] = set()
+        at: int | None = index
+        while at is not None and at != ROOT and not done[at]:
+            if at in seen:
+                raise TextError(f"{name}: the governors of words {sorted(seen)} form a cycle")
+            seen.add(at)
+            path.append(at)
+            at = governors[at]
+            if at is not None and at != ROOT and not 0 <= at < len(governors):
+                raise TextError(f"{name}: governor {at} is outside its {len(governors)} words")
+        for passed in path:
+            done[passed] = True

@@ -1,0 +1,98 @@
+"""Words and sentences of raw text, by rule.
+
+The rules are deliberately small: a word is a run of letters, digits and inner apostrophes or hyphens, any other
+visible character is a word of its own, and in scripts that write no spaces (Han, kana, Thai, Lao, Khmer, Burmese)
+every character is. A sentence ends after ., ! or ? (and their kin in other scripts) with what closes quotes and
+brackets, when a space and something other than a small letter follow, and after every blank line. Where that is not
+good enough, bring a corpus that is split already.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attlas.text.document import Span
+
+_UNSPACED = (
+    "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0002ffff"
+)
+_WORD = re.compile(
+    rf"[{_UNSPACED}]"
+    rf"|(?:[^\W_{_UNSPACED}]|[\u0300-\u036f\u0900-\u0dff])+"
+    rf"(?:['’\-](?:[^\W_{_UNSPACED}]|[\u0300-\u036f\u0900-\u0dff])+)*"
+    r"|\S"
+)
+_END = re.compile(r"[.!?…。！？؟۔।]")
+_CLOSING = re.compile(r"[\"'”’)\]»」』.!?…。！？]")
+# A full stop after one of these, or after a single capital letter, does not end a sentence.
+_ABBREVIATION = {
+    "mr",
+    "mrs",
+    "ms",
+    "dr",
+    "prof",
+    "st",
+    "vs",
+    "etc",
+    "e.g",
+    "i.e",
+    "no",
+    "fig",
+    "jr",
+    "sr",
+    "u.s",
+}
+
+
+def split_words(text: str) -> tuple[Span, ...]:
+    """Find the words of a raw text.
+
+    >>> text = "Don't panic: 3.5 km!"
+    >>> [text[a:b] for a, b in split_words(text)]
+    ["Don't", 'panic', ':', '3', '.', '5', 'km', '!']
+    """
+    return tuple(Span(*match.span()) for match in _WORD.finditer(text))
+
+
+def split_sentences(text: str, words: tuple[Span, ...]) -> tuple[Span, ...]:
+    """Group words into sentences; returns ranges of words that cover them all.
+
+    >>> text = 'Dr. Smith left. "Why?" she asked.'
+    >>> words = split_words(text)
+    >>> [text[words[a].start : words[b - 1].stop] for a, b in split_sentences(text, words)]
+    ['Dr. Smith left.', '"Why?" she asked.']
+    """
+    sentences: list[Span] = []
+    start = 0
+    ending = False
+    for index, span in enumerate(words):
+        if index > start and _breaks(text, words, index, ending):
+            sentences.append(Span(start, index))
+            start, ending = index, False
+        piece = text[span.start : span.stop]
+        if _END.fullmatch(piece):
+            ending = not (piece == "." and _abbreviated(text, words, index))
+        elif not (ending and _CLOSING.fullmatch(piece)):
+            ending = False
+    if start < len(words):
+        sentences.append(Span(start, len(words)))
+    return tuple(sentences)
+
+
+def _breaks(text: str, words: tuple[Span, ...], index: int, ending: bool) -> bool:
+    gap = text[words[index - 1].stop : words[index].start]
+    if re.search(r"\n\s*\n", gap):
+        return True
+    first = text[words[index].start]
+    if not ending or (_CLOSING.fullmatch(first) and not gap):
+        return False
+    unspaced = re.match(f"[{_UNSPACED}]", first) is not None
+    return (bool(gap) and not first.islower() and not _END.fullmatch(first)) or unspaced
+
+
+def _abbreviated(text: str, words: tuple[Span, ...], index: int) -> bool:
+    if index == 0 or words[index - 1].stop != words[index].start:
+        return False
+    before = text[words[index - 1].start : words[index - 1].stop]
+    return before.lower() in _ABBREVIATION or (len(before) == 1 and before.isupper())

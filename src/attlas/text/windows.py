@@ -1,0 +1,79 @@
+"""Cutting documents that are longer than a model can take.
+
+A cut falls at the end of a sentence wherever that is possible; only a sentence that is too long by itself is cut
+between words. What was cut is counted, so that a result can say so; a caller who does not want cuts has the
+document refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from attlas.errors import TextError
+from attlas.text.document import Document, Span
+
+
+@dataclass
+class Windows:
+    """The windows of a document, and how they came about.
+
+    >>> Windows().cut_at_sentences
+    0
+    """
+
+    documents: list[Document] = field(default_factory=list)
+    cut_at_sentences: int = 0
+    cut_inside_sentences: int = 0
+
+
+def cut_windows(
+    document: Document, length: Callable[[Document], int], limit: int, *, refuse: bool = False
+) -> Windows:
+    """Cut a document so that the ``length`` of each part is at most ``limit``.
+
+    >>> document = Document.from_text("One two three. Four five. Six.")
+    >>> [w.text for w in cut_windows(document, lambda d: len(d.words), 7).documents]
+    ['One two three. Four five.', 'Six.']
+    """
+    whole = length(document)
+    if whole <= limit:
+        return Windows([document])
+    if refuse:
+        raise TextError(
+            f"{document.name or 'the text'} has {whole} pieces and the window holds {limit}; "
+            "shorten it, or let it be cut (--long cut)"
+        )
+    result = Windows()
+    start = stop = 0
+    for part, inside in _parts(document, length, limit):
+        if stop > start and length(document.slice(start, part.stop)) > limit:
+            result.documents.append(document.slice(start, stop))
+            result.cut_at_sentences += not inside
+            start = stop
+        stop = part.stop
+        result.cut_inside_sentences += inside
+    result.documents.append(document.slice(start, stop))
+    return result
+
+
+def _parts(document: Document, length: Callable[[Document], int], limit: int) -> Iterator[tuple[Span, bool]]:
+    """Sentences, or runs of words of a sentence that is too long; the flag marks a cut inside."""
+    for sentence in document.sentences:
+        start, inside = sentence.start, False
+        while length(document.slice(start, sentence.stop)) > limit:
+            low, high = start, sentence.stop  # the longest prefix that fits, by bisection
+            while high - low > 1:
+                middle = (low + high) // 2
+                if length(document.slice(start, middle)) <= limit:
+                    low = middle
+                else:
+                    high = middle
+            if low == start:
+                raise TextError(
+                    f"{document.name or 'the text'}: the word {document.word(start)[:40]!r} alone is longer than "
+                    f"the window of {limit} pieces"
+                )
+            yield Span(start, low), inside
+            start, inside = low, True
+        yield Span(start, sentence.stop), inside
