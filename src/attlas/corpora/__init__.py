@@ -1,1 +1,31 @@
-"""."""
+"""From files to documents: one reader for each format, and :func:`read`, which finds the right one.
+
+The formats are CoNLL-U (treebanks), CoNLL-2000 (chunks), CoNLL-2012 and OntoGUM (coreference), bitexts with gold
+links, two parallel files, JSON lines with key phrases, and plain text; each plain or compressed by gzip, in UTF-8.
+Whatever is wrong with a file is said in one sentence with the file and the line.
+
+>>> from attlas.corpora.source import Source
+>>> read(Source.of_text("das Haus ||| the house", name="a.txt")).documents[0].translation.text
+'the house'
+"""
+
+from attlas.corpora.conll2000 import read_conll2000
+from attlas.corpora.conll2012 import read_conll2012
+from attlas.corpora.conllu import read_conllu
+from attlas.corpora.corpus import Corpus, read
+from attlas.corpora.keyphrases import read_keyphrases
+from attlas.corpora.pharaoh import read_bitext, read_parallel
+from attlas.corpora.plain import read_articles, read_plain
+
+__all__ = [
+    "Corpus",
+    "read",
+    "read_articles",
+    "read_bitext",
+    "read_conll2000",
+    "read_conll2012",
+    "read_conllu",
+    "read_keyphrases",
+    "read_parallel",
+    "read_plain",
+]

@@ -1,1 +1,21 @@
-"""."""
+"""Statistics that can be stopped, merged and continued.
+
+An *accumulator* takes in numbers batch by batch and keeps only sums. Two accumulators over different texts merge
+into one over all of them, in any order, and the state of one is a handful of plain arrays; this is what lets a study
+run on one core, on many, and across a crash without knowing it. numpy is all that is needed.
+"""
+
+from attlas.stats.accumulator import Accumulator, State, rebuild, register, require_same_configuration
+from attlas.stats.bundle import Bundle
+from attlas.stats.pooled import Estimate, PooledMean
+
+__all__ = [
+    "Accumulator",
+    "Bundle",
+    "Estimate",
+    "PooledMean",
+    "State",
+    "rebuild",
+    "register",
+    "require_same_configuration",
+]

@@ -1,0 +1,377 @@
+"""Every model proves itself: that what we see at the seam is what the model does.
+
+:func:`prove` runs at load, on a few pieces: the model's output is the same with a recorder on; rows of weights sum to one; the layer's
+output can be rebuilt from weights, values and W_O. What fails fatally is an error; W_O that does not rebuild is
+forgotten, so that norms are refused later. :func:`examine` is the whole examination that ``attlas doctor`` prints, on real
+text, with padding and pairs, against the library's own eager attention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from attlas.capture.instruments import Fold, Gates, Override, Recorder
+from attlas.capture.selection import Selection
+from attlas.errors import AttlasError, CapabilityError
+from attlas.ids import Site, Stream
+from attlas.measures.rows import fused_statistics, matrix_statistics
+from attlas.models import AttentionCall, Batch
+from attlas.models.opening import probing_inputs
+
+if TYPE_CHECKING:
+    from attlas.capture.subject import Subject
+
+TOLERANCE = 1e-4
+TEXTS = (
+    "The farmer offered apples to the housekeeper, because he had too many of them.",
+    "Nobody noticed.",
+    "An engineer repaired the old bridge near the station; the children played outside, unbelievably loud.",
+)
+TARGETS = (
+    "Le fermier a offert des pommes à la gouvernante, parce qu'il en avait trop.",
+    "Personne n'a remarqué.",
+    "Un ingénieur a réparé le vieux pont près de la gare.",
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One question put to a model, and what came out.
+
+    ``passed`` is None where the question does not apply. ``error`` is the largest deviation that was seen.
+
+    >>> Finding("rows sum to one", True, 1e-7).passed
+    True
+    """
+
+    name: str
+    passed: bool | None
+    error: float | None = None
+    note: str = ""
+
+
+def prove(subject: Subject) -> None:
+    """The cheap proof at load; raises if what we see is not what the model does.
+
+    >>> from attlas.capture import load
+    >>> prove(load())
+    """
+    inputs = probing_inputs(subject.model)
+    recorder = Recorder(["weights"])
+    with torch.no_grad():
+        plain = output_of(subject.model(**inputs))
+        with subject.use(recorder), _rebuilding(subject) as errors:
+            watched = output_of(subject.model(**inputs))
+    tolerance = TOLERANCE * _scale(subject, plain)
+    if not torch.allclose(plain, watched, atol=tolerance, equal_nan=True):
+        raise CapabilityError(f"{subject.name}: its output changes while it is watched, so nothing we measure would hold")
+    for site in subject.sites:
+        weights = recorder.get(site)
+        if not _sums_to_one(weights, subject):
+            raise CapabilityError(f"{subject.name}: rows of weights at {site} do not sum to one")
+        if errors.get(site, float("inf")) > tolerance:
+            subject.layout.projections.pop(site, None)
+
+
+def examine(subject: Subject) -> list[Finding]:
+    """The whole examination, on real text.
+
+    >>> from attlas.capture import load
+    >>> all(finding.passed is not False for finding in examine(load()))
+    True
+    """
+    questions: list[Callable[[Subject], Finding]] = [
+        _untouched, _same_with_recorder, _eager_weights, _rows, _mask_holds, _pairs, _left_padding, _gates, _gradient,
+        _override, _projection, _queries, _fused,
+    ]  # fmt: skip
+    findings = []
+    for question in questions:
+        try:
+            findings.append(question(subject))
+        except (AttlasError, RuntimeError, ValueError) as error:
+            name = str(question.__doc__).strip().rstrip(".")
+            findings.append(Finding(name, False, note=str(error).splitlines()[0][:120]))
+    return findings
+
+
+def output_of(result: Any) -> Tensor:
+    """The main output of a forward pass: logits where there are some, else the last hidden state.
+
+    >>> from types import SimpleNamespace
+    >>> output_of(SimpleNamespace(last_hidden_state=torch.ones(1))).shape
+    torch.Size([1])
+    """
+    found = getattr(result, "logits", None)
+    output: Tensor = found if found is not None else result.last_hidden_state
+    return output
+
+
+def _batch(subject: Subject, *, pad_left: bool = False) -> Batch:
+    if subject.pieces.translating:
+        return subject.batch(list(zip(TEXTS, TARGETS, strict=True)), pad_left=pad_left)
+    return subject.batch(TEXTS, pad_left=pad_left)
+
+
+def _real(output: Tensor, batch: Batch) -> Tensor:
+    """Output at real positions only; what a model writes at padding is nobody's business."""
+    side = batch.target if batch.target is not None else batch.source
+    assert side is not None
+    return output[side.real] if output.shape[:2] == side.real.shape else output
+
+
+def _run(subject: Subject, batch: Batch, *instruments: Any) -> Tensor:
+    with torch.no_grad(), subject.use(*instruments):
+        return _real(output_of(subject.run(batch)), batch)
+
+
+def _scale(subject: Subject, output: Tensor) -> float:
+    """Deviations are judged against the size of the output and the precision of its number format."""
+    precision = torch.finfo(subject.model.dtype).eps / torch.finfo(torch.float32).eps
+    return max(1.0, float(output.detach().abs().max())) * precision
+
+
+def _finding(name: str, subject: Subject, one: Tensor, other: Tensor, note: str = "") -> Finding:
+    error = float((one.float() - other.float()).abs().max())
+    return Finding(name, error <= TOLERANCE * _scale(subject, other), error, note)
+
+
+@contextmanager
+def _library(subject: Subject, implementation: str) -> Iterator[None]:
+    """The model as the library would run it, for the length of a ``with`` block."""
+    before = subject.model.config._attn_implementation
+    subject.model.set_attn_implementation(implementation)
+    try:
+        yield
+    finally:
+        subject.model.set_attn_implementation(before)
+
+
+def _untouched(subject: Subject) -> Finding:
+    """untouched output equals the plain model's."""
+    batch = _batch(subject)
+    ours = _run(subject, batch)
+    with _library(subject, "eager"):
+        return _finding("untouched output equals the plain model's", subject, ours, _run(subject, batch))
+
+
+def _same_with_recorder(subject: Subject) -> Finding:
+    """output is the same while recording."""
+    batch = _batch(subject)
+    watched = _run(subject, batch, Recorder(["weights", "values", "outputs"]))
+    return _finding("output is the same while recording", subject, watched, _run(subject, batch))
+
+
+def eager_weights(subject: Subject, batch: Batch) -> dict[Site, Tensor]:
+    """The weights that the library's own eager attention reports, by site.
+
+    >>> from attlas.capture import load
+    >>> subject = load()
+    >>> eager_weights(subject, subject.batch(["Hi."]))[subject.sites[0]].shape
+    torch.Size([1, 12, 4, 4])
+    """
+    with _library(subject, "eager"), torch.no_grad():
+        output = subject.run(batch, output_attentions=True)
+    names = {"attentions": batch.own, "encoder_attentions": Stream.ENCODER}
+    names |= {"decoder_attentions": Stream.DECODER, "cross_attentions": Stream.CROSS}
+    found: dict[Site, Tensor] = {}
+    for name, stream in names.items():
+        for layer, weights in enumerate(getattr(output, name, None) or ()):
+            if weights is not None:
+                found[Site(stream, layer)] = weights
+    return found
+
+
+def _eager_weights(subject: Subject) -> Finding:
+    """weights equal the eager model's."""
+    name = "weights equal the eager model's"
+    batch = _batch(subject)
+    recorder = Recorder(["weights"])
+    _run(subject, batch, recorder)
+    theirs = eager_weights(subject, batch)
+    if set(theirs) != set(subject.sites):
+        return Finding(name, None, note="the library reports no weights for this family")
+    worst = 0.0
+    for site, weights in theirs.items():
+        side = batch.queries(site.stream)
+        assert side is not None
+        ours = recorder.get(site).transpose(1, 2)[side.real]
+        worst = max(worst, float((ours - weights.transpose(1, 2)[side.real]).abs().max()))
+    return Finding(name, worst <= max(1e-5, 8 * torch.finfo(subject.model.dtype).eps), worst)
+
+
+def _recorded(subject: Subject, batch: Batch) -> dict[Site, Tensor]:
+    recorder = Recorder(["weights"])
+    _run(subject, batch, recorder)
+    return {site: recorder.get(site) for site in recorder.kept}
+
+
+def _sums_to_one(weights: Tensor, subject: Subject) -> bool:
+    sums = weights.float().sum(-1)
+    if any(hasattr(module, "sinks") for module in subject.seam.sites):
+        return bool((sums <= 1 + 1e-3).all())
+    return bool((sums - 1).abs().max() <= (1e-3 if subject.model.dtype is torch.float32 else 3e-2))
+
+
+def _rows(subject: Subject) -> Finding:
+    """rows sum to one."""
+    worst = max(float((w.float().sum(-1) - 1).abs().max()) for w in _recorded(subject, _batch(subject)).values())
+    if any(hasattr(module, "sinks") for module in subject.seam.sites):
+        return Finding("rows sum to one", None, worst, "this family has sinks, which take a part of every row")
+    return Finding("rows sum to one", worst <= 1e-3, worst)
+
+
+def _mask_holds(subject: Subject) -> Finding:
+    """nothing is given to padding or to what comes later."""
+    batch = _batch(subject)
+    worst = 0.0
+    for site, weights in _recorded(subject, batch).items():
+        keys, queries = batch.keys(site.stream), batch.queries(site.stream)
+        assert keys is not None and queries is not None
+        hidden = ~keys.real[:, None, None, :].expand_as(weights)
+        if site.stream is Stream.DECODER:
+            hidden = hidden | torch.ones_like(weights, dtype=torch.bool).triu(1)
+        leaked = (weights * hidden).sum(-1).transpose(1, 2)[queries.real]
+        worst = max(worst, float(leaked.max()))
+    return Finding("nothing goes to padding or to what comes later", worst <= 1e-6, worst)
+
+
+def _pairs(subject: Subject) -> Finding:
+    """sentence pairs."""
+    name = "a sentence pair equals the eager model's"
+    if not subject.pieces.pairs:
+        return Finding(name, None, note="this model takes no sentence pairs")
+    batch = subject.batch([(TEXTS[0], TEXTS[1])])
+    ours, theirs = _recorded(subject, batch), eager_weights(subject, batch)
+    if not theirs:
+        return Finding(name, None, note="the library reports no weights for this family")
+    worst = max(float((ours[site] - theirs[site]).abs().max()) for site in theirs)
+    return Finding(name, worst <= max(1e-5, 8 * torch.finfo(subject.model.dtype).eps), worst)
+
+
+def _left_padding(subject: Subject) -> Finding:
+    """padding on the left."""
+    name = "padding on the left changes nothing"
+    if subject.pieces.own is not Stream.DECODER:
+        return Finding(name, None, note="only decoders are padded on the left")
+    right, left = _batch(subject), _batch(subject, pad_left=True)
+    return _finding(name, subject, _run(subject, left), _run(subject, right))
+
+
+def _gates(subject: Subject) -> Finding:
+    """every gate that is closed changes the output."""
+    batch = _batch(subject)
+    plain = _run(subject, batch)
+    unmoved = []
+    for site in subject.sites:
+        for head in range(subject.heads(site)):
+            gated = _run(subject, batch, Gates.closed([(site, head)], subject.layout.heads))
+            if torch.equal(gated, plain):
+                unmoved.append((site, head))
+    opened = _run(subject, batch, Gates({site: torch.ones(subject.heads(site)) for site in subject.sites}))
+    same = torch.allclose(opened, plain, atol=TOLERANCE * _scale(subject, plain))
+    note = f"closing head {unmoved[0][1]} of {unmoved[0][0]} changes nothing" if unmoved else ""
+    return Finding("closing any gate changes the output, opening all does not", same and not unmoved, note=note)
+
+
+def _gradient(subject: Subject) -> Finding:
+    """gates get a gradient."""
+    xi = {site: torch.ones(subject.heads(site), requires_grad=True) for site in subject.sites}
+    batch = _batch(subject)
+    with torch.enable_grad(), subject.use(Gates(xi)):
+        _real(output_of(subject.run(batch)), batch).float().pow(2).sum().backward()
+    subject.model.zero_grad()
+    missing = [site for site, gate in xi.items() if gate.grad is None or not bool(gate.grad.any())]
+    note = f"none reaches {missing[0]}" if missing else ""
+    return Finding("gates get a gradient", not missing, note=note)
+
+
+def _override(subject: Subject) -> Finding:
+    """weights can be replaced."""
+    batch = _batch(subject)
+    plain = _run(subject, batch)
+    frozen = _run(subject, batch, Override.frozen(_recorded(subject, batch)))
+    kept = torch.allclose(frozen, plain, atol=TOLERANCE * _scale(subject, plain))
+    moved = all(
+        not torch.equal(_run(subject, batch, Override.uniform(Selection((s.stream,), (s.layer,)))), plain)
+        for s in subject.sites
+    )
+    error = float((frozen - plain).abs().max())
+    return Finding("frozen weights change nothing, uniform ones do", kept and moved, error)
+
+
+def _projection(subject: Subject) -> Finding:
+    """W_O is found."""
+    name = "W_O is found: layers are rebuilt from weights, values and W_O"
+    if not subject.has_norms:
+        return Finding(name, False, note="norms will be refused")
+    batch = _batch(subject)
+    with torch.no_grad(), _rebuilding(subject, batch) as errors:
+        output = output_of(subject.run(batch))
+    worst = max(errors.values())
+    return Finding(name, worst <= TOLERANCE * _scale(subject, output), worst)
+
+
+def _queries(subject: Subject) -> Finding:
+    """queries and keys."""
+    note = "" if subject.has_queries else "its softmax is private: no neuron view, and statistics go by the matrix"
+    return Finding("queries and keys can be seen", subject.has_queries, note=note)
+
+
+def _fused(subject: Subject) -> Finding:
+    """statistics without the matrix equal those with it."""
+    name = "statistics without the matrix equal those with it"
+    worst: list[float] = []
+
+    def compare(call: AttentionCall) -> None:
+        if not call.fusable:
+            return
+        batch, heads, _, keys = call.shape
+        columns = torch.rand(batch, 1, keys, 3, device=call.value.device)
+        lengths = torch.rand(batch, heads, keys, device=call.value.device) + 0.5
+        fast, slow = fused_statistics(call, columns, lengths), matrix_statistics(call, columns, lengths)
+        side = texts.queries(call.site.stream)
+        worst.append(fast.difference(slow, None if side is None else side.real))
+
+    texts = _batch(subject)
+    _run(subject, texts, Fold(compare))
+    if not worst:
+        return Finding(name, None, note="this family's scores are more than dot products: statistics go by the matrix")
+    return Finding(name, max(worst) <= max(1e-4, 40 * torch.finfo(subject.model.dtype).eps), max(worst))
+
+
+@contextmanager
+def _rebuilding(subject: Subject, batch: Batch | None = None) -> Iterator[dict[Site, float]]:
+    """Compare what each output projection gives with what weights, values and W_O give; largest error by site."""
+    errors: dict[Site, float] = {}
+    calls: list[tuple[Site, Tensor]] = []
+
+    def remember(call: AttentionCall) -> None:
+        calls.append((call.site, torch.matmul(call.weights(), call.values)))
+
+    def compare(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+        if not calls:
+            return
+        site, heads = calls.pop()
+        matrix = subject.output_matrix(site)
+        rebuilt = torch.einsum("bhqw,hwd->bqd", heads.float(), matrix.float())
+        bias = getattr(module, "bias", None)
+        rebuilt = rebuilt if bias is None else rebuilt + bias.float()
+        side = batch.queries(site.stream) if batch is not None else None
+        apart = (rebuilt - output.float()).abs() if rebuilt.shape == output.shape else torch.tensor(float("inf"))
+        error = float((apart if side is None else apart[side.real]).max())
+        errors[site] = max(errors.get(site, 0.0), error)
+
+    handles = [m.register_forward_hook(compare) for m in set(subject.layout.projections.values())]
+    try:
+        with subject.use(Fold(remember)):
+            yield errors
+    finally:
+        for handle in handles:
+            handle.remove()
+

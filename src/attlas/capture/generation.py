@@ -1,0 +1,98 @@
+"""Looking at a model that writes: the attention of all steps of ``generate()``, stitched into one causal map.
+
+Generation calls the model once for the prompt and then once per new piece, with earlier keys out of a cache. Each step gives a
+strip of the map; laid under one another they make the square that a single pass over the whole text would have given.
+The last piece written was never read, so it has no row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from attlas.capture.instruments import Recorder
+from attlas.capture.look import Capture, as_passage, norms_of
+from attlas.errors import CapabilityError
+from attlas.ids import Stream
+from attlas.text import Document, Passage, Segmentation
+
+if TYPE_CHECKING:
+    from attlas.capture.subject import Subject
+
+
+def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, **options: Any) -> Capture:
+    """Generate from a prompt and return the stitched attention; ``options`` go to the model's ``generate``.
+
+    >>> from attlas.capture import load
+    >>> look_generating(load(), "Hello")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2: this model has no decoder
+    """
+    subject.require("decoder")
+    if not (hasattr(subject.model, "generate") and subject.model.can_generate()):
+        head = "seq2seq" if subject.pieces.translating else "causal-lm"
+        raise CapabilityError(f"{subject.name} was opened without a head that writes; load it with head={head!r}")
+    passage = as_passage(prompt)
+    example = subject.pieces.encode(Passage(passage.first))
+    batch = subject.pieces.batch([example], subject.device)
+    recorder = Recorder(["weights", "values"])
+    settings = {"do_sample": False, "num_beams": 1, **options, "max_new_tokens": max_new_pieces}
+    with torch.no_grad(), subject.use(recorder):
+        written = subject.model.generate(**batch.inputs, **settings)[0].tolist()  # type: ignore[operator]
+    weights: dict[Stream, list[Tensor]] = {}
+    values: dict[Stream, list[Tensor]] = {}
+    for site in sorted(recorder.kept, key=lambda site: site.layer):
+        kept = recorder.kept[site]
+        weights.setdefault(site.stream, []).append(_stitch([w[0] for w in kept["weights"]], site.stream))
+        values.setdefault(site.stream, []).append(kept["values"][-1][0])
+    stacked = {stream: torch.stack(layers) for stream, layers in weights.items()}
+    held = {stream: torch.stack(layers) for stream, layers in values.items()}
+    ids = written if subject.pieces.translating else [*example.source.ids, *written[example.source.length :]]
+    text = _segmentation(subject, ids[: stacked[Stream.DECODER].shape[-2]])
+    return Capture(
+        subject.name,
+        Passage(passage.first, Document.from_text(subject.pieces.tokenizer.decode(written, skip_special_tokens=True))),
+        example.source.segmentation if subject.pieces.translating else text,
+        text if subject.pieces.translating else None,
+        stacked,
+        held,
+        norms_of(subject, stacked, held) if subject.has_norms else {},
+        own=subject.pieces.own,
+    )
+
+
+def _stitch(strips: list[Tensor], stream: Stream) -> Tensor:
+    """Lay strips of (head, queries, keys) under one another; keys of a strip end where its queries end."""
+    if stream is Stream.ENCODER:
+        return strips[-1]
+    if stream is Stream.CROSS:
+        return torch.cat(strips, dim=1)
+    total = sum(strip.shape[1] for strip in strips)
+    whole = strips[0].new_zeros(strips[0].shape[0], total, total)
+    row = 0
+    for strip in strips:
+        stop = row + strip.shape[1]
+        seen = min(stop, strip.shape[2])  # a sliding cache keeps the latest keys only
+        whole[:, row:stop, stop - seen : stop] = strip[:, :, strip.shape[2] - seen :]
+        row = stop
+    return whole
+
+
+def _segmentation(subject: Subject, ids: list[int]) -> Segmentation:
+    """Pieces of what was written, each piece of text a word that starts at a space, as far as the pieces tell."""
+    tokenizer = subject.pieces.tokenizer
+    special = set(tokenizer.all_special_ids) | {subject.pieces.start_id}
+    raw = tokenizer.convert_ids_to_tokens(ids)
+    words, count = [], -1
+    for piece, index in zip(raw, ids, strict=True):
+        if index in special:
+            words.append(-1)
+            continue
+        fresh = count < 0 or piece[:1] in "Ġ▁" or not (piece.startswith("##") or piece[:1].isalnum())
+        count += fresh
+        words.append(count)
+    shown = tuple(piece.replace("Ġ", "").replace("▁", "") or piece for piece in raw)
+    return Segmentation(shown, tuple(words), tuple(-1 if i in special else 0 for i in ids), count + 1)

@@ -1,0 +1,271 @@
+"""The four instruments that go on the seam.
+
+A :class:`Recorder` keeps what passes; a :class:`Fold` turns each call into something small on the spot and keeps nothing of size
+n x n; :class:`Gates` multiply each head's output; an :class:`Override` replaces the weights. All are differentiable:
+what they keep is part of the graph unless you run under ``torch.no_grad()``, and gates and weights may be leaves.
+Put them on with ``subject.use(...)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from attlas.capture.selection import ALL, Selection
+from attlas.errors import CapabilityError, NumberError
+from attlas.ids import Site
+from attlas.models import AttentionCall, Instrument
+
+KINDS = ("weights", "queries", "keys", "values", "outputs")
+
+
+@dataclass
+class Recorder(Instrument):
+    """Keeps weights, queries, keys, values or heads' outputs of the chosen sites, as a list of calls per site.
+
+    One forward pass makes one entry per site; generation makes one per step.
+
+    >>> recorder = Recorder(kinds={"weights"})
+    >>> recorder.kept
+    {}
+    """
+
+    kinds: Collection[str] = ("weights",)
+    selection: Selection = ALL
+    kept: dict[Site, dict[str, list[Tensor]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = set(self.kinds) - set(KINDS)
+        if unknown:
+            raise CapabilityError(f"a recorder cannot keep {', '.join(sorted(unknown))}; it keeps {', '.join(KINDS)}")
+
+    def wants(self, site: Site) -> bool:
+        """Whether a site is selected."""
+        return site in self.selection
+
+    def observe(self, call: AttentionCall) -> None:
+        """Keep what is asked for."""
+        if call.query is None and {"queries", "keys"} & set(self.kinds):
+            raise CapabilityError("queries and keys are not to be had: this family keeps its softmax private")
+        if "weights" in self.kinds:
+            self._keep(call.site, "weights", self._heads(finite(call.weights(), call.site)))
+        if "queries" in self.kinds and call.query is not None:
+            self._keep(call.site, "queries", self._heads(call.query))
+        if "keys" in self.kinds:
+            self._keep(call.site, "keys", self._heads(call.keys))
+        if "values" in self.kinds:
+            self._keep(call.site, "values", self._heads(call.values))
+
+    def finish(self, call: AttentionCall, output: Tensor) -> Tensor:
+        """Keep the heads' outputs, if asked for, as (batch, head, query, width)."""
+        if "outputs" in self.kinds:
+            self._keep(call.site, "outputs", self._heads(output.transpose(1, 2)))
+        return output
+
+    def get(self, site: Site, kind: str = "weights") -> Tensor:
+        """What one forward pass left at a site.
+
+        >>> Recorder().get(Site("encoder", 0))
+        Traceback (most recent call last):
+            ...
+        attlas.errors.CapabilityError: nothing was recorded of weights at encoder layer 0; was the model run?
+        """
+        found = self.kept.get(site, {}).get(kind)
+        if not found:
+            raise CapabilityError(f"nothing was recorded of {kind} at {site}; was the model run?")
+        return found[-1]
+
+    def _keep(self, site: Site, kind: str, tensor: Tensor) -> None:
+        self.kept.setdefault(site, {}).setdefault(kind, []).append(tensor)
+
+    def _heads(self, tensor: Tensor) -> Tensor:
+        return tensor if self.selection.heads is None else tensor[:, sorted(self.selection.heads)]
+
+
+@dataclass
+class Fold(Instrument):
+    """Hands every call to a function that reduces it at once.
+
+    >>> seen = []
+    >>> fold = Fold(lambda call: seen.append(call.site))
+    >>> fold.wants(Site("encoder", 0))
+    True
+    """
+
+    reduce: Callable[[AttentionCall], object]
+    selection: Selection = ALL
+
+    def wants(self, site: Site) -> bool:
+        """Whether a site is selected."""
+        return site in self.selection
+
+    def observe(self, call: AttentionCall) -> None:
+        """Reduce."""
+        self.reduce(call)
+
+
+@dataclass
+class Gates(Instrument):
+    """Multiplies each head's output by xi: 0 closes it, 1 leaves it, a leaf tensor gives it a gradient.
+
+    ``xi`` maps sites to tensors of shape (heads,) or (batch, heads); other sites are left alone.
+
+    >>> gates = Gates({Site("encoder", 0): torch.tensor([0.0, 1.0])})
+    >>> gates.wants(Site("encoder", 1))
+    False
+    """
+
+    xi: Mapping[Site, Tensor]
+
+    def wants(self, site: Site) -> bool:
+        """Whether a site has gates."""
+        return site in self.xi
+
+    def finish(self, call: AttentionCall, output: Tensor) -> Tensor:
+        """Multiply."""
+        xi = self.xi[call.site].to(output.device, output.dtype)
+        if xi.shape[-1] != output.shape[2]:
+            raise CapabilityError(f"{xi.shape[-1]} gates for the {output.shape[2]} heads of {call.site}")
+        xi = xi[:, None, :, None] if xi.dim() == 2 else xi[None, None, :, None]
+        return output * xi
+
+    @classmethod
+    def closed(cls, heads: Iterable[tuple[Site, int]], counts: Mapping[Site, int]) -> Gates:
+        """Close some heads and leave all others of their sites open.
+
+        >>> Gates.closed([(Site("encoder", 0), 1)], {Site("encoder", 0): 3}).xi[Site("encoder", 0)].tolist()
+        [1.0, 0.0, 1.0]
+        """
+        xi: dict[Site, Tensor] = {}
+        for site, head in heads:
+            xi.setdefault(site, torch.ones(counts[site]))[head] = 0.0
+        return cls(xi)
+
+
+@dataclass
+class Override(Instrument):
+    """Replaces weights: by uniform, frozen, permuted or learned ones, or by any function of the call.
+
+    Give ``make``, or use one of the constructors. Heads that are not selected keep their own weights.
+
+    >>> Override.uniform(Selection(layers={2})).wants(Site("encoder", 0))
+    False
+    """
+
+    make: Callable[[AttentionCall], Tensor]
+    selection: Selection = ALL
+
+    def wants(self, site: Site) -> bool:
+        """Whether a site is selected."""
+        return site in self.selection
+
+    def replace(self, call: AttentionCall) -> Tensor:
+        """Make the new weights, for the selected heads."""
+        made = self.make(call)
+        if self.selection.heads is None:
+            return made
+        own = call.weights()
+        chosen = torch.zeros(own.shape[1], dtype=torch.bool, device=own.device)
+        chosen[sorted(self.selection.heads)] = True
+        return torch.where(chosen[None, :, None, None], made.to(own.dtype), own)
+
+    @classmethod
+    def uniform(cls, selection: Selection = ALL) -> Override:
+        """Equal weight on every key that a query may see.
+
+        >>> Override.uniform().selection == ALL
+        True
+        """
+        return cls(uniform_weights, selection)
+
+    @classmethod
+    def frozen(cls, weights: Mapping[Site, Tensor], selection: Selection = ALL) -> Override:
+        """Weights from another run, by site.
+
+        >>> Override.frozen({}).wants(Site("encoder", 0))
+        True
+        """
+
+        def recall(call: AttentionCall) -> Tensor:
+            if call.site not in weights:
+                return call.weights()
+            kept = weights[call.site]
+            if tuple(kept.shape[-2:]) != call.shape[-2:]:
+                raise CapabilityError(
+                    f"frozen weights of {tuple(kept.shape[-2:])} pieces do not fit {call.shape[-2:]} at {call.site}"
+                )
+            return kept.to(call.value.device, call.value.dtype).expand(call.shape)
+
+        return cls(recall, selection)
+
+    @classmethod
+    def learned(cls, scores: Mapping[Site, Tensor], selection: Selection = ALL) -> Override:
+        """Free weights: the softmax of scores that may be leaves with a gradient, under the call's own mask.
+
+        >>> Override.learned({}).selection == ALL
+        True
+        """
+
+        def soften(call: AttentionCall) -> Tensor:
+            if call.site not in scores:
+                return call.weights()
+            free = scores[call.site].expand(call.shape)
+            visible = call.visible()
+            if visible is not None:
+                free = free.masked_fill(~visible, torch.finfo(free.dtype).min)
+            return torch.softmax(free, dim=-1)
+
+        return cls(soften, selection)
+
+    @classmethod
+    def permuted(cls, seed: int, selection: Selection = ALL) -> Override:
+        """The model's own weights, shuffled among the keys that each query may see.
+
+        >>> Override.permuted(0).selection == ALL
+        True
+        """
+        generator = torch.Generator().manual_seed(seed)
+
+        def shuffle(call: AttentionCall) -> Tensor:
+            weights = call.weights()
+            visible = call.visible()
+            hidden = torch.zeros_like(weights) if visible is None else (~visible).to(weights.dtype).expand_as(weights)
+            noise = torch.rand(weights.shape, generator=generator).to(weights.device)
+            places = torch.argsort(hidden, dim=-1, stable=True)  # visible keys first, in order
+            shuffled = torch.argsort(noise + 2 * hidden, dim=-1)  # visible keys first, in random order
+            return torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, shuffled))
+
+        return cls(shuffle, selection)
+
+
+def uniform_weights(call: AttentionCall) -> Tensor:
+    """Equal weight on every visible key.
+
+    >>> q = torch.zeros(1, 1, 2, 4)
+    >>> uniform_weights(AttentionCall(Site("decoder", 0), q, q, q, None, 1.0, causal=True))[0, 0].tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+    visible = call.visible()
+    if visible is None:
+        return torch.full(call.shape, 1.0 / call.shape[-1], device=call.value.device, dtype=call.value.dtype)
+    even = visible.to(call.value.dtype)
+    return (even / even.sum(-1, keepdim=True).clamp(min=1)).expand(call.shape)
+
+
+def finite(weights: Tensor, site: Site) -> Tensor:
+    """Pass weights on, unless there is a NaN or infinity in them.
+
+    >>> finite(torch.tensor([float("nan")]), Site("encoder", 2))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.NumberError: NaN or infinity in the attention of encoder layer 2; ...
+    """
+    if not bool(torch.isfinite(weights.detach().sum())):
+        raise NumberError(
+            f"NaN or infinity in the attention of {site}; the weights file may be damaged, or the number format too narrow "
+            "(try --dtype float32)"
+        )
+    return weights

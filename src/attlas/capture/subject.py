@@ -1,0 +1,255 @@
+"""A subject: a model under study, with its tokenizer, its sites and what it has proved it can do.
+
+:func:`load` opens a model, finds its attention and lets it prove itself on seven pieces of text before anybody relies on
+it. A subject runs batches, takes instruments, and looks at single texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from attlas.errors import CapabilityError
+from attlas.ids import Site, Stream
+from attlas.models import Batch, Instrument, Opened, Pieces, Seam, open_model, output_matrix
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+    from attlas.capture.look import Capture
+
+MISSING = {
+    "queries and keys": "this family keeps its softmax private, so queries and keys cannot be seen",
+    "norms": "the matrix W_O that mixes the heads was not found, so norms cannot be computed",
+    "decoder": "this model has no decoder",
+}
+
+
+class Subject:
+    """A model under study. Made by :func:`load`, or from a model in memory with :meth:`of`.
+
+    >>> subject = load()
+    >>> subject.streams, len(subject.sites), subject.heads(subject.sites[0])
+    ((<Stream.ENCODER: 'encoder'>,), 6, 12)
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self.name = opened.name
+        self.fingerprint = opened.fingerprint
+        self.model: PreTrainedModel = opened.model
+        self.layout = opened.layout
+        self.seam = Seam(opened.model, opened.layout.modules, private=opened.layout.private)
+        own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
+        self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
+
+    @classmethod
+    def of(cls, model: PreTrainedModel, tokenizer: Any, name: str | None = None) -> Subject:
+        """Take a model that is in memory already onto the seam.
+
+        >>> subject = load()
+        >>> Subject.of(subject.model, subject.pieces.tokenizer, "mine").name
+        'mine'
+        """
+        from attlas.models import adopt
+
+        return cls(adopt(name or type(model).__name__, model, tokenizer))
+
+    @property
+    def sites(self) -> tuple[Site, ...]:
+        """All sites, encoder first.
+
+        >>> [str(site) for site in load().sites][:2]
+        ['encoder layer 0', 'encoder layer 1']
+        """
+        return tuple(self.layout.heads)
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The streams of the model.
+
+        >>> load().streams
+        (<Stream.ENCODER: 'encoder'>,)
+        """
+        return self.layout.streams
+
+    def heads(self, site: Site) -> int:
+        """How many heads a site has.
+
+        >>> load().heads(Site(Stream.ENCODER, 0))
+        12
+        """
+        return self.layout.heads[site]
+
+    def shape(self, stream: Stream) -> tuple[int, int]:
+        """Layers and heads of a stream.
+
+        >>> load().shape(Stream.ENCODER)
+        (6, 12)
+        """
+        heads = [count for site, count in self.layout.heads.items() if site.stream is stream]
+        if not heads:
+            raise CapabilityError(f"{self.name} has no {stream}; it has {', '.join(s.value for s in self.streams)}")
+        if len(set(heads)) > 1:
+            raise CapabilityError(f"{self.name}: its {stream} layers differ in their number of heads ({sorted(set(heads))})")
+        return len(heads), heads[0]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is.
+
+        >>> load().device.type
+        'cpu'
+        """
+        device: torch.device = self.model.device
+        return device
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether queries and keys can be seen (not in families with a private softmax).
+
+        >>> load().has_queries
+        True
+        """
+        return not self.layout.private
+
+    @property
+    def has_norms(self) -> bool:
+        """Whether W_O is known at every site, so that norms can be computed.
+
+        >>> load().has_norms
+        True
+        """
+        return set(self.layout.projections) == set(self.layout.heads)
+
+    def require(self, what: str) -> None:
+        """Refuse, with the reason, what this model cannot give: "queries and keys", "norms" or "decoder".
+
+        >>> load().require("decoder")
+        Traceback (most recent call last):
+            ...
+        attlas.errors.CapabilityError: all-MiniLM-L6-v2: this model has no decoder
+        """
+        has = {"queries and keys": self.has_queries, "norms": self.has_norms, "decoder": Stream.DECODER in self.streams}
+        if not has[what]:
+            raise CapabilityError(f"{self.name}: {MISSING[what]}")
+
+    def output_matrix(self, site: Site) -> Tensor:
+        """W_O of a site as (head, width, hidden).
+
+        >>> load().output_matrix(Site(Stream.ENCODER, 0)).shape
+        torch.Size([12, 32, 384])
+        """
+        self.require("norms")
+        return output_matrix(self.layout.projections[site], self.heads(site))
+
+    @contextmanager
+    def use(self, *instruments: Instrument) -> Iterator[None]:
+        """Have instruments on for the length of a ``with`` block; the model is as it was afterwards, whatever happens.
+
+        >>> from attlas.capture import Recorder
+        >>> subject, recorder = load(), Recorder()
+        >>> with subject.use(recorder):
+        ...     _ = subject.run(subject.batch(["Hello there."]))
+        >>> recorder.get(subject.sites[0]).shape
+        torch.Size([1, 12, 5, 5])
+        """
+        with self.seam.put_on(*instruments):
+            yield
+
+    def batch(self, texts: Iterable[Any], *, pad_left: bool = False) -> Batch:
+        """Make a batch from texts, pairs, word lists, documents or passages.
+
+        >>> load().batch(["One.", "And another."]).inputs["input_ids"].shape
+        torch.Size([2, 5])
+        """
+        from attlas.capture.look import as_passage
+
+        examples = self.pieces.encode_all([as_passage(text) for text in texts])
+        return self.pieces.batch(examples, self.device, pad_left=pad_left)
+
+    def run(self, batch: Batch, **options: Any) -> Any:
+        """One forward pass; of the encoder alone where an encoder-decoder was given no target.
+
+        >>> subject = load()
+        >>> subject.run(subject.batch(["Hello there."])).last_hidden_state.shape
+        torch.Size([1, 5, 384])
+        """
+        if self.model.config.is_encoder_decoder and batch.target is None:
+            return self.model.get_encoder()(**batch.inputs, **options)
+        return self.model(**batch.inputs, **options)
+
+    def look(self, text: Any, target: Any = None, *, hidden_states: bool = False) -> Capture:
+        """Look at the attention on one text, pair of texts, or list of words; for a translation model also its target.
+
+        >>> capture = load().look("The farmer slept.")
+        >>> capture.weights[Stream.ENCODER].shape
+        torch.Size([6, 12, 6, 6])
+        """
+        from attlas.capture.look import look
+
+        return look(self, text, target, hidden_states=hidden_states)
+
+    def look_generating(self, prompt: Any, *, max_new_pieces: int = 20, **options: Any) -> Capture:
+        """Let the model write, and look at the attention of all steps as one map.
+
+        >>> load().look_generating("Hello")
+        Traceback (most recent call last):
+            ...
+        attlas.errors.CapabilityError: all-MiniLM-L6-v2: this model has no decoder
+        """
+        from attlas.capture.generation import look_generating
+
+        return look_generating(self, prompt, max_new_pieces=max_new_pieces, **options)
+
+    def describe(self) -> dict[str, Any]:
+        """What a manifest says of the model.
+
+        >>> load().describe()["class"]
+        'BertModel'
+        """
+        return {
+            "name": self.name,
+            "class": type(self.model).__name__,
+            "fingerprint": self.fingerprint,
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "streams": {s.value: dict(zip(("layers", "heads"), self.shape(s), strict=True)) for s in self.streams},
+            "parameters": sum(p.numel() for p in self.model.parameters()),
+            "way": "softmax" if self.layout.private else "seam",
+        }
+
+
+def load(
+    name: str | Path | None = None,
+    *,
+    head: str | None = None,
+    device: str | None = None,
+    dtype: torch.dtype | str | None = None,
+    remote_code: bool = False,
+    allow_pickle: bool = False,
+) -> Subject:
+    """Open a model by hub name, folder or short name (None: the bundled one), and let it prove itself.
+
+    ``head`` puts a task head on: masked-lm, causal-lm, seq2seq, classification or tagging.
+
+    >>> load().name
+    'all-MiniLM-L6-v2'
+    """
+    from attlas.capture.check import prove
+
+    if isinstance(dtype, str):
+        found = getattr(torch, dtype, None)
+        if not isinstance(found, torch.dtype):
+            raise CapabilityError(f"no number format {dtype!r}; try float32, bfloat16 or float16")
+        dtype = found
+    opened = open_model(
+        name, head=head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+    )  # fmt: skip
+    subject = Subject(opened)
+    prove(subject)
+    return subject
+

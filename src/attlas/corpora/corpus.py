@@ -1,0 +1,176 @@
+"""One way to open any corpus.
+
+:func:`read` finds out what kind of file it has been given, reads it, and hands back a :class:`Corpus`: the documents,
+with a hash of what was read for the manifest of a result, and the article that each document belongs to, so that
+neighbours can be paired without crossing from one article into the next. The name "sample" opens the sample that
+comes with attlas.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from attlas.corpora.conll2000 import read_conll2000
+from attlas.corpora.conll2012 import read_conll2012
+from attlas.corpora.conllu import read_articles as read_treebank
+from attlas.corpora.keyphrases import read_keyphrases
+from attlas.corpora.pharaoh import read_bitext, read_parallel
+from attlas.corpora.plain import read_articles as read_text
+from attlas.corpora.sniffing import FORMATS, sniff
+from attlas.corpora.source import Readable, Source, open_source
+from attlas.errors import CorpusError
+from attlas.text import Document
+
+SAMPLE = "sample"
+_LAYERS = (
+    "lemmas",
+    "upos",
+    "xpos",
+    "governors",
+    "relations",
+    "chunks",
+    "mentions",
+    "keyphrases",
+    "translation",
+    "links",
+)
+_OPTIONS = {
+    "conllu": ("unit",),
+    "plain": ("unit",),
+    "keyphrases": ("which",),
+    "bitext": ("gold", "one_indexed"),
+    "parallel": ("target",),
+}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents that were read together, and what they were read from.
+
+    ``articles[k]`` is the article of document ``k``: the ``# newdoc`` of a treebank, the article of a WikiText file,
+    the whole of an ordinary text; in the other formats every document is an article of its own. ``sha256`` is the
+    hash of the file's decompressed bytes (of several files: of their hashes).
+
+    >>> corpus = Corpus((Document.from_words(["Hi"], upos=["INTJ"]),), "conllu", "a.conllu", "", (0,))
+    >>> corpus.layers
+    ('upos',)
+    """
+
+    documents: tuple[Document, ...]
+    format: str
+    name: str
+    sha256: str
+    articles: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.documents:
+            raise CorpusError("the corpus has no documents", file=self.name)
+        for document in self.documents:
+            if not document.words:
+                raise CorpusError("this document has no words; leave it out", file=document.name or self.name)
+        if len(self.articles) != len(self.documents):
+            raise CorpusError(f"{len(self.articles)} articles for {len(self.documents)} documents", file=self.name)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The annotation layers that any of the documents has.
+
+        >>> read(Source.of_text("Hallo ||| Hello"), format="bitext").layers
+        ('translation',)
+        """
+        return tuple(
+            layer for layer in _LAYERS if any(getattr(document, layer) is not None for document in self.documents)
+        )
+
+
+def read(
+    source: Readable,
+    format: str | None = None,
+    *,
+    unit: str | None = None,
+    which: str | None = None,
+    gold: Readable | None = None,
+    one_indexed: bool = False,
+    target: Readable | None = None,
+) -> Corpus:
+    """Read a corpus file of any known format, told by its name and its first lines unless ``format`` says it.
+
+    ``unit`` is the document of a treebank (sentence, document) or of plain text (paragraph, line, document);
+    ``which`` chooses a set of key phrases; ``gold`` is the file of links of a bitext, which ``one_indexed`` counts
+    from 1; ``target`` is the file of translations, line by line. The source "sample" is the sample that comes
+    with attlas.
+
+    >>> corpus = read(Source.of_text("It rained.\\n\\nWe stayed in.\\n", name="tale.txt"))
+    >>> corpus.format, corpus.name, len(corpus.documents), corpus.articles
+    ('plain', 'tale.txt', 2, (0, 0))
+    """
+    asked = {"unit": unit, "which": which, "gold": gold, "one_indexed": one_indexed, "target": target}
+    given = [option for option, value in asked.items() if value is not None and value is not False]
+    if source == SAMPLE:
+        _refuse_options(SAMPLE, given)
+        return _read_sample()
+    if format is not None and format not in FORMATS:
+        raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(FORMATS)}")
+    opened = open_source(source)
+    if not opened.text.strip():
+        raise opened.error("there are no words in this file")
+    if format is None:
+        format = "parallel" if target is not None else sniff(opened)
+    _refuse_options(format, given)
+    parts = [opened]
+    if gold is not None:
+        parts.append(open_source(gold))
+    if target is not None:
+        parts.append(open_source(target))
+    articles = _read_articles(format, parts, unit=unit, which=which, one_indexed=one_indexed)
+    return Corpus(
+        documents=tuple(document for article in articles for document in article),
+        format=format,
+        name=opened.name,
+        sha256=opened.sha256 if len(parts) == 1 else _hash("".join(part.sha256 for part in parts)),
+        articles=tuple(index for index, article in enumerate(articles) for _ in article),
+    )
+
+
+def _read_articles(
+    format: str, parts: Sequence[Source], *, unit: str | None, which: str | None, one_indexed: bool
+) -> list[list[Document]]:
+    if format == "conllu":
+        return read_treebank(parts[0], unit or "sentence")
+    if format == "plain":
+        return read_text(parts[0], unit or "paragraph")
+    if format == "conll2000":
+        documents = read_conll2000(parts[0])
+    elif format == "conll2012":
+        documents = read_conll2012(parts[0])
+    elif format == "keyphrases":
+        documents = read_keyphrases(parts[0], which)
+    elif format == "bitext":
+        documents = read_bitext(parts[0], parts[1] if len(parts) > 1 else None, one_indexed)
+    elif len(parts) > 1:
+        documents = read_parallel(parts[0], parts[1])
+    else:
+        raise parts[0].error("two parallel files are needed; give the other one as the target")
+    return [[document] for document in documents]
+
+
+def _refuse_options(format: str, given: Sequence[str]) -> None:
+    """An option that the format does not know would otherwise be ignored in silence."""
+    for option in given:
+        if option not in _OPTIONS.get(format, ()):
+            knowing = [name for name, options in _OPTIONS.items() if option in options]
+            raise CorpusError(f"the option {option!r} is for {' and '.join(knowing)}, not for {format}")
+
+
+def _read_sample() -> Corpus:
+    from attlas.corpora.samples import sample_documents
+
+    documents = tuple(sample_documents())
+    digest = _hash("\n".join(document.text for document in documents))
+    return Corpus(documents, SAMPLE, SAMPLE, digest, tuple(range(len(documents))))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

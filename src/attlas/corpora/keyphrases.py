@@ -1,0 +1,77 @@
+"""Texts with the key phrases that people gave them, as JSON lines.
+
+Two shapes are read: ``{id, text, keyphrases}``, and ``{id, title, abstract, uncontrolled, controlled}``, of which
+``which`` chooses the phrases (uncontrolled ones are free words, controlled ones come from a thesaurus). White space
+inside texts and phrases becomes single spaces; title and abstract are parted by a blank line, so that the title is
+a sentence of its own. A phrase that is given twice is kept once. Words are found by rule.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from attlas.corpora.source import Readable, Source, open_source
+from attlas.errors import CorpusError
+from attlas.text import Document
+
+_SETS = ("uncontrolled", "controlled")
+
+
+def read_keyphrases(path: Readable, which: str | None = None) -> list[Document]:
+    """Read texts with their key phrases, one document per line.
+
+    ``which`` is "uncontrolled" (the usual choice, taken where nothing is said) or "controlled".
+
+    >>> line = '{"id": "7", "text": "Solar\\\\r\\\\n\\\\tcells age.", "keyphrases": ["solar \\\\tcells", "ageing"]}'
+    >>> document, = read_keyphrases(Source.of_text(line, name="a.jsonl"))
+    >>> document.name, document.text, document.keyphrases
+    ('a.jsonl, 7', 'Solar cells age.', ('solar cells', 'ageing'))
+    """
+    if which is not None and which not in _SETS:
+        raise CorpusError(f"the set of key phrases is 'uncontrolled' or 'controlled', not {which!r}")
+    source = open_source(path)
+    documents = [
+        _document(source, content, line, which)
+        for line, content in enumerate(source.lines, start=1)
+        if content.strip()
+    ]
+    if not documents:
+        raise source.error("there is no line in this file")
+    return documents
+
+
+def _document(source: Source, content: str, line: int, which: str | None) -> Document:
+    try:
+        entry = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise source.error(f"this is not JSON ({error.msg}, column {error.colno})", line) from None
+    if not isinstance(entry, dict):
+        raise source.error("this JSON is not an object with named fields", line)
+    if "text" in entry:
+        if which == "controlled":
+            raise source.error("these texts have one set of key phrases only; leave out the choice of a set", line)
+        texts, phrases = ["text"], "keyphrases"
+    else:
+        texts, phrases = ["title", "abstract"], which or "uncontrolled"
+    parts = [_normal(_string(source, entry, key, line)) for key in texts]
+    text = "\n\n".join(part for part in parts if part)
+    if not text:
+        raise source.error("this text has no words; leave it out", line)
+    given = entry.get(phrases)
+    if not isinstance(given, list) or not all(isinstance(phrase, str) for phrase in given):
+        raise source.error(f"the field {phrases!r} is not there or is no list of phrases", line)
+    distinct = dict.fromkeys(_normal(phrase) for phrase in given if phrase.strip())
+    name = f"{source.name}, {entry.get('id', f'line {line}')}"
+    return replace(Document.from_text(text, name=name), keyphrases=tuple(distinct))
+
+
+def _string(source: Source, entry: dict[str, object], key: str, line: int) -> str:
+    value = entry.get(key)
+    if not isinstance(value, str):
+        raise source.error(f"the field {key!r} is not there or is no text", line)
+    return value
+
+
+def _normal(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,130 @@
+"""Sentences with their translations, and the gold alignment between their words.
+
+A bitext has ``source words ||| target words`` on each line, split at white space. Gold links come in one of two
+notations, told apart by their first line. In Pharaoh's, line k holds the links of pair k: ``3-4`` is sure and ``3p4``
+possible, counted from 0 unless ``one_indexed`` says otherwise; an empty line has no links. In that of the NAACL 2003
+shared task each line is one link, ``sentence i j S`` or ``... P`` (sure where neither stands); it counts from 1
+by definition, and its links to word 0 mean "aligned to nothing" and are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from attlas.corpora.source import Readable, Source, open_source
+from attlas.text import Document, Links
+
+_LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
+_NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?")
+
+
+def read_bitext(path: Readable, gold: Readable | None = None, one_indexed: bool = False) -> list[Document]:
+    """Read ``source ||| target`` lines, with gold links where a file of them is given.
+
+    >>> text, gold = Source.of_text("das Haus ||| the house"), Source.of_text("0-0 1p0 1-1")
+    >>> document, = read_bitext(text, gold)
+    >>> document.translation.text, sorted(document.links.sure), sorted(document.links.possible)
+    ('the house', [(0, 0), (1, 1)], [(0, 0), (1, 0), (1, 1)])
+    """
+    source = open_source(path)
+    documents: list[Document] = []
+    for line, content in enumerate(source.lines, start=1):
+        sides = [side.split() for side in content.split("|||")]
+        if len(sides) != 2:
+            raise source.error(f"{len(sides) - 1} times '|||' where a pair of sentences has it once", line)
+        if not all(sides):
+            raise source.error(f"the {'target' if sides[0] else 'source'} side has no words", line)
+        name = f"{source.name}, pair {line}"
+        translation = Document.from_words(sides[1], name=f"{name}, target")
+        documents.append(Document.from_words(sides[0], name=name, translation=translation))
+    if not documents:
+        raise source.error("there is no pair of sentences in this file")
+    if gold is None:
+        return documents
+    links = _read_links(open_source(gold), documents, one_indexed)
+    return [replace(document, links=its) for document, its in zip(documents, links, strict=True)]
+
+
+def read_parallel(source: Readable, target: Readable) -> list[Document]:
+    """Read two files whose lines are translations of each other; words are found by rule.
+
+    >>> document, = read_parallel(Source.of_text("Ein Mann schläft."), Source.of_text("A man sleeps."))
+    >>> document.forms, document.translation.forms
+    (('Ein', 'Mann', 'schläft', '.'), ('A', 'man', 'sleeps', '.'))
+    """
+    here, there = open_source(source), open_source(target)
+    if len(here.lines) != len(there.lines):
+        raise here.error(
+            f"{len(here.lines)} lines, but {there.path} has {len(there.lines)}; parallel files need the same number",
+            min(len(here.lines), len(there.lines)) + 1,
+        )
+    documents: list[Document] = []
+    for line, (ours, theirs) in enumerate(zip(here.lines, there.lines, strict=True), start=1):
+        for side, content in ((here, ours), (there, theirs)):
+            if not content.strip():
+                raise side.error("this line has no words; leave the pair out of both files", line)
+        name = f"{here.name}, line {line}"
+        translation = Document.from_text(theirs.strip(), name=f"{there.name}, line {line}")
+        documents.append(replace(Document.from_text(ours.strip(), name=name), translation=translation))
+    if not documents:
+        raise here.error("there is no line in this file")
+    return documents
+
+
+class _Collected:
+    """The links of one pair while they are being read, each checked against the pair's words."""
+
+    def __init__(self, document: Document) -> None:
+        assert document.translation is not None
+        self.sizes = len(document.words), len(document.translation.words)
+        self.sure: set[tuple[int, int]] = set()
+        self.possible: set[tuple[int, int]] = set()
+
+    def add(self, source: Source, line: int, written: str, link: tuple[int, int], sure: bool, hint: str) -> None:
+        if not (0 <= link[0] < self.sizes[0] and 0 <= link[1] < self.sizes[1]):
+            raise source.error(
+                f"the link {written} is outside its pair of {self.sizes[0]} and {self.sizes[1]} words{hint}", line
+            )
+        (self.sure if sure else self.possible).add(link)
+
+
+def _read_links(gold: Source, documents: list[Document], one_indexed: bool) -> list[Links]:
+    collected = [_Collected(document) for document in documents]
+    first = next((line for line in gold.lines if line.strip()), "")
+    if _NAACL.fullmatch(first.strip()):
+        _collect_naacl(gold, collected)
+    else:
+        _collect_pharaoh(gold, collected, one_indexed)
+    return [Links(frozenset(pair.sure), frozenset(pair.possible)) for pair in collected]
+
+
+def _collect_pharaoh(gold: Source, collected: list[_Collected], one_indexed: bool) -> None:
+    if len(gold.lines) != len(collected):
+        raise gold.error(
+            f"{len(gold.lines)} lines of links for {len(collected)} pairs of sentences; there must be one for each",
+            min(len(gold.lines), len(collected)) + 1,
+        )
+    base = int(one_indexed)
+    hint = f"; links are counted from {base} here (one_indexed is {one_indexed})"
+    for line, (content, pair) in enumerate(zip(gold.lines, collected, strict=True), start=1):
+        for written in content.split():
+            match = _LINK.fullmatch(written)
+            if match is None:
+                raise gold.error(f"{written!r} is not a link such as 3-4 or 3p4", line)
+            pair.add(gold, line, written, (int(match[1]) - base, int(match[3]) - base), match[2] == "-", hint)
+
+
+def _collect_naacl(gold: Source, collected: list[_Collected]) -> None:
+    for line, content in enumerate(gold.lines, start=1):
+        if not content.strip():
+            continue
+        match = _NAACL.fullmatch(content.strip())
+        if match is None:
+            raise gold.error(f"{content.strip()!r} is not a link such as '12 3 4 S'", line)
+        sentence, i, j = (int(match[group]) for group in (1, 2, 3))
+        if not 1 <= sentence <= len(collected):
+            raise gold.error(f"sentence {sentence} is not among the {len(collected)} pairs", line)
+        if i and j:
+            written = f"{i}-{j} of sentence {sentence}"
+            collected[sentence - 1].add(gold, line, written, (i - 1, j - 1), match[4] != "P", "")

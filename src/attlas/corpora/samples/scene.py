@@ -1,0 +1,453 @@
+"""A scene: who and what a paragraph is about, what was said so far, and how to refer to it next.
+
+The scene keeps count of when each person and thing was last mentioned. A pronoun is used only when what it stands for
+was mentioned in this sentence or the one before, and when nothing else in sight takes the same pronoun; otherwise a
+name or a definite description is chosen, and only one that the reader knows already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TypeVar
+
+from attlas.corpora.samples.lexicon import Place, Task, World
+from attlas.corpora.samples.morphology import plural
+from attlas.corpora.samples.phrases import (
+    apposition,
+    bare,
+    coordinate,
+    is_plural,
+    name,
+    noun,
+    owner,
+    possessive,
+    pp,
+    pronoun,
+    punct,
+    unmarked,
+)
+from attlas.corpora.samples.tree import Node
+from attlas.corpora.samples.worlds import KIN, MEN, SURNAMES, WOMEN
+
+_Choice = TypeVar("_Choice")
+_TRAITS = ("young", "experienced", "friendly", "careful", "clever", "patient", "ambitious", "shy")
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A person, a thing or a group that a paragraph may mention more than once.
+
+    >>> Entity("Anna", "she", "young vet", "Anna").pronoun
+    'she'
+    """
+
+    chain: str
+    pronoun: str
+    noun: str
+    name: str = ""
+    surname: str = ""
+
+
+class Scene:
+    """One paragraph in the making.
+
+    >>> from attlas.corpora.samples.worlds import WORLDS
+    >>> scene = Scene(WORLDS[0], Random(0))
+    >>> barn = scene.thing("old barn")
+    >>> [node.form for node in scene.a(barn).words()], scene.ref(barn).form
+    (['a', 'old', 'barn'], 'it')
+    """
+
+    def __init__(self, world: World, rng: Random) -> None:
+        self.world = world
+        self.rng = rng
+        self.sentences: list[Node] = []
+        self.keyphrases: list[str] = []
+        self._entities: dict[str, Entity] = {}
+        self._last: dict[str, int] = {}
+        self._known: dict[str, set[str]] = {}
+        self._run: dict[str, int] = {}
+
+    # Choosing
+
+    def pick(self, options: Sequence[_Choice]) -> _Choice:
+        """One of several.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).pick(["yes"])
+        'yes'
+        """
+        return self.rng.choice(options)
+
+    def one(self, *makers: Callable[[], _Choice]) -> _Choice:
+        """What one of several functions makes; the others are not called, so they mention nothing.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).one(lambda: 1, lambda: 1)
+        1
+        """
+        return self.rng.choice(makers)()
+
+    def tasks(self, count: int) -> list[Task]:
+        """Several different tasks of this world.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> len(Scene(WORLDS[0], Random(0)).tasks(2))
+        2
+        """
+        return [Task.read(text) for text in self.rng.sample(self.world.tasks, count)]
+
+    def spots(self, count: int) -> list[Place]:
+        """Several different places of this world.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> len(Scene(WORLDS[0], Random(0)).spots(2))
+        2
+        """
+        return [Place.read(text) for text in self.rng.sample(self.world.spots, count)]
+
+    # Who and what
+
+    def person(self, gender: str = "") -> Entity:
+        """A person of this world who is not in the scene yet; ``gender`` is "she", "he" or open.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).person("she").pronoun
+        'she'
+        """
+        gender = gender or self.pick(("she", "he"))
+        first = self.pick([n for n in (WOMEN if gender == "she" else MEN) if n not in self._entities])
+        taken = {bare(other.noun) for other in self._entities.values()}
+        role = self.pick([role for role in self.world.roles if role not in taken])
+        return self._add(Entity(first, gender, f"{self.pick(_TRAITS)} {role}", first, self.pick(SURNAMES)))
+
+    def pair(self) -> tuple[Entity, Entity]:
+        """A woman and a man, in either order.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> sorted(person.pronoun for person in Scene(WORLDS[0], Random(0)).pair())
+        ['he', 'she']
+        """
+        first = self.person()
+        return first, self.person("he" if first.pronoun == "she" else "she")
+
+    def thing(self, shorthand: str) -> Entity:
+        """A thing, or several of a kind.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).thing("egg+").pronoun
+        'they'
+        """
+        return self._add(Entity(_surface(shorthand), "they" if is_plural(shorthand) else "it", shorthand))
+
+    def extra(self, shorthand: str, gender: str) -> Entity:
+        """A person from outside, known by a noun alone.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).extra("dealer", "he").name
+        ''
+        """
+        return self._add(Entity(_surface(shorthand), gender, shorthand))
+
+    def matter(self, task: Task) -> Entity:
+        """What a task is done to.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).matter(Task.read("milk the cow+")).chain
+        'cows'
+        """
+        return self.thing(task.noun)
+
+    def doing(self, task: Task, matter: Entity) -> list[Node]:
+        """The object of a task, mentioned for the first time, and the rest of it.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene, task = Scene(WORLDS[0], Random(0)), Task.read("milk the cow+ ; in the barn")
+        >>> [node.relation for node in scene.doing(task, scene.matter(task))]
+        ['obj', 'obl']
+        """
+        return [(self.a(matter) if task.by == "a" else self.the(matter)).to("obj"), *task.tail()]
+
+    def crowd(self) -> Entity:
+        """A group of people of this world.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).crowd().pronoun
+        'they'
+        """
+        return self.thing(self.pick(self.world.crowds))
+
+    def both(self, one: Entity, other: Entity) -> Entity:
+        """Two people taken together.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.both(*scene.pair()).pronoun
+        'they'
+        """
+        return self._add(Entity(f"{one.chain} and {other.chain}", "they", ""))
+
+    def key(self, *things: Entity | str) -> None:
+        """Remember what the paragraph is about.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.key("old apple_tree+")
+        >>> scene.keyphrases
+        ['old apple trees']
+        """
+        self.keyphrases += [_surface(each if isinstance(each, str) else each.noun) for each in things]
+
+    # Referring
+
+    def meet(self, who: Entity, *, article: str = "a", closed: bool = True) -> Node:
+        """A person's name with a word about them, for the first mention.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> len(list(scene.meet(scene.person()).words()))
+        6
+        """
+        self._note(who, "name", "noun")
+        return apposition(name(who.name, chain=who.chain), noun(who.noun, article), closed=closed)
+
+    def who(self, who: Entity) -> Node:
+        """A person, introduced if that has not been done yet.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> anna = scene.person("she")
+        >>> scene.who(anna).upos, scene.who(anna).upos
+        ('PROPN', 'PRON')
+        """
+        return self.ref(who) if self.met(who) else self.meet(who)
+
+    def met(self, what: Entity) -> bool:
+        """Whether something has been mentioned already.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.met(scene.person())
+        False
+        """
+        return what.chain in self._last
+
+    def named(self, who: Entity, *, full: bool = False) -> Node:
+        """A person's name.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.named(scene.person()).upos
+        'PROPN'
+        """
+        self._note(who, "name")
+        return name(who.name, who.surname if full else "", chain=who.chain)
+
+    def kin(self, who: Entity, of: Entity) -> Node:
+        """A person introduced as a relative of another, as in "her brother Tom".
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> anna, tom = scene.person("she"), scene.person("he")
+        >>> start = scene.named(anna)
+        >>> scene.kin(tom, anna).left[0].form
+        'her'
+        """
+        owner_ = self.own(of)
+        self._note(who, "name")
+        return apposition(noun(self.pick(KIN[who.pronoun]), owner_, chain=who.chain), name(who.name), commas=False)
+
+    def a(self, what: Entity, *, count: str = "") -> Node:
+        """Something mentioned for the first time, with the indefinite article.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.a(scene.thing("barn")).left[0].form
+        'a'
+        """
+        self._note(what, "noun")
+        return noun(what.noun, "" if count else "a", count=count, chain=what.chain)
+
+    def the(self, what: Entity, by: str | Node = "the") -> Node:
+        """Something described in full, with the definite article or a possessor.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> [node.form for node in scene.the(scene.thing("old barn")).words()]
+        ['the', 'old', 'barn']
+        """
+        self._note(what, "noun")
+        return noun(what.noun, by, chain=what.chain)
+
+    def again(self, what: Entity) -> Node:
+        """Something known, by name or by a short definite description.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> barn = scene.thing("old barn")
+        >>> start = scene.a(barn)
+        >>> [node.form for node in scene.again(barn).words()]
+        ['the', 'barn']
+        """
+        known = self._known[what.chain]
+        if "name" in known and ("noun" not in known or self.rng.random() < 0.6):
+            return self.named(what)
+        self._note(what, "noun")
+        return noun(bare(what.noun), "the", chain=what.chain)
+
+    def ref(self, what: Entity) -> Node:
+        """Something known, by a pronoun where that is clear and not tiresome, else by name or description.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> anna = scene.person("she")
+        >>> start = scene.named(anna)
+        >>> scene.ref(anna).form
+        'she'
+        """
+        here = self._last.get(what.chain) == len(self.sentences)
+        if self._clear(what) and (here or not what.noun or self._run.get(what.chain, 0) < 2):
+            return self.pro(what)
+        return self.again(what)
+
+    def pro(self, what: Entity) -> Node:
+        """Something known, by its pronoun.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> barn = scene.thing("barn")
+        >>> start = scene.a(barn)
+        >>> scene.pro(barn).form
+        'it'
+        """
+        if self._last.get(what.chain, -9) < len(self.sentences) - 1:
+            raise ValueError(f"a pronoun for {what.chain!r} would dangle")
+        self._note(what)
+        self._run[what.chain] = self._run.get(what.chain, 0) + 1
+        return pronoun(what.pronoun, what.chain)
+
+    def own(self, what: Entity) -> Node:
+        """Something known, as a possessor.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> anna = scene.person("she")
+        >>> start = scene.named(anna)
+        >>> scene.own(anna).form
+        'her'
+        """
+        if self._clear(what):
+            self._note(what)
+            return possessive(what.pronoun, what.chain)
+        return owner(self.again(what))
+
+    def speaker(self, who: Entity, lemma: str = "I") -> Node:
+        """The pronoun of the first or second person for somebody who speaks or is spoken to.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.speaker(scene.person(), "you").form
+        'you'
+        """
+        self._note(who)
+        return pronoun(lemma, who.chain)
+
+    def joined(self, one: Entity, other: Entity, together: Entity, *, roles: bool = False) -> Node:
+        """Two people named together, and the pair of them as one.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> one, other = scene.pair()
+        >>> scene.joined(one, other, scene.both(one, other)).together == f"{one.name} and {other.name}"
+        True
+        """
+        make = (lambda who: self.the(who)) if roles else self.named
+        pair = coordinate(make(one), make(other))
+        self._note(together)
+        return replace(pair, together=together.chain)
+
+    # Times, and the end of a sentence
+
+    def day(self) -> Node:
+        """A day of the week, as in "on Monday".
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).day().upos
+        'PROPN'
+        """
+        return pp("on", name(self.pick(_DAYS)))
+
+    def site(self, relation: str = "obl") -> Node:
+        """Where the world is, as in "on the farm".
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).site().form
+        'farm'
+        """
+        return Place.read(self.world.site).phrase(relation)
+
+    def past_time(self) -> Node:
+        """A time in the past, as an adverbial.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).past_time().relation in ("obl", "obl:unmarked")
+        True
+        """
+        return self.one(
+            self.day,
+            lambda: unmarked(noun(self.pick(("last week", "last month", "yesterday", "last winter", "one evening")))),
+            lambda: pp("in", noun(self.pick(("morning", "afternoon", "evening")), "the")),
+        )
+
+    def say(self, sentence: Node, end: str = ".") -> None:
+        """Finish a sentence, with its full stop unless a quotation has closed it already.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.say(noun("silence%", ""))
+        >>> [node.form for node in scene.sentences[0].words()]
+        ['silence', '.']
+        """
+        *_, last = sentence.words()
+        stop = () if last.xpos == "''" else (punct(end),)
+        self.sentences.append(sentence.to("root").after(*stop))
+        for chain in [chain for chain, at in self._last.items() if at < len(self.sentences) - 1]:
+            self._run.pop(chain, None)
+
+    def _add(self, entity: Entity) -> Entity:
+        if entity.chain in self._entities:
+            entity = replace(entity, chain=f"{entity.chain} {len(self._entities)}")
+        self._entities[entity.chain] = entity
+        return entity
+
+    def _note(self, what: Entity, *forms: str) -> None:
+        self._last[what.chain] = len(self.sentences)
+        self._known.setdefault(what.chain, set()).update(forms)
+        if forms:
+            self._run[what.chain] = 0
+
+    def _clear(self, what: Entity) -> bool:
+        """Whether the pronoun of something could only mean that."""
+        now = len(self.sentences)
+        since = self._last.get(what.chain, -9)
+        if since < now - 1:
+            return False
+        rivals = [
+            self._last[chain]
+            for chain, other in self._entities.items()
+            if chain != what.chain and other.pronoun == what.pronoun and chain in self._last
+        ]
+        return all(rival < since for rival in rivals)
+
+
+Plot = Callable[[Scene], None]
+
+
+def _surface(shorthand: str) -> str:
+    """The words of a noun in shorthand, as they stand in a text."""
+    text = shorthand.rstrip("+%").replace("_", " ")
+    *rest, last = text.split(" ")
+    return " ".join([*rest, plural(last) if is_plural(shorthand) else last])

@@ -1,0 +1,243 @@
+"""Opening a model: its configuration, tokenizer and weights, or one clear sentence about what is wrong.
+
+Only safetensors weights are read and no code from a model's repository is run, unless the user asks for that. The
+model is opened on our seam; a family that does not use it is opened with the library's eager attention and watched
+through its softmax.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from attlas.errors import CapabilityError, ModelError
+from attlas.models import bundled, seam, sites
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+HEADS = {
+    "masked-lm": "AutoModelForMaskedLM",
+    "causal-lm": "AutoModelForCausalLM",
+    "seq2seq": "AutoModelForSeq2SeqLM",
+    "classification": "AutoModelForSequenceClassification",
+    "tagging": "AutoModelForTokenClassification",
+}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model that was opened, with its tokenizer and the layout of its attention.
+
+    >>> Opened.__dataclass_fields__.keys() >= {"model", "tokenizer", "layout"}
+    True
+    """
+
+    name: str
+    model: PreTrainedModel
+    tokenizer: Any
+    layout: sites.Layout
+    fingerprint: str
+
+
+def open_model(
+    name: str | Path | None = None,
+    *,
+    head: str | None = None,
+    device: str | None = None,
+    dtype: torch.dtype | None = None,
+    remote_code: bool = False,
+    allow_pickle: bool = False,
+) -> Opened:
+    """Open a model by hub name, folder, short name, or (None) the bundled one.
+
+    >>> open_model("no/such-model")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.ModelError: no model 'no/such-model': ...
+    """
+    if head is not None and head not in HEADS:
+        raise ModelError(f"no task head {head!r}; choose one of {', '.join(HEADS)}")
+    shown, folder = bundled.resolve(name)
+    source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
+    options = {"trust_remote_code": remote_code}
+    with _quiet():
+        config = _config(shown, source, options)
+        tokenizer = _tokenizer(shown, source, options)
+        weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
+        model = _weights(shown, source, config, head, seam.NAME, weights)
+        model = _place(model, device)
+        layout = sites.find_sites(model, probing_inputs(model))
+        if layout.private:
+            # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
+            model = _place(_weights(shown, source, config, head, "eager", weights), device)
+            layout = sites.find_sites(model, probing_inputs(model))
+    return Opened(shown, model, tokenizer, layout, fingerprint(model))
+
+
+def adopt(name: str, model: PreTrainedModel, tokenizer: Any) -> Opened:
+    """Take a model that is in memory already (made from a config, or just trained) onto the seam.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> adopt("tiny", BertModel(BertConfig(**small)), None).layout.streams
+    (<Stream.ENCODER: 'encoder'>,)
+    """
+    seam.register()
+    before = model.config._attn_implementation
+    with _quiet():
+        try:
+            model.set_attn_implementation(seam.NAME)
+        except (ValueError, KeyError):
+            model.set_attn_implementation(before)
+        layout = sites.find_sites(model.eval(), probing_inputs(model))
+        if layout.private and model.config._attn_implementation == seam.NAME:
+            model.set_attn_implementation("eager")
+            layout = sites.find_sites(model, probing_inputs(model))
+    return Opened(name, model, tokenizer, layout, fingerprint(model))
+
+
+def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
+    """Ids for the probing pass: a source of seven pieces and, for an encoder-decoder, a target of five.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> probing_inputs(BertModel(BertConfig(**small)))["input_ids"].shape
+    torch.Size([1, 7])
+    """
+    config = model.config
+    vocabulary = config.get_text_config().vocab_size
+    padding = getattr(config, "pad_token_id", None)
+    ids = [i for i in range(vocabulary) if i != padding][-sites.SOURCE_LENGTH :]
+    inputs = {"input_ids": torch.tensor([ids], device=model.device)}
+    if config.is_encoder_decoder:
+        inputs["decoder_input_ids"] = inputs["input_ids"][:, : sites.TARGET_LENGTH]
+    return inputs
+
+
+def fingerprint(model: torch.nn.Module) -> str:
+    """A short hash that changes when any weight does: names, shapes, and sums of all parameters.
+
+    >>> fingerprint(torch.nn.Linear(2, 2)) == fingerprint(torch.nn.Linear(2, 2))
+    False
+    """
+    digest = hashlib.sha256()
+    with torch.no_grad():
+        for name, tensor in sorted(model.state_dict().items()):
+            flat = tensor.detach().reshape(-1)
+            sample = flat[:: max(1, flat.numel() // 1024)].double().cpu()
+            total = flat.double().sum().item() if flat.is_floating_point() else int(flat.sum())
+            digest.update(f"{name} {tuple(tensor.shape)} {total!r}".encode())
+            digest.update(sample.numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
+    from transformers import AutoConfig
+
+    try:
+        return AutoConfig.from_pretrained(source, **options)
+    except Exception as error:
+        if "trust_remote_code" in str(error):
+            raise ModelError(
+                f"{shown} brings code of its own, which is not run unless you allow it (--remote-code)"
+            ) from error
+        if Path(source).is_dir():
+            has = (Path(source) / "config.json").exists()
+            what = "its config.json cannot be read" if has else "it has no config.json"
+            raise ModelError(f"{source} is not a model folder: {what} ({_first(error)})") from error
+        raise ModelError(
+            f"no model {shown!r}: it is not a folder here, not in {bundled.models_folder().name}, and not on the hub, or "
+            "the hub cannot be reached; check the spelling, or give the path of a folder"
+        ) from error
+
+
+def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, **options)
+    except Exception as error:
+        if isinstance(error, ImportError) or "sentencepiece" in str(error):
+            raise ModelError(
+                f"the tokenizer of {shown} needs a package that is not installed ({_first(error)}); "
+                "pip install 'attlas[marian]' brings sentencepiece"
+            ) from error
+        raise ModelError(
+            f"{shown} has no tokenizer that can be opened ({_first(error)}); put its tokenizer files beside config.json"
+        ) from error
+    if Path(source).is_dir() and not any(
+        (Path(source) / file).exists() for file in ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model",
+                                                    "tokenizer.model", "source.spm", "sentencepiece.bpe.model")
+    ):  # fmt: skip
+        raise ModelError(
+            f"{shown} has no tokenizer: {source} holds none of tokenizer.json, vocab.txt, vocab.json or a "
+            "SentencePiece model; put its tokenizer files beside config.json"
+        )
+    return tokenizer
+
+
+def _weights(
+    shown: str, source: str, config: Any, head: str | None, attention: str, options: dict[str, Any]
+) -> PreTrainedModel:
+    import transformers
+
+    seam.register()
+    auto = getattr(transformers, HEADS[head] if head else "AutoModel")
+    if head and type(config) not in auto._model_mapping:
+        raise CapabilityError(f"{shown} ({type(config).__name__}) has no {head} head; choose another, or none")
+    try:
+        try:
+            model = auto.from_pretrained(source, config=config, attn_implementation=attention, **options)
+        except (ValueError, KeyError) as error:
+            if attention == "eager" or "safetensors" in str(error):
+                raise
+            model = auto.from_pretrained(source, config=config, attn_implementation="eager", **options)
+    except Exception as error:
+        if "safetensors" in str(error):
+            raise ModelError(
+                f"{shown} has no safetensors weights; convert them, or allow pickled ones (--allow-pickle) if you trust them"
+            ) from error
+        raise ModelError(f"the weights of {shown} cannot be opened: {_first(error)}") from error
+    opened: PreTrainedModel = model.eval()
+    return opened
+
+
+def _place(model: PreTrainedModel, device: str | None) -> PreTrainedModel:
+    try:
+        placed: PreTrainedModel = model.to(device) if device else model  # type: ignore[arg-type]
+    except (RuntimeError, AssertionError) as error:
+        raise ModelError(f"the device {device!r} cannot be used: {_first(error)}; try cpu or cuda") from error
+    return placed
+
+
+def _first(error: BaseException) -> str:
+    """The first line of a long message, without its final stop."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    return text if len(text) < 160 else text[:157] + "..."
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the library's progress bars and warnings off the user's screen while a model is opened."""
+    from transformers.utils import logging as library
+
+    level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
+    root = logging.getLogger("huggingface_hub").level
+    library.set_verbosity(logging.CRITICAL)
+    library.disable_progress_bar()
+    try:
+        yield
+    finally:
+        library.set_verbosity(level)
+        logging.getLogger("huggingface_hub").setLevel(root)
+        if bars:
+            library.enable_progress_bar()

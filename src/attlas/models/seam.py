@@ -1,0 +1,397 @@
+"""The seam: one function through which the attention of a model passes, and a place for instruments on it.
+
+The model library routes the attention of most of its families through a function that anybody may register. We
+register :func:`attend` there, under the name ``attlas``, together with the mask function that belongs to it
+(without which masks are silently dropped). In every layer of every stream it is handed queries, keys and
+values of all heads, after rotary positions and caches, with mask, scaling and position bias: an
+:class:`AttentionCall`.
+
+A model that was opened by us has a :class:`Seam`, which knows the site of each of its attention modules and holds the
+instruments that are on at the moment. With none on, the call goes straight to the library's own fused
+attention and the model is exactly the plain one. An :class:`Instrument` may observe a call, replace its weights, or
+change its output; the four that there are live in :mod:`attlas.capture`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+import torch
+from torch import Tensor, nn
+
+from attlas.ids import Site, Stream
+
+NAME = "attlas"
+
+
+@dataclass(eq=False)
+class AttentionCall:
+    """What stands at the seam in one layer: queries, keys and values of all heads, and how they are to meet.
+
+    Axes are (batch, head, query or key, width). Keys and values may have fewer heads than queries (grouped keys);
+    ``keys`` and ``values`` give them one per head. ``mask`` is the library's: boolean (True may be seen) or additive.
+    Families with a private softmax have no queries and keys here, only ``given`` weights.
+
+    >>> q = torch.zeros(1, 2, 3, 4)
+    >>> call = AttentionCall(Site("encoder", 0), q, q, q, None, 0.5)
+    >>> call.weights().shape, float(call.weights()[0, 0, 0, 0])
+    (torch.Size([1, 2, 3, 3]), 0.333...)
+    """
+
+    site: Site
+    query: Tensor | None
+    key: Tensor | None
+    value: Tensor
+    mask: Tensor | None
+    scaling: float
+    causal: bool = False
+    bias: Tensor | None = None
+    softcap: float | None = None
+    sinks: Tensor | None = None
+    given: Tensor | None = None
+    module: nn.Module | None = None
+    replaced: Tensor | None = field(default=None, init=False)
+    _weights: Tensor | None = field(default=None, init=False)
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """(batch, heads, queries, keys).
+
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5).shape
+        (1, 2, 3, 3)
+        """
+        if self.query is None:
+            assert self.given is not None
+            batch, heads, queries, keys = self.given.shape
+        else:
+            assert self.key is not None
+            batch, heads, queries, _ = self.query.shape
+            keys = self.key.shape[2]
+        return batch, heads, queries, keys
+
+    @property
+    def keys(self) -> Tensor:
+        """Keys with one set per head.
+
+        >>> q, k = torch.zeros(1, 4, 3, 8), torch.zeros(1, 2, 3, 8)
+        >>> AttentionCall(Site("decoder", 0), q, k, k, None, 1.0).keys.shape
+        torch.Size([1, 4, 3, 8])
+        """
+        assert self.key is not None
+        return _ungroup(self.key, self.shape[1])
+
+    @property
+    def values(self) -> Tensor:
+        """Values with one set per head.
+
+        >>> q, k = torch.zeros(1, 4, 3, 8), torch.zeros(1, 2, 3, 8)
+        >>> AttentionCall(Site("decoder", 0), q, k, k, None, 1.0).values.shape
+        torch.Size([1, 4, 3, 8])
+        """
+        return _ungroup(self.value, self.shape[1])
+
+    @property
+    def fusable(self) -> bool:
+        """Whether fused kernels can stand in for the matrix: plain dot products under a boolean mask.
+
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5, softcap=30.0).fusable
+        False
+        """
+        plain = self.bias is None and self.softcap is None and self.sinks is None and self.replaced is None
+        boolean = self.mask is None or self.mask.dtype == torch.bool
+        return plain and boolean and self.query is not None
+
+    def visible(self, rows: slice = slice(None)) -> Tensor | None:
+        """Which keys each query may see, (batch or 1, 1, query, key), or None when that is all of them.
+
+        >>> q = torch.zeros(1, 1, 2, 4)
+        >>> AttentionCall(Site("decoder", 0), q, q, q, None, 0.5, causal=True).visible()[0, 0].tolist()
+        [[True, False], [True, True]]
+        """
+        if self.given is not None:
+            return self.given[:, :, rows] > 0
+        if self.mask is not None:
+            mask = self.mask[:, :, rows]
+            return mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
+        if self.causal:
+            _, _, queries, keys = self.shape
+            i = torch.arange(queries, device=self.value.device)[rows]
+            return (torch.arange(keys, device=self.value.device) <= i[:, None])[None, None]
+        return None
+
+    def scores(self, rows: slice = slice(None)) -> Tensor:
+        """Scores before the softmax, masked, for the given rows of queries.
+
+        >>> q = torch.ones(1, 1, 2, 4)
+        >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5).scores()[0, 0].tolist()
+        [[2.0, 2.0], [2.0, 2.0]]
+        """
+        assert self.query is not None
+        scores = torch.matmul(self.query[:, :, rows], self.keys.transpose(2, 3)) * self.scaling
+        if self.softcap is not None:
+            scores = torch.tanh(scores / self.softcap) * self.softcap
+        if self.bias is not None:
+            scores = scores + self.bias[:, :, rows]
+        visible = self.visible(rows)
+        if visible is not None:
+            additive = self.mask is not None and self.mask.dtype != torch.bool
+            if additive:
+                assert self.mask is not None
+                scores = scores + self.mask[:, :, rows]
+            scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+        return scores
+
+    def weights(self, rows: slice | None = None) -> Tensor:
+        """The attention weights, (batch, head, query, key), or only those of some rows of queries.
+
+        >>> q = torch.randn(1, 2, 5, 4)
+        >>> call = AttentionCall(Site("encoder", 0), q, q, q, None, 0.5)
+        >>> bool(torch.allclose(call.weights().sum(-1), torch.ones(1, 2, 5)))
+        True
+        """
+        whole = self.replaced if self.replaced is not None else self.given
+        if whole is not None:
+            return whole if rows is None else whole[:, :, rows]
+        if rows is not None:
+            return self._softmax(self.scores(rows))
+        if self._weights is None:
+            self._weights = self._softmax(self.scores())
+        return self._weights
+
+    def _softmax(self, scores: Tensor) -> Tensor:
+        if self.sinks is not None:
+            sinks = self.sinks.reshape(1, -1, 1, 1).expand(scores.shape[0], -1, scores.shape[2], 1)
+            scores = torch.cat([scores, sinks.to(scores.dtype)], dim=-1)
+        weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(scores.dtype)
+        return weights[..., :-1] if self.sinks is not None else weights
+
+
+class Instrument:
+    """Something to put on the seam. It may observe a call, replace its weights, or change its output.
+
+    ``wants`` says whether an instrument cares about a site; where no instrument does, the model runs untouched.
+
+    >>> Instrument().wants(Site("encoder", 0))
+    True
+    """
+
+    def wants(self, site: Site) -> bool:
+        """Whether this instrument acts at a site; all by default.
+
+        >>> Instrument().wants(Site("encoder", 3))
+        True
+        """
+        return True
+
+    def replace(self, call: AttentionCall) -> Tensor | None:
+        """Give other weights for this call, or None to leave them.
+
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> Instrument().replace(AttentionCall(Site("encoder", 0), q, q, q, None, 0.5)) is None
+        True
+        """
+        return None
+
+    def observe(self, call: AttentionCall) -> None:
+        """Look at a call, after all replacements.
+
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> Instrument().observe(AttentionCall(Site("encoder", 0), q, q, q, None, 0.5))
+        """
+
+    def finish(self, call: AttentionCall, output: Tensor) -> Tensor:
+        """Change the heads' outputs, (batch, query, head, width), before they are mixed by W_O.
+
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> call = AttentionCall(Site("encoder", 0), q, q, q, None, 0.5)
+        >>> Instrument().finish(call, torch.ones(1, 3, 2, 4)).shape
+        torch.Size([1, 3, 2, 4])
+        """
+        return output
+
+
+class Seam:
+    """The sites of one model, and the instruments that are on it.
+
+    A module may serve several layers (ALBERT shares one among all); its sites are then counted off in the order of
+    its calls within one forward pass.
+
+    >>> seam = Seam(nn.Identity(), {}, private=False)
+    >>> with seam.put_on(Instrument()):
+    ...     len(seam.instruments)
+    1
+    >>> seam.instruments
+    []
+    """
+
+    def __init__(self, model: nn.Module, sites: dict[nn.Module, list[Site]], *, private: bool) -> None:
+        self.model = model
+        self.sites = sites
+        self.private = private
+        self.instruments: list[Instrument] = []
+        self._calls: dict[nn.Module, int] = {}
+        for module in sites:
+            _SEAMS[module] = ref(self)
+
+    def close(self) -> None:
+        """Take the seam off its model for good.
+
+        >>> Seam(nn.Identity(), {}, private=False).close()
+        """
+        for module in self.sites:
+            _SEAMS.pop(module, None)
+
+    def site(self, module: nn.Module) -> Site:
+        """The site at which a module is being called now.
+
+        >>> layer = nn.Identity()
+        >>> str(Seam(layer, {layer: [Site("encoder", 4)]}, private=False).site(layer))
+        'encoder layer 4'
+        """
+        sites = self.sites[module]
+        if len(sites) == 1:
+            return sites[0]
+        count = self._calls.get(module, 0)
+        self._calls[module] = count + 1
+        return sites[count % len(sites)]
+
+    @contextmanager
+    def put_on(self, *instruments: Instrument) -> Iterator[None]:
+        """Have instruments on for the length of a ``with`` block, and off again whatever happens in it.
+
+        >>> seam = Seam(nn.Identity(), {}, private=False)
+        >>> with seam.put_on(Instrument()):
+        ...     pass
+        """
+        from attlas.models.private import intercept
+
+        before = list(self.instruments)
+        with ExitStack() as stack:
+            if not before:  # the outermost block: count layers anew in every pass, and listen if we must
+                counting = self.model.register_forward_pre_hook(lambda *_: self._calls.clear())
+                stack.callback(counting.remove)
+                self._calls.clear()
+                if self.private:
+                    stack.enter_context(intercept(self))
+            self.instruments = before + list(instruments)
+            try:
+                yield
+            finally:
+                self.instruments = before
+
+    def carry(self, call: AttentionCall, plain: Any) -> Tensor:
+        """Let all instruments act on a call; ``plain`` computes the untouched output when it is needed."""
+        wanting = [instrument for instrument in self.instruments if instrument.wants(call.site)]
+        for instrument in wanting:
+            weights = instrument.replace(call)
+            if weights is not None:
+                call.replaced = weights
+        for instrument in wanting:
+            instrument.observe(call)
+        if call.replaced is None:
+            output: Tensor = plain()
+        else:
+            output = mix(call.replaced, call.values)
+        for instrument in wanting:
+            output = instrument.finish(call, output)
+        return output
+
+
+# Weak both ways, so that a model that nobody holds any more can go.
+_SEAMS: WeakKeyDictionary[nn.Module, ref[Seam]] = WeakKeyDictionary()
+
+
+def mix(weights: Tensor, values: Tensor) -> Tensor:
+    """Weights times values, in the layout that models expect: (batch, query, head, width).
+
+    >>> mix(torch.ones(1, 2, 3, 3), torch.ones(1, 2, 3, 4)).shape
+    torch.Size([1, 3, 2, 4])
+    """
+    return torch.matmul(weights.to(values.dtype), values).transpose(1, 2).contiguous()
+
+
+def attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    is_causal: bool | None = None,
+    position_bias: Tensor | None = None,
+    softcap: float | None = None,
+    s_aux: Tensor | None = None,
+    **rest: Any,
+) -> tuple[Tensor, None]:
+    """The registered function: attention as the model wants it, with whatever instruments are on.
+
+    >>> attend(nn.Identity(), *[torch.ones(1, 2, 3, 4)] * 3, None, is_causal=False)[0].shape
+    torch.Size([1, 3, 2, 4])
+    """
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    def fused() -> Tensor:
+        output: Tensor = sdpa_attention_forward(
+            module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, is_causal=is_causal,
+            position_bias=position_bias, **rest,
+        )[0]  # fmt: skip
+        return output
+
+    odd = softcap is not None or s_aux is not None
+    known = _SEAMS.get(module)
+    seam = None if known is None else known()
+    site = seam.site(module) if seam is not None and seam.instruments else None
+    watched = seam is not None and site is not None and any(i.wants(site) for i in seam.instruments)
+    if not (odd or watched):
+        return fused(), None
+    causal = is_causal if is_causal is not None else bool(getattr(module, "is_causal", True))
+    causal = causal and query.shape[2] > 1 and attention_mask is None
+    if causal and key.shape[2] > query.shape[2]:  # an empty static cache: what follows is not written yet
+        key, value = key[:, :, : query.shape[2]], value[:, :, : query.shape[2]]
+        position_bias = None if position_bias is None else position_bias[..., : query.shape[2]]
+    call = AttentionCall(
+        site=site if site is not None else Site(Stream.DECODER, -1),
+        query=query,
+        key=key,
+        value=value,
+        mask=attention_mask,
+        scaling=query.shape[-1] ** -0.5 if scaling is None else scaling,
+        causal=causal,
+        bias=position_bias,
+        softcap=softcap,
+        sinks=s_aux,
+        module=module,
+    )
+
+    def plain() -> Tensor:
+        if not odd:
+            return fused()
+        weights = torch.nn.functional.dropout(call.weights(), p=dropout, training=module.training)
+        return mix(weights, call.values)
+
+    return (seam.carry(call, plain) if seam is not None and watched else plain()), None
+
+
+def register() -> None:
+    """Make the seam known to the model library, with the mask function that belongs to it.
+
+    >>> register()
+    """
+    from transformers import AttentionInterface, AttentionMaskInterface
+    from transformers.masking_utils import sdpa_mask
+
+    AttentionInterface.register(NAME, attend)
+    AttentionMaskInterface.register(NAME, sdpa_mask)
+
+
+def _ungroup(states: Tensor, heads: int) -> Tensor:
+    repeats = heads // states.shape[1]
+    return states if repeats == 1 else states.repeat_interleave(repeats, dim=1)

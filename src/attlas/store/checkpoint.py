@@ -1,0 +1,98 @@
+"""The checkpoint of a running study: one file, always whole.
+
+Arrays, plan and progress lie together in ``checkpoint/state.npz``, so they can never be of different ages. The
+file is written beside its place, forced to the disk, and then put there by one rename, which happens wholly or not
+at all; a kill leaves the older checkpoint as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.errors import StoreError
+from attlas.store.plain import plain
+
+FOLDER, FILE, UNFINISHED = "checkpoint", "state.npz", "state.npz.new"
+SCHEMA = 1
+
+
+class Checkpoint(NamedTuple):
+    """What a run had done: its plan, the state of its statistics, and how far it had come.
+
+    >>> Checkpoint({"seed": 0}, {}, {"batches": 3}).progress["batches"]
+    3
+    """
+
+    plan: dict[str, Any]
+    state: dict[str, NDArray[Any]]
+    progress: dict[str, Any]
+
+
+def save_checkpoint(
+    folder: Path, plan: Mapping[str, Any], state: Mapping[str, NDArray[Any]], progress: Mapping[str, Any]
+) -> None:
+    """Replace the checkpoint of this folder by a new one, wholly or not at all.
+
+    >>> import tempfile
+    >>> out = Path(tempfile.mkdtemp())
+    >>> save_checkpoint(out, {"seed": 0}, {"mean/sums": np.ones(2)}, {"batches": 3})
+    >>> load_checkpoint(out).state["mean/sums"]
+    array([1., 1.])
+    """
+    about = {"schema": SCHEMA, "plan": plain(plan, "plan"), "progress": plain(progress, "progress")}
+    arrays = {f"state/{key}": np.asarray(value) for key, value in state.items()}
+    loose = [key for key, array in arrays.items() if array.dtype.hasobject]
+    if loose:
+        raise StoreError(f"{', '.join(loose)}: arrays of Python objects cannot go into a checkpoint")
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    place = folder / FOLDER
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        with open(place / UNFINISHED, "wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(place / UNFINISHED, place / FILE)
+    except OSError as error:
+        raise StoreError(f"{place}: the checkpoint cannot be written ({error.strerror or error})") from error
+
+
+def load_checkpoint(folder: Path) -> Checkpoint | None:
+    """Read the checkpoint of this folder, or None where there is none.
+
+    >>> load_checkpoint(Path("no such folder")) is None
+    True
+    """
+    path = folder / FOLDER / FILE
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            about = json.loads(stored["about"].tobytes())
+            if about["schema"] > SCHEMA:
+                raise StoreError(f"{path}: it has schema {about['schema']}, and this attlas reads up to {SCHEMA}")
+            state = {key[6:]: stored[key] for key in stored.files if key.startswith("state/")}
+            return Checkpoint(about["plan"], state, about["progress"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise StoreError(f"{path}: this checkpoint cannot be read ({error}); delete it to start over") from error
+
+
+def clear_checkpoint(folder: Path) -> None:
+    """Remove the checkpoint of this folder, if there is one.
+
+    >>> clear_checkpoint(Path("no such folder"))
+    """
+    place = folder / FOLDER
+    for name in (FILE, UNFINISHED):
+        (place / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # not there, or the user keeps something in it
+        place.rmdir()

@@ -1,0 +1,126 @@
+"""The manifest: where a result comes from, so that it can be trusted and repeated.
+
+It is a flat JSON object that a person can read: the plan, the versions of what took part, the model's fingerprint,
+the corpus's hash and counts, the seed, what was skipped and why, when the run began and how long it took.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from attlas.errors import StoreError
+from attlas.store.plain import plain
+
+SCHEMA = 1
+
+# what each field is in JSON
+FIELDS: dict[str, type | tuple[type, ...]] = {
+    "study": str,
+    "plan": dict,
+    "versions": dict,
+    "model": dict,
+    "corpus": dict,
+    "seed": int,
+    "skipped": dict,
+    "started": str,
+    "seconds": (int, float),
+    "tables": list,
+    "schema": int,
+}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything about a result but its numbers.
+
+    ``model`` and ``corpus`` are dictionaries with at least a ``name``; ``started`` is a date and time in ISO form;
+    ``skipped`` counts, for each reason, what was left out. ``tables`` lists the tables in order, the main one first;
+    a :class:`~attlas.store.Result` fills it in.
+
+    >>> manifest = Manifest("survey", model={"name": "bert"}, skipped={"longer than 512 pieces": 3})
+    >>> Manifest.from_json(manifest.to_json()) == manifest
+    True
+    """
+
+    study: str
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    model: Mapping[str, Any] = field(default_factory=dict)
+    corpus: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    started: str = ""
+    seconds: float = 0.0
+    tables: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        for name in ("plan", "versions", "model", "corpus", "skipped"):
+            object.__setattr__(self, name, plain(getattr(self, name), name))
+        object.__setattr__(self, "tables", tuple(self.tables))
+
+    def to_json(self) -> str:
+        """The manifest as indented JSON.
+
+        >>> print(Manifest("survey", seed=7).to_json())
+        {
+          "study": "survey",
+        ...
+          "seed": 7,
+        ...
+        }
+        """
+        return json.dumps(plain(asdict(self), "manifest"), indent=2, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str, where: str = "manifest.json") -> Manifest:
+        """Read a manifest; ``where`` is named in errors.
+
+        >>> Manifest.from_json('{"study": "survey"', where="out/manifest.json")
+        Traceback (most recent call last):
+            ...
+        attlas.errors.StoreError: out/manifest.json, line 1: this is not JSON (Expecting ',' delimiter); ...
+        """
+        try:
+            loaded = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise StoreError(
+                f"{where}, line {error.lineno}: this is not JSON ({error.msg}); the result must be made again"
+            ) from None
+        if not isinstance(loaded, dict):
+            raise StoreError(f"{where}: an object was expected, and a {type(loaded).__name__} came")
+        schema = loaded.get("schema")
+        if not isinstance(schema, int):
+            raise StoreError(f"{where}: it has no schema number, so attlas did not write it")
+        if schema > SCHEMA:
+            raise StoreError(
+                f"{where}: it has schema {schema} and this attlas reads up to {SCHEMA}; use a newer attlas"
+            )
+        for name, kind in FIELDS.items():
+            if not isinstance(loaded.get(name), kind):
+                came = type(loaded[name]).__name__ if name in loaded else "nothing"
+                raise StoreError(
+                    f"{where}: {name!r} came as {came}, so attlas did not write it; make the result again"
+                )
+        return cls(**{name: loaded[name] for name in FIELDS})
+
+
+def versions_here() -> dict[str, str]:
+    """The versions of Python and of the packages that numbers depend on, found without importing any of them.
+
+    >>> sorted(versions_here())
+    ['attlas', 'numpy', 'python', 'torch', 'transformers']
+    """
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version()}
+    for package in ("attlas", "torch", "transformers", "numpy"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

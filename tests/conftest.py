@@ -1,0 +1,30 @@
+"""What tests of several packages share: a real browser, where there is one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The Chromium that is installed on this machine; none is ever downloaded."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+    installed = Path("/usr/bin/chromium")
+    found = str(installed) if os.access(installed, os.X_OK) else shutil.which("chromium")
+    if found is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=found, args=FLAGS)
+        yield chromium
+        chromium.close()

@@ -1,0 +1,54 @@
+"""CoNLL-2000: chunks from tags, checked against the scorer's rule written out naively."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attlas.corpora import read_conll2000
+from attlas.corpora.conll2000 import chunks_of
+from attlas.corpora.source import Source
+from attlas.errors import CorpusError
+
+
+def naive(tags: list[str]) -> list[tuple[int, int, str]]:
+    """A word starts a chunk if B, or if I and the word before is O or of another type."""
+    starts = [
+        k
+        for k, tag in enumerate(tags)
+        if tag[0] == "B" or (tag[0] == "I" and (k == 0 or tags[k - 1] == "O" or tags[k - 1][2:] != tag[2:]))
+    ]
+    chunks = []
+    for start in starts:
+        stop = start + 1
+        while stop < len(tags) and tags[stop] == "I" + tags[start][1:]:
+            stop += 1
+        chunks.append((start, stop, tags[start][2:]))
+    return chunks
+
+
+@given(st.lists(st.sampled_from(["O", "B-NP", "I-NP", "B-VP", "I-VP"]), max_size=12))
+def test_chunks_follow_the_scorer(tags: list[str]) -> None:
+    assert [tuple(chunk) for chunk in chunks_of(tags)] == naive(tags)
+
+
+def test_sentences_do_not_share_chunks() -> None:
+    text = "a DT B-NP\nb NN I-NP\n\n\nc NN I-NP\n"
+    first, second = read_conll2000(Source.of_text(text, name="t.txt"))
+    assert [tuple(c) for c in first.chunks or ()] == [(0, 2, "NP")]
+    assert [tuple(c) for c in second.chunks or ()] == [(0, 1, "NP")]
+    assert (first.text, first.xpos, second.name) == ("a b", ("DT", "NN"), "t.txt, sentence 2")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a DT B-NP\nb NN\n", r"^t\.txt, line 2: 2 columns where 3 are needed"),
+        ("word\n", "line 1: 1 column where"),
+        ("a DT X-NP\n", "line 1: the chunk tag 'X-NP'"),
+        ("a DT B-\n", "line 1: the chunk tag 'B-'"),
+        ("\n\n", "no sentence"),
+    ],
+)
+def test_errors(text: str, message: str) -> None:
+    with pytest.raises(CorpusError, match=message):
+        read_conll2000(Source.of_text(text, name="t.txt"))
