@@ -1,7 +1,8 @@
 """Tiny random twins of the families that attlas supports, each made from a config in a few milliseconds.
 
 A twin has the architecture of its family and random weights, spread wide enough that attention is far from uniform.
-The tokenizer is a real fast one, trained here on a few sentences, with the special pieces of BERT or of a causal model.
+The tokenizer is a real fast one, trained here on a few sentences, with the special pieces of BERT or of a causal
+model.
 """
 
 from __future__ import annotations
@@ -27,30 +28,76 @@ _ROTARY = {**_SMALL, "num_key_value_heads": 2, "head_dim": 8, "max_position_embe
 TWINS: dict[str, tuple[str, dict[str, Any]]] = {
     "bert": ("Bert", {**_SMALL, "max_position_embeddings": 128}),
     "roberta": ("Roberta", {**_SMALL, "max_position_embeddings": 132, "pad_token_id": 0}),
-    "distilbert": ("DistilBert", {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 128}),
+    "distilbert": (
+        "DistilBert",
+        {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 128},
+    ),
     "albert": ("Albert", {**_SMALL, "embedding_size": 16, "max_position_embeddings": 128}),
     "electra": ("Electra", {**_SMALL, "embedding_size": 16, "max_position_embeddings": 128}),
-    "modernbert": ("ModernBert", {**_SMALL, "local_attention": 8, "global_attn_every_n_layers": 3, "max_position_embeddings": 128}),
+    "modernbert": (
+        "ModernBert",
+        {**_SMALL, "local_attention": 8, "global_attn_every_n_layers": 3, "max_position_embeddings": 128},
+    ),
     "mpnet": ("MPNet", {**_SMALL, "max_position_embeddings": 132, "pad_token_id": 0}),
     "gpt2": ("GPT2", {"n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 128}),
     "gpt_neox": ("GPTNeoX", {**_SMALL, "max_position_embeddings": 128}),
     "llama": ("Llama", _ROTARY),
     "mistral": ("Mistral", {**_ROTARY, "sliding_window": 6}),
     "qwen3": ("Qwen3", _ROTARY),
-    "gemma3": ("Gemma3Text", {**_ROTARY, "sliding_window": 6, "layer_types": ["sliding_attention"] * 2 + ["full_attention"]}),
+    "gemma3": (
+        "Gemma3Text",
+        {**_ROTARY, "sliding_window": 6, "layer_types": ["sliding_attention"] * 2 + ["full_attention"]},
+    ),
     "gemma2": ("Gemma2", {**_ROTARY, "sliding_window": 6, "attn_logit_softcapping": 5.0}),
-    "gpt_oss": ("GptOss", {**_ROTARY, "sliding_window": 6, "num_local_experts": 2, "num_experts_per_tok": 1, "layer_types": ["full_attention"] * 3}),
-    "gpt_neo": ("GPTNeo", {"hidden_size": 32, "num_layers": 3, "num_heads": 4, "intermediate_size": 48, "attention_types": [[["global", "local", "global"], 1]], "window_size": 6, "max_position_embeddings": 128}),
+    "gpt_oss": (
+        "GptOss",
+        {
+            **_ROTARY,
+            "sliding_window": 6,
+            "num_local_experts": 2,
+            "num_experts_per_tok": 1,
+            "layer_types": ["full_attention"] * 3,
+        },
+    ),
+    "gpt_neo": (
+        "GPTNeo",
+        {
+            "hidden_size": 32,
+            "num_layers": 3,
+            "num_heads": 4,
+            "intermediate_size": 48,
+            "attention_types": [[["global", "local", "global"], 1]],
+            "window_size": 6,
+            "max_position_embeddings": 128,
+        },
+    ),
     "t5": ("T5", {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 3, "num_heads": 4}),
     "bart": (
         "Bart",
-        {"d_model": 32, "encoder_layers": 3, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-         "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": 128},
+        {
+            "d_model": 32,
+            "encoder_layers": 3,
+            "decoder_layers": 2,
+            "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 48,
+            "decoder_ffn_dim": 48,
+            "max_position_embeddings": 128,
+        },
     ),
     "marian": (
         "Marian",
-        {"d_model": 32, "encoder_layers": 3, "decoder_layers": 2, "encoder_attention_heads": 4, "decoder_attention_heads": 4,
-         "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "max_position_embeddings": 128, "decoder_start_token_id": 0},
+        {
+            "d_model": 32,
+            "encoder_layers": 3,
+            "decoder_layers": 2,
+            "encoder_attention_heads": 4,
+            "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 48,
+            "decoder_ffn_dim": 48,
+            "max_position_embeddings": 128,
+            "decoder_start_token_id": 0,
+        },
     ),
 }
 CAUSAL = {"gpt2", "gpt_neox", "llama", "mistral", "qwen3", "gemma2", "gemma3", "gpt_oss", "gpt_neo"}
@@ -59,17 +106,21 @@ TRANSLATING = {"t5", "bart", "marian"}
 
 @lru_cache
 def tokenizer(causal: bool) -> transformers.PreTrainedTokenizerFast:
-    """A fast tokenizer trained on the sentences: WordPiece with [CLS] and [SEP], or byte-level BPE with a start piece."""
+    """A fast tokenizer trained on the sentences: WordPiece with [CLS] and [SEP], or byte-level BPE."""
     if causal:
         made = Tokenizer(models.BPE())
         made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         made.decoder = decoders.ByteLevel()
         trainer: Any = trainers.BpeTrainer(
-            vocab_size=420, special_tokens=["<pad>", "<s>", "</s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            vocab_size=420,
+            special_tokens=["<pad>", "<s>", "</s>"],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
             show_progress=False,
         )
         made.train_from_iterator(SENTENCES, trainer)
-        made.post_processor = processors.TemplateProcessing(single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 1)])
+        made.post_processor = processors.TemplateProcessing(
+            single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 1)]
+        )
         return transformers.PreTrainedTokenizerFast(
             tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>", model_max_length=128
         )
@@ -84,8 +135,13 @@ def tokenizer(causal: bool) -> transformers.PreTrainedTokenizerFast:
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
-        mask_token="[MASK]", model_max_length=128,
+        tokenizer_object=made,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+        model_max_length=128,
     )
 
 

@@ -1,1 +1,79 @@
-"""An atlas of attention."""
+"""attlas: an atlas of attention.
+
+Look at attention in one text, measure it over a corpus, cut heads to see what they were for, and test whether it
+explains anything, on any Hugging Face transformer.
+
+>>> import attlas
+>>> subject = attlas.load()
+>>> capture = subject.look("The farmer offered apples to the housekeeper.")
+>>> capture.words(attlas.Stream.ENCODER).shape
+(6, 12, 10, 10)
+
+Names are imported when they are first used, so that ``import attlas`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from attlas.capture import Capture, Fold, Gates, Override, Recorder, Selection, Subject, examine, load
+    from attlas.corpora import Corpus, read
+    from attlas.errors import AttlasError
+    from attlas.ids import HeadId, Site, Stream
+    from attlas.reports import write_report
+    from attlas.run.survey import survey
+    from attlas.store import Result
+    from attlas.text import Document, Passage
+
+__all__ = [
+    "AttlasError",
+    "Capture",
+    "Corpus",
+    "Document",
+    "Fold",
+    "Gates",
+    "HeadId",
+    "Override",
+    "Passage",
+    "Recorder",
+    "Result",
+    "Selection",
+    "Site",
+    "Stream",
+    "Subject",
+    "examine",
+    "load",
+    "read",
+    "survey",
+    "write_report",
+]
+
+_HOMES = {
+    "attlas.capture": ("Capture", "Fold", "Gates", "Override", "Recorder", "Selection", "Subject", "examine", "load"),
+    "attlas.corpora": ("Corpus", "read"),
+    "attlas.errors": ("AttlasError",),
+    "attlas.ids": ("HeadId", "Site", "Stream"),
+    "attlas.reports": ("write_report",),
+    "attlas.run.survey": ("survey",),
+    "attlas.store": ("Result",),
+    "attlas.text": ("Document", "Passage"),
+}
+
+try:
+    __version__ = version("attlas")
+except PackageNotFoundError:  # a source tree that was never installed
+    __version__ = "0"
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'attlas' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

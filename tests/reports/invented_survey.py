@@ -21,8 +21,8 @@ def survey(
     *,
     sep: bool = True,
     annotated: bool = True,
-    model: str = "bert-base-uncased",
-    corpus: str = "Wikipedia, 992 paragraphs",
+    model: str = "an-invented-model",
+    corpus: str = "invented numbers",
     parts: Sequence[str] = PARTS,
     seed: int = 0,
 ) -> Result:
@@ -30,7 +30,10 @@ def survey(
     streams = streams or {"encoder": (12, 12)}
     rng = np.random.default_rng(seed)
     heads: list[dict[str, Any]] = []
-    spearman, frequency, portraits, pos = [], [], [], []
+    spearman: list[dict[str, Any]] = []
+    frequency: list[dict[str, Any]] = []
+    portraits: list[dict[str, Any]] = []
+    pos: list[dict[str, Any]] = []
     for stream, (layers, count) in streams.items():
         for layer in range(layers):
             for head in range(count):
@@ -45,10 +48,8 @@ def survey(
                     heads += [{**place, **row} for row in _edges(rng, layer, head)]
                     pos += [{**place, **row} for row in _parts(rng, parts)]
                 rho = float(np.clip(rng.normal(-0.45 + 0.2 * depth, 0.22), -0.98, 0.9))
-                spearman.append({**place, "value": rho, "n": 118_204, "low": rho - 0.01, "high": rho + 0.01})
-                for band, (low, high) in enumerate(
-                    [(1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, 30_000)]
-                ):
+                spearman.append({**place, "value": rho, "n": 118_204.0, "low": rho - 0.01, "high": rho + 0.01})
+                for band, (low, high) in enumerate([(1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, None)]):
                     length = float((2 + layer / 4) * (0.8 + (0.05 + 0.05 * depth) * band) * rng.normal(1, 0.02))
                     row = {"rank_from": low, "rank_to": high, "value": length, "n": 2000}
                     frequency.append({**place, **row, "low": length * 0.98, "high": length * 1.02})
@@ -68,7 +69,7 @@ def survey(
 
 def _value(value: float, chance: float | None) -> dict[str, Any]:
     half = 0.01 * math.sqrt(max(value * (1 - min(value, 1)), 1e-4)) * 4
-    return {"value": value, "chance": chance, "n": 118_204, "low": max(0.0, value - half), "high": value + half}
+    return {"value": value, "chance": chance, "n": 118_204.0, "low": max(0.0, value - half), "high": value + half}
 
 
 def _shares(
@@ -153,7 +154,13 @@ def _manifest(model: str, corpus: str, streams: Mapping[str, tuple[int, int]]) -
             "transformers": "5.22.0",
             "numpy": "2.4.0",
         },
-        model={"name": model, "fingerprint": "3f6c9a12d0", "class": "BertModel", "layers": layers, "heads": heads},
+        model={
+            "name": model,
+            "fingerprint": "3f6c9a12d0",
+            "class": "InventedModel",
+            "layers": layers,
+            "heads": heads,
+        },
         corpus={
             "name": corpus,
             "format": "conllu",

@@ -1,9 +1,9 @@
 """Every model proves itself: that what we see at the seam is what the model does.
 
-:func:`prove` runs at load, on a few pieces: the model's output is the same with a recorder on; rows of weights sum to one; the layer's
-output can be rebuilt from weights, values and W_O. What fails fatally is an error; W_O that does not rebuild is
-forgotten, so that norms are refused later. :func:`examine` is the whole examination that ``attlas doctor`` prints, on real
-text, with padding and pairs, against the library's own eager attention.
+:func:`prove` runs at load, on a few pieces: the model's output is the same with a recorder on; rows of weights sum
+to one; the layer's output can be rebuilt from weights, values and W_O. What fails fatally is an error; W_O that
+does not rebuild is forgotten, so that norms are refused later. :func:`examine` is the whole examination that
+``attlas doctor`` prints, on real text, with padding and pairs, against the library's own eager attention.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def prove(subject: Subject) -> None:
             watched = output_of(subject.model(**inputs))
     tolerance = TOLERANCE * _scale(subject, plain)
     if not torch.allclose(plain, watched, atol=tolerance, equal_nan=True):
-        raise CapabilityError(f"{subject.name}: its output changes while it is watched, so nothing we measure would hold")
+        raise CapabilityError(
+            f"{subject.name}: its output changes while it is watched, so nothing we measure would hold"
+        )
     for site in subject.sites:
         weights = recorder.get(site)
         if not _sums_to_one(weights, subject):
@@ -232,7 +234,8 @@ def _mask_holds(subject: Subject) -> Finding:
     worst = 0.0
     for site, weights in _recorded(subject, batch).items():
         keys, queries = batch.keys(site.stream), batch.queries(site.stream)
-        assert keys is not None and queries is not None
+        assert keys is not None
+        assert queries is not None
         hidden = ~keys.real[:, None, None, :].expand_as(weights)
         if site.stream is Stream.DECODER:
             hidden = hidden | torch.ones_like(weights, dtype=torch.bool).triu(1)
@@ -284,9 +287,9 @@ def _gradient(subject: Subject) -> Finding:
     xi = {site: torch.ones(subject.heads(site), requires_grad=True) for site in subject.sites}
     batch = _batch(subject)
     with torch.enable_grad(), subject.use(Gates(xi)):
-        _real(output_of(subject.run(batch)), batch).float().pow(2).sum().backward()
-    subject.model.zero_grad()
-    missing = [site for site, gate in xi.items() if gate.grad is None or not bool(gate.grad.any())]
+        total = _real(output_of(subject.run(batch)), batch).float().square().sum()
+        slopes = torch.autograd.grad(total, list(xi.values()), allow_unused=True)
+    missing = [site for site, slope in zip(xi, slopes, strict=True) if slope is None or not bool(slope.any())]
     note = f"none reaches {missing[0]}" if missing else ""
     return Finding("gates get a gradient", not missing, note=note)
 
@@ -341,7 +344,9 @@ def _fused(subject: Subject) -> Finding:
     texts = _batch(subject)
     _run(subject, texts, Fold(compare))
     if not worst:
-        return Finding(name, None, note="this family's scores are more than dot products: statistics go by the matrix")
+        return Finding(
+            name, None, note="this family's scores are more than dot products: statistics go by the matrix"
+        )
     return Finding(name, max(worst) <= max(1e-4, 40 * torch.finfo(subject.model.dtype).eps), max(worst))
 
 
@@ -374,4 +379,3 @@ def _rebuilding(subject: Subject, batch: Batch | None = None) -> Iterator[dict[S
     finally:
         for handle in handles:
             handle.remove()
-

@@ -1,8 +1,8 @@
 """Looking at a model that writes: the attention of all steps of ``generate()``, stitched into one causal map.
 
-Generation calls the model once for the prompt and then once per new piece, with earlier keys out of a cache. Each step gives a
-strip of the map; laid under one another they make the square that a single pass over the whole text would have given.
-The last piece written was never read, so it has no row.
+Generation calls the model once for the prompt and then once per new piece, with earlier keys out of a cache. Each
+step gives a strip of the map; laid under one another they make the square that a single pass over the whole text
+would have given. The last piece written was never read, so it has no row.
 """
 
 from __future__ import annotations
@@ -47,14 +47,16 @@ def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, 
     for site in sorted(recorder.kept, key=lambda site: site.layer):
         kept = recorder.kept[site]
         weights.setdefault(site.stream, []).append(_stitch([w[0] for w in kept["weights"]], site.stream))
-        values.setdefault(site.stream, []).append(kept["values"][-1][0])
+        values.setdefault(site.stream, []).append(_values(kept, site.stream))
     stacked = {stream: torch.stack(layers) for stream, layers in weights.items()}
     held = {stream: torch.stack(layers) for stream, layers in values.items()}
     ids = written if subject.pieces.translating else [*example.source.ids, *written[example.source.length :]]
     text = _segmentation(subject, ids[: stacked[Stream.DECODER].shape[-2]])
     return Capture(
         subject.name,
-        Passage(passage.first, Document.from_text(subject.pieces.tokenizer.decode(written, skip_special_tokens=True))),
+        Passage(
+            passage.first, Document.from_text(subject.pieces.tokenizer.decode(written, skip_special_tokens=True))
+        ),
         example.source.segmentation if subject.pieces.translating else text,
         text if subject.pieces.translating else None,
         stacked,
@@ -79,6 +81,14 @@ def _stitch(strips: list[Tensor], stream: Stream) -> Tensor:
         whole[:, row:stop, stop - seen : stop] = strip[:, :, strip.shape[2] - seen :]
         row = stop
     return whole
+
+
+def _values(kept: dict[str, list[Tensor]], stream: Stream) -> Tensor:
+    """Values of all keys, (head, key, width): each step brings those of its own queries, whatever a cache drops."""
+    if stream is not Stream.DECODER:
+        return kept["values"][-1][0]
+    steps = zip(kept["weights"], kept["values"], strict=True)
+    return torch.cat([values[0][:, values.shape[2] - weights.shape[2] :] for weights, values in steps], dim=1)
 
 
 def _segmentation(subject: Subject, ids: list[int]) -> Segmentation:

@@ -1,9 +1,9 @@
 """The four instruments that go on the seam.
 
-A :class:`Recorder` keeps what passes; a :class:`Fold` turns each call into something small on the spot and keeps nothing of size
-n x n; :class:`Gates` multiply each head's output; an :class:`Override` replaces the weights. All are differentiable:
-what they keep is part of the graph unless you run under ``torch.no_grad()``, and gates and weights may be leaves.
-Put them on with ``subject.use(...)``.
+A :class:`Recorder` keeps what passes; a :class:`Fold` turns each call into something small on the spot and keeps
+nothing of size n x n; :class:`Gates` multiply each head's output; an :class:`Override` replaces the weights. All
+are differentiable: what they keep is part of the graph unless you run under ``torch.no_grad()``, and gates and
+weights may be leaves. Put them on with ``subject.use(...)``.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ def finite(weights: Tensor, site: Site) -> Tensor:
     """
     if not bool(torch.isfinite(weights.detach().sum())):
         raise NumberError(
-            f"NaN or infinity in the attention of {site}; the weights file may be damaged, or the number format too narrow "
-            "(try --dtype float32)"
+            f"NaN or infinity in the attention of {site}; the weights file may be damaged, or the number format "
+            "too narrow (try --dtype float32)"
         )
     return weights

@@ -59,7 +59,9 @@ class Capture:
         """
         side = self.source if stream is self.own else self.target
         if side is None or stream not in self.weights:
-            raise CapabilityError(f"nothing was captured of the {stream} of {self.model}; give a target for it to read")
+            raise CapabilityError(
+                f"nothing was captured of the {stream} of {self.model}; give a target for it to read"
+            )
         return side
 
     def keys_of(self, stream: Stream) -> Segmentation:
@@ -72,7 +74,8 @@ class Capture:
         return self.source if stream is Stream.CROSS else self.queries_of(stream)
 
     def words(self, stream: Stream, measure: str = "weight") -> NDArray[np.floating]:
-        """Attention between words and special pieces: summed over the pieces of a key, averaged over those of a query.
+        """Attention between words and special pieces: summed over the pieces of a key, averaged over those of a
+        query.
 
         >>> from attlas.capture import load
         >>> bool(np.allclose(load().look("Unbelievable!").words(Stream.ENCODER).sum(-1), 1, atol=1e-5))
@@ -148,9 +151,7 @@ def look(subject: Subject, text: Any, target: Any = None, *, hidden_states: bool
     )
 
 
-def norms_of(
-    subject: Subject, weights: dict[Stream, Tensor], values: dict[Stream, Tensor]
-) -> dict[Stream, Tensor]:
+def norms_of(subject: Subject, weights: dict[Stream, Tensor], values: dict[Stream, Tensor]) -> dict[Stream, Tensor]:
     """Norms ||alpha f(x)|| from recorded weights and values, per stream as (layer, head, query, key).
 
     >>> from attlas.capture import load
@@ -174,7 +175,11 @@ def _stack(recorder: Recorder, kind: str) -> dict[Stream, Tensor]:
 
 def _hidden(output: Any, batch: Batch) -> dict[Stream, Tensor]:
     """Hidden states as (layer + 1, piece, hidden), from the names the library gives them."""
-    names = {"hidden_states": batch.own, "encoder_hidden_states": Stream.ENCODER, "decoder_hidden_states": Stream.DECODER}
+    names = {
+        "hidden_states": batch.own,
+        "encoder_hidden_states": Stream.ENCODER,
+        "decoder_hidden_states": Stream.DECODER,
+    }
     found: dict[Stream, Tensor] = {}
     for name, stream in names.items():
         states = getattr(output, name, None)

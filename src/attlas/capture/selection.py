@@ -1,6 +1,7 @@
 """Choosing streams, layers and heads.
 
-Every instrument takes a :class:`Selection`. What is left out means all: ``Selection(layers={3})`` is layer 3 of every stream.
+Every instrument takes a :class:`Selection`. What is left out means all: ``Selection(layers={3})`` is layer 3 of
+every stream.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A subject: a model under study, with its tokenizer, its sites and what it has proved it can do.
 
-:func:`load` opens a model, finds its attention and lets it prove itself on seven pieces of text before anybody relies on
-it. A subject runs batches, takes instruments, and looks at single texts.
+:func:`load` opens a model, finds its attention and lets it prove itself on seven pieces of text before anybody
+relies on it. A subject runs batches, takes instruments, and looks at single texts.
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class Subject:
         if not heads:
             raise CapabilityError(f"{self.name} has no {stream}; it has {', '.join(s.value for s in self.streams)}")
         if len(set(heads)) > 1:
-            raise CapabilityError(f"{self.name}: its {stream} layers differ in their number of heads ({sorted(set(heads))})")
+            raise CapabilityError(
+                f"{self.name}: its {stream} layers differ in their number of heads ({sorted(set(heads))})"
+            )
         return len(heads), heads[0]
 
     @property
@@ -134,7 +136,11 @@ class Subject:
             ...
         attlas.errors.CapabilityError: all-MiniLM-L6-v2: this model has no decoder
         """
-        has = {"queries and keys": self.has_queries, "norms": self.has_norms, "decoder": Stream.DECODER in self.streams}
+        has = {
+            "queries and keys": self.has_queries,
+            "norms": self.has_norms,
+            "decoder": Stream.DECODER in self.streams,
+        }
         if not has[what]:
             raise CapabilityError(f"{self.name}: {MISSING[what]}")
 
@@ -149,7 +155,8 @@ class Subject:
 
     @contextmanager
     def use(self, *instruments: Instrument) -> Iterator[None]:
-        """Have instruments on for the length of a ``with`` block; the model is as it was afterwards, whatever happens.
+        """Have instruments on for the length of a ``with`` block; the model is as it was afterwards, whatever
+        happens.
 
         >>> from attlas.capture import Recorder
         >>> subject, recorder = load(), Recorder()
@@ -184,7 +191,8 @@ class Subject:
         return self.model(**batch.inputs, **options)
 
     def look(self, text: Any, target: Any = None, *, hidden_states: bool = False) -> Capture:
-        """Look at the attention on one text, pair of texts, or list of words; for a translation model also its target.
+        """Look at the attention on one text, pair of texts, or list of words; for a translation model also its
+        target.
 
         >>> capture = load().look("The farmer slept.")
         >>> capture.weights[Stream.ENCODER].shape
@@ -252,4 +260,3 @@ def load(
     subject = Subject(opened)
     prove(subject)
     return subject
-

@@ -1,8 +1,8 @@
 """Norms: how much a key really contributes, ||alpha f(x)|| (Kobayashi et al.).
 
-A head's output is sum_j alpha_ij f(x_j) with f(x) = (x W_V + b_V) W_O^h. Since alpha is a number,
-||alpha_ij f(x_j)|| = alpha_ij ||f(x_j)||, and ||v W||^2 = v (W W^T) v^T: one small matrix per head instead of a vector
-of the model's width for every pair of pieces.
+A head's output is sum_j alpha_ij f(x_j) with f(x) = (x W_V + b_V) W_O^h. Since alpha is a number, ||alpha_ij
+f(x_j)|| = alpha_ij ||f(x_j)||, and ||v W||^2 = v (W W^T) v^T: one small matrix per head instead of a vector of the
+model's width for every pair of pieces.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rank correlation of many samples at once.
 
-Spearman's rho is Pearson's of ranks, where equal values share the mean of their ranks.
+Spearman's rho of n pairs without ties is 1 - 6 sum d^2 / (n (n^2 - 1)), with d the difference of ranks.
 """
 
 from __future__ import annotations
@@ -9,25 +9,26 @@ import torch
 from torch import Tensor
 
 
-def average_ranks(values: Tensor) -> Tensor:
-    """Ranks along the last axis, from 1; equal values get the mean of theirs.
+def ranks(values: Tensor) -> Tensor:
+    """Ranks along the last axis, from 0; equal values are ranked in order of place.
 
-    >>> average_ranks(torch.tensor([3.0, 1.0, 3.0])).tolist()
-    [2.5, 1.0, 2.5]
+    >>> ranks(torch.tensor([3.0, 1.0, 2.0])).tolist()
+    [2, 0, 1]
     """
-    ordered = values.sort(dim=-1).values
-    below = torch.searchsorted(ordered, values.contiguous(), right=False)
-    upto = torch.searchsorted(ordered, values.contiguous(), right=True)
-    return (below + upto + 1).double() / 2
+    order = values.argsort(dim=-1, stable=True)
+    places = torch.arange(values.shape[-1], device=values.device).expand_as(order)
+    return torch.empty_like(order).scatter_(-1, order, places)
 
 
-def spearman(one: Tensor, other: Tensor) -> Tensor:
-    """Spearman's rho along the last axis; 0 where one of the two does not vary.
+def spearman(one: Tensor, other: Tensor, real: Tensor) -> Tensor:
+    """Spearman's rho along the last axis, over the places that are real; 0 where there are fewer than two.
 
-    >>> spearman(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 4.0, 9.0])).item()
+    >>> every = torch.ones(3, dtype=torch.bool)
+    >>> spearman(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 4.0, 9.0]), every).item()
     1.0
     """
-    a, b = average_ranks(one), average_ranks(other)
-    a, b = a - a.mean(-1, keepdim=True), b - b.mean(-1, keepdim=True)
-    spread = (a.square().sum(-1) * b.square().sum(-1)).sqrt()
-    return torch.where(spread > 0, (a * b).sum(-1) / spread.clamp(min=1e-300), 0.0)
+    unreal = float("inf")  # ranked last, and the same in both
+    a, b = (ranks(values.masked_fill(~real, unreal)) for values in (one, other))
+    apart = ((a - b) * real).double().square().sum(-1)
+    n = real.sum(-1).double()
+    return torch.where(n > 1, 1 - 6 * apart / (n * (n.square() - 1)).clamp(min=1), 0.0)

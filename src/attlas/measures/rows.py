@@ -1,18 +1,20 @@
 """Statistics of attention, row by row, without its matrix.
 
-For every query we want sums over keys: the weight on a class of keys, the mean position, the entropy, and the same for norms. All of
-them are attention with other values, so the fused kernels that never build the matrix can give them. With lse_i the
-log-sum-exp of row i's scores, s_ij the scores and c_j any number that a key carries:
+For every query we want sums over keys: the weight on a class of keys, the mean position, the entropy, and the same
+for norms. All of them are attention with other values, so the fused kernels that never build the matrix can give
+them. With lse_i the log-sum-exp of row i's scores, s_ij the scores and c_j any number that a key carries:
 
 - sum_j alpha_ij c_j is attention with c as a value column;
 - sum_j alpha_ij log alpha_ij = scale q_i . (attention with the keys as values)_i - lse_i, which is minus the entropy;
 - alpha_ij of single pairs is exp(s_ij - lse_i), one dot product each;
 - for norms, alpha_ij ||f(x_j)||, the same with columns multiplied by ||f(x_j)||;
-- sum_j alpha_ij |i - j| splits into what lies before the query and what lies after; the part before is attention under a causal mask.
+- sum_j alpha_ij |i - j| splits into what lies before the query and what lies after; the part before is attention
+under a causal mask.
 
-:func:`fused_statistics` packs all columns beside each other and needs one wide fused attention, and a causal one for distances; memory grows
-with n, not n x n. :func:`matrix_statistics` computes the same from the weights, a block of rows at a time: it serves families whose
-scores are more than dot products, and is the slow twin that the tests hold the fast path to.
+:func:`fused_statistics` packs all columns beside each other and needs one wide fused attention, and a causal one
+for distances; memory grows with n, not n x n. :func:`matrix_statistics` computes the same from the weights, a block
+of rows at a time: it serves families whose scores are more than dot products, and is the slow twin that the tests
+hold the fast path to.
 """
 
 from __future__ import annotations
@@ -34,10 +36,10 @@ _BLOCK = 128
 class RowStatistics:
     """Sums over keys for every query; axes (batch, head, query) and then columns, offsets or nothing.
 
-    ``weight`` and ``norm`` are sums of alpha c and alpha nu c; ``total`` and ``length`` those of alpha and alpha nu;
-    ``weight_log``, ``norm_log`` those of alpha log alpha and alpha nu log alpha, ``length_log`` of alpha nu log nu;
-    ``weight_distance`` and ``norm_distance`` those of alpha |i - j| and alpha nu |i - j|. ``near`` is alpha at the previous, own and next
-    position, ``pairs`` alpha at the pairs asked for.
+    ``weight`` and ``norm`` are sums of alpha c and alpha nu c; ``total`` and ``length`` those of alpha and alpha
+    nu; ``weight_log``, ``norm_log`` those of alpha log alpha and alpha nu log alpha, ``length_log`` of alpha nu log
+    nu; ``weight_distance`` and ``norm_distance`` those of alpha |i - j| and alpha nu |i - j|. ``near`` is alpha at
+    the previous, own and next position, ``pairs`` alpha at the pairs asked for.
 
     >>> {field.name for field in fields(RowStatistics)} >= {"weight", "norm", "near", "pairs"}
     True
@@ -78,7 +80,8 @@ class RowStatistics:
     def difference(self, other: RowStatistics, real: Tensor | None = None) -> float:
         """The largest difference in any figure, relative where figures are above one.
 
-        ``real`` tells which queries count, (batch, query): at padding there may be nothing to see and nothing to compare.
+        ``real`` tells which queries count, (batch, query): at padding there may be nothing to see and nothing to
+        compare.
 
         >>> t = torch.ones(1)
         >>> RowStatistics(*[t] * 11).difference(RowStatistics(*[t] * 11))
@@ -94,24 +97,63 @@ class RowStatistics:
         return worst
 
 
+class Masks:
+    """Additive forms of boolean masks, each made once: the layers of a model share their mask.
+
+    Keep one for the length of a forward pass.
+
+    >>> mask = torch.tensor([[[[True, False], [True, True]]]])
+    >>> Masks().additive(mask)[0, 0, 0].tolist()
+    [0.0, -1.0000000150474662e+30]
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, bool], tuple[Tensor, Tensor]] = {}
+
+    def additive(self, mask: Tensor | None, *, lower: bool = False) -> Tensor | None:
+        """What to add to scores; not quite minus infinity, so that a row with nothing to see stays finite.
+
+        >>> Masks().additive(None) is None
+        True
+        """
+        if mask is None:
+            return None
+        key = (id(mask), lower)
+        if key not in self._made:
+            kept = mask & torch.ones_like(mask[:1]).tril() if lower else mask
+            made = torch.zeros(mask.shape, device=mask.device).masked_fill_(~kept, -1e30)
+            self._made[key] = (mask, made)  # holding the mask keeps its id from being used again
+        return self._made[key][1]
+
+
 def statistics(
-    call: AttentionCall, columns: Tensor, lengths: Tensor | None = None, pairs: Tensor | None = None
+    call: AttentionCall,
+    columns: Tensor,
+    lengths: Tensor | None = None,
+    pairs: Tensor | None = None,
+    masks: Masks | None = None,
 ) -> RowStatistics:
     """Row statistics by the fast way where the call allows it, else by the matrix.
 
-    ``columns`` are (batch, 1, key, C), ``lengths`` ||f(x)|| as (batch, head, key), ``pairs`` (batch, P, 2) of query and key.
+    ``columns`` are (batch, 1, key, C), ``lengths`` ||f(x)|| as (batch, head, key), ``pairs`` (batch, P, 2) of query
+    and key.
 
     >>> q = torch.randn(1, 2, 5, 4)
     >>> call = AttentionCall("site", q, q, q, None, 0.5)
     >>> statistics(call, torch.ones(1, 1, 5, 1)).weight.squeeze().mean().round(decimals=4).item()
     1.0
     """
-    fast = call.fusable and call.value.device.type in ("cpu", "cuda")
-    return (fused_statistics if fast else matrix_statistics)(call, columns, lengths, pairs)
+    if call.fusable and call.value.device.type in ("cpu", "cuda"):
+        return fused_statistics(call, columns, lengths, pairs, masks)
+    return matrix_statistics(call, columns, lengths, pairs)
 
 
 def fused_statistics(
-    call: AttentionCall, columns: Tensor, lengths: Tensor | None = None, pairs: Tensor | None = None
+    call: AttentionCall,
+    columns: Tensor,
+    lengths: Tensor | None = None,
+    pairs: Tensor | None = None,
+    masks: Masks | None = None,
 ) -> RowStatistics:
     """Row statistics by fused attention, a few examples of the batch at a time; no matrix is built.
 
@@ -122,9 +164,13 @@ def fused_statistics(
     """
     batch, heads, _, keys = call.shape
     assert call.query is not None
-    width = 2 * call.query.shape[-1] + 2 * columns.shape[-1] + 5
+    width = 2 * call.query.shape[-1] + 2 * columns.shape[-1] + 6
     budget = _CPU_BYTES if call.value.device.type == "cpu" else _DEVICE_BYTES
     step = max(1, budget // (16 * heads * keys * width))
+    masks = masks or Masks()
+    bias, lower = masks.additive(call.mask), None
+    if call.shape[2] == keys and not call.causal:
+        lower = masks.additive(call.mask, lower=True)
     parts = []
     for start in range(0, batch, step):
         part = slice(start, start + step)
@@ -134,6 +180,8 @@ def fused_statistics(
                 columns[part].float(),
                 None if lengths is None else lengths[part].float(),
                 None if pairs is None else pairs[part],
+                _some(bias, part),
+                _some(lower, part),
             )
         )
     return parts[0] if len(parts) == 1 else RowStatistics(
@@ -143,37 +191,48 @@ def fused_statistics(
 
 def _part(call: AttentionCall, part: slice) -> AttentionCall:
     """A few examples of a call, in float32."""
-    assert call.query is not None and call.key is not None
-    mask = call.mask
-    mask = mask[part] if mask is not None and mask.shape[0] > 1 else mask
+    assert call.query is not None
+    assert call.key is not None
     query, key = call.query[part].float(), call.key[part].float()
-    return AttentionCall(call.site, query, key, call.value[part], mask, call.scaling, call.causal)
+    return AttentionCall(call.site, query, key, call.value[part], _some(call.mask, part), call.scaling, call.causal)
 
 
-def _fused(call: AttentionCall, columns: Tensor, lengths: Tensor | None, pairs: Tensor | None) -> RowStatistics:
+def _some(mask: Tensor | None, part: slice) -> Tensor | None:
+    """The mask of a few examples; one for all serves as it is."""
+    return mask[part] if mask is not None and mask.shape[0] > 1 else mask
+
+
+def _fused(
+    call: AttentionCall,
+    columns: Tensor,
+    lengths: Tensor | None,
+    pairs: Tensor | None,
+    bias: Tensor | None,
+    lower: Tensor | None,
+) -> RowStatistics:
     query, key = call.query, call.keys
     assert query is not None
     batch, heads, queries, keys = call.shape
     d, c = query.shape[-1], columns.shape[-1]
     column = columns.expand(batch, heads, keys, c)
     place = torch.arange(keys, device=query.device, dtype=torch.float32)[:, None].expand(batch, heads, keys, 1)
-    packed = [key, column, place]
+    packed = [key, column, place, torch.ones_like(place)]
     if lengths is not None:
         nu = lengths[..., None]
         packed += [nu * key, nu * column, nu * place, nu, nu * nu.clamp(min=1e-30).log()]
-    out, lse = _attention(query, key, torch.cat(packed, dim=-1), call.scaling, _additive(call.mask), call.causal)
+    out, lse = _attention(query, key, torch.cat(packed, dim=-1), call.scaling, bias, call.causal)
 
     def dot(part: Tensor) -> Tensor:
         return call.scaling * (query * part).sum(-1)
 
     weight_log = dot(out[..., :d]) - lse
     weight, position = out[..., d : d + c], out[..., d + c]
-    total = torch.ones_like(lse)
+    total = out[..., d + c + 1]  # one, but with the rounding of its row, which then cancels in distances
     if lengths is None:
         norm, length, norm_position = weight, total, position
         norm_log, length_log = weight_log, torch.zeros_like(lse)
     else:
-        rest = out[..., d + c + 1 :]
+        rest = out[..., d + c + 2 :]
         norm, norm_position, length, length_log = rest[..., d : d + c], rest[..., d + c], rest[..., -2], rest[..., -1]
         norm_log = dot(rest[..., :d]) - lse * length
     i = torch.arange(queries, device=query.device, dtype=torch.float32)
@@ -182,7 +241,7 @@ def _fused(call: AttentionCall, columns: Tensor, lengths: Tensor | None, pairs: 
     elif call.causal:
         weight_distance, norm_distance = i * total - position, i * length - norm_position
     else:
-        before, norm_before = _before(call, query, key, lse, place, lengths)
+        before, norm_before = _before(call.scaling, query, key, lse, place, lengths, lower)
         weight_distance = position - i * total + 2 * before
         norm_distance = norm_position - i * length + 2 * norm_before if lengths is not None else weight_distance
     return RowStatistics(
@@ -192,17 +251,20 @@ def _fused(call: AttentionCall, columns: Tensor, lengths: Tensor | None, pairs: 
 
 
 def _before(
-    call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor, place: Tensor, lengths: Tensor | None
+    scaling: float,
+    query: Tensor,
+    key: Tensor,
+    lse: Tensor,
+    place: Tensor,
+    lengths: Tensor | None,
+    lower: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """Sums over keys before the query of alpha (i - j) and alpha nu (i - j), by attention under a causal mask."""
     values = [torch.ones_like(place), place]
     if lengths is not None:
         values += [lengths[..., None], lengths[..., None] * place]
-    mask = None
-    if call.mask is not None:
-        mask = _additive(call.mask & torch.ones_like(call.mask).tril())
-    out, lower = _attention(query, key, torch.cat(values, dim=-1), call.scaling, mask, call.mask is None)
-    out = out * (lower - lse).clamp(max=0).exp()[..., None]
+    out, below = _attention(query, key, torch.cat(values, dim=-1), scaling, lower, lower is None)
+    out = out * (below - lse).clamp(max=0).exp()[..., None]
     i = torch.arange(query.shape[2], device=query.device, dtype=torch.float32)
     before = i * out[..., 0] - out[..., 1]
     return before, (i * out[..., 2] - out[..., 3] if lengths is not None else before)
@@ -232,13 +294,6 @@ def _attention(
         query, key, value, bias, True, 0.0, causal, scale=scale
     )
     return out[..., :wide], lse[..., : query.shape[2]]
-
-
-def _additive(mask: Tensor | None) -> Tensor | None:
-    """A boolean mask as one to be added; not quite minus infinity, so that a row with nothing to see stays finite."""
-    if mask is None:
-        return None
-    return torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, -1e30)
 
 
 def _near(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor) -> Tensor:
@@ -279,9 +334,13 @@ def _pairs(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor, pairs: 
 
 
 def matrix_statistics(
-    call: AttentionCall, columns: Tensor, lengths: Tensor | None = None, pairs: Tensor | None = None
+    call: AttentionCall,
+    columns: Tensor,
+    lengths: Tensor | None = None,
+    pairs: Tensor | None = None,
+    masks: Masks | None = None,
 ) -> RowStatistics:
-    """The same statistics from the weights themselves, a block of rows at a time.
+    """The same statistics from the weights themselves, a block of rows at a time (``masks`` is not needed).
 
     >>> q = torch.randn(1, 2, 5, 4)
     >>> call = AttentionCall("site", q, q, q, None, 0.5)
@@ -293,12 +352,12 @@ def matrix_statistics(
         _matrix(call, slice(start, min(start + _BLOCK, queries)), columns.float(), lengths, pairs)
         for start in range(0, queries, _BLOCK)
     ]
-    joined = [
-        torch.cat([getattr(block, item.name) for block in blocks], dim=2)
+    joined = {
+        item.name: torch.cat([getattr(block, item.name) for block in blocks], dim=2)
         for item in fields(RowStatistics)
         if item.name != "pairs"
-    ]
-    return RowStatistics(*joined, pairs=torch.stack([block.pairs for block in blocks]).sum(0))
+    }
+    return RowStatistics(**joined, pairs=torch.stack([block.pairs for block in blocks]).sum(0))
 
 
 def _matrix(
@@ -354,4 +413,6 @@ def uniform_call(call: AttentionCall) -> AttentionCall:
     elif mask is not None and mask.dtype != torch.bool:
         mask = call.visible()
     zeros = torch.zeros(batch, 1, max(queries, keys), 8, device=call.value.device)
-    return AttentionCall(call.site, zeros[:, :, :queries], zeros[:, :, :keys], zeros[:, :, :keys], mask, 1.0, call.causal)
+    return AttentionCall(
+        call.site, zeros[:, :, :queries], zeros[:, :, :keys], zeros[:, :, :keys], mask, 1.0, call.causal
+    )

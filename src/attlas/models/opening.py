@@ -97,7 +97,8 @@ def adopt(name: str, model: PreTrainedModel, tokenizer: Any) -> Opened:
             model.set_attn_implementation(seam.NAME)
         except (ValueError, KeyError):
             model.set_attn_implementation(before)
-        layout = sites.find_sites(model.eval(), probing_inputs(model))
+        model.train(False)
+        layout = sites.find_sites(model, probing_inputs(model))
         if layout.private and model.config._attn_implementation == seam.NAME:
             model.set_attn_implementation("eager")
             layout = sites.find_sites(model, probing_inputs(model))
@@ -154,8 +155,8 @@ def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
             what = "its config.json cannot be read" if has else "it has no config.json"
             raise ModelError(f"{source} is not a model folder: {what} ({_first(error)})") from error
         raise ModelError(
-            f"no model {shown!r}: it is not a folder here, not in {bundled.models_folder().name}, and not on the hub, or "
-            "the hub cannot be reached; check the spelling, or give the path of a folder"
+            f"no model {shown!r}: it is not a folder here, not in {bundled.models_folder().name}, and not on the "
+            "hub, or the hub cannot be reached; check the spelling, or give the path of a folder"
         ) from error
 
 
@@ -171,7 +172,8 @@ def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
                 "pip install 'attlas[marian]' brings sentencepiece"
             ) from error
         raise ModelError(
-            f"{shown} has no tokenizer that can be opened ({_first(error)}); put its tokenizer files beside config.json"
+            f"{shown} has no tokenizer that can be opened ({_first(error)}); "
+            "put its tokenizer files beside config.json"
         ) from error
     if Path(source).is_dir() and not any(
         (Path(source) / file).exists() for file in ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model",
@@ -203,7 +205,8 @@ def _weights(
     except Exception as error:
         if "safetensors" in str(error):
             raise ModelError(
-                f"{shown} has no safetensors weights; convert them, or allow pickled ones (--allow-pickle) if you trust them"
+                f"{shown} has no safetensors weights; convert them, or allow pickled ones (--allow-pickle) "
+                "if you trust them"
             ) from error
         raise ModelError(f"the weights of {shown} cannot be opened: {_first(error)}") from error
     opened: PreTrainedModel = model.eval()
@@ -233,11 +236,11 @@ def _quiet() -> Iterator[None]:
     level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
     root = logging.getLogger("huggingface_hub").level
     library.set_verbosity(logging.CRITICAL)
-    library.disable_progress_bar()
+    library.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         library.set_verbosity(level)
         logging.getLogger("huggingface_hub").setLevel(root)
         if bars:
-            library.enable_progress_bar()
+            library.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -148,8 +148,8 @@ class Pieces:
     def __init__(self, name: str, tokenizer: Any, config: Any, own: Stream) -> None:
         if not getattr(tokenizer, "is_fast", False) and not has_spm(tokenizer):
             raise CapabilityError(
-                f"{name} has only a slow tokenizer ({type(tokenizer).__name__}), which cannot say which characters a piece "
-                "stands for; use a model with a fast tokenizer (tokenizer.json)"
+                f"{name} has only a slow tokenizer ({type(tokenizer).__name__}), which cannot say which characters "
+                "a piece stands for; use a model with a fast tokenizer (tokenizer.json)"
             )
         if getattr(tokenizer, "is_fast", False):
             tokenizer.backend_tokenizer.no_truncation()

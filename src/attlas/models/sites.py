@@ -96,8 +96,8 @@ def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
         seen = _watch_softmax(model, inputs)
     if not seen:
         raise CapabilityError(
-            f"{type(model).__name__}: no attention was found, neither at the model library's attention interface nor as a "
-            "softmax followed by a product with values; choose a transformer with ordinary attention"
+            f"{type(model).__name__}: no attention was found, neither at the model library's attention interface "
+            "nor as a softmax followed by a product with values; choose a transformer with ordinary attention"
         )
     modules: dict[nn.Module, list[Site]] = {}
     heads: dict[Site, int] = {}

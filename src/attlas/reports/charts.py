@@ -10,7 +10,7 @@ the axes, as the papers count them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import altair as alt
 
@@ -27,8 +27,11 @@ _SHORT = (
     " : format(datum.shown, abs(datum.shown) < 10 ? '.1f' : '.0f')"
 )
 _LABEL = "(datum.layer + 1) + '-' + (datum.head + 1)"
-_INTERVAL = "isValid(datum.low) ? format(datum.low, '.3~g') + ' to ' + format(datum.high, '.3~g') : 'none'"
-_CHANCE = "isValid(datum.chance) ? format(datum.chance, '.3~g') : 'none'"
+_INTERVAL = "isValid(datum.low) ? format(datum.low, '.3~r') + ' to ' + format(datum.high, '.3~r') : 'none'"
+_RANKS = (
+    "format(datum.rank_from, ',') + (isValid(datum.rank_to) ? ' to ' + format(datum.rank_to, ',') : ' and beyond')"
+)
+_CHANCE = "isValid(datum.chance) ? format(datum.chance, '.3~r') : 'none'"
 
 CONFIG: Spec = {
     "background": None,
@@ -64,6 +67,17 @@ CONFIG: Spec = {
     },
     "scale": {"bandPaddingInner": 0.04},
 }
+
+
+class Size(TypedDict):
+    """How many layers and heads a chart must have room for.
+
+    >>> Size(layers=12, heads=12)["heads"]
+    12
+    """
+
+    layers: int
+    heads: int
 
 
 def layer_dots(
@@ -172,7 +186,7 @@ def part_map(parts: Sequence[str], *, layers: int) -> Spec:
     tooltip = [
         alt.Tooltip("pos:N", title="part of speech"),
         alt.Tooltip("row:O", title="layer"),
-        alt.Tooltip("shown:Q", title="mean over heads", format=".3~g"),
+        alt.Tooltip("shown:Q", title="mean over heads", format=".3~r"),
     ]
     chart = _painted(rows, x, y, tooltip, numbers=layers <= 16)
     directions = _choice("direction", ["to", "from"], ["attention to", "attention from"])
@@ -212,13 +226,13 @@ def frequency_lines() -> Spec:
     base = (
         _rows()
         .transform_calculate(upper="isValid(datum.rank_to) ? datum.rank_to : datum.rank_from * 2")
-        .transform_aggregate(value="mean(value)", groupby=["layer", "rank_from", "upper"])
+        .transform_aggregate(value="mean(value)", groupby=["layer", "rank_from", "rank_to", "upper"])
         .transform_joinaggregate(level="mean(value)", groupby=["layer"])
         .transform_calculate(
             at="sqrt(max(1, datum.rank_from) * max(1, datum.upper))",
             relative="datum.value / datum.level",
             number="datum.layer + 1",
-            ranks="format(datum.rank_from, ',') + ' to ' + format(datum.upper, ',')",
+            ranks=_RANKS,
         )
     )
     x = alt.X(
@@ -239,7 +253,7 @@ def frequency_lines() -> Spec:
     tooltip = [
         alt.Tooltip("number:Q", title="layer"),
         alt.Tooltip("ranks:N", title="ranks"),
-        alt.Tooltip("value:Q", title="mean ‖f(x)‖", format=".3~g"),
+        alt.Tooltip("value:Q", title="mean ‖f(x)‖", format=".3~r"),
         alt.Tooltip("relative:Q", title="over the layer's mean", format=".2f"),
     ]
     lines = base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, detail="layer:N")
@@ -266,10 +280,10 @@ def _tooltip(*extra: str, chance: bool = True) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("name:N", title="head"),
         *(alt.Tooltip(field) for field in extra),
-        alt.Tooltip("value:Q", title="value", format=".3~g"),
+        alt.Tooltip("value:Q", title="value", format=".3~r"),
         *([alt.Tooltip("uniform:N", title="chance")] if chance else []),
         alt.Tooltip("interval:N", title="95 % interval"),
-        alt.Tooltip("n:Q", title="n", format=","),
+        alt.Tooltip("n:Q", title="n", format=",.0f"),
     ]
 
 
@@ -304,7 +318,9 @@ def _cells(rows: alt.Chart, detail: str, *, layers: int, heads: int) -> list[alt
 
 def _painted(rows: alt.Chart, x: alt.X, y: alt.Y, tooltip: list[alt.Tooltip], *, numbers: bool) -> list[alt.Chart]:
     scale = alt.Scale(scheme="viridis", domainMin=0, nice=False)
-    legend = alt.Legend(tickCount=4, format="~g", labelOverlap=True)
+    legend = alt.Legend(
+        tickCount=4, format=".3~r", labelOverlap=True, labelExpr="isFinite(datum.value) ? datum.label : ''"
+    )
     colour = alt.Color("shown:Q", title=None, scale=scale, legend=legend)
     cells = rows.mark_rect().encode(x=x, y=y, color=colour, tooltip=tooltip)
     if not numbers:

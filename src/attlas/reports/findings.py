@@ -23,6 +23,7 @@ NAMES = {
     "previous": "the previous piece",
     "next": "the next piece",
     "first": "the first piece",
+    "cls": "[CLS]",
     "sep": "[SEP]",
 }
 _COUNTS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve")
@@ -161,7 +162,7 @@ def _named(ranked: Sequence[tuple[Place, Reading]], unit: str = "", most: int = 
 
 def _neighbours(numbers: Numbers, stream: str) -> Finding | None:
     sentences: list[str] = []
-    chance: float | None = None
+    chances: list[str] = []
     for quantity in ("previous", "next"):
         readings = numbers.of(stream, quantity)
         if not readings:
@@ -178,25 +179,29 @@ def _neighbours(numbers: Numbers, stream: str) -> Finding | None:
             clause = f"No head puts more than half of its attention on {there}; the nearest is {_named(ranked[:1])}"
         sentences.append(clause)
         chance = _chance(readings)
+        chances += [] if chance is None else [figure(chance, 3)]
     if not sentences:
         return None
     text = ". ".join(sentences) + "."
-    if chance is not None:
-        text += f" Uniform attention would put {figure(chance, 3)} {'on either' if len(sentences) > 1 else 'there'}."
+    if chances and len(chances) == len(sentences):
+        there = "there" if len(chances) == 1 else "on either" if len(set(chances)) == 1 else "there, respectively"
+        text += f" Uniform attention would put {' and '.join(dict.fromkeys(chances))} {there}."
     published = "4 heads over half on the previous piece (layers 2, 4, 7, 8), 5 on the next (layers 1, 2, 2, 3, 6)"
     return Finding(text, f"{CLARK}: {published}")
 
 
 def _resting_place(numbers: Numbers, stream: str) -> Finding | None:
-    quantity = "sep" if numbers.of(stream, "sep") else "first"
-    weights = by_layer(numbers.of(stream, quantity))
+    """The piece on which attention rests: whichever of [SEP], [CLS] and the first piece has the most in any layer."""
+    means = {name: by_layer(numbers.of(stream, name)) for name in ("sep", "cls", "first")}
+    quantity = max(means, key=lambda name: max(means[name].values(), default=0.0))
+    weights = means[quantity]
     if not weights:
         return None
     norms = by_layer(numbers.of(stream, quantity, "norm"))
     run = longest_run(layer for layer, mean in weights.items() if mean > 0.5)
     layers = run or [max(weights, key=lambda layer: weights[layer])]
     weight = fmean(weights[layer] for layer in layers)
-    name = NAMES[quantity] if quantity == "sep" else NAMES[quantity].capitalize()
+    name = NAMES[quantity].capitalize() if quantity == "first" else NAMES[quantity]
     where = f"in {layers_in_words(layers)}" if run else f"at most, in {layers_in_words(layers)}"
     text = f"{name} takes <b>{figure(weight)}</b> of the weight {where}"
     if all(layer in norms for layer in layers):
@@ -228,7 +233,9 @@ def _breadth(numbers: Numbers, stream: str) -> Finding | None:
     if own:
         last = max(own)
         text += f" From [CLS], the last layer's entropy is {figure(own[last])} nats."
-    return Finding(text, f"{CLARK}: last-layer entropy from [CLS] 3.89 nats; the broadest heads are in layer 1")
+    return Finding(
+        text, f"{CLARK}: last-layer entropy from [CLS] 3.89 nats; layer 1 has heads that spread over the whole text"
+    )
 
 
 def _reach(numbers: Numbers, stream: str) -> Finding | None:
@@ -251,11 +258,11 @@ def _lengths(numbers: Numbers, stream: str) -> Finding | None:
     if not values:
         return None
     below = sum(value < 0 for value in values)
-    tendency = (
-        "what gets much weight tends to have a short vector"
-        if median(values) < 0
-        else "in most heads they go together"
-    )
+    if median(values) >= 0:
+        tendency = "much weight does not go with short vectors"
+    else:
+        strength = "tends" if median(values) <= -0.3 else "tends, weakly,"
+        tendency = f"what gets much weight {strength} to have a short vector"
     text = (
         f"In <b>{below} of {len(values)}</b> heads, weight and ‖f(x)‖ are negatively related (median rank "
         f"correlation {figure(median(values))}): {tendency}."
@@ -278,6 +285,7 @@ def _edges(numbers: Numbers, stream: str) -> Finding | None:
     twice = sum(reading.value > 2 * (reading.chance or 0) for reading in readings.values())
     times = best.value / (best.chance or 1)
     return Finding(
-        f"Head <b>{paper_label(*place)}</b> puts most on dependency edges: {figure(best.value)}, {figure(times, 1)} "
-        f"times chance. {twice} of {len(readings)} heads put more than twice chance there."
+        f"Head <b>{paper_label(*place)}</b> follows dependency edges most: {figure(best.value)} of its attention "
+        f"between words, {figure(times, 1)} times chance. {twice} of {len(readings)} heads put more than twice "
+        "chance there."
     )

@@ -179,7 +179,7 @@ def script_json(value: object) -> str:
 
 
 def pack(table: pyarrow.Table) -> dict[str, Any]:
-    """The columns of a table, as small as JSON can easily be; numbers keep four significant digits.
+    """The columns of a table, small in JSON: fractions keep four significant digits, counts keep all.
 
     >>> import pyarrow
     >>> pack(pyarrow.table({"stream": ["encoder"] * 4, "value": [0.123456, 2.0, None, 1.0]}))
@@ -199,8 +199,8 @@ def _short(value: Any) -> Any:
         return value
     if not math.isfinite(value):
         return None
-    rounded = float(f"{value:.4g}")
-    return int(rounded) if rounded.is_integer() else rounded
+    rounded = float(f"{value:.4g}") if abs(value) < 1000 else round(value)
+    return int(rounded) if rounded == int(rounded) else rounded
 
 
 def _static(name: str) -> str:

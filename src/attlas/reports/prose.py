@@ -21,8 +21,8 @@ WORDS = {
 
 LEADS = {
     "where": """Each dot is one head; its height is the share of its attention that goes to such pieces, in weight
-    and, beside it, in norm. A dot at the top is a head that does little else. Where the lines of weight and norm
-    part, attention is given to vectors that carry little.""",
+    and, beside it, in norm. Previous, next and itself ask for the place of a piece, the others for its kind. Where
+    weight runs above norm, attention is given to vectors that carry little.""",
     "map": """Rows are layers, columns are heads; the brighter, the more. Choose what is shown: the colours begin at
     zero and end at the largest value of what was chosen. Point at a cell for chance and the interval.""",
     "entropy": """Entropy says how widely a head spreads its attention: 0 nats is all on one piece, the dashed line is
@@ -30,14 +30,16 @@ LEADS = {
     "distance": """How far away, in pieces and to either side, the attended keys lie on average. Heads at 1 look at a
     neighbour; attention that rests on a fixed piece such as [SEP] counts with its distance, too.""",
     "norms": """A head adds up αf(x). The weight α is one half of it; f(x), the key's vector after the head's own
-    transformation, is the other. In the first chart, dots below zero are heads that give much weight to short
-    vectors, a way of attending to nothing. In the second, each line is a layer, from frequent words to rare ones.""",
-    "pos": """How much attention goes <i>to</i> words of each part of speech, or comes <i>from</i> them. Shares follow
-    how common a part of speech is; <i>times chance</i> takes that out. Choose a part of speech, or click its row, to
-    see its heads.""",
-    "edges": """The share of a head's attention that runs along the edges of the dependency tree, between a word and
-    its governor. The first piece, where a head may merely rest, is set aside. Dots far above the dashed line follow
-    syntax, or something that goes with it, such as standing next to each other.""",
+    transformation, is the other. In the first chart the two are correlated by rank, on pairs of pieces drawn from
+    each passage: dots below zero are heads that give much weight to short vectors, a way of attending to nothing.
+    In the second, each line is a layer, from frequent words to rare ones.""",
+    "pos": """Of the attention between words, the share that goes <i>to</i> each part of speech, or comes <i>from</i>
+    it. Shares follow how common a part of speech is; <i>times chance</i> takes that out. Choose a part of speech, or
+    click its row, to see its heads.""",
+    "edges": """How much attention runs along the edges of the dependency tree: first as a share of all attention
+    between words, then what a word gives to its governor, and to its dependents. The first piece, where a head may
+    merely rest, is set aside. Dots far above the dashed line follow syntax, or something that goes with it, such as
+    standing next to each other.""",
     "heads": """One row for each head, in weights unless it says norm; ρ is the rank correlation of weight and ‖f(x)‖.
     Click a heading to sort, click again to turn the order round. Type to filter by label (<kbd>3-</kbd>) or by what
     the portrait says (<kbd>previous</kbd>).""",
@@ -47,8 +49,8 @@ LEADS = {
 LIMITS = """<ul>
 <li><b>A weight is not an explanation.</b> That a head looks at something does not show that the model uses it; that
 takes an experiment, such as cutting the head.</li>
-<li><b>Much weight may mean nothing to do.</b> Heads rest on [SEP] or on the first piece; the norms show how little
-comes of it.</li>
+<li><b>Much weight may mean nothing to do.</b> Heads may rest on [CLS], [SEP] or the first piece; compare the norms
+to see how much comes of it.</li>
 <li><b>The best of many is partly luck.</b> Where a head is named as the highest of all, it was chosen on the same
 text it was measured on.</li>
 <li><b>Intervals are for this corpus.</b> They say how a mean would vary with other passages of the same kind, not

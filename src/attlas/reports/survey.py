@@ -37,10 +37,10 @@ SHARES = {
     "cls": "[CLS]",
     "sep": "[SEP]",
     "punctuation": "period or comma",
-    "other": "everything else",
+    "other": "any other piece",
     "sep_to_sep": "[SEP], seen from [SEP]",
 }
-EDGES = {"edges": "either way", "to_governor": "to the governor", "to_dependent": "to a dependent"}
+EDGES = {"edges": "edges, of all between words", "to_governor": "to the governor", "to_dependent": "to dependents"}
 REST = {"entropy": "entropy, all queries", "entropy_cls": "entropy, from [CLS]", "distance": "distance in pieces"}
 _TABLES = ("heads", "pos", "spearman", "frequency", "portraits")
 
@@ -96,7 +96,7 @@ class _Survey:
         return set(self.tables["heads"].column("quantity").to_pylist()) if "heads" in self.tables else set()
 
     @cached_property
-    def size(self) -> dict[str, int]:
+    def size(self) -> charts.Size:
         """The most layers and heads of any stream."""
         layers = 1 + max((layer for _, layer, _ in self.places), default=0)
         return {"layers": layers, "heads": 1 + max((head for _, _, head in self.places), default=0)}
@@ -162,7 +162,7 @@ def _where(survey: _Survey) -> Section | None:
 
 
 def _map(survey: _Survey) -> Section | None:
-    every = {**SHARES, **{name: f"dependency edges, {label}" for name, label in EDGES.items()}, **REST}
+    every = {**SHARES, **EDGES, **REST}
     options = [(name, label) for name, label in every.items() if name in survey.quantities]
     if not options:
         return None
@@ -310,6 +310,7 @@ def _columns(survey: _Survey) -> list[dict[str, str]]:
         ("first", "weight", "first", "share"),
         ("first", "norm", "first norm", "share"),
         ("cls", "weight", "[CLS]", "share"),
+        ("cls", "norm", "[CLS] norm", "share"),
         ("sep", "weight", "[SEP]", "share"),
         ("sep", "norm", "[SEP] norm", "share"),
         ("punctuation", "weight", "punct.", "share"),

@@ -1,8 +1,8 @@
 """Clauses: verbs with their auxiliaries, subjects and objects, and the ways clauses combine.
 
-One function, :func:`clause`, builds them all: it strings up the auxiliaries (modal, perfect, progressive, passive), lets
-the first of them agree with the subject, brings in "do" where English wants it, and turns the order round for a
-question. A predicate that is not a verb takes the copula. Other functions set clauses into each other.
+One function, :func:`clause`, builds them all: it strings up the auxiliaries (modal, perfect, progressive, passive),
+lets the first of them agree with the subject, brings in "do" where English wants it, and turns the order round for
+a question. A predicate that is not a verb takes the copula. Other functions set clauses into each other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BEFORE_NOT = {"can": "ca", "will": "wo"}
 class Verb:
     """How a verb is used: tense, auxiliaries, negation, an adverb in its midst, and whether it asks.
 
-    ``tense`` is "past", "present", "infinitive", "imperative", "gerund" or "participle".
+    ``tense`` is "past", "present", "infinitive", "imperative" or "participle".
 
     >>> Verb(perfect=True).tense
     'past'
@@ -99,7 +99,7 @@ def _chain(lemma: str, use: Verb, person: str, copula: bool) -> list[Node]:
     if not steps and not bare_be and ((use.negation and (finite or imperative)) or use.asks):
         steps.append(("do", "aux", "VB"))
     steps.append((lemma, "cop" if copula else "root", ""))
-    tags = {"infinitive": "VB", "imperative": "VB", "gerund": "VBG", "participle": "VBN"}
+    tags = {"infinitive": "VB", "imperative": "VB", "participle": "VBN"}
     tag = tags.get(use.tense) or _finite_tag(use.tense, person)
     nodes = []
     for index, (word, relation, following) in enumerate(steps):
@@ -134,7 +134,12 @@ def _dress(chain: list[Node], use: Verb, subject: Node | None) -> tuple[list[Nod
 
 
 def clause(
-    subject: Node | None, predicate: str | Node, *after: Node, use: Verb = PAST, front: Sequence[Node] = (), person: str = ""
+    subject: Node | None,
+    predicate: str | Node,
+    *after: Node,
+    use: Verb = PAST,
+    front: Sequence[Node] = (),
+    person: str = "",
 ) -> Node:
     """A clause, from its subject and its predicate (a verb in its basic form, or a phrase that takes the copula).
 
@@ -166,12 +171,13 @@ def clause(
         first, rest = _dress(auxiliaries, use, subject)
         left = [*lead, *first, *who, *rest] if use.asks else [*lead, *who, *first, *rest]
     else:
-        marks = [_negation("not")] if use.negation else []
-        marks += [adverb(*reversed(use.adverb.split()))] if use.adverb else []
+        marks = [adverb(*reversed(use.adverb.split()))] if use.adverb else []
         left = [*lead, *who, *marks]
     if isinstance(predicate, Node):
         left += list(predicate.left)
     right = list(after)
+    if use.negation and not auxiliaries:  # only the verb "be" is negated without an auxiliary
+        right.insert(0, _negation(use.negation))
     if particle:
         part = Node(particle, particle, "ADP", "RP", "compound:prt")
         late = bool(right) and right[0].relation == "obj" and right[0].upos == "PRON"
@@ -252,7 +258,9 @@ def there(phrase: Node, *after: Node, use: Verb = PAST) -> Node:
     return built.before(expletive)
 
 
-def quote(words: Node, speaker: Node, verb: str, *after: Node, end: str = ",", turn: bool = False, use: Verb = PAST) -> Node:
+def quote(
+    words: Node, speaker: Node, verb: str, *after: Node, end: str = ",", turn: bool = False, use: Verb = PAST
+) -> Node:
     """Direct speech: the words, and then who says them.
 
     ``end`` closes the words: "," (for a statement), "?" or "!"; ``turn`` puts the verb before the speaker.

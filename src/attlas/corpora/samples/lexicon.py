@@ -1,8 +1,8 @@
 """The shape of the lexicon, and how its shorthand is read.
 
 A :class:`World` is a place of work with its people and things. Everything in it is written in the shorthand of
-:mod:`attlas.corpora.samples.phrases`; places are "in the old barn", tasks are "milk the cow+ ; in the barn", where a dash
-stands for no determiner and an underscore joins a verb to its particle.
+:mod:`attlas.corpora.samples.phrases`; places are "in the old barn", tasks are "milk the cow+ ; in the barn", where
+a dash stands for no determiner and an underscore joins a verb to its particle.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Place:
         ''
         """
         preposition, by, rest = text.split(" ", 2)
-        return cls(preposition, "" if by == "-" else by, rest)
+        return cls(preposition, {"-": "", "an": "a"}.get(by, by), rest)
 
     def phrase(self, relation: str = "obl") -> Node:
         """The prepositional phrase.
@@ -160,7 +160,8 @@ class World:
     name: str
     site: str
     roles: tuple[str, ...]
-    crowds: tuple[str, ...]
+    crew: str
+    public: str
     spots: tuple[str, ...]
     tasks: tuple[str, ...]
     skills: tuple[str, ...]

@@ -2,7 +2,8 @@
 
 Nouns are written in a shorthand: the last word is the noun and what stands before it are adjectives, an underscore
 joins a compound, a final ``+`` makes it plural and a final ``%`` says that it is a mass noun, as in ``old
-apple_tree``, ``fresh egg+`` or ``warm milk%``. All functions return fresh nodes, with the relation they most often have.
+apple_tree``, ``fresh egg+`` or ``warm milk%``. All functions return fresh nodes, with the relation they most often
+have.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from attlas.corpora.samples.morphology import plural
 from attlas.corpora.samples.tree import Node
 
 _SUPERLATIVES = {"best": "good", "biggest": "big", "oldest": "old", "finest": "fine", "latest": "late"}
+_COMPARATIVES = {"older": "old", "bigger": "big", "better": "good"}
 _PARTICIPLES = {
     "broken": ("break", "VBN"),
     "burst": ("burst", "VBN"),
@@ -54,7 +56,9 @@ def adverb(word: str, *modifiers: str) -> Node:
     >>> [node.form for node in adverb("carefully", "very").words()]
     ['very', 'carefully']
     """
-    tag = {"later": "RBR", "earlier": "RBR", "when": "WRB", "where": "WRB", "why": "WRB", "how": "WRB"}.get(word, "RB")
+    tag = {"later": "RBR", "earlier": "RBR", "when": "WRB", "where": "WRB", "why": "WRB", "how": "WRB"}.get(
+        word, "RB"
+    )
     lemma = {"later": "late", "earlier": "early"}.get(word, word)
     return Node(word, lemma, "ADV", tag, "advmod").before(*(adverb(modifier) for modifier in modifiers))
 
@@ -71,6 +75,8 @@ def adjective(words: str) -> Node:
         head = Node(word, lemma, "VERB", tag, "amod")
     elif word in _SUPERLATIVES:
         head = Node(word, _SUPERLATIVES[word], "ADJ", "JJS", "amod")
+    elif word in _COMPARATIVES:
+        head = Node(word, _COMPARATIVES[word], "ADJ", "JJR", "amod")
     else:
         head = Node(word, word, "ADJ", "JJ", "amod")
     return head.before(*(adverb(each) for each in adverbs))
@@ -136,7 +142,7 @@ def noun(shorthand: str, by: str | Node | None = None, *, count: str = "", chain
     *adjectives, last = shorthand.rstrip("+%").split()
     *parts, head = last.split("_")
     left = [number(count)] if count else []
-    left += [adjective(word) for word in adjectives]
+    left += [_modifier(word) for word in adjectives]
     left += [Node(part, part, "NOUN", "NN", "compound") for part in parts]
     if isinstance(by, Node):
         left.insert(0, by)
@@ -147,7 +153,15 @@ def noun(shorthand: str, by: str | Node | None = None, *, count: str = "", chain
     elif by:
         left.insert(0, determiner(by if by in _DETERMINERS else "the"))
     form = plural(head) if many else head
-    return Node(form, head, "NOUN", "NNS" if many else "NN", "obj", tuple(left), person="3p" if many else "3s", chain=chain)
+    return Node(
+        form, head, "NOUN", "NNS" if many else "NN", "obj", tuple(left), person="3p" if many else "3s", chain=chain
+    )
+
+
+def _modifier(word: str) -> Node:
+    if word in _DETERMINERS:
+        return determiner(word)
+    return number(word) if word in ("one", "two") else adjective(word)
 
 
 def name(first: str, last: str = "", *, chain: str | None = None) -> Node:

@@ -1,4 +1,4 @@
-"""Plots that turn on people: they learn, arrive, promise, order, quarrel, remember and try again."""
+"""Plots that turn on people at work: they learn, arrive, promise, give orders, share the work and try again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from attlas.corpora.samples.clauses import (
     HAS,
     IMPERATIVE,
     PRESENT,
-    WILL,
     Verb,
     announce,
     clause,
@@ -21,6 +20,7 @@ from attlas.corpora.samples.clauses import (
     relativizer,
     subordinate,
     that,
+    there,
     vocative,
 )
 from attlas.corpora.samples.lexicon import Place, Task
@@ -40,11 +40,8 @@ from attlas.corpora.samples.scene import Plot, Scene
 from attlas.corpora.samples.tree import Node
 
 _DOES_NOT = Verb("present", negation="n't")
-_TIMES = ("every morning", "every evening", "every Sunday")
-
-
-def _that() -> Node:
-    return Node("that", "that", "PRON", "DT", "nsubj")
+_DID_NOT = Verb(negation="n't")
+_SEASONS = ("spring", "summer", "autumn", "winter")
 
 
 def _learning(s: Scene) -> None:
@@ -57,26 +54,48 @@ def _learning(s: Scene) -> None:
         return [obj(noun(task.noun, task.by)), *task.tail()]
 
     s.one(
-        lambda: s.say(clause(s.meet(p), "learn", infinitive(task.verb, *doing()), use=Verb("present", progressive=True))),
+        lambda: s.say(
+            clause(s.meet(p), "learn", infinitive(task.verb, *doing()), use=Verb("present", progressive=True))
+        ),
         lambda: s.say(clause(s.meet(p), "want", infinitive("learn", infinitive(task.verb, *doing())), use=PRESENT)),
     )
-    teacher = s.kin(h, p)
+    teacher = s.kin(h, p, elder=True)
     years = pp("for", noun("year+", None, count=s.pick(("ten", "fifteen", "twenty", "thirty"))))
     worked = clause(relativizer("who", teacher), "work", s.site(), years, use=HAS)
     teaches = clause(relative(teacher, worked, commas=True), s.pick(("help", "teach")), obj(s.pro(p)), use=PRESENT)
-    s.say(teaches.after(unmarked(noun(s.pick(("every evening", "every weekend"))))))
-    mistakes = clause(s.ref(p), "make", obj(noun("mistake+")), use=Verb("present", adverb="often"))
-    calm = clause(s.pro(h), "lose", obj(noun("patience%", s.own(h))), use=Verb("present", adverb="never"))
-    s.say(coordinate(mistakes, calm, by="but", comma=True))
+    teaches = teaches.after(unmarked(noun(s.pick(("every evening", "every weekend")))))
+    if s.pick((True, False)):
+        verb = s.pick(("retire", "travel"))
+        retire = clause(s.pro(h), "want", infinitive(verb, unmarked(noun("next year"))), use=PRESENT)
+        teaches = teaches.after(subordinate("because", retire))
+    s.say(teaches)
+    verb, what = s.pick((("make", "mistake+"), ("ask", "silly question+"), ("need", "help%")))
+    trouble = clause(s.again(p), verb, obj(noun(what)), use=Verb("present", adverb="often"))
+    never = Verb("present", adverb="never")
+    calm = s.one(
+        lambda: clause(s.pro(h), "lose", obj(noun("patience%", s.own(h))), use=never),
+        lambda: clause(s.pro(h), "laugh", pp("at", s.pro(p)), use=never),
+        lambda: clause(s.pro(h), "complain", use=never),
+    )
+    s.say(coordinate(trouble, calm, by="but", comma=True))
 
     def condition() -> None:
-        practice = clause(s.ref(p), "practice", unmarked(noun("day", "every")), use=PRESENT)
-        goal = noun("expert", "a")
+        practice = clause(
+            s.ref(p), "practice", unmarked(noun(s.pick(("day", "week", "night")), "every")), use=PRESENT
+        )
+        goal = noun(f"{s.pick(('true', 'real', 'respected'))} {s.pick(('expert', 'master'))}", "a")
         first = subordinate("if", practice, first=True)
-        s.say(clause(s.pro(p), "become", goal.to("xcomp"), use=Verb("present", modal="will", adverb="soon"), front=[first]))
+        s.say(
+            clause(
+                s.pro(p), "become", goal.to("xcomp"), use=Verb("present", modal="will", adverb="soon"), front=[first]
+            )
+        )
 
     def praise() -> None:
-        better = clause(s.speaker(p, "you"), "get", compare("good").to("xcomp"), use=Verb("present", progressive=True, short=True))
+        better = clause(
+            s.speaker(p, "you"), "get", compare("good").to("xcomp"), use=Verb("present", progressive=True, short=True)
+        )
+        better = better.after(unmarked(noun("week", "every")), vocative(s.named(p)))
         s.say(quote(better, s.again(h), "say", use=PRESENT))
 
     s.one(condition, praise)
@@ -92,6 +111,7 @@ def _arrival(s: Scene) -> None:
     task, other = s.tasks(2)
     s.one(
         lambda: s.say(clause(s.a(newcomer), "arrive", s.site(), use=HAS)),
+        lambda: s.say(there(s.a(newcomer), s.site(), use=PRESENT)),
         lambda: s.say(clause(s.a(newcomer), "start", infinitive("work", s.site()), use=HAS)),
     )
     full = name(p.name, p.surname)
@@ -106,15 +126,32 @@ def _arrival(s: Scene) -> None:
 
     def shown() -> None:
         where = noun(Place.read(s.world.site).noun, "the")
-        s.say(clause(s.the(crowd), "show", iobj(s.pro(newcomer)), obj(where), use=HAS))
+        s.say(clause(s.the(s.crew()), "show", iobj(s.pro(newcomer)), obj(where), use=HAS))
 
     s.one(liked, shown)
-    done = clause(s.again(newcomer), task.verb, *s.doing(task, s.matter(task)), use=Verb("present", perfect=True, adverb="already"))
-    open_ = clause(s.pro(newcomer), other.verb, *s.doing(other, s.matter(other)), adverb("yet"), use=Verb("present", perfect=True, negation="n't"))
+    done = clause(
+        s.again(newcomer),
+        task.verb,
+        *s.doing(task, s.matter(task)),
+        use=Verb("present", perfect=True, adverb="already"),
+    )
+    open_ = clause(
+        s.pro(newcomer),
+        other.verb,
+        *s.doing(other, s.matter(other)),
+        adverb("yet"),
+        use=Verb("present", perfect=True, negation="n't"),
+    )
     s.say(coordinate(done, open_, by="but", comma=True))
     if s.pick((True, False)):
-        here = clause(s.speaker(newcomer, "you"), adverb("here"), use=Verb("present", short=True))
-        glad = clause(s.speaker(h, "I"), adjective("glad"), that(here), vocative(s.named(newcomer)), use=Verb("present", short=True))
+        here = clause(s.speaker(newcomer, "you"), "come", use=Verb("present", perfect=True, short=True))
+        glad = clause(
+            s.speaker(h, "I"),
+            adjective("glad"),
+            that(here),
+            vocative(s.named(newcomer)),
+            use=Verb("present", short=True),
+        )
         s.say(quote(glad, s.meet(h, article="the", closed=False), "say", use=PRESENT, turn=True))
 
 
@@ -133,17 +170,26 @@ def _promise(s: Scene) -> None:
     s.say(angry.after(subordinate("because", alone)))
 
     def why() -> None:
-        ask = clause(s.speaker(p, "you"), "help", obj(s.speaker(h, "I")), use=Verb(negation="n't", asks=True), front=[adverb("why")])
-        s.say(quote(ask, s.ref(h), "ask", end="?"))
-        tired = clause(s.speaker(p), adjective("too tired"))
-        s.say(quote(tired, s.ref(p), "admit"))
+        ask = clause(
+            s.speaker(p, "you"),
+            "help",
+            obj(s.speaker(h, "I")),
+            use=Verb(negation="n't", asks=True),
+            front=[adverb("why")],
+        )
+        s.say(quote(ask.after(vocative(s.named(p))), s.again(h), "ask", end="?"))
+        tired = clause(s.speaker(p), adjective(s.pick(("too tired", "very busy", "sick", "asleep"))))
+        s.say(quote(tired, s.again(p), s.pick(("admit", "answer", "say"))))
 
     def sorry() -> None:
-        s.say(quote(clause(s.speaker(p), adjective("really sorry"), use=Verb("present", short=True)), s.ref(p), "say"))
+        feeling = adjective(s.pick(("really sorry", "so sorry", "terribly sorry")))
+        s.say(quote(clause(s.speaker(p), feeling, use=Verb("present", short=True)), s.again(p), "say", turn=True))
 
     s.one(why, sorry)
     day = comma_after(unmarked(noun("next day", "the")))
-    s.say(clause(s.again(p), task.verb, obj(s.again(matter)), pp("without", noun("single complaint", "a")), front=[day]))
+    s.say(
+        clause(s.again(p), task.verb, obj(s.again(matter)), pp("without", noun("single complaint", "a")), front=[day])
+    )
 
 
 def _orders(s: Scene) -> None:
@@ -165,23 +211,29 @@ def _orders(s: Scene) -> None:
         s.say(announce(s.ref(p), "add", then))
 
     def sternly() -> None:
-        forget = clause(None, "forget", infinitive(second.verb, *s.doing(second, two)), use=Verb("imperative", negation="n't"))
+        forget = clause(
+            None, "forget", infinitive(second.verb, *s.doing(second, two)), use=Verb("imperative", negation="n't")
+        )
         s.say(quote(forget, s.ref(p), "add", end="!"))
 
     def obeyed() -> None:
         s.say(coordinate(clause(s.again(h), "nod"), clause(None, "start", infinitive("work"))))
 
     def asked() -> None:
-        shall = clause(s.speaker(h), third.verb, plain(third), adverb("too"), use=Verb("present", modal="should", asks=True))
-        s.say(quote(shall, s.ref(h), "ask", end="?"))
-        s.say(clause(s.ref(p), "shake", obj(noun("head", s.own(p)))))
+        shall = clause(
+            s.speaker(h), third.verb, plain(third), adverb("too"), use=Verb("present", modal="should", asks=True)
+        )
+        s.say(quote(shall, s.again(h), "ask", end="?"))
+        no = clause(s.again(p), "shake", obj(noun("head", s.own(p))))
+        s.say(coordinate(no, clause(None, s.pick(("smile", "laugh")))))
 
     s.one(gently, sternly)
     s.one(obeyed, asked)
     finished = clause(s.ref(h), "finish", use=HAD)
     front = subordinate("when", finished, first=True)
     ending = coordinate(
-        clause(s.ref(p), "inspect", obj(indefinite_pronoun("everything"))), clause(None, "praise", obj(s.pro(h)))
+        clause(s.ref(p), "inspect", obj(indefinite_pronoun("everything"))),
+        clause(None, s.pick(("praise", "thank")), obj(s.pro(h))),
     )
     s.say(ending.before(front))
 
@@ -194,7 +246,7 @@ def _teamwork(s: Scene) -> None:
     one, two = s.matter(first), s.matter(second)
     s.key(one, two)
     hours = pp("for", noun("hour+", None, count=s.pick(("three", "six", "nine"))))
-    s.say(clause(s.joined(p, h, team), "work", adverb("together"), hours, s.past_time()))
+    s.say(clause(s.joined(p, h, team), "work", adverb("together"), hours, s.day()))
     mine = clause(s.named(p), first.verb, *s.doing(first, one))
     yours = clause(s.named(h), second.verb, *s.doing(second, two))
 
@@ -204,117 +256,35 @@ def _teamwork(s: Scene) -> None:
     def meanwhile() -> None:
         s.say(mine.after(subordinate("while", yours)))
 
+    wish = clause(s.they(team), "want", infinitive("finish", pp("before", noun(s.pick(("sunset", "midnight"))))))
+    if s.pick((True, False)):
+        yours = yours.after(subordinate("because", wish))
     s.one(parallel, meanwhile)
 
     def tired() -> None:
-        s.say(coordinate(clause(s.crew(team), adjective("tired")), clause(s.pro(team), "stop", use=Verb(negation="n't")), by="but", comma=True))
+        worn = clause(s.they(team), adjective(s.pick(("tired", "hungry", "thirsty", "exhausted"))))
+        stop = clause(s.pro(team), "stop", pp("before", noun(s.pick(("noon", "midnight", "sunset")))), use=_DID_NOT)
+        s.say(coordinate(worn, stop, by="but", comma=True))
 
     def hungry() -> None:
-        first_ = subordinate("after", clause(s.crew(team), "finish", use=HAD), first=True)
-        s.say(clause(s.pro(team), "eat", coordinate(obj(noun("bread%")), noun("cheese%")), front=[first_]))
+        first_ = subordinate("after", clause(s.they(team), "finish", use=HAD), first=True)
+        meal = s.pick((("bread%", "cheese%"), ("soup%", "salad%"), ("rice%", "bean+"), ("fish%", "potato+")))
+        s.say(clause(s.pro(team), "eat", coordinate(obj(noun(meal[0])), noun(meal[1])), front=[first_]))
 
     s.one(tired, hungry)
-    boss = s.extra("boss", s.pick(("she", "he")))
-    praised = clause(s.the(boss, s.own(team)), adjective("satisfied"), pp("with", noun("work%", s.own(team))))
-    s.say(praised)
 
+    def praised() -> None:
+        boss = noun(s.pick(("boss", "strict boss", "old teacher")), s.own(team))
+        s.say(clause(boss, adjective(s.pick(("satisfied", "very pleased"))), pp("with", noun("work%", s.own(team)))))
 
-def _memory(s: Scene) -> None:
-    """A childhood memory."""
-    p = s.person()
-    elder = s.extra(s.pick(("grandfather", "uncle")) if p.pronoun == "she" else s.pick(("grandmother", "aunt")), "he" if p.pronoun == "she" else "she")
-    sight, other = (s.thing(text) for text in s.rng.sample(s.world.sights, 2))
-    s.key(sight)
-    child = clause(s.named(p), noun("child", "a"))
-    place = noun(Place.read(s.world.site).noun, "the")
-    visit = clause(s.pro(p), "visit", obj(place), use=Verb(adverb="often"), front=[subordinate("when", child, first=True)])
-    s.say(visit.after(pp("with", s.the(elder, s.own(p)))))
-    shown = clause(s.ref(elder), "show", iobj(s.ref(p)), obj(s.the(sight)))
-    tales = obj(noun(s.pick(("long story+", "funny story+", "old story+"))).after(of(s.the(other), "about")))
-    s.say(coordinate(shown, clause(None, "tell", iobj(s.ref(p)), tales)))
-    s.one(
-        lambda: s.say(clause(s.ref(p), "watch", obj(s.again(sight)), pp("for", noun("hour+")), use=Verb(modal="could"))),
-        lambda: s.say(clause(s.ref(p), "forget", obj(s.again(sight)), use=Verb(adverb="never"))),
-    )
-    role = noun(bare(p.noun), "a")
-    now = clause(s.ref(p), role, use=PRESENT, front=[comma_after(unmarked(noun("today")))])
-    thinks = clause(s.pro(p), "think", pp("of", s.again(elder)), use=Verb("present", adverb="still"))
-    s.say(coordinate(now, thinks, comma=True))
+    def thanked() -> None:
+        who = s.the(s.crowd())
+        present = noun(s.pick(("basket", "bag", "box")), "a").after(
+            of(noun(s.pick(("apple+", "orange+", "cookie+"))))
+        )
+        s.say(clause(who, "bring", iobj(s.they(team)), obj(present)))
 
-
-def _interview(s: Scene) -> None:
-    """A reporter asks somebody about the job."""
-    p = s.person()
-    reporter = s.extra(f"{s.pick(('young', 'curious', 'foreign'))} reporter", "he" if p.pronoun == "she" else "she")
-    sight, task = s.thing(s.pick(s.world.sights)), s.tasks(1)[0]
-    s.key(sight, bare(p.noun))
-    asker, asked = s.a(reporter), s.named(p, full=True)
-    became = clause(s.pro(p), "become", noun(bare(p.noun), "a").to("xcomp"), use=HAD)
-    s.say(clause(asker, "ask", iobj(asked), subordinate("why", became, "ccomp")))
-    s.say(quote(clause(s.speaker(p), "love", obj(s.a(sight)), use=Verb("present", perfect=True, adverb="always")), s.pro(p), "say"))
-
-    def night() -> None:
-        work = clause(s.speaker(p, "you"), "work", pp("at", noun("night")), use=Verb("present", adverb="ever", asks=True))
-        s.say(quote(work, s.again(reporter), "ask", turn=True, end="?"))
-
-    def hard() -> None:
-        job = clause(noun("job", s.speaker_owns(p)), adjective("dangerous"), use=Verb("present", asks=True))
-        s.say(quote(job, s.again(reporter), "ask", turn=True, end="?"))
-
-    s.one(night, hard)
-    laughed = clause(s.ref(p), "laugh")
-    habit = clause(s.pro(p), task.verb, *s.doing(task, s.matter(task)), use=Verb(modal="would", adverb="rather"))
-    told = clause(None, "tell", iobj(s.ref(reporter)), that(habit))
-    s.say(coordinate(laughed, told))
-
-
-def _rumor(s: Scene) -> None:
-    """What everybody believes, and what is true."""
-    p, h = s.pair()
-    job = s.pick(("director", "manager", "mayor", "president"))
-    s.key(f"next {job}")
-    become = clause(s.named(p), "become", noun(f"next {job}", "the").to("xcomp"), use=WILL)
-    s.say(clause(indefinite_pronoun("everyone").after(s.site("nmod")), "believe", that(become), use=PRESENT))
-
-    def silent() -> None:
-        s.say(clause(s.ref(p), "say", obj(noun("word", "a")), pp("about", noun("plan+", s.own(p))), use=Verb("present", perfect=True, negation="n't")))
-
-    def known() -> None:
-        work = noun("hard work%", s.own(p)) if False else noun("honesty%", s.own(p))
-        s.say(clause(s.pro(p), "be", use=PRESENT) if False else clause(indefinite_pronoun("nobody"), "doubt", obj(work), use=PRESENT))
-
-    s.one(silent, known)
-    friend = s.kin(h, p)
-    knows = clause(relativizer("who", friend), "know", obj(s.ref(p)), adverb("well"), use=PRESENT)
-    stay = clause(s.pro(p), "stay", s.site(), use=WILL)
-    s.say(clause(relative(friend, knows, commas=True), s.pick(("hope", "think")), that(stay), use=PRESENT))
-    task = s.tasks(1)[0]
-    rather = clause(s.speaker(p), "like", infinitive(task.verb, obj(noun(task.noun, task.by)), *task.tail()), use=PRESENT)
-    office = clause(s.speaker(p), "need", obj(noun("office", "a")), use=_DOES_NOT)
-    s.say(quote(coordinate(rather, office, comma=True), s.again(p), "say", use=PRESENT))
-
-
-def _quarrel(s: Scene) -> None:
-    """Two people disagree about a plan."""
-    plan, event = Task.read(s.pick(s.world.projects)), s.thing(s.pick(s.world.events))
-    p, h = s.pair()
-    team = s.both(p, h)
-    goal = s.matter(plan)
-    s.key(goal, event)
-    should = clause(s.speaker(team, "we"), plan.verb, *s.doing(plan, goal), pp("before", s.the(event)), use=Verb("present", modal="should"))
-    s.say(quote(should, s.meet(p, closed=False), "say", turn=True))
-    objection = s.one(
-        lambda: clause(_that(), adjective(s.pick(("impossible", "much too expensive", "too difficult"))), use=PRESENT),
-        lambda: clause(s.speaker(team, "we"), "have", obj(noun("enough time%")), use=_DOES_NOT),
-    )
-    s.say(quote(objection, s.meet(h, closed=False), "answer", turn=True))
-    s.say(clause(s.joined(p, h, team), "argue", pp("about", noun("plan", "the")), pp("for", noun("hour", "a"))))
-    end = comma_after(pp("in", noun("end", "the")))
-    s.one(
-        lambda: s.say(clause(s.pro(team), "agree", infinitive("wait"), front=[end])),
-        lambda: s.say(clause(s.pro(team), "decide", infinitive("ask", obj(noun("friend", s.own(team)))), front=[end])),
-        lambda: s.say(clause(s.again(p), "convince", obj(s.ref(h)), front=[end])),
-    )
+    s.one(praised, thanked)
 
 
 def _attempts(s: Scene) -> None:
@@ -323,27 +293,39 @@ def _attempts(s: Scene) -> None:
     p, h = s.pair()
     goal = s.matter(task)
     s.key(goal)
-    tried = clause(s.meet(p), "try", infinitive(task.verb, *s.doing(task, goal)), unmarked(noun("time+", None, count="three")))
+    tried = clause(
+        s.meet(p), "try", infinitive(task.verb, *s.doing(task, goal)), unmarked(noun("time+", None, count="three"))
+    )
     s.say(tried)
     failed = clause(noun("first attempt", "the"), "fail")
     money = clause(s.pro(p), "have", obj(noun(s.pick(("money%", "time%", "plan", "partner")), "no")))
-    again = clause(noun("second one", "the"), compare("good"), use=Verb(negation="not"))
-    s.say(coordinate(failed.after(subordinate("because", money)), again, comma=True))
-    s.say(quote(clause(None, "give up", use=Verb("imperative", negation="n't")), s.kin(h, p), "say", end="!", turn=True))
-    started = clause(s.again(p), "start", adverb("again"), front=[comma_after(pp("after", noun("short break", "a")))])
-    won = clause(s.pro(p), "succeed", front=[unmarked(noun("time", "this"))])
-    s.say(coordinate(started, won, comma=True))
+    failed = failed.after(subordinate("because", money))
+    worse = clause(noun("second one", "the"), compare("good").before(adverb("much")), use=Verb(negation="not"))
+    late = clause(noun("second one", "the"), "come", adverb("late", "too"))
+    s.say(coordinate(failed, s.pick((worse, late)), comma=True))
+
+    def cheered() -> None:
+        stop = clause(None, "give up", use=Verb("imperative", negation="n't"))
+        s.say(quote(stop, s.kin(h, p), "say", end="!", turn=True))
+
+    def supported() -> None:
+        friend = s.kin(h, p)
+        believed = clause(relativizer("who", friend), "believe", pp("in", s.pro(p)))
+        help_ = obj(noun(s.pick(("money%", "advice%", "new idea+")), "some" if s.pick((True, False)) else ""))
+        s.say(clause(relative(friend, believed, commas=True), "give", iobj(s.pro(p)), help_))
+
+    def restarted() -> None:
+        after = comma_after(pp("after", noun(f"{s.pick(('short', 'long', 'quiet'))} break", "a")))
+        started = clause(s.again(p), "start", adverb("again"), front=[after])
+        won = clause(s.pro(p), "succeed", front=[unmarked(noun("time", "this"))])
+        s.say(coordinate(started, won, comma=True))
+
+    def rewarded() -> None:
+        season = comma_after(unmarked(noun(f"next {s.pick(_SEASONS)}", "the")))
+        s.say(clause(s.again(p), "succeed", use=Verb(adverb="finally"), front=[season]))
+
+    s.one(cheered, supported)
+    s.one(restarted, rewarded)
 
 
-PLOTS: tuple[Plot, ...] = (
-    _learning,
-    _arrival,
-    _promise,
-    _orders,
-    _teamwork,
-    _memory,
-    _interview,
-    _rumor,
-    _quarrel,
-    _attempts,
-)
+PLOTS: tuple[Plot, ...] = (_learning, _arrival, _promise, _orders, _teamwork, _attempts)

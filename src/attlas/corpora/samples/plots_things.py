@@ -1,16 +1,16 @@
 """Plots that turn on a thing: it breaks, is given, lost, found, ordered, compared, or just stands there.
 
-A plot is a function that tells a scene a short story, sentence by sentence. Phrases are built in the order in which they
-are read, since the scene decides on pronouns as it goes.
+A plot is a function that tells a scene a short story, sentence by sentence. Phrases are built in the order in which
+they are read, since the scene decides on pronouns as it goes.
 """
 
 from __future__ import annotations
 
 from attlas.corpora.samples.clauses import (
     HAD,
+    HAS,
     PASSIVE,
     PRESENT,
-    WILL,
     Verb,
     agent,
     ago,
@@ -21,7 +21,6 @@ from attlas.corpora.samples.clauses import (
     infinitive,
     interjection,
     iobj,
-    measured,
     obj,
     quote,
     relative,
@@ -30,7 +29,6 @@ from attlas.corpora.samples.clauses import (
     that,
     there,
     vocative,
-    what_is,
 )
 from attlas.corpora.samples.lexicon import Place, Task
 from attlas.corpora.samples.phrases import (
@@ -38,10 +36,7 @@ from attlas.corpora.samples.phrases import (
     adverb,
     bare,
     coordinate,
-    determiner,
-    indefinite_pronoun,
     noun,
-    number,
     of,
     possessive,
     pp,
@@ -138,7 +133,8 @@ def _gift(s: Scene) -> None:
     def asked() -> None:
         where = clause(s.speaker(h, "you"), "find", obj(s.pro(thing)), use=Verb(asks=True), front=[adverb("where")])
         s.say(quote(where, s.again(p), "ask", end="?"))
-        bought = clause(s.speaker(h), "buy", obj(s.pro(thing)), pp("at", noun("market", "the")))
+        shop = Place.read(s.pick(("at the market", "at an auction", "in a tiny shop", "in a junk_shop"))).phrase()
+        bought = clause(s.speaker(h), "buy", obj(s.pro(thing)), shop)
         s.say(quote(bought, s.ref(h), "answer"))
 
     def explained() -> None:
@@ -146,9 +142,10 @@ def _gift(s: Scene) -> None:
         s.say(quote(belonged, s.again(h), "explain"))
 
     def told() -> None:
-        shop = noun("small shop", "a").after(of(noun("harbor", "the"), "near"))
+        teller, listener = s.again(h), s.ref(p)
+        shop = noun(s.pick(("small", "dark", "famous")) + " shop", "a").after(of(noun("river", "the"), "near"))
         bought = clause(s.pro(h), "buy", obj(s.pro(thing)), pp("in", shop), use=HAD)
-        s.say(clause(s.again(h), "tell", iobj(s.ref(p)), that(bought)))
+        s.say(clause(teller, "tell", iobj(listener), that(bought)))
 
     s.one(given, sent, received)
     s.one(described, liked)
@@ -156,6 +153,7 @@ def _gift(s: Scene) -> None:
     s.one(
         lambda: s.say(coordinate(clause(s.again(p), "thank", obj(s.ref(h)), adverb("warmly")), _took_home(s, thing))),
         lambda: s.say(clause(s.again(p), "show", obj(s.ref(thing)), pp("to", s.the(s.crowd())))),
+        lambda: s.say(clause(s.again(p), s.pick(("smile", "laugh", "blush")))),
     )
 
 
@@ -193,7 +191,9 @@ def _lost(s: Scene) -> None:
 
     def was_found() -> None:
         by = agent(s.meet(h, closed=False))
-        s.say(clause(s.pro(thing), "find", elsewhere.phrase(), by, use=PASSIVE, front=[comma_after(adverb("luckily"))]))
+        s.say(
+            clause(s.pro(thing), "find", elsewhere.phrase(), by, use=PASSIVE, front=[comma_after(adverb("luckily"))])
+        )
 
     def saw() -> None:
         who = s.named(h)
@@ -206,7 +206,13 @@ def _lost(s: Scene) -> None:
         s.say(coordinate(first, clause(s.pro(p), adjective("very happy")), comma=True))
 
     def promised() -> None:
-        never = clause(s.speaker(p), "lose", obj(s.pro(thing)), adverb("again"), use=Verb("present", modal="will", adverb="never"))
+        never = clause(
+            s.speaker(p),
+            "lose",
+            obj(s.pro(thing)),
+            adverb("again"),
+            use=Verb("present", modal="will", adverb="never"),
+        )
         s.say(quote(never, s.again(p), "promise"))
 
     def smiled() -> None:
@@ -227,7 +233,8 @@ def _mystery(s: Scene) -> None:
     s.key(thing)
     place, hidden = s.spots(2)
     s.say(clause(asking("who"), s.pick(("take", "steal", "hide")), obj(s.the(thing))), "?")
-    first = clause(s.pro(thing), "lie", place.phrase(), pp("for", noun("week+", None, count="three")), use=HAD)
+    since = pp("for", noun(s.pick(("week+", "day+", "month+", "year+")), None, count=s.pick(("two", "three", "six"))))
+    first = clause(s.pro(thing), "lie", place.phrase(), since, use=HAD)
     s.say(coordinate(first, clause(s.pro(thing), "disappear", s.day()), by="but", comma=True))
     asker, asked = s.meet(p), s.the(crowd)
     seen = clause(s.pro(crowd), "see", obj(s.pro(thing)), use=HAD)
@@ -240,45 +247,57 @@ def _mystery(s: Scene) -> None:
         s.say(quote(clause(s.speaker(h), "touch", obj(s.pro(thing)), use=_DIDNT, front=[no]), s.ref(h), "answer"))
 
     def silence() -> None:
-        s.say(clause(indefinite_pronoun("nobody"), "answer"))
-        touched = clause(s.pro(h), "touch", obj(s.again(thing)), use=Verb(perfect=True, negation="not"))
         shook = clause(s.meet(h), "shake", obj(noun("head", s.own(h))))
-        s.say(coordinate(shook, clause(None, "say", that(touched))))
-
-    def solved() -> None:
+        touched = clause(s.pro(h), "touch", obj(s.pro(thing)), use=Verb(perfect=True, negation="not"))
+        s.say(coordinate(shook, clause(None, s.pick(("say", "claim", "insist")), that(touched))))
         end = comma_after(pp("in", noun("end", "the")))
-        s.say(clause(s.again(thing), "discover", hidden.phrase(), agent(noun("small child", "a")), use=PASSIVE, front=[end]))
+        s.say(
+            clause(
+                s.again(thing),
+                "discover",
+                hidden.phrase(),
+                agent(noun(s.pick(("small child", "stray dog", "kind stranger")), "a")),
+                use=PASSIVE,
+                front=[end],
+            )
+        )
 
-    s.one(accused, silence, solved)
+    s.one(accused, silence)
 
 
 def _discovery(s: Scene) -> None:
     """Somebody at work finds an old thing."""
     keepsake, task = s.pick(s.world.keepsakes), s.tasks(1)[0]
     p, h = s.pair()
-    thing = s.thing(f"old {bare(keepsake.noun)}")
+    thing = s.thing(f"{s.pick(('strange', 'beautiful', 'dirty'))} old {bare(keepsake.noun)}")
     s.key(thing)
     matter = s.matter(task)
-    busy = clause(s.named(p), task.verb, *s.doing(task, matter), use=Verb(progressive=True))
-    found = clause(s.pro(p), "find", obj(s.a(thing)), front=[subordinate(s.pick(("while", "when")), busy, first=True)])
-    s.say(found)
+    busy = clause(s.named(p), task.verb, s.doing(task, matter)[0], use=Verb(progressive=True))
+    s.say(clause(s.pro(p), "find", obj(s.a(thing)), front=[subordinate("while", busy, first=True)]))
     lay = clause(s.pro(thing), "lie", s.spots(1)[0].phrase())
     cover = clause(None, "cover", pp("with", noun("dust%")), use=PASSIVE)
     s.say(coordinate(lay, cover))
     cleaned = clause(s.again(p), "clean", obj(s.pro(thing)), adverb("carefully"))
-    expert = s.kin(h, p)
-    worked = clause(relativizer("who", expert), "work", s.site(), pp("for", noun("year+", None, count="thirty")), use=HAD)
+    expert = s.kin(h, p, elder=True)
+    worked = clause(
+        relativizer("who", expert), "work", s.site(), pp("for", noun("year+", None, count="thirty")), use=HAD
+    )
     shown = clause(None, "show", obj(s.pro(thing)), pp("to", relative(expert, worked, commas=True, closed=False)))
     s.say(coordinate(cleaned, shown))
 
     def asked() -> None:
-        s.say(quote(what_is(s.pro(thing)), s.ref(p), "ask", end="?"))
-        opinion = clause(s.pro(thing), adjective("very valuable"), use=PRESENT)
-        s.say(quote(clause(s.speaker(h), "think", that(opinion), use=PRESENT), s.ref(h), "say"))
+        worth = clause(s.pro(thing), adjective(s.pick(("valuable", "precious"))), use=Verb("present", asks=True))
+        s.say(quote(worth, s.again(p), "ask", end="?"))
+        value = s.pick(("quite rare", "extremely rare", "very cheap", "almost worthless"))
+        opinion = clause(s.pro(thing), adjective(value), use=PRESENT)
+        verb = s.pick(("think", "believe", "suppose"))
+        s.say(quote(clause(s.speaker(h), verb, that(opinion), use=PRESENT), s.again(h), "answer", turn=True))
 
     def recognized() -> None:
         main = clause(s.ref(h), "recognize", obj(s.pro(thing)), adverb("immediately"))
-        why = clause(s.pro(h), "lose", obj(s.pro(thing)), ago("ten", "year+", "earlier"), use=HAD)
+        why = clause(
+            s.pro(h), "lose", obj(s.pro(thing)), ago(s.pick(("ten", "five", "six")), "year+", "earlier"), use=HAD
+        )
         s.say(main.after(subordinate("because", why)))
 
     s.one(asked, recognized)
@@ -292,8 +311,8 @@ def _goods(s: Scene) -> None:
     s.key(goods)
     count = s.pick(("twelve", "twenty", "fifty", "forty"))
     seller = s.a(dealer).after(of(noun("city", "the"), "in"))
-    s.say(clause(s.meet(p), "order", obj(s.a(goods, count=count)), pp("from", seller), s.past_time()))
-    wrong = adjective(s.pick(("too small", "very dirty", "much too large", "completely useless")))
+    s.say(clause(s.meet(p), "order", obj(s.a(goods, count=count)), pp("from", seller)))
+    wrong = adjective(s.pick(("too small", "very dirty", "badly damaged", "completely useless")))
     arrived = clause(s.pro(goods), "arrive", s.day())
     s.say(coordinate(arrived, clause(s.pro(goods), wrong), by="but", comma=True))
 
@@ -307,11 +326,14 @@ def _goods(s: Scene) -> None:
         s.say(coordinate(first, clause(None, "complain", pp("about", s.pro(goods)))))
 
     def apologized() -> None:
-        s.say(coordinate(clause(s.ref(dealer), "apologize"), clause(None, "offer", iobj(s.ref(p)), obj(noun("discount", "a")))))
+        offer = obj(noun(s.pick(("discount", "refund", "better price", "small gift")), "a"))
+        s.say(coordinate(clause(s.again(dealer), "apologize"), clause(None, "offer", iobj(s.again(p)), offer)))
 
     def promised() -> None:
         new = noun(f"new {bare(goods.noun)}")
-        will = clause(s.speaker(dealer), "send", iobj(s.speaker(p, "you")), obj(new), unmarked(noun("next week")), use=_WILL)
+        will = clause(
+            s.speaker(dealer), "send", iobj(s.speaker(p, "you")), obj(new), unmarked(noun("next week")), use=_WILL
+        )
         s.say(quote(will, s.again(dealer), "promise", turn=True))
 
     s.one(sent_back, called)
@@ -322,9 +344,9 @@ def _comparison(s: Scene) -> None:
     """An old machine and a new one of the same kind."""
     kind = bare(s.pick(s.world.devices).noun)
     p, h = s.pair()
-    old, new = s.thing("old one"), s.thing("new one")
+    old, new = s.thing(f"old {kind}"), s.thing("new one")
     s.key(f"{kind}+")
-    worse, better = s.pick((("heavy", "strong"), ("ugly", "useful"), ("heavy", "beautiful"), ("small", "reliable")))
+    worse, better = s.pick((("heavy", "strong"), ("ugly", "useful"), ("heavy", "reliable"), ("small", "reliable")))
     s.one(
         lambda: s.say(there(noun(f"{kind}+", None, count="two"), s.site(), use=PRESENT)),
         lambda: s.say(clause(s.meet(p), "have", obj(noun(f"{kind}+", None, count="two")), use=PRESENT)),
@@ -338,7 +360,10 @@ def _comparison(s: Scene) -> None:
     looks = clause(s.pro(new), "look", compare("good").to("xcomp"), use=PRESENT)
     s.say(prefers.after(subordinate("because", looks)))
     if s.pick((True, False)):
-        sell = clause(s.speaker(p, "you"), "sell", obj(s.the(old)), use=Verb("present", modal="will", adverb="ever", asks=True))
+        verb = s.pick(("sell", "replace", "throw away"))
+        sell = clause(
+            s.speaker(p, "you"), verb, obj(s.the(old)), use=Verb("present", modal="will", adverb="ever", asks=True)
+        )
         s.say(quote(sell, s.ref(h), "ask", end="?", use=PRESENT))
 
 
@@ -351,13 +376,14 @@ def _building(s: Scene) -> None:
     place = Place.read(b.place)
     s.one(
         lambda: s.say(there(s.a(house), place.phrase(), use=PRESENT)),
+        lambda: s.say(there(s.a(house), use=PRESENT).before(comma_after(place.phrase()))),
         lambda: s.say(_stands(place, s.a(house))),
     )
     builder = noun(f"{s.pick(('rich', 'famous', 'lonely'))} {b.builder}", "a")
     age = ago(s.pick(("ninety", "200", "150", "sixty")), "year+")
     s.say(clause(s.pro(house), "build", agent(builder), age, use=PASSIVE))
     part = clause(noun(b.part, s.own(house)), adjective(b.quality), use=PRESENT)
-    path = noun("narrow path" if b.part != "path+" else "wooden gate", "a")
+    path = noun(s.pick(("stony road", "steep road", "wooden bridge", "gravel_path")), "a")
     leads = clause(path, "lead", pp("to", s.ref(house)), use=PRESENT)
     s.say(coordinate(part, leads, comma=True))
 
@@ -370,7 +396,7 @@ def _building(s: Scene) -> None:
 
     def wanted() -> None:
         s.say(clause(s.meet(p), "want", infinitive("restore", obj(s.ref(house))), use=PRESENT))
-        finest = noun(f"finest {bare(b.noun)}", "the").after(of(noun("country", "the"), "in"))
+        finest = noun(f"oldest {bare(b.noun)}", "the").after(of(noun(s.pick(("country", "region")), "the"), "in"))
         s.say(quote(clause(s.pro(house), finest, use=PRESENT), s.ref(p), "say", use=PRESENT))
 
     s.one(used, wanted)
@@ -384,19 +410,24 @@ def _damage(s: Scene) -> None:
     """A misfortune, and what people did about it."""
     d = s.pick(s.world.damages)
     p = s.person()
-    thing, crowd = s.thing(d.noun), s.crowd()
+    thing, crowd = s.thing(d.noun), s.crew()
     s.key(thing, d.cause)
 
     def active() -> None:
         cause = noun(d.cause, "a")
-        s.say(clause(cause, d.verb, obj(s.the(thing)), unmarked(noun(s.pick(("last night", "last winter", "last week"))))))
+        s.say(
+            clause(
+                cause, d.verb, obj(s.the(thing)), unmarked(noun(s.pick(("last night", "last winter", "last week"))))
+            )
+        )
 
     def passive() -> None:
         when = comma_after(unmarked(noun(s.pick(("last night", "one morning", "last week")))))
         s.say(clause(s.the(thing), d.verb, agent(noun(d.cause, "a")), use=PASSIVE, front=[when]))
 
     def unhurt() -> None:
-        s.say(clause(indefinite_pronoun("nobody"), "injure", use=PASSIVE, front=[comma_after(adverb("fortunately"))]))
+        lucky = comma_after(adverb(s.pick(("fortunately", "luckily"))))
+        s.say(clause(noun(singular(s.world.public), "no"), "injure", use=PASSIVE, front=[lucky]))
 
     def saw() -> None:
         first = clause(s.meet(p), "see", obj(noun("damage%", "the")))
@@ -409,7 +440,14 @@ def _damage(s: Scene) -> None:
     s.one(active, passive)
     s.one(unhurt, saw, shocked)
     who = s.ref(crowd) if s.met(crowd) else s.the(crowd)
-    s.say(clause(who, d.remedy, obj(s.again(thing)), pp("within", noun("day+", None, count=s.pick(("two", "three", "ten"))))))
+    s.say(
+        clause(
+            who,
+            d.remedy,
+            obj(s.again(thing)),
+            pp("within", noun("day+", None, count=s.pick(("two", "three", "ten")))),
+        )
+    )
     thanks = clause(s.who(p), "thank", obj(s.ref(crowd)))
     s.say(thanks.after(pp("for", noun("help%", s.own(crowd)))))
 

@@ -30,19 +30,17 @@ from attlas.corpora.samples.phrases import (
     bare,
     coordinate,
     indefinite_pronoun,
-    name,
     noun,
     of,
     pp,
     unmarked,
 )
 from attlas.corpora.samples.scene import Plot, Scene
-from attlas.corpora.samples.tree import Node
 
 
 def _routine(s: Scene) -> None:
     """What somebody does every day."""
-    first, second, third, fourth = s.tasks(4)
+    first, second, third, fourth = s.habits(4)
     p, h = s.pair()
     one = s.matter(first)
     s.key(one, bare(p.noun))
@@ -61,7 +59,14 @@ def _routine(s: Scene) -> None:
 
     def alone() -> None:
         help_ = clause(s.kin(h, p), "help", obj(s.pro(p)), use=Verb("present", modal="would", adverb="gladly"))
-        s.say(coordinate(help_, clause(s.pro(h), "live", pp("in", noun("distant city", "a")), use=PRESENT), by="but", comma=True))
+        s.say(
+            coordinate(
+                help_,
+                clause(s.pro(h), "live", pp("in", noun("distant city", "a")), use=PRESENT),
+                by="but",
+                comma=True,
+            )
+        )
 
     def late() -> None:
         home = clause(s.again(p), "go", adverb("home"), use=Verb("present", adverb="never"))
@@ -69,7 +74,7 @@ def _routine(s: Scene) -> None:
         s.say(home.after(subordinate("before", done)))
 
     def sunday() -> None:
-        rest = clause(s.again(p), "work", pp("on", name("Sunday")), use=Verb("present", negation="n't"))
+        rest = clause(s.again(p), "work", s.sundays(), use=Verb("present", negation="n't"))
         sings = clause(s.pro(p), "sing", pp("in", noun("choir", "a")), use=PRESENT)
         s.say(rest.after(subordinate("because", sings)))
 
@@ -79,7 +84,7 @@ def _routine(s: Scene) -> None:
 
 def _preparation(s: Scene) -> None:
     """A great event is near."""
-    event, crowd = s.thing(s.pick(s.world.events)), s.crowd()
+    event, crowd = s.thing(s.pick(s.world.events)), s.crew()
     done, open_ = s.tasks(2)
     p = s.person()
     s.key(event, crowd)
@@ -89,8 +94,15 @@ def _preparation(s: Scene) -> None:
         lambda: s.say(clause(s.the(crowd, "all"), adjective("very busy"), use=PRESENT)),
         lambda: s.say(clause(s.the(crowd, "all"), "work", adverb("hard"), use=Verb("present", progressive=True))),
     )
-    finished = clause(s.pro(crowd), done.verb, *s.doing(done, s.matter(done)), use=Verb("present", perfect=True, adverb="already"))
-    must = clause(s.pro(crowd), "have", infinitive(open_.verb, *s.doing(open_, s.matter(open_))), use=Verb("present", adverb="still"))
+    finished = clause(
+        s.pro(crowd), done.verb, *s.doing(done, s.matter(done)), use=Verb("present", perfect=True, adverb="already")
+    )
+    must = clause(
+        s.pro(crowd),
+        "have",
+        infinitive(open_.verb, *s.doing(open_, s.matter(open_))),
+        use=Verb("present", adverb="still"),
+    )
     s.say(coordinate(finished, must, by="but", comma=True))
 
     def nervous() -> None:
@@ -113,21 +125,33 @@ def _canceled(s: Scene) -> None:
     cause = noun(s.pick(("violent storm", "long strike", "heavy snowfall", "power_failure")), "a")
     s.one(
         lambda: s.say(clause(s.the(event), "cancel", pp("because of", cause), use=PASSIVE)),
+        lambda: s.say(clause(s.the(event), "cancel", agent(noun("director", "the")), s.past_time(), use=PASSIVE)),
         lambda: s.say(clause(s.the(event), "cancel", use=PASSIVE, front=[comma_after(pp("because of", cause))])),
     )
     who = s.named(p)
     prepared = clause(relativizer("who", who), "prepare", obj(s.pro(event)), pp("for", noun("month+")), use=HAD)
-    s.say(clause(relative(who, prepared, commas=True), adjective(s.pick(("very sad", "deeply disappointed", "extremely angry")))))
+    if s.pick((True, False)):
+        guests = noun(f"{s.pick(('important', 'famous', 'foreign'))} guest+", None, count=s.pick(("fifty", "ninety")))
+        prepared = coordinate(prepared, clause(None, "invite", obj(guests), use=Verb(perfect=True, adverb="already")))
+    mood = adjective(s.pick(("very sad", "deeply disappointed", "extremely angry")))
+    s.say(clause(relative(who, prepared, commas=True), mood))
 
     def when() -> None:
-        ask = clause(s.pro(event), "take", obj(noun("place")), use=Verb("present", modal="will", asks=True), front=[adverb("when")])
+        ask = clause(
+            s.pro(event),
+            "take",
+            obj(noun("place")),
+            use=Verb("present", modal="will", asks=True),
+            front=[adverb("when")],
+        )
         s.say(quote(ask, s.meet(h, closed=False), "ask", end="?", turn=True))
-        s.say(clause(indefinite_pronoun("nobody"), "know", obj(noun("answer", "the"))))
+        s.say(clause(s.the(s.crowd()), "know", obj(noun("answer", "the")), use=Verb(negation=s.pick(("n't", "not")))))
 
     def comforted() -> None:
         s.say(clause(s.kin(h, p), "try", infinitive("comfort", obj(s.pro(p)))))
-        patient = clause(s.speaker(p, "you"), adjective("patient"), use=Verb("present", modal="must"))
-        s.say(quote(patient, s.ref(h), "say"))
+        mood = adjective(s.pick(("patient", "brave", "reasonable")))
+        patient = clause(s.speaker(p, "you"), mood, use=Verb("present", modal="must"))
+        s.say(quote(patient, s.again(h), "say"))
 
     s.one(when, comforted)
     s.one(
@@ -139,7 +163,7 @@ def _canceled(s: Scene) -> None:
 def _visit(s: Scene) -> None:
     """A group comes to see the place."""
     p = s.person()
-    group = s.thing(s.pick(("schoolchild+", "student+", "foreign guest+", "old friend+")))
+    group = s.thing(s.pick(("noisy child+", "student+", "foreign guest+", "old friend+")))
     one, two, three = (s.thing(text) for text in s.rng.sample(s.world.sights, 3))
     s.key(one, two)
     where = noun(Place.read(s.world.site).noun, "the")
@@ -147,11 +171,14 @@ def _visit(s: Scene) -> None:
     s.say(clause(s.a(group, count=s.pick(("twenty", "thirty", "twelve"))), "visit", obj(where), front=[when]))
     s.one(
         lambda: s.say(clause(s.pro(group), "see", coordinate(obj(s.a(one)), s.a(two), s.a(three)))),
+        lambda: s.say(there(coordinate(s.a(one), s.a(two), s.a(three)), pp("in", noun("corner", "every")))),
         lambda: s.say(clause(s.meet(p), "show", iobj(s.pro(group)), coordinate(obj(s.the(one)), s.the(two)))),
     )
 
     def asked() -> None:
-        may = clause(s.speaker(group, "we"), "photograph", obj(s.the(one)), use=Verb("present", modal="may", asks=True))
+        may = clause(
+            s.speaker(group, "we"), "photograph", obj(s.the(one)), use=Verb("present", modal="may", asks=True)
+        )
         s.say(quote(may, s.again(group), "ask", end="?"))
         s.say(clause(s.who(p), "have", obj(noun("objection", "no"))))
 
@@ -159,25 +186,58 @@ def _visit(s: Scene) -> None:
         who = s.who(p)
         old = clause(s.the(one), adjective("very rare"))
         s.say(clause(who, "explain", that(old)))
-        s.say(clause(s.again(group), "listen", adverb("attentively")))
+        questions = obj(noun(f"{s.pick(('clever', 'difficult', 'strange'))} question+"))
+        s.say(coordinate(clause(s.again(group), "listen"), clause(None, "ask", questions)))
 
     s.one(asked, explained)
-    s.say(clause(s.again(group), "go", adverb("home"), pp("at", noun("noon"))))
+
+    def bought() -> None:
+        cards = noun("postcard+").after(of(s.again(two)))
+        s.say(coordinate(clause(s.again(group), "buy", obj(cards)), clause(None, "go", adverb("home"))))
+
+    def left() -> None:
+        mood = adjective(s.pick(("tired", "happy", "cheerful"))).to("xcomp")
+        s.say(clause(s.ref(group), "go", adverb("home"), mood))
+
+    s.one(bought, left)
 
 
 def _rules(s: Scene) -> None:
     """What one may and may not do here."""
     p = s.person()
-    crowd, sight = s.thing(s.pick(("visitor+", "child+", "dog_owner+" if False else "tourist+"))), s.thing(s.pick(s.world.sights))
+    crowd, sight = s.thing(s.pick(("visitor+", "child+", "tourist+"))), s.thing(s.pick(s.world.sights))
     s.key(sight)
     s.say(clause(s.a(crowd), "touch", obj(s.the(sight)), use=Verb("present", modal="must", negation="not")))
-    pictures = clause(s.pro(crowd), "take", obj(noun("picture+")), use=Verb("present", modal="may"))
-    pay = clause(s.pro(crowd), "have", infinitive("pay", pp("for", noun("guide", "a"))), use=PRESENT)
-    s.say(coordinate(pictures, pay, by="but", comma=True))
+    may = clause(
+        s.pro(crowd), s.pick(("photograph", "draw", "film")), obj(s.again(sight)), use=Verb("present", modal="may")
+    )
+    pay = s.one(
+        lambda: clause(
+            s.pro(crowd), "have", infinitive("buy", obj(noun("ticket", "a")), adverb("first")), use=PRESENT
+        ),
+        lambda: clause(
+            s.pro(crowd), "make", obj(noun("noise", "any")), use=Verb("present", modal="should", negation="n't")
+        ),
+    )
+    s.say(coordinate(may, pay, by="but", comma=True))
     first = subordinate("if", clause(s.pro(crowd), "have", obj(noun("question", "a")), use=PRESENT), first=True)
-    s.say(clause(s.pro(crowd), "ask", obj(s.meet(p, article="the", closed=False)), use=Verb("present", modal="can"), front=[first]))
-    kind = noun("job", s.own(p))
-    s.say(clause(s.pro(p), "like", obj(kind), use=PRESENT))
+    s.say(
+        clause(
+            s.pro(crowd),
+            "ask",
+            obj(s.meet(p, article="the", closed=False)),
+            use=Verb("present", modal="can"),
+            front=[first],
+        )
+    )
+    years = pp("for", noun("year+", None, count=s.pick(("five", "seven", "twenty", "thirty"))))
+    worked = clause(s.pro(p), "work", s.site(), years, use=HAS)
+    s.say(
+        coordinate(
+            worked,
+            clause(None, "know", obj(indefinite_pronoun("everything")), pp("about", s.again(sight)), use=PRESENT),
+        )
+    )
 
 
 def _plan(s: Scene) -> None:
@@ -188,33 +248,48 @@ def _plan(s: Scene) -> None:
     s.key(goal)
     s.one(
         lambda: s.say(clause(s.meet(p), "want", infinitive(task.verb, *s.doing(task, goal)), use=PRESENT)),
-        lambda: s.say(clause(s.meet(p), "plan", infinitive(task.verb, *s.doing(task, goal)), use=Verb("present", progressive=True))),
+        lambda: s.say(
+            clause(
+                s.meet(p), "plan", infinitive(task.verb, *s.doing(task, goal)), use=Verb("present", progressive=True)
+            )
+        ),
     )
     saved = clause(s.pro(p), "save", obj(noun("money%", "some")), use=HAS)
     promised = clause(s.kin(h, p), "promise", infinitive("help", obj(s.pro(p))), use=HAS)
     s.say(coordinate(saved, promised, comma=True))
 
     def doubted() -> None:
-        cost = clause(noun("plan", "the"), adjective(s.pick(("too expensive", "risky", "very ambitious"))), use=PRESENT)
-        s.say(clause(s.ref(h), "think", that(cost), use=PRESENT).after(adverb("however").before()) if False else clause(s.ref(h), "think", that(cost), use=PRESENT))
+        who = s.ref(h)
+        cost = clause(
+            noun("plan", "the"), adjective(s.pick(("too expensive", "risky", "very ambitious"))), use=PRESENT
+        )
+        money = there(noun(s.pick(("enough money%", "enough time%"))), use=Verb("present", negation="n't"))
+        s.say(clause(who, "think", that(s.pick((cost, money))), use=PRESENT))
 
     def thought() -> None:
         idea = noun("idea", s.own(p))
-        s.say(clause(idea, noun(f"{s.pick(('old', 'popular', 'simple'))} one", "a") if False else adjective("not new") if False else adjective(s.pick(("simple", "bold", "popular"))), use=PRESENT))
+        use = s.pick((PRESENT, Verb("present", negation="not"), Verb("present", adverb="already")))
+        s.say(clause(idea, adjective("very popular"), pp("among", s.the(s.crowd())), use=use))
 
     s.one(doubted, thought)
     early = clause(s.speaker(p, "I"), "start", adverb("soon"), use=PRESENT)
     first = subordinate("if", early, first=True)
-    ready = clause(s.speaker(p), adjective("ready"), pp("before", s.the(event)), use=Verb("present", modal="will", short=True), front=[first])
+    ready = clause(
+        s.speaker(p),
+        adjective("ready"),
+        pp("before", s.the(event)),
+        use=Verb("present", modal="will", short=True),
+        front=[first],
+    )
     s.say(quote(ready, s.again(p), "say", use=PRESENT))
 
 
 def _report(s: Scene) -> None:
     """Somebody writes something, and somebody reads it."""
     r = s.pick(s.world.reports)
-    p = s.person()
+    reader = s.extra(r.reader, s.pick(("he", "she")))
+    p = s.person("he" if reader.pronoun == "she" else "she")
     paper = s.thing(r.noun)
-    reader = s.extra(r.reader, "he" if p.pronoun == "she" else "she")
     by, topic = r.topic.split(" ", 1)
     s.key(paper, topic)
     about = of(noun(topic, by), "about")
@@ -226,10 +301,12 @@ def _report(s: Scene) -> None:
         s.say(clause(s.a(paper).after(about), "write", agent(s.meet(p, closed=False)), use=PASSIVE))
 
     s.one(active, passive)
-    pages = s.pick(("five", "ten", "thirty"))
+    pages = s.pick(("two", "three") if r.noun.startswith(("short", "brief")) else ("five", "ten", "thirty"))
     s.one(
-        lambda: s.say(clause(s.pro(paper), measured(pages, "page+", "long"))),
-        lambda: s.say(clause(s.ref(p), "spend", obj(noun("week+", None, count=pages)), pp("on", s.pro(paper)), use=HAD)),
+        lambda: s.say(clause(s.again(paper), measured(pages, "page+", "long"))),
+        lambda: s.say(
+            clause(s.ref(p), "spend", obj(noun("week+", None, count=pages)), pp("on", s.pro(paper)), use=HAD)
+        ),
     )
 
     def invited() -> None:
@@ -243,9 +320,28 @@ def _report(s: Scene) -> None:
 
     s.one(invited, surprised)
     s.one(
-        lambda: s.say(quote(clause(s.speaker(p, "you"), "convince", obj(s.speaker(reader)), use=Verb("present", perfect=True, short=True)), s.ref(reader), "say")),
-        lambda: s.say(clause(s.ref(reader), "offer", iobj(s.ref(p)), obj(noun("new job", "a")))),
-        lambda: s.say(there(noun("mistake+", "no"), pp("in", s.ref(paper)))),
+        lambda: s.say(
+            quote(
+                clause(
+                    s.speaker(p, "you"),
+                    "convince",
+                    obj(s.speaker(reader)),
+                    use=Verb("present", perfect=True, short=True),
+                ),
+                s.again(reader),
+                "say",
+                turn=True,
+            )
+        ),
+        lambda: s.say(
+            clause(
+                s.again(reader),
+                "offer",
+                iobj(s.ref(p)),
+                obj(noun(s.pick(("new job", "small prize", "long contract")), "a")),
+            )
+        ),
+        lambda: s.say(there(noun("small mistake+", None, count=s.pick(("three", "two"))), pp("in", s.again(paper)))),
     )
 
 

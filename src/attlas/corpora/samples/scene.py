@@ -7,12 +7,12 @@ name or a definite description is chosen, and only one that the reader knows alr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
-from typing import TypeVar
 
-from attlas.corpora.samples.lexicon import Place, Task, World
+from attlas.corpora.samples.draw import Draw
+from attlas.corpora.samples.lexicon import Task, World
 from attlas.corpora.samples.morphology import plural
 from attlas.corpora.samples.phrases import (
     apposition,
@@ -23,17 +23,13 @@ from attlas.corpora.samples.phrases import (
     noun,
     owner,
     possessive,
-    pp,
     pronoun,
     punct,
-    unmarked,
 )
 from attlas.corpora.samples.tree import Node
-from attlas.corpora.samples.worlds import KIN, MEN, SURNAMES, WOMEN
+from attlas.corpora.samples.worlds import ELDERS, KIN, MEN, SURNAMES, WOMEN
 
-_Choice = TypeVar("_Choice")
 _TRAITS = ("young", "experienced", "friendly", "careful", "clever", "patient", "ambitious", "shy")
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class Entity:
     surname: str = ""
 
 
-class Scene:
+class Scene(Draw):
     """One paragraph in the making.
 
     >>> from attlas.corpora.samples.worlds import WORLDS
@@ -62,52 +58,13 @@ class Scene:
     """
 
     def __init__(self, world: World, rng: Random) -> None:
-        self.world = world
-        self.rng = rng
+        super().__init__(world, rng)
         self.sentences: list[Node] = []
         self.keyphrases: list[str] = []
         self._entities: dict[str, Entity] = {}
         self._last: dict[str, int] = {}
         self._known: dict[str, set[str]] = {}
         self._run: dict[str, int] = {}
-
-    # Choosing
-
-    def pick(self, options: Sequence[_Choice]) -> _Choice:
-        """One of several.
-
-        >>> from attlas.corpora.samples.worlds import WORLDS
-        >>> Scene(WORLDS[0], Random(0)).pick(["yes"])
-        'yes'
-        """
-        return self.rng.choice(options)
-
-    def one(self, *makers: Callable[[], _Choice]) -> _Choice:
-        """What one of several functions makes; the others are not called, so they mention nothing.
-
-        >>> from attlas.corpora.samples.worlds import WORLDS
-        >>> Scene(WORLDS[0], Random(0)).one(lambda: 1, lambda: 1)
-        1
-        """
-        return self.rng.choice(makers)()
-
-    def tasks(self, count: int) -> list[Task]:
-        """Several different tasks of this world.
-
-        >>> from attlas.corpora.samples.worlds import WORLDS
-        >>> len(Scene(WORLDS[0], Random(0)).tasks(2))
-        2
-        """
-        return [Task.read(text) for text in self.rng.sample(self.world.tasks, count)]
-
-    def spots(self, count: int) -> list[Place]:
-        """Several different places of this world.
-
-        >>> from attlas.corpora.samples.worlds import WORLDS
-        >>> len(Scene(WORLDS[0], Random(0)).spots(2))
-        2
-        """
-        return [Place.read(text) for text in self.rng.sample(self.world.spots, count)]
 
     # Who and what
 
@@ -171,14 +128,32 @@ class Scene:
         """
         return [(self.a(matter) if task.by == "a" else self.the(matter)).to("obj"), *task.tail()]
 
+    def crew(self) -> Entity:
+        """The people who work here.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).crew().chain
+        'farm hands'
+        """
+        return self.thing(self.world.crew)
+
+    def public(self) -> Entity:
+        """The people who come here.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> Scene(WORLDS[0], Random(0)).public().chain
+        'neighbors'
+        """
+        return self.thing(self.world.public)
+
     def crowd(self) -> Entity:
-        """A group of people of this world.
+        """The people who work here, or those who come.
 
         >>> from attlas.corpora.samples.worlds import WORLDS
         >>> Scene(WORLDS[0], Random(0)).crowd().pronoun
         'they'
         """
-        return self.thing(self.pick(self.world.crowds))
+        return self.one(self.crew, self.public)
 
     def both(self, one: Entity, other: Entity) -> Entity:
         """Two people taken together.
@@ -246,7 +221,7 @@ class Scene:
         self._note(who, "name")
         return name(who.name, who.surname if full else "", chain=who.chain)
 
-    def kin(self, who: Entity, of: Entity) -> Node:
+    def kin(self, who: Entity, of: Entity, *, elder: bool = False) -> Node:
         """A person introduced as a relative of another, as in "her brother Tom".
 
         >>> from attlas.corpora.samples.worlds import WORLDS
@@ -256,9 +231,14 @@ class Scene:
         >>> scene.kin(tom, anna).left[0].form
         'her'
         """
-        owner_ = self.own(of)
+        elsewhere = self._last[of.chain] < len(self.sentences)
+        owner_ = owner(self.again(of)) if elsewhere and self.rng.random() < 0.3 else self.own(of)
         self._note(who, "name")
-        return apposition(noun(self.pick(KIN[who.pronoun]), owner_, chain=who.chain), name(who.name), commas=False)
+        return apposition(
+            noun(self.pick((ELDERS if elder else KIN)[who.pronoun]), owner_, chain=who.chain),
+            name(who.name),
+            commas=False,
+        )
 
     def a(self, what: Entity, *, count: str = "") -> Node:
         """Something mentioned for the first time, with the indefinite article.
@@ -329,6 +309,28 @@ class Scene:
         self._run[what.chain] = self._run.get(what.chain, 0) + 1
         return pronoun(what.pronoun, what.chain)
 
+    def they(self, pair: Entity) -> Node:
+        """Two people together, by a pronoun, once each of them has been named.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.they(scene.both(*scene.pair())).form
+        'they'
+        """
+        self._note(pair)
+        return pronoun("they", pair.chain)
+
+    def renamed(self, who: Entity, shorthand: str) -> Entity:
+        """The same person, known by another noun.
+
+        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> scene = Scene(WORLDS[0], Random(0))
+        >>> scene.renamed(scene.person(), "new vet").noun
+        'new vet'
+        """
+        self._entities[who.chain] = replace(who, noun=shorthand)
+        return self._entities[who.chain]
+
     def own(self, what: Entity) -> Node:
         """Something known, as a possessor.
 
@@ -369,38 +371,7 @@ class Scene:
         self._note(together)
         return replace(pair, together=together.chain)
 
-    # Times, and the end of a sentence
-
-    def day(self) -> Node:
-        """A day of the week, as in "on Monday".
-
-        >>> from attlas.corpora.samples.worlds import WORLDS
-        >>> Scene(WORLDS[0], Random(0)).day().upos
-        'PROPN'
-        """
-        return pp("on", name(self.pick(_DAYS)))
-
-    def site(self, relation: str = "obl") -> Node:
-        """Where the world is, as in "on the farm".
-
-        >>> from attlas.corpora.samples.worlds import WORLDS
-        >>> Scene(WORLDS[0], Random(0)).site().form
-        'farm'
-        """
-        return Place.read(self.world.site).phrase(relation)
-
-    def past_time(self) -> Node:
-        """A time in the past, as an adverbial.
-
-        >>> from attlas.corpora.samples.worlds import WORLDS
-        >>> Scene(WORLDS[0], Random(0)).past_time().relation in ("obl", "obl:unmarked")
-        True
-        """
-        return self.one(
-            self.day,
-            lambda: unmarked(noun(self.pick(("last week", "last month", "yesterday", "last winter", "one evening")))),
-            lambda: pp("in", noun(self.pick(("morning", "afternoon", "evening")), "the")),
-        )
+    # Telling
 
     def say(self, sentence: Node, end: str = ".") -> None:
         """Finish a sentence, with its full stop unless a quotation has closed it already.

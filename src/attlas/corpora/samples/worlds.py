@@ -6,7 +6,8 @@ from attlas.corpora.samples.worlds_indoors import COURT, HOSPITAL, MUSEUM, ORCHE
 from attlas.corpora.samples.worlds_outdoors import FARM, FOOTBALL, HARBOR, MOUNTAIN, RAILWAY, SPACE
 
 WORLDS = (
-    FARM, HARBOR, RAILWAY, FOOTBALL, MOUNTAIN, SPACE, RESTAURANT, HOSPITAL, SCHOOL, COURT, ORCHESTRA, SOFTWARE, MUSEUM,
+    FARM, HARBOR, RAILWAY, FOOTBALL, MOUNTAIN, SPACE, RESTAURANT, HOSPITAL, SCHOOL, COURT, ORCHESTRA, SOFTWARE,
+    MUSEUM,
 )  # fmt: skip
 
 WOMEN = (
@@ -23,4 +24,8 @@ SURNAMES = (
 KIN = {
     "she": ("sister", "daughter", "aunt", "cousin", "niece"),
     "he": ("brother", "son", "uncle", "cousin", "nephew"),
+}
+ELDERS = {
+    "she": ("mother", "aunt", "grandmother", "older sister"),
+    "he": ("father", "uncle", "grandfather", "older brother"),
 }

@@ -1,4 +1,4 @@
-"""Seven worlds under a roof: a restaurant, a hospital, a school, a court, an orchestra, a software company and a museum."""
+"""Seven worlds under a roof: a restaurant, a hospital, a school, a court, a concert hall, a company and a museum."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from attlas.corpora.samples.lexicon import Building, Damage, Device, Keepsake, R
 RESTAURANT = World(
     name="restaurant",
     site="at the restaurant",
-    roles=("cook", "waiter", "baker", "dishwasher", "pastry_chef"),
-    crowds=("guest+", "waiter+"),
+    roles=("cook", "bartender", "baker", "dishwasher", "pastry_chef"),
+    crew="kitchen_helper+",
+    public="guest+",
     spots=("in the pantry", "on the top shelf", "behind the counter", "under the table", "beside the oven"),
     tasks=(
         "peel the onion+",
@@ -56,7 +57,8 @@ HOSPITAL = World(
     name="hospital",
     site="at the hospital",
     roles=("nurse", "surgeon", "dentist", "pharmacist", "ambulance_driver"),
-    crowds=("patient+", "student_nurse+"),
+    crew="student_nurse+",
+    public="patient+",
     spots=("in the ward", "on the tray", "behind the curtain", "in the laboratory", "under the bed"),
     tasks=(
         "examine a sick child",
@@ -104,7 +106,8 @@ SCHOOL = World(
     name="school",
     site="at the school",
     roles=("teacher", "librarian", "janitor", "math_teacher", "school_nurse"),
-    crowds=("pupil+", "parent+"),
+    crew="volunteer+",
+    public="pupil+",
     spots=("in the library", "on the windowsill", "under a desk", "behind the gym", "in the attic"),
     tasks=(
         "correct the essay+",
@@ -136,7 +139,9 @@ SCHOOL = World(
         Damage("hungry mouse", "chew up", "history_book+", "replace"),
     ),
     buildings=(
-        Building("village_schoolhouse", "beside the chapel", "blacksmith", "stove", "rusty", "exhibit their painting+"),
+        Building(
+            "village_schoolhouse", "beside the chapel", "blacksmith", "stove", "rusty", "exhibit their painting+"
+        ),
         Building("glass_greenhouse", "in the schoolyard", "botanist", "shelf+", "full", "grow their bean+"),
     ),
     reports=(
@@ -151,8 +156,9 @@ SCHOOL = World(
 COURT = World(
     name="court",
     site="at the courthouse",
-    roles=("judge", "lawyer", "prosecutor", "clerk", "detective"),
-    crowds=("juror+", "reporter+"),
+    roles=("judge", "lawyer", "prosecutor", "secretary", "detective"),
+    crew="clerk+",
+    public="juror+",
     spots=("in the archive", "on the witness_stand", "behind the door", "in the hallway", "under a chair"),
     tasks=(
         "question the witness ; about the robbery",
@@ -200,7 +206,8 @@ ORCHESTRA = World(
     name="orchestra",
     site="at the concert_hall",
     roles=("conductor", "violinist", "pianist", "cellist", "stage_manager"),
-    crowds=("musician+", "listener+"),
+    crew="musician+",
+    public="listener+",
     spots=("on the stage", "behind the piano", "in the dressing_room", "under a chair", "in the balcony"),
     tasks=(
         "tune the violin+",
@@ -215,7 +222,7 @@ ORCHESTRA = World(
         "dim the light+",
     ),
     skills=("play the oboe", "conduct an orchestra", "tune a harp"),
-    projects=("compose an opera", "found a string_quartet", "record an album", "build a harpsichord"),
+    projects=("compose an opera", "form a string_quartet", "record an album", "build a harpsichord"),
     devices=(
         Device("concert_piano", "broken string", "repair", "tuning_fork"),
         Device("stage_curtain", "tear", "mend", "strong thread"),
@@ -227,13 +234,15 @@ ORCHESTRA = World(
         Keepsake("signed score", "rare", "precious"),
     ),
     damages=(
-        Damage("loud explosion", "shatter", "church_window+", "replace"),
+        Damage("careless dancer", "tear", "silk_costume+", "mend"),
         Damage("leaking roof", "ruin", "velvet_seat+", "dry"),
         Damage("clumsy porter", "drop", "old cello", "repair"),
     ),
     buildings=(
         Building("pavilion", "in the park", "emperor", "stage", "wide", "play their summer_concert+"),
-        Building("baroque palace", "near the opera_house", "princess", "ballroom", "splendid", "rehearse their duet+"),
+        Building(
+            "baroque palace", "near the opera_house", "princess", "ballroom", "splendid", "rehearse their duet+"
+        ),
     ),
     reports=(
         Report("glowing review", "the young soprano", "conductor"),
@@ -248,7 +257,8 @@ SOFTWARE = World(
     name="software",
     site="at the company",
     roles=("programmer", "designer", "tester", "project_manager", "intern"),
-    crowds=("customer+", "developer+"),
+    crew="developer+",
+    public="customer+",
     spots=("on the windowsill", "in the server_room", "behind the monitor", "under the desk", "in the meeting_room"),
     tasks=(
         "fix the login_bug",
@@ -296,7 +306,8 @@ MUSEUM = World(
     name="museum",
     site="in the museum",
     roles=("curator", "painter", "historian", "guard", "archaeologist"),
-    crowds=("visitor+", "art_student+"),
+    crew="restorer+",
+    public="visitor+",
     spots=("in the basement", "behind the statue", "inside a glass_case", "on the top shelf", "in the workshop"),
     tasks=(
         "restore the faded portrait",
@@ -311,7 +322,7 @@ MUSEUM = World(
         "sketch the marble_statue",
     ),
     skills=("restore - fresco+", "identify - Roman coin+", "carve - marble%"),
-    projects=("paint a royal portrait", "buy a bronze_statue", "plan a large exhibition", "write an art_history"),
+    projects=("paint a large portrait", "buy a bronze_statue", "plan a large exhibition", "write an art_history"),
     devices=(
         Device("alarm_system", "fault", "repair", "new sensor"),
         Device("antique clock", "worn gear", "restore", "tiny file"),

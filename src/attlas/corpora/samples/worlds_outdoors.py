@@ -8,7 +8,8 @@ FARM = World(
     name="farm",
     site="on the farm",
     roles=("farmer", "shepherd", "vet", "beekeeper", "gardener"),
-    crowds=("farm_hand+", "neighbor+"),
+    crew="farm_hand+",
+    public="neighbor+",
     spots=("in the hay", "behind the henhouse", "under the apple_tree", "near the pond", "beside the gate"),
     tasks=(
         "milk the cow+ ; before - breakfast%",
@@ -56,7 +57,8 @@ HARBOR = World(
     name="harbor",
     site="at the harbor",
     roles=("sailor", "captain", "welder", "diver", "boatbuilder"),
-    crowds=("dock_worker+", "sailor+"),
+    crew="dock_worker+",
+    public="passenger+",
     spots=("on the deck", "below the pier", "behind the crane", "in the lighthouse", "beside the anchor"),
     tasks=(
         "paint the hull",
@@ -104,7 +106,8 @@ RAILWAY = World(
     name="railway",
     site="at the station",
     roles=("engineer", "conductor", "station_master", "mechanic", "porter"),
-    crowds=("passenger+", "track_worker+"),
+    crew="track_worker+",
+    public="traveler+",
     spots=("on the platform", "under a bench", "in the waiting_room", "beside the ticket_office", "in the tunnel"),
     tasks=(
         "inspect the brake+",
@@ -152,7 +155,8 @@ FOOTBALL = World(
     name="football",
     site="at the stadium",
     roles=("coach", "goalkeeper", "striker", "groundskeeper", "referee"),
-    crowds=("fan+", "player+"),
+    crew="player+",
+    public="fan+",
     spots=("in the locker_room", "behind the goal", "on the bench", "under the stand", "beside the trophy_case"),
     tasks=(
         "mow the pitch",
@@ -167,7 +171,7 @@ FOOTBALL = World(
         "polish the trophy ; with a soft cloth",
     ),
     skills=("take - penalty_kick+", "train - goalkeeper+", "keep a cool head ; under - pressure%"),
-    projects=("found a youth_team", "write a training_plan", "build a new grandstand", "organize a charity_match"),
+    projects=("start a youth_team", "write a training_plan", "build a new grandstand", "organize a charity_match"),
     devices=(
         Device("goal_net", "hole", "mend", "needle"),
         Device("lawn_mower", "fault", "repair", "wrench"),
@@ -185,11 +189,13 @@ FOOTBALL = World(
     ),
     buildings=(
         Building("tiny clubhouse", "behind the stadium", "brewer", "roof", "green", "hang their flag+"),
-        Building("concrete_grandstand", "near the parking_lot", "city_council", "seat+", "hard", "celebrate their victory+"),
+        Building(
+            "concrete_grandstand", "near the parking_lot", "city_council", "seat+", "hard", "celebrate their victory+"
+        ),
     ),
     reports=(
         Report("critical article", "the ticket_price+", "club_president"),
-        Report("medical report", "the injured captain", "coach"),
+        Report("frank report", "the injured captain", "coach"),
     ),
     sights=("trophy+", "old jersey+", "floodlight+", "team_photo+"),
     goods=("shin_guard+", "corner_flag+", "practice_ball+"),
@@ -198,9 +204,10 @@ FOOTBALL = World(
 
 MOUNTAIN = World(
     name="mountain",
-    site="in the village",
+    site="in the valley",
     roles=("guide", "climber", "ranger", "innkeeper", "ski_instructor"),
-    crowds=("hiker+", "tourist+"),
+    crew="rescuer+",
+    public="hiker+",
     spots=("behind the hut", "on the ridge", "near the waterfall", "under a rock", "in the rescue_tent"),
     tasks=(
         "mark the steep trail+",
@@ -217,7 +224,7 @@ MOUNTAIN = World(
     skills=("climb - frozen waterfall+", "use a compass", "build an igloo"),
     projects=("build a stone_hut", "climb the north face", "draw a trail_map", "open a ski_school"),
     devices=(
-        Device("cable_car", "worn gear", "repair", "spare part"),
+        Device("cable_car", "worn gear", "repair", "winch"),
         Device("radio_transmitter", "fault", "fix", "battery"),
         Device("rope_bridge", "gap", "mend", "plank"),
     ),
@@ -248,8 +255,15 @@ SPACE = World(
     name="space",
     site="at the space_center",
     roles=("astronaut", "pilot", "physicist", "flight_director", "astronomer"),
-    crowds=("scientist+", "crew_member+"),
-    spots=("in the control_room", "behind the launch_pad", "inside the capsule", "under the control_panel", "beside the antenna"),
+    crew="technician+",
+    public="journalist+",
+    spots=(
+        "in the control_room",
+        "behind the launch_pad",
+        "inside the capsule",
+        "under the control_panel",
+        "beside the antenna",
+    ),
     tasks=(
         "calculate the orbit ; of a satellite",
         "test the space_suit+",
@@ -287,7 +301,7 @@ SPACE = World(
         Report("technical report", "the failed engine", "flight_director"),
         Report("popular article", "the red planet", "editor"),
     ),
-    sights=("rocket+", "moon_rock+", "space_probe+", "crater+"),
+    sights=("rocket+", "moon_rock+", "space_probe+", "lunar_rover+"),
     goods=("fuel_cell+", "circuit_board+", "food_pack+"),
     events=("moon_landing", "launch_rehearsal"),
 )

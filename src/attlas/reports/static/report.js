@@ -72,7 +72,7 @@
         actions: { export: true, source: false, compiled: false, editor: false },
       });
       if (turn !== drawing) return result.finalize();
-      views.set(key, result.view);
+      views.set(key, result.view.logLevel(1)); /* a choice of which nothing was measured is no cause for a warning */
     }
     for (const section of document.querySelectorAll("section")) {
       const figures = [...section.querySelectorAll("figure")];

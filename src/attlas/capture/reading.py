@@ -1,0 +1,143 @@
+"""From documents to examples: windows, pairs, and a count of what was cut or left out.
+
+A document longer than the limit is cut at sentence ends, or refused, as the user chooses. For models that know
+sentence pairs, plain text can be read as in Clark et al.: [CLS] segment [SEP] segment [SEP], the two segments being
+neighbours in one article.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from attlas.errors import CorpusError, TextError
+from attlas.models import Example
+from attlas.text import Document, Passage, cut_windows
+
+if TYPE_CHECKING:
+    from attlas.capture.subject import Subject
+
+LONG = ("cut", "refuse", "skip")
+
+
+@dataclass
+class Reading:
+    """Examples ready for a model, and what happened to the documents on the way.
+
+    >>> Reading().pieces
+    0
+    """
+
+    examples: list[Example] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of all examples.
+
+        >>> Reading().pieces
+        0
+        """
+        return sum(e.source.length + (0 if e.target is None else e.target.length) for e in self.examples)
+
+
+def read_documents(
+    subject: Subject,
+    documents: Sequence[Document],
+    *,
+    articles: Sequence[int] | None = None,
+    limit: int | None = None,
+    pairs: bool = False,
+    long: str = "cut",
+) -> Reading:
+    """Make examples of at most ``limit`` pieces (None: the model's window).
+
+    ``long`` says what to do with a longer document: "cut" it, "refuse" the corpus, or "skip" it.
+
+    >>> from attlas.capture import load
+    >>> reading = read_documents(load(), [Document.from_text("It rained. We stayed in.")], limit=6)
+    >>> [e.passage.first.text for e in reading.examples], dict(reading.skipped)
+    (['It rained.', 'We stayed in.'], {'cut at a sentence end to fit 6 pieces': 1})
+    """
+    if long not in LONG:
+        raise TextError(f"long texts cannot be dealt with by {long!r}; choose one of {', '.join(LONG)}")
+    window = subject.pieces.window
+    limit = window if limit is None else limit
+    if limit > window:
+        raise TextError(
+            f"{limit} pieces are asked for and the window of {subject.name} holds {window}; ask for fewer"
+        )
+    if limit < 4:
+        raise TextError(f"a limit of {limit} pieces leaves no room for words; ask for at least 4")
+    reading = Reading()
+    if pairs:
+        passages = _pairs(subject, documents, articles or range(len(documents)), limit, long, reading)
+    else:
+        passages = _singles(subject, documents, limit, long, reading)
+    reading.examples = subject.pieces.encode_all(passages)
+    for example in reading.examples:
+        reading.skipped["words without a piece of their own"] += len(example.source.segmentation.wordless)
+    reading.skipped = +reading.skipped
+    if not reading.examples:
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in reading.skipped.items())
+        raise CorpusError(f"nothing is left of the corpus to read ({reasons or 'it is empty'})")
+    return reading
+
+
+def _singles(
+    subject: Subject, documents: Sequence[Document], limit: int, long: str, reading: Reading
+) -> list[Passage]:
+    passages = []
+    for document in documents:
+        if document.translation is not None and subject.pieces.translating:
+            passages += _translation(subject, document, limit, long, reading)
+        else:
+            passages += [Passage(part) for part in _windows(subject, document, limit, long, reading)]
+    return passages
+
+
+def _translation(subject: Subject, document: Document, limit: int, long: str, reading: Reading) -> list[Passage]:
+    """A sentence with its translation is read whole or not at all: half of it would not be its translation."""
+    passage = Passage(document, document.translation)
+    length = subject.pieces.encode(passage).length
+    if length <= limit:
+        return [passage]
+    if long == "refuse":
+        raise TextError(f"{document.name or 'a sentence pair'} has {length} pieces and {limit} are allowed")
+    reading.skipped[f"sentence pair longer than {limit} pieces"] += 1
+    return []
+
+
+def _windows(subject: Subject, document: Document, limit: int, long: str, reading: Reading) -> list[Document]:
+    if long == "skip" and subject.pieces.length(document) > limit:
+        reading.skipped[f"longer than {limit} pieces"] += 1
+        return []
+    windows = cut_windows(document, subject.pieces.length, limit, refuse=long == "refuse")
+    reading.skipped[f"cut at a sentence end to fit {limit} pieces"] += windows.cut_at_sentences
+    reading.skipped[f"cut inside a sentence to fit {limit} pieces"] += windows.cut_inside_sentences
+    return windows.documents
+
+
+def _pairs(
+    subject: Subject, documents: Sequence[Document], articles: Sequence[int], limit: int, long: str, reading: Reading
+) -> list[Passage]:
+    """Neighbouring segments of an article, two by two; each may take half of the room that special pieces leave."""
+    if not subject.pieces.pairs:
+        raise TextError(f"{subject.name} takes no sentence pairs; read texts one by one (--single)")
+    one, two = Document.from_words(["a"]), Document.from_words(["a"])
+    special = subject.pieces.length(one, two) - 2 * (subject.pieces.length(one) - _special(subject))
+    room = (limit - special) // 2 + _special(subject)
+    passages = []
+    for _, group in groupby(zip(articles, documents, strict=True), key=lambda item: item[0]):
+        parts = [part for _, document in group for part in _windows(subject, document, room, long, reading)]
+        passages += [Passage(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+        reading.skipped["last segment of an article, without a partner"] += len(parts) % 2
+    return passages
+
+
+def _special(subject: Subject) -> int:
+    """How many special pieces a single text gets."""
+    return sum(subject.pieces.encode(Passage(Document.from_words(["a"]))).source.segmentation.special)

@@ -1,0 +1,42 @@
+"""All commands, gathered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from attlas.cli import demo, doctor, report, survey
+
+app = typer.Typer(
+    name="attlas",
+    help="An atlas of attention: look at it, measure it, cut it and test it, on any Hugging Face transformer.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.command("demo")(demo.command)
+app.command("survey")(survey.command)
+app.command("report")(report.command)
+app.command("doctor")(doctor.command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"attlas {version('attlas')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it and stop.")
+    ] = False,
+) -> None:
+    """An atlas of attention: look at it, measure it, cut it and test it, on any Hugging Face transformer.
+
+    >>> options()
+    """

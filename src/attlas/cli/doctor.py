@@ -1,0 +1,53 @@
+"""attlas doctor: let a model prove what can be done with it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from attlas.cli.options import AllowPickle, Device, Dtype, RemoteCode, device_or_default
+
+
+def command(
+    model: Annotated[
+        str | None, typer.Argument(help="Hub name, folder or short name; the bundled model if left out.")
+    ] = None,
+    device: Device = None,
+    dtype: Dtype = None,
+    remote_code: RemoteCode = False,
+    allow_pickle: AllowPickle = False,
+) -> None:
+    """Examine a model: does what we see at the seam equal what the model does? Fails if it does not."""
+    from attlas.capture import examine, load
+
+    subject = load(
+        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+    )  # fmt: skip
+    findings = examine(subject)
+    show(subject, findings)
+    essential = [finding for finding in findings if finding.passed is False and not finding.note]
+    if essential:
+        raise typer.Exit(1)
+
+
+def show(subject: Any, findings: Any) -> None:
+    """Print the findings as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    described = subject.describe()
+    streams = ", ".join(f"{name} {s['layers']} x {s['heads']}" for name, s in described["streams"].items())
+    way = "at the seam" if described["way"] == "seam" else "through its private softmax"
+    console.print(
+        f"{described['name']} ({described['class']}): {streams}; seen {way}; "
+        f"window {subject.pieces.window:,} pieces; fingerprint {described['fingerprint']}",
+        markup=False, highlight=False,
+    )  # fmt: skip
+    table = Table("", "question", "largest error", "note", box=None, header_style="bold")
+    for finding in findings:
+        sign = {True: "yes", False: "no", None: "-"}[finding.passed]
+        error = "" if finding.error is None else f"{finding.error:.1e}"
+        table.add_row(sign, finding.name, error, finding.note)
+    console.print(table)

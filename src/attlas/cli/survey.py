@@ -1,0 +1,126 @@
+"""attlas survey: measure every head over a corpus."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from attlas.cli.options import (
+    AllowPickle,
+    Device,
+    Dtype,
+    Model,
+    Out,
+    Quiet,
+    RemoteCode,
+    Resume,
+    Seed,
+    device_or_default,
+)
+
+
+def command(
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help='A file (CoNLL-U, CoNLL-2000/2012, bitext, key phrases, plain text; .gz too), or "sample".'
+        ),
+    ],
+    model: Model = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="The file's format, where it cannot be told.")
+    ] = None,
+    pairs: Annotated[
+        bool | None,
+        typer.Option(
+            "--pairs/--single", help="Read neighbouring segments as sentence pairs; default for plain text."
+        ),
+    ] = None,
+    max_pieces: Annotated[
+        int | None,
+        typer.Option("--max-pieces", min=4, help="Longest passage; 128 for pairs, else 512 or the window."),
+    ] = None,
+    long: Annotated[str, typer.Option("--long", help="What to do with longer texts: cut, refuse or skip.")] = "cut",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many passages, drawn by the seed.")] = None,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")] = 4096,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="By the matrix of weights: slow, to check the fast way.")
+    ] = False,
+    device: Device = None,
+    dtype: Dtype = None,
+    out: Out = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    quiet: Quiet = False,
+    remote_code: RemoteCode = False,
+    allow_pickle: AllowPickle = False,
+) -> None:
+    """Measure every head over a corpus: where its attention goes, in weights and in norms.
+
+    Writes a folder with tables (Parquet), a manifest and a report page.
+    """
+    from attlas.capture import load
+    from attlas.corpora import read
+    from attlas.run import progress_on
+    from attlas.run.survey import survey
+
+    texts = read(corpus, format)
+    subject = load(
+        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+    )  # fmt: skip
+    folder = out or Path(f"survey-{_slug(subject.name)}-{_slug(texts.name)}")
+    result = survey(
+        subject, texts, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, seed=seed, out=folder,
+        resume=resume, budget=budget, matrix=matrix, progress=progress_on(quiet=quiet),
+    )  # fmt: skip
+    finish(result, folder)
+
+
+def finish(result: Any, folder: Path) -> None:
+    """Print a short table and say where the page lies."""
+    from attlas.reports import write_report
+
+    show(result)
+    typer.echo(f"tables: {folder}")
+    typer.echo(f"report: {write_report(folder)}")
+
+
+def show(result: Any, most: int = 12) -> None:
+    """Print the heads that stand out most, with their sentence, and what was skipped."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from attlas.ids import paper_label
+
+    manifest, console = result.manifest, Console()
+    corpus = manifest.corpus
+    console.print(
+        f"{manifest.model['name']} on {corpus['name']}: {corpus['passages']:,} passages, {corpus['pieces']:,} pieces",
+        markup=False, highlight=False,
+    )  # fmt: skip
+    rows = [
+        row
+        for row in result.tables["heads"].to_pylist()
+        if row["measure"] == "weight" and row["quantity"] == "entropy"
+    ]
+    rows.sort(key=lambda row: row["value"] / (row["chance"] or 1))
+    portraits = result.tables["portraits"].to_pylist()
+    sentences = {(row["stream"], row["layer"], row["head"]): row["sentence"] for row in portraits}
+    table = Table("stream", "head", "entropy", "what it does", box=None, header_style="bold")
+    for row in rows[:most]:
+        key = (row["stream"], row["layer"], row["head"])
+        spread = f"{row['value']:.2f} of {row['chance']:.2f}"
+        table.add_row(row["stream"], paper_label(row["layer"], row["head"]), spread, sentences[key])
+    console.print(table)
+    more = len(rows) - most
+    if more > 0:
+        console.print(f"... and {more} heads more, in the report", highlight=False)
+    for reason, count in manifest.skipped.items():
+        console.print(f"note: {reason}: {count:,}", markup=False, highlight=False)
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).strip("-.").removesuffix(".gz") or "corpus"

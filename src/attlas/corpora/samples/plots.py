@@ -1,0 +1,10 @@
+"""All plots of the sample corpus."""
+
+from __future__ import annotations
+
+from attlas.corpora.samples import plots_people, plots_scenes, plots_talk, plots_things, plots_times
+from attlas.corpora.samples.scene import Plot
+
+PLOTS: tuple[Plot, ...] = (
+    plots_things.PLOTS + plots_people.PLOTS + plots_talk.PLOTS + plots_times.PLOTS + plots_scenes.PLOTS
+)

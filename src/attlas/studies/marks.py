@@ -1,0 +1,207 @@
+"""What each piece of a batch is, as tensors: its class, its part of speech, its frequency, and the edges it is on.
+
+Attention statistics need to know of every key whether it is [CLS], [SEP], a period or comma, or anything else,
+which part of speech its word has, how frequent that word is, and which other pieces its word depends on. All of it
+comes from the examples' segmentation and annotation; nothing here knows of models.
+
+The first piece is a class of its own wherever it is not a [CLS]: causal models rest their attention there. For
+parts of speech and edges it is set aside as a key, as are all special pieces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attlas.models import Encoded, Side
+from attlas.text import ROOT, Document, Passage
+
+CLASSES = ("first", "cls", "sep", "punctuation", "other")
+RANKS = ((1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, None))
+PUNCTUATION = frozenset(".,。，、،")
+DRAWN_KEYS = 512
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks of one side of a batch; the piece axis is that of the padded tensor.
+
+    ``classes`` (batch, piece, 5), ``tags`` and ``bands`` one-hot (batch, piece, tags or bands), ``words`` (batch,
+    piece) true for pieces of words, ``first`` the first real piece.
+
+    >>> sorted(Marks.__dataclass_fields__)
+    ['bands', 'classes', 'real', 'tags', 'words']
+    """
+
+    real: Tensor
+    classes: Tensor
+    words: Tensor
+    tags: Tensor
+    bands: Tensor
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Pairs of pieces whose words are joined by a dependency edge, (batch, P, 2), padded with zeros.
+
+    ``to_governor`` and ``to_dependent`` mark the direction of each pair (batch, P); ``governed`` and ``governing``
+    mark the pieces that have a governor, or a dependent, in the passage (batch, piece).
+
+    >>> sorted(Edges.__dataclass_fields__)
+    ['governed', 'governing', 'pairs', 'to_dependent', 'to_governor']
+    """
+
+    pairs: Tensor
+    to_governor: Tensor
+    to_dependent: Tensor
+    governed: Tensor
+    governing: Tensor
+
+
+def word_ranks(documents: Iterable[Document]) -> dict[str, int]:
+    """Rank of every word form of a corpus by frequency, from 1; ties in order of the alphabet.
+
+    >>> word_ranks([Document.from_text("the cat saw the dog")])["the"]
+    1
+    """
+    counts = Counter(form.lower() for document in documents for form in document.forms)
+    ordered = sorted(counts, key=lambda form: (-counts[form], form))
+    return {form: rank for rank, form in enumerate(ordered, start=1)}
+
+
+def tags_of(documents: Iterable[Document]) -> tuple[str, ...]:
+    """The parts of speech of a corpus: universal ones where it has them, else its own.
+
+    >>> tags_of([Document.from_words(["a", "b"], upos=["DET", "NOUN"])])
+    ('DET', 'NOUN')
+    """
+    return tuple(sorted({tag for document in documents for tag in _tags(document) or ()}))
+
+
+def _tags(document: Document) -> tuple[str, ...] | None:
+    return document.upos if document.upos is not None else document.xpos
+
+
+def mark(side: Side, passages: Sequence[Sequence[Document]], tags: Sequence[str], ranks: Mapping[str, int]) -> Marks:
+    """Mark the pieces of one side; ``passages`` are the documents behind each of its sequences."""
+    width = side.real.shape[1]
+    size = len(side.encoded)
+    classes = np.zeros((size, width, len(CLASSES)), np.float32)
+    words = np.zeros((size, width), bool)
+    tagged = np.zeros((size, width, len(tags)), np.float32)
+    bands = np.zeros((size, width, len(RANKS)), np.float32)
+    number = {tag: index for index, tag in enumerate(tags)}
+    for row, (encoded, documents, start) in enumerate(zip(side.encoded, passages, side.starts, strict=True)):
+        forms = [form for document in documents for form in document.forms]
+        labels = [tag for document in documents for tag in _tags(document) or ("",) * len(document.words)]
+        for piece, (text, word, role) in enumerate(_pieces(encoded)):
+            place = start + piece
+            classes[row, place, CLASSES.index(_class(text, role, piece))] = 1
+            if word < 0:
+                continue
+            bands[row, place, _band(ranks.get(forms[word].lower(), len(ranks) + 1))] = 1
+            if piece:
+                words[row, place] = True
+                if labels[word] in number:
+                    tagged[row, place, number[labels[word]]] = 1
+    device = side.real.device
+    made = (torch.from_numpy(array).to(device) for array in (classes, words, tagged, bands))
+    return Marks(side.real, *made)
+
+
+def _pieces(encoded: Encoded) -> Iterable[tuple[str, int, str]]:
+    return zip(encoded.segmentation.pieces, encoded.segmentation.words, encoded.roles, strict=True)
+
+
+def _class(text: str, role: str, piece: int) -> str:
+    if role in ("cls", "sep"):
+        return role
+    if piece == 0:
+        return "first"
+    return "punctuation" if not role and text.strip() in PUNCTUATION and text.strip() else "other"
+
+
+def _band(rank: int) -> int:
+    return next(index for index, (_, last) in enumerate(RANKS) if last is None or rank <= last)
+
+
+def mark_edges(side: Side, passages: Sequence[Sequence[Document]]) -> Edges:
+    """Find the pairs of pieces that lie on dependency edges, both directions, the first piece set aside as a key."""
+    size, width = side.real.shape
+    found: list[list[tuple[int, int, bool]]] = []
+    governed, governing = np.zeros((size, width), bool), np.zeros((size, width), bool)
+    for row, (encoded, documents, start) in enumerate(zip(side.encoded, passages, side.starts, strict=True)):
+        pieces: dict[int, list[int]] = {}
+        for piece, word in enumerate(encoded.segmentation.words):
+            if word >= 0:
+                pieces.setdefault(word, []).append(start + piece)
+        pairs: list[tuple[int, int, bool]] = []
+        for dependent, governor in _dependencies(documents):
+            down, up = pieces.get(dependent, []), pieces.get(governor, [])
+            if not down or not up:
+                continue
+            governed[row, down] = governing[row, up] = True
+            pairs += [(i, j, True) for i in down for j in up if j != start]
+            pairs += [(j, i, False) for i in down for j in up if i != start]
+        found.append(pairs)
+    longest = max(map(len, found), default=0)
+    packed = np.zeros((size, longest, 2), np.int64)
+    upward, downward = np.zeros((size, longest), np.float32), np.zeros((size, longest), np.float32)
+    for row, pairs in enumerate(found):
+        for place, (i, j, up_edge) in enumerate(pairs):
+            packed[row, place] = i, j
+            (upward if up_edge else downward)[row, place] = 1
+    device = side.real.device
+    return Edges(*(torch.from_numpy(a).to(device) for a in (packed, upward, downward, governed, governing)))
+
+
+def _dependencies(documents: Sequence[Document]) -> Iterable[tuple[int, int]]:
+    """(dependent, governor) of all documents of a passage; words of a second one count on from the first."""
+    shift = 0
+    for document in documents:
+        for dependent, governor in enumerate(document.governors or ()):
+            if governor is not None and governor != ROOT:
+                yield dependent + shift, governor + shift
+        shift += len(document.words)
+
+
+def draw_pairs(
+    queries: Side, keys: Side, passages: Sequence[Passage], *, causal: bool, seed: int
+) -> tuple[Tensor, Tensor]:
+    """For each passage every key once (at most 512), with a query drawn from those that may see it.
+
+    Gives pairs (batch, P, 2) and which of them are real (batch, P). The draw depends on the seed and the text
+    alone, not on the batch that a passage happens to be in. As every key comes once, there are no ties in what
+    belongs to keys.
+    """
+    drawn = [
+        _draw(q.length, k.length, _seed(passage, seed), causal) + np.array([q_start, k_start])
+        for q, k, q_start, k_start, passage in zip(
+            queries.encoded, keys.encoded, queries.starts, keys.starts, passages, strict=True
+        )
+    ]
+    longest = max(map(len, drawn))
+    pairs = np.zeros((len(drawn), longest, 2), np.int64)
+    real = np.zeros((len(drawn), longest), bool)
+    for row, found in enumerate(drawn):
+        pairs[row, : len(found)], real[row, : len(found)] = found, True
+    return torch.from_numpy(pairs).to(queries.real.device), torch.from_numpy(real).to(queries.real.device)
+
+
+def _seed(passage: Passage, seed: int) -> int:
+    text = "\0".join([str(seed), *(document.text for document in passage.documents)])
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _draw(queries: int, keys: int, seed: int, causal: bool) -> NDArray[np.int64]:
+    generator = np.random.default_rng(seed)
+    j = generator.permutation(keys)[:DRAWN_KEYS]
+    i = generator.integers(j if causal else 0, queries, size=len(j))
+    return np.stack([i, j], 1)

@@ -1,0 +1,396 @@
+"""The survey: where every head's attention goes, over a whole corpus, in weights and in norms.
+
+Per head, the mean over queries of the weight on the previous, next and own piece, on the first piece, [CLS], [SEP],
+periods and commas, and all else (Clark et al.); [SEP] to [SEP]; the entropy of rows; the mean distance; where the
+corpus is annotated, the share on every part of speech and on dependency edges (Vig & Belinkov). Each figure stands
+beside its *chance* level, what a head that attends evenly to all it may see would have, and beside the same figure
+for norms ||alpha f(x)||, every row divided by its sum (Kobayashi et al.). Also Spearman's correlation of alpha with
+||f(x)||, and ||f(x)|| by frequency of the word.
+
+It is one pass over the corpus, with all sums taken at the seam; on ordinary architectures the matrix of weights is
+never built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attlas.capture import Fold, Subject
+from attlas.capture.instruments import finite
+from attlas.ids import Site, Stream
+from attlas.measures.norms import gram, value_norms
+from attlas.measures.ranks import spearman
+from attlas.measures.rows import Masks, RowStatistics, matrix_statistics, statistics, uniform_call
+from attlas.models import AttentionCall, Batch, Example, Side
+from attlas.stats import Bundle, Estimate, PooledMean
+from attlas.studies.marks import CLASSES, RANKS, Edges, Marks, draw_pairs, mark, mark_edges
+from attlas.studies.portraits import portrait
+from attlas.text import Document
+
+QUANTITIES = (
+    "previous", "next", "self", *CLASSES, "sep_to_sep", "entropy", "entropy_cls", "distance",
+    "to_governor", "to_dependent", "edges",
+)  # fmt: skip
+MEASURES = ("weight", "norm")
+DIRECTIONS = ("to", "from")
+
+
+@dataclass(frozen=True)
+class _View:
+    """All that is known of one stream of one batch before the model runs."""
+
+    stream: Stream
+    queries: Marks
+    keys: Marks
+    columns: Tensor
+    edges: Edges | None
+    drawn: Tensor
+    drawn_real: Tensor
+    pairs: Tensor
+
+
+class Survey:
+    """The study. ``tags`` and ``ranks`` come from the corpus (:mod:`attlas.studies.marks`); ``edges`` says whether
+    it has dependencies.
+
+    With ``matrix`` every figure is computed from the weights themselves, which is slow and serves to check the fast
+    way.
+
+    >>> from attlas.capture import load
+    >>> study = Survey(load())
+    >>> bundle = study.empty()
+    >>> study.update(bundle, study.subject.pieces.encode_all([]))
+    >>> list(study.tables(bundle))
+    ['heads', 'spearman', 'frequency', 'portraits']
+    """
+
+    name = "survey"
+
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        tags: Sequence[str] = (),
+        ranks: Mapping[str, int] | None = None,
+        edges: bool = False,
+        streams: Sequence[Stream] | None = None,
+        seed: int = 0,
+        matrix: bool = False,
+    ) -> None:
+        self.subject = subject
+        self.tags = tuple(tags)
+        self.ranks = ranks or {}
+        self.edges = edges
+        self.streams = tuple(streams or subject.streams)
+        self.seed = seed
+        self.norms = subject.has_norms
+        self._statistics = matrix_statistics if matrix else statistics
+        self._grams: dict[Site, Tensor] = {}
+
+    def empty(self) -> Bundle:
+        """A bundle that has seen nothing: per stream the figures, their chance, parts of speech, Spearman and
+        frequency.
+
+        >>> from attlas.capture import load
+        >>> sorted(Survey(load()).empty())
+        ['encoder-chance', 'encoder-figures', 'encoder-frequency', 'encoder-spearman']
+        """
+        parts: dict[str, Any] = {}
+        for stream in self.streams:
+            layers, heads = self.subject.shape(stream)
+            parts[f"{stream}-figures"] = PooledMean((layers, heads, len(MEASURES), len(QUANTITIES)))
+            parts[f"{stream}-chance"] = PooledMean((layers, len(QUANTITIES)))
+            if self.tags:
+                parts[f"{stream}-pos"] = PooledMean((layers, heads, len(MEASURES), len(DIRECTIONS), len(self.tags)))
+                parts[f"{stream}-pos-chance"] = PooledMean((layers, len(DIRECTIONS), len(self.tags)))
+            if self.norms:
+                parts[f"{stream}-spearman"] = PooledMean((layers, heads))
+                parts[f"{stream}-frequency"] = PooledMean((layers, heads, len(RANKS)))
+        return Bundle(parts)
+
+    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+        """Run a batch through the model and take its sums into the bundle.
+
+        >>> from attlas.capture import load
+        >>> from attlas.text import Document, Passage
+        >>> study = Survey(load())
+        >>> bundle = study.empty()
+        >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
+        >>> int(bundle["encoder-figures"].result().n[0, 0, 0, QUANTITIES.index("entropy")])
+        5
+        """
+        if not batch:
+            return
+        made = self.subject.pieces.batch(batch, self.subject.device)
+        views = {stream: view for stream in self.streams if (view := self._view(made, batch, stream)) is not None}
+        pass_ = _Pass(self, views)
+        with torch.no_grad(), self.subject.use(Fold(pass_.take)):
+            self.subject.run(made)
+        pass_.give(bundle)
+
+    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
+        """The answer as tidy rows: heads, parts of speech, Spearman, frequency, and a sentence per head.
+
+        >>> from attlas.capture import load
+        >>> study = Survey(load())
+        >>> sorted(study.tables(study.empty())["heads"])[:4]
+        ['chance', 'head', 'high', 'layer']
+        """
+        heads = _Rows("stream", "layer", "head", "measure", "quantity", "value", "chance", "n", "low", "high")
+        pos = _Rows("stream", "layer", "head", "measure", "direction", "pos", "value", "chance", "n", "low", "high")
+        rho = _Rows("stream", "layer", "head", "value", "n", "low", "high")
+        frequency = _Rows("stream", "layer", "head", "rank_from", "rank_to", "value", "n", "low", "high")
+        portraits = _Rows("stream", "layer", "head", "sentence")
+        measures = MEASURES if self.norms else MEASURES[:1]
+        for stream in self.streams:
+            layers, count = self.subject.shape(stream)
+            chance = bundle[f"{stream}-chance"].result().value
+            figures = bundle[f"{stream}-figures"].result()
+            for layer, head in np.ndindex(layers, count):
+                place = (stream.value, layer, head)
+                for (m, measure), (q, quantity) in product(enumerate(measures), enumerate(QUANTITIES)):
+                    if row := _estimate(figures, (layer, head, m, q), chance[layer, q]):
+                        heads.add(*place, measure, quantity, *row)
+                if known := _known(figures, chance, layer, head):
+                    portraits.add(*place, portrait(known))
+            if self.tags:
+                by_tag, even = bundle[f"{stream}-pos"].result(), bundle[f"{stream}-pos-chance"].result().value
+                kinds = list(product(enumerate(measures), enumerate(DIRECTIONS), enumerate(self.tags)))
+                for layer, head in np.ndindex(layers, count):
+                    for (m, measure), (d, direction), (t, tag) in kinds:
+                        if row := _estimate(by_tag, (layer, head, m, d, t), even[layer, d, t]):
+                            pos.add(stream.value, layer, head, measure, direction, tag, *row)
+            if self.norms:
+                correlation, lengths = bundle[f"{stream}-spearman"].result(), bundle[f"{stream}-frequency"].result()
+                for layer, head in np.ndindex(layers, count):
+                    if row := _estimate(correlation, (layer, head)):
+                        rho.add(stream.value, layer, head, *row)
+                    for band, (first, last) in enumerate(RANKS):
+                        if row := _estimate(lengths, (layer, head, band)):
+                            frequency.add(stream.value, layer, head, first, last, *row)
+        tables = {"heads": heads, "pos": pos, "spearman": rho, "frequency": frequency, "portraits": portraits}
+        return {name: rows.columns for name, rows in tables.items() if name != "pos" or self.tags}
+
+    def _view(self, batch: Batch, examples: Sequence[Example], stream: Stream) -> _View | None:
+        queries, keys = batch.queries(stream), batch.keys(stream)
+        if queries is None or keys is None:
+            return None
+        texts = self._documents(batch, queries, examples)
+        here = there = mark(queries, texts, self.tags, self.ranks)
+        if stream is Stream.CROSS:
+            there = mark(keys, self._documents(batch, keys, examples), self.tags, self.ranks)
+        edges = mark_edges(queries, texts) if self.edges and stream is not Stream.CROSS else None
+        passages = [example.passage for example in examples]
+        drawn, real = draw_pairs(queries, keys, passages, causal=stream is Stream.DECODER, seed=self.seed)
+        pairs = drawn if edges is None else torch.cat([edges.pairs, drawn], dim=1)
+        columns = torch.cat([there.classes, there.tags, there.words[..., None].float()], dim=-1)[:, None]
+        return _View(stream, here, there, columns, edges, drawn, real, pairs)
+
+    def _documents(self, batch: Batch, side: Side, examples: Sequence[Example]) -> list[Sequence[Document]]:
+        """The documents behind each sequence of a side: a pair is one sequence, a translation two."""
+        if not self.subject.pieces.translating:
+            return [example.passage.documents for example in examples]
+        place = 1 if side is batch.target else 0
+        return [example.passage.documents[place : place + 1] for example in examples]
+
+    def gram(self, site: Site) -> Tensor:
+        """W_O W_O^T of a site, computed once.
+
+        >>> from attlas.capture import load
+        >>> study = Survey(load())
+        >>> study.gram(study.subject.sites[0]).shape
+        torch.Size([12, 32, 32])
+        """
+        if site not in self._grams:
+            self._grams[site] = gram(self.subject.output_matrix(site).detach().float())
+        return self._grams[site]
+
+
+class _Pass:
+    """One forward pass: takes every call at the seam, and gives the sums of all layers to a bundle at its end."""
+
+    def __init__(self, study: Survey, views: Mapping[Stream, _View]) -> None:
+        self.study, self.views = study, views
+        self.taken: dict[Stream, list[dict[str, tuple[Tensor, Tensor]]]] = {stream: [] for stream in views}
+        self._masks = Masks()
+        self._chance: dict[Any, dict[str, tuple[Tensor, Tensor]]] = {}
+
+    def take(self, call: AttentionCall) -> None:
+        """Reduce one call to sums per text and head."""
+        view = self.views.get(call.site.stream)
+        if view is None:
+            return
+        study = self.study
+        lengths = None
+        if study.norms:
+            lengths = value_norms(call.values.float(), study.subject.output_matrix(call.site), study.gram(call.site))
+        rows = study._statistics(call, view.columns, lengths, view.pairs, self._masks)
+        found = _reduce(rows, lengths, view)
+        finite(found["figures"][0], call.site)
+        if lengths is not None:
+            found |= _relations(rows, lengths, view)
+        found |= {f"{name}-chance": value for name, value in self._even(call, view).items()}
+        self.taken[call.site.stream].append(found)
+
+    def _even(self, call: AttentionCall, view: _View) -> dict[str, tuple[Tensor, Tensor]]:
+        """The same figures for even attention, once for every mask that this pass has."""
+        key = (id(call.mask), call.causal, call.shape[-2:]) if call.given is None else None
+        if key is None or key not in self._chance:
+            even = uniform_call(call)
+            rows = self.study._statistics(even, view.columns, None, view.pairs, self._masks)
+            made = {
+                name: (total[:, 0, 0], count[:, 0, 0]) for name, (total, count) in _reduce(rows, None, view).items()
+            }
+            if key is None:
+                return made
+            self._chance[key] = made
+        return self._chance[key]
+
+    def give(self, bundle: Bundle) -> None:
+        """Stack the layers of every stream and update the bundle once."""
+        names = {"figures": "figures", "figures-chance": "chance", "pos": "pos", "pos-chance": "pos-chance"}
+        names |= {"spearman": "spearman", "frequency": "frequency"}
+        for stream, layers in self.taken.items():
+            for name in layers[0] if layers else ():
+                sums, counts = (
+                    torch.stack([layer[name][part] for layer in layers], dim=1).double().cpu().numpy()
+                    for part in (0, 1)
+                )
+                bundle[f"{stream}-{names[name]}"].update(sums, counts)
+
+
+def _reduce(rows: RowStatistics, lengths: Tensor | None, view: _View) -> dict[str, tuple[Tensor, Tensor]]:
+    """From rows to sums and cases per text: figures (batch, head, measure, quantity), pos (..., direction, tag)."""
+    figures, counts, pos, pos_counts = [], [], [], []
+    queries = _query_masks(view)
+    classes = len(CLASSES)
+    for norm in (False, True):
+        columns = rows.norm / rows.length[..., None] if norm else rows.weight
+        entropy = rows.norm_entropy if norm else rows.entropy
+        distance = rows.norm_distance / rows.length if norm else rows.weight_distance
+        near = _near(rows, lengths) if norm else rows.near
+        by_class, by_tag, on_words = columns[..., :classes], columns[..., classes:-1], columns[..., -1]
+        shares = [near[..., (0, 2, 1)], by_class, by_class[..., 2:3]]
+        per_query = torch.cat([*shares, *(x[..., None] for x in (entropy, entropy, distance))], -1)
+        totals = (per_query * queries[:, None]).sum(2)
+        cases = queries.sum(1)[:, None].expand_as(totals)
+        edge, edge_cases = _edge_sums(rows, lengths, view, on_words, norm)
+        figures.append(torch.cat([totals, edge], -1))
+        counts.append(torch.cat([cases, edge_cases], -1))
+        if by_tag.shape[-1]:
+            words = view.queries.words.float()
+            to = torch.einsum("bhqt,bq->bht", by_tag, words)
+            away = torch.einsum("bhq,bqt->bht", by_tag.sum(-1), view.queries.tags)
+            whole = to.sum(-1, keepdim=True).expand_as(to)
+            pos.append(torch.stack([to, away], 2))
+            pos_counts.append(torch.stack([whole, whole], 2))
+    reduced = {"figures": (torch.stack(figures, 2), torch.stack(counts, 2))}
+    if pos:
+        reduced["pos"] = (torch.stack(pos, 2), torch.stack(pos_counts, 2))
+    return reduced
+
+
+def _query_masks(view: _View) -> Tensor:
+    """Which queries count for each figure, (batch, query, figure): those for which it makes sense."""
+    real = view.queries.real.float()
+    within = 0.0 if view.stream is Stream.CROSS else 1.0  # places are those of one and the same text
+    previous = torch.zeros_like(real)
+    previous[:, 1:] = real[:, 1:] * real[:, :-1]
+    following = torch.zeros_like(real)
+    following[:, :-1] = 0.0 if view.stream is Stream.DECODER else real[:, :-1] * real[:, 1:]
+    is_cls, is_sep = view.queries.classes[..., 1] * real, view.queries.classes[..., 2] * real
+    present = view.keys.classes.amax(1)  # a class that a text does not have says nothing of its heads
+    by_class = real[..., None] * present[:, None]
+    return torch.cat(
+        [
+            torch.stack([previous, following, real], -1) * within,
+            by_class,
+            torch.stack([is_sep * within, real, is_cls, real * within], -1),
+        ],
+        -1,
+    )
+
+
+def _near(rows: RowStatistics, lengths: Tensor | None) -> Tensor:
+    """Norm shares of the previous, own and next position."""
+    if lengths is None:
+        return rows.near
+    moved = torch.stack([lengths.roll(1, -1), lengths, lengths.roll(-1, -1)], -1)
+    if moved.shape[2] != rows.near.shape[2]:
+        return torch.zeros_like(rows.near)
+    return rows.near * moved / rows.length[..., None]
+
+
+def _edge_sums(
+    rows: RowStatistics, lengths: Tensor | None, view: _View, on_words: Tensor, norm: bool
+) -> tuple[Tensor, Tensor]:
+    """Sums and cases of attention to governors, to dependents, and on all edges as a share of what falls on words."""
+    batch, heads = on_words.shape[:2]
+    if view.edges is None:
+        nothing = on_words.new_zeros(batch, heads, 3)
+        return nothing, nothing
+    edges = view.edges
+    weights = rows.pairs[..., : edges.pairs.shape[1]]
+    if norm and lengths is not None:
+        i, j = edges.pairs[..., 0], edges.pairs[..., 1]
+        shape = (batch, heads, i.shape[1])
+        length = rows.length.gather(2, i[:, None].expand(shape))
+        weights = weights * lengths.gather(2, j[:, None].expand(shape)) / length
+    up = torch.einsum("bhp,bp->bh", weights, edges.to_governor)
+    down = torch.einsum("bhp,bp->bh", weights, edges.to_dependent)
+    words = torch.einsum("bhq,bq->bh", on_words, view.queries.words.float())
+    cases = [edges.governed.sum(1)[:, None].expand_as(up), edges.governing.sum(1)[:, None].expand_as(up), words]
+    has = edges.governed.any(1)[:, None].float()  # a text without any edge says nothing
+    return torch.stack([up, down, up + down], -1), torch.stack([c * has for c in cases], -1)
+
+
+def _relations(rows: RowStatistics, lengths: Tensor, view: _View) -> dict[str, tuple[Tensor, Tensor]]:
+    """Spearman of alpha with ||f(x)|| on the drawn pairs, and sums of ||f(x)|| by frequency band."""
+    j = view.drawn[..., 1][:, None].expand(-1, lengths.shape[1], -1)
+    real = view.drawn_real[:, None].expand_as(j)
+    rho = spearman(rows.pairs[..., -view.drawn.shape[1] :], lengths.gather(2, j), real)
+    bands = torch.einsum("bhk,bkf->bhf", lengths, view.keys.bands)
+    cases = view.keys.bands.sum(1)[:, None].expand_as(bands)
+    return {"spearman": (rho, (real.sum(-1) > 1).to(rho.dtype)), "frequency": (bands, cases)}
+
+
+class _Rows:
+    """Columns that grow row by row."""
+
+    def __init__(self, *names: str) -> None:
+        self.columns: dict[str, list[Any]] = {name: [] for name in names}
+
+    def add(self, *values: Any) -> None:
+        """Add a row."""
+        for column, value in zip(self.columns.values(), values, strict=True):
+            column.append(value)
+
+
+def _known(figures: Estimate, chance: NDArray[np.float64], layer: int, head: int) -> dict[str, tuple[float, float]]:
+    """What is known of a head's weights, as (value, chance) by quantity."""
+    return {
+        quantity: (float(figures.value[layer, head, 0, q]), float(chance[layer, q]))
+        for q, quantity in enumerate(QUANTITIES)
+        if figures.n[layer, head, 0, q] > 0
+    }
+
+
+def _estimate(estimate: Estimate, cell: tuple[int, ...], chance: float | None = None) -> list[Any]:
+    """Value, chance where there is one, n, low and high of a cell as a row wants them; nothing where n is 0."""
+    if not estimate.n[cell] > 0:
+        return []
+
+    def number(array: NDArray[np.float64]) -> float | None:
+        value = float(array[cell])
+        return None if np.isnan(value) else value
+
+    middle = [] if chance is None else [None if np.isnan(chance) else float(chance)]
+    return [number(estimate.value), *middle, number(estimate.n), number(estimate.low), number(estimate.high)]

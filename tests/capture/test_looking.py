@@ -1,0 +1,150 @@
+"""Looking at single texts, at generation, and reading documents into examples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+import twins
+from attlas.capture import Subject, load
+from attlas.capture.reading import read_documents
+from attlas.errors import CapabilityError, CorpusError, TextError
+from attlas.ids import Stream
+from attlas.text import Document, regroup
+
+
+def twin(family: str, auto: str | None = None) -> Subject:
+    torch.manual_seed(0)
+    if auto is None:
+        made = twins.model(family)
+    else:
+        made = getattr(transformers, auto).from_config(twins.config(family)).eval()
+        twins.spread(made)
+    return Subject.of(made, twins.tokenizer(family in twins.CAUSAL), family)
+
+
+@pytest.mark.real
+def test_words_against_a_naive_loop() -> None:
+    capture = load().look("Unbelievably, the housekeeper's children misbehaved.")
+    weights = capture.weights[Stream.ENCODER][2, 5].double().numpy()
+    segmentation = capture.source
+    groups = segmentation.groups
+    count = groups.max() + 1
+    naive = np.zeros((count, count))
+    for r in range(count):
+        rows = [q for q in range(len(groups)) if groups[q] == r]
+        for c in range(count):
+            naive[r, c] = np.mean([sum(weights[q, k] for k in range(len(groups)) if groups[k] == c) for q in rows])
+    assert np.allclose(capture.words(Stream.ENCODER)[2, 5], naive, atol=1e-6)
+    assert count < len(groups), "some word has several pieces"
+
+
+def test_regrouping_refuses_what_does_not_fit() -> None:
+    capture = twin("bert").look("Hello there.")
+    with pytest.raises(TextError, match="cannot be regrouped"):
+        regroup(np.ones((2, 2)), capture.source)
+
+
+def test_what_can_be_looked_at() -> None:
+    subject = twin("bert")
+    words = subject.look(["The", "farmer", "slept"])
+    assert words.source.word_count == 3
+    for bad in ("", "  ", [], ("a", "b", "c"), 7):
+        with pytest.raises(TextError):
+            subject.look(bad)
+    with pytest.raises(CapabilityError, match="no measure"):
+        words.words(Stream.ENCODER, "colour")
+    with pytest.raises(CapabilityError, match="nothing was captured"):
+        words.queries_of(Stream.DECODER)
+
+
+def test_a_translation_has_three_streams_and_a_source_alone_has_one() -> None:
+    subject = twin("marian")
+    both = subject.look("The farmer slept.", "Le fermier dormait.")
+    assert set(both.weights) == set(Stream)
+    assert both.weights[Stream.CROSS].shape[-2:] == (len(both.target.pieces), len(both.source.pieces))
+    assert both.words(Stream.CROSS).shape[-1] == both.source.groups.max() + 1
+    assert both.target.words[0] == -1, "the start piece is no word"
+    alone = subject.look("The farmer slept.")
+    assert set(alone.weights) == {Stream.ENCODER}
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "mistral", "gpt_neo"])
+def test_generation_is_stitched_into_the_map_of_one_pass(family: str) -> None:
+    subject = twin(family, "AutoModelForCausalLM")
+    stitched = subject.look_generating("The farmer", max_new_pieces=9, min_new_tokens=9)
+    text = stitched.weights[Stream.DECODER]
+    ids = None
+    with torch.no_grad():
+        batch = subject.batch(["The farmer"])
+        written = subject.model.generate(**batch.inputs, do_sample=False, max_new_tokens=9, min_new_tokens=9)
+        ids = written[:, :-1]
+        from attlas.capture import Recorder
+
+        recorder = Recorder(["weights"])
+        with subject.use(recorder):
+            subject.model(input_ids=ids)
+    for layer, site in enumerate(subject.sites):
+        assert torch.allclose(text[layer], recorder.get(site)[0], atol=1e-5)
+    assert len(stitched.source.pieces) == ids.shape[1]
+    assert stitched.norms[Stream.DECODER].shape == text.shape
+
+
+def test_generation_of_a_translation() -> None:
+    subject = twin("marian", "AutoModelForSeq2SeqLM")
+    capture = subject.look_generating("The farmer slept.", max_new_pieces=6, min_new_tokens=6)
+    queries = len(capture.target.pieces)
+    assert capture.weights[Stream.DECODER].shape[-2:] == (queries, queries)
+    assert capture.weights[Stream.CROSS].shape[-2:] == (queries, len(capture.source.pieces))
+    assert torch.allclose(capture.weights[Stream.CROSS].sum(-1), torch.ones(2, 4, queries), atol=1e-4)
+
+
+def test_a_model_without_a_head_cannot_write() -> None:
+    with pytest.raises(CapabilityError, match="head='causal-lm'"):
+        twin("llama").look_generating("Hello")
+
+
+LONG = "One two three four. Five six seven. Eight nine ten eleven twelve. Thirteen."
+
+
+def test_long_documents_are_cut_refused_or_skipped_as_asked() -> None:
+    subject, document = twin("bert"), Document.from_text(LONG, name="long")
+    whole = subject.pieces.length(document)
+    cut = read_documents(subject, [document], limit=whole // 2)
+    assert " ".join(e.passage.first.text for e in cut.examples) == LONG
+    assert all(e.length <= whole // 2 for e in cut.examples)
+    assert sum(cut.skipped.values()) > 0
+    with pytest.raises(TextError, match="long has"):
+        read_documents(subject, [document], limit=whole // 2, long="refuse")
+    with pytest.raises(CorpusError, match="longer than"):
+        read_documents(subject, [document], limit=whole // 2, long="skip")
+    with pytest.raises(TextError, match="cut, refuse, skip"):
+        read_documents(subject, [document], long="shred")
+    with pytest.raises(TextError, match="window"):
+        read_documents(subject, [document], limit=10_000)
+
+
+def test_a_word_longer_than_the_window_is_named() -> None:
+    with pytest.raises(TextError, match="alone is longer"):
+        read_documents(twin("gpt2"), [Document.from_words(["x" * 500])], limit=20)
+
+
+def test_pairs_are_neighbours_of_one_article_within_the_limit() -> None:
+    subject = twin("bert")
+    documents = [Document.from_text(f"Paragraph number {n} is here. {LONG}") for n in range(6)]
+    reading = read_documents(subject, documents, articles=[0, 0, 0, 1, 1, 1], limit=40, pairs=True)
+    parts = [d.text for e in reading.examples for d in e.passage.documents]
+    assert all(e.length <= 40 for e in reading.examples)
+    assert all(e.source.roles.count("sep") == 2 for e in reading.examples)
+    joined = " ".join(parts)
+    assert joined.index("number 0") < joined.index("number 5")
+    with pytest.raises(TextError, match="--single"):
+        read_documents(twin("gpt2"), documents, pairs=True)
+
+
+def test_translations_are_read_with_their_target() -> None:
+    subject = twin("marian")
+    document = Document.from_words(["a", "b"], translation=Document.from_words(["c"]))
+    assert read_documents(subject, [document]).examples[0].target is not None
