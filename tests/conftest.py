@@ -28,3 +28,12 @@ def browser() -> Iterator[Browser]:
         chromium = started.chromium.launch(executable_path=found, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Real corpora that lie beside the repo and are no part of it."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the real corpora do not lie beside this checkout")
+    return folder

@@ -52,7 +52,8 @@ def asked(call: AttentionCall) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor
 @pytest.mark.parametrize("size", [9, 300])
 def test_fused_equals_matrix(kind: str, size: int) -> None:
     call = call_of(kind, size)
-    assert fused_statistics(call, *asked(call)).difference(matrix_statistics(call, *asked(call))) < 1e-4
+    fast, slow = fused_statistics(call, *asked(call)), matrix_statistics(call, *asked(call))
+    assert fast.difference(slow) < 1e-6 * max(size, 100)  # a single row's distance is a difference of positions
 
 
 @pytest.mark.parametrize("kind", KINDS)

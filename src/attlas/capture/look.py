@@ -160,7 +160,7 @@ def norms_of(subject: Subject, weights: dict[Stream, Tensor], values: dict[Strea
     """
     norms = {}
     for stream, held in weights.items():
-        matrices = [subject.output_matrix(Site(stream, layer)) for layer in range(held.shape[0])]
+        matrices = [subject.output_matrix(Site(stream, layer)).detach() for layer in range(held.shape[0])]
         lengths = [value_norms(v[None], w)[0] for v, w in zip(values[stream], matrices, strict=True)]
         norms[stream] = held * torch.stack(lengths)[:, :, None, :]
     return norms

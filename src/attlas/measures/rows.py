@@ -310,7 +310,7 @@ def _near(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor) -> Tenso
         scores = call.scaling * (query[:, :, rows] * key[:, :, columns]).sum(-1)
         weights = (scores - lse[:, :, rows]).exp()
         if call.mask is not None:
-            weights = weights * call.mask.diagonal(offset, dim1=-2, dim2=-1)
+            weights = torch.where(call.mask.diagonal(offset, dim1=-2, dim2=-1), weights, 0.0)
         near[:, :, rows, place] = weights
     return near
 
@@ -327,9 +327,9 @@ def _pairs(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor, pairs: 
     weights = (scores - lse[b, :, i]).exp()
     if call.mask is not None:
         mask = call.mask.expand(batch, 1, *call.mask.shape[2:])
-        weights = weights * mask[b, 0, i, j][..., None]
+        weights = torch.where(mask[b, 0, i, j][..., None], weights, 0.0)
     elif call.causal:
-        weights = weights * (j <= i)[..., None]
+        weights = torch.where((j <= i)[..., None], weights, 0.0)
     return weights.transpose(1, 2)
 
 

@@ -117,7 +117,7 @@ def _interview(s: Scene) -> None:
         s.say(quote(question, s.again(reporter), "ask", turn=True, end="?"))
 
     def tell(answer: Callable[[], Node]) -> None:
-        laughed = clause(s.again(p), s.pick(("laugh", "nod", "smile")))
+        laughed = clause(s.again(p), s.pick(("laugh", "smile")))
         listener = s.pro(reporter)
         s.say(coordinate(laughed, clause(None, "tell", iobj(listener), that(answer()))))
 
@@ -198,7 +198,7 @@ def _quarrel(s: Scene) -> None:
             _that(), adjective(s.pick(("impossible", "much too expensive", "too difficult"))), use=PRESENT
         ),
         lambda: clause(s.speaker(team, "we"), "have", obj(noun("enough time%")), use=_DOES_NOT),
-        lambda: there(noun(s.pick(("enough money%", "enough space%")), ""), use=_DOES_NOT),
+        lambda: there(noun(s.pick(("enough money%", "enough help%")), ""), use=_DOES_NOT),
     )
     s.say(quote(objection, s.meet(h, closed=False), "answer", turn=True))
     argued = clause(s.joined(p, h, team), "argue", pp("about", noun("plan", "the")), pp("for", noun("hour", "a")))

@@ -122,7 +122,7 @@ SCHOOL = World(
         "count the chair+",
     ),
     skills=("play the recorder", "speak - French%", "solve - equation+"),
-    projects=("start a chess_club", "plan a science_fair", "write a school_play", "paint a large mural"),
+    projects=("start a chess_club", "organize a science_fair", "write a school_play", "paint a large mural"),
     devices=(
         Device("slide_projector", "fault", "repair", "new lamp"),
         Device("school_bus", "strange noise", "fix", "toolbox"),
@@ -322,7 +322,7 @@ MUSEUM = World(
         "sketch the marble_statue",
     ),
     skills=("restore - fresco+", "identify - Roman coin+", "carve - marble%"),
-    projects=("paint a large portrait", "buy a bronze_statue", "plan a large exhibition", "write an art_history"),
+    projects=("paint a large portrait", "buy a bronze_statue", "organize a large exhibition", "write an art_history"),
     devices=(
         Device("alarm_system", "fault", "repair", "new sensor"),
         Device("antique clock", "worn gear", "restore", "tiny file"),

@@ -1,0 +1,275 @@
+"""The survey: fast against slow, against naive loops over eager weights, and on corpora of every kind."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+import twins
+from attlas.capture import Subject, load
+from attlas.capture.check import eager_weights
+from attlas.capture.reading import read_documents
+from attlas.errors import ModelError, NumberError
+from attlas.ids import Stream
+from attlas.run.survey import survey
+from attlas.studies.marks import draw_pairs, tags_of, word_ranks
+from attlas.studies.portraits import portrait
+from attlas.studies.survey import QUANTITIES, Survey
+from attlas.text import ROOT, Document, Passage
+
+TREES = [
+    Document.from_words(
+        ["The", "farmer", "offered", "apples", ",", "because", "he", "slept", "."],
+        upos=["DET", "NOUN", "VERB", "NOUN", "PUNCT", "SCONJ", "PRON", "VERB", "PUNCT"],
+        governors=[1, 2, ROOT, 2, 7, 7, 7, 2, 2],
+        relations=["det", "nsubj", "root", "obj", "punct", "mark", "nsubj", "advcl", "punct"],
+    ),
+    Document.from_words(
+        ["Nobody", "noticed", "."],
+        upos=["PRON", "VERB", "PUNCT"],
+        governors=[1, ROOT, 1],
+        relations=["nsubj", "root", "punct"],
+    ),
+]
+
+
+def twin(family: str) -> Subject:
+    return Subject.of(twins.model(family), twins.tokenizer(family in twins.CAUSAL), family)
+
+
+def values(result, table: str = "heads") -> dict:
+    rows = result.tables[table].to_pylist()
+    names = [n for n in rows[0] if n not in ("value", "chance", "n", "low", "high", "sentence")]
+    return {tuple(row[n] for n in names): row for row in rows}
+
+
+@pytest.mark.parametrize("family", [f for f in twins.TWINS if f not in twins.TRANSLATING])
+def test_fast_equals_matrix_on_every_figure(family: str) -> None:
+    subject = twin(family)
+    fast, slow = survey(subject, TREES, budget=64), survey(subject, TREES, matrix=True, budget=64)
+    for table in ("heads", "pos", "spearman", "frequency"):
+        one, other = values(fast, table), values(slow, table)
+        assert one.keys() == other.keys()
+        for key, row in one.items():
+            assert row["value"] == pytest.approx(other[key]["value"], abs=1e-4), (table, key)
+            assert row["n"] == pytest.approx(other[key]["n"], abs=1e-3)
+
+
+@pytest.mark.parametrize("family", sorted(twins.TRANSLATING))
+def test_translation_models_have_all_three_streams(family: str) -> None:
+    documents = [
+        Document.from_words(["the", "cat"], translation=Document.from_words(["le", "chat", "."])),
+        Document.from_words(["a", "dog", "slept"], translation=Document.from_words(["un", "chien"])),
+    ]
+    fast, slow = survey(twin(family), documents), survey(twin(family), documents, matrix=True)
+    one, other = values(fast), values(slow)
+    assert {key[0] for key in one} == {"encoder", "decoder", "cross"}
+    assert not [key for key in one if key[0] == "cross" and key[4] in ("previous", "next", "self", "distance")]
+    assert all(row["value"] == pytest.approx(other[key]["value"], abs=1e-4) for key, row in one.items())
+    alone = survey(twin(family), [Document.from_words(["the", "cat"])])
+    assert {key[0] for key in values(alone)} == {"encoder"}
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "gpt_oss"])
+def test_against_naive_loops_over_the_eager_weights(family: str) -> None:
+    """Every figure of weights once more, in plain Python, from what the model library itself reports."""
+    subject = twin(family)
+    result = values(survey(subject, TREES))
+    sums: dict = {}
+
+    def add(site, head, quantity, value, cases=1.0):
+        total = sums.setdefault((site.stream.value, site.layer, head, "weight", quantity), [0.0, 0.0])
+        total[0] += value
+        total[1] += cases
+
+    for document in TREES:
+        example = subject.pieces.encode(Passage(document))
+        segmentation, roles = example.source.segmentation, example.source.roles
+        batch = subject.pieces.batch([example])
+        n = example.length
+        word = segmentation.words
+        kind = ["punctuation" if piece in ".," else "other" for piece in segmentation.pieces]
+        kind = ["first" if i == 0 else k for i, k in enumerate(kind)]
+        kind = [role or k for role, k in zip(roles, kind, strict=True)]
+        for site, weights in eager_weights(subject, batch).items():
+            for head, w in enumerate(weights[0].double().numpy()):
+                on_edges = on_words = 0.0
+                for i in range(n):
+                    for quantity, j in (("previous", i - 1), ("self", i), ("next", i + 1)):
+                        if 0 <= j < n and not (quantity == "next" and site.stream is Stream.DECODER):
+                            add(site, head, quantity, w[i, j])
+                    for name in set(kind):
+                        add(site, head, name, sum(w[i, j] for j in range(n) if kind[j] == name))
+                    entropy = -sum(x * math.log(x) for x in w[i] if x > 0)
+                    add(site, head, "entropy", entropy)
+                    if kind[i] == "cls":
+                        add(site, head, "entropy_cls", entropy)
+                    if kind[i] == "sep":
+                        add(site, head, "sep_to_sep", sum(w[i, j] for j in range(n) if kind[j] == "sep"))
+                    add(site, head, "distance", sum(w[i, j] * abs(i - j) for j in range(n)))
+                    if word[i] < 0:
+                        continue
+                    governor = document.governors[word[i]]
+                    up = sum(w[i, j] for j in range(1, n) if word[j] >= 0 and word[j] == governor)
+                    down = sum(
+                        w[i, j] for j in range(1, n) if word[j] >= 0 and document.governors[word[j]] == word[i]
+                    )
+                    if governor != ROOT:
+                        add(site, head, "to_governor", up)
+                    if word[i] in document.governors:
+                        add(site, head, "to_dependent", down)
+                    on_edges += up + down
+                    if i:
+                        on_words += sum(w[i, j] for j in others)
+                add(site, head, "edges", on_edges, on_words)
+    ours = {key: row for key, row in result.items() if key[3] == "weight"}
+    assert set(ours) == {key for key, (_, cases) in sums.items() if cases > 0}
+    for key, (total, cases) in sums.items():
+        if cases > 0:
+            assert ours[key]["value"] == pytest.approx(total / cases, abs=1e-4), key
+
+
+def test_parts_of_speech_against_loops() -> None:
+    subject = twin("bert")
+    rows = values(survey(subject, TREES), "pos")
+    to: dict = {}
+    away: dict = {}
+    whole = 0.0
+    for document in TREES:
+        example = subject.pieces.encode(Passage(document))
+        weights = eager_weights(subject, subject.pieces.batch([example]))[subject.sites[1]][0, 2].double().numpy()
+        word = example.source.segmentation.words
+        for i, j in np.ndindex(*weights.shape):
+            if i and j and word[i] >= 0 and word[j] >= 0:
+                whole += weights[i, j]
+                to[document.upos[word[j]]] = to.get(document.upos[word[j]], 0) + weights[i, j]
+                away[document.upos[word[i]]] = away.get(document.upos[word[i]], 0) + weights[i, j]
+    for direction, found in (("to", to), ("from", away)):
+        for tag, total in found.items():
+            key = ("encoder", 1, 2, "weight", direction, tag)
+            assert rows[key]["value"] == pytest.approx(total / whole, abs=1e-4)
+        shares = [row["value"] for key, row in rows.items() if key[:5] == ("encoder", 1, 2, "weight", direction)]
+        assert sum(shares) == pytest.approx(1, abs=1e-5)
+
+
+def test_norm_shares_against_vectors() -> None:
+    subject = twin("bert")
+    rows = values(survey(subject, TREES[:1]))
+    capture = subject.look(TREES[0])
+    norms = capture.norms[Stream.ENCODER][0, 1].double().numpy()
+    shares = norms / norms.sum(-1, keepdims=True)
+    n = len(shares)
+    expected = np.mean([shares[i, i - 1] for i in range(1, n)])
+    assert rows["encoder", 0, 1, "norm", "previous"]["value"] == pytest.approx(expected, abs=1e-4)
+    entropy = np.mean([-(row * np.log(row)).sum() for row in shares])
+    assert rows["encoder", 0, 1, "norm", "entropy"]["value"] == pytest.approx(entropy, abs=1e-4)
+    distance = np.mean([sum(shares[i, j] * abs(i - j) for j in range(n)) for i in range(n)])
+    assert rows["encoder", 0, 1, "norm", "distance"]["value"] == pytest.approx(distance, abs=1e-3)
+
+
+def test_chance_is_what_uniform_attention_gives() -> None:
+    from attlas.capture import Override
+
+    subject = twin("bert")
+    with subject.use(Override.uniform()):
+        rows = values(survey(subject, TREES))
+    for key, row in rows.items():
+        if key[3] == "weight":
+            assert row["value"] == pytest.approx(row["chance"], abs=1e-4), key
+
+
+def test_the_answer_does_not_depend_on_batches() -> None:
+    subject = twin("llama")
+    alone, together = survey(subject, TREES, budget=1), survey(subject, TREES, budget=4096)
+    for table in ("heads", "spearman"):
+        other = values(together, table)
+        for key, row in values(alone, table).items():
+            assert row["value"] == pytest.approx(other[key]["value"], abs=1e-5)
+
+
+def test_classes_add_up_to_one() -> None:
+    rows = values(survey(twin("bert"), TREES))
+    for measure in ("weight", "norm"):
+        shares = [rows["encoder", 0, 0, measure, name]["value"] for name in ("cls", "sep", "punctuation", "other")]
+        assert sum(shares) == pytest.approx(1, abs=1e-4)
+
+
+def test_drawn_pairs_depend_on_the_text_alone_and_can_be_seen() -> None:
+    subject = twin("gpt2")
+    examples = subject.pieces.encode_all([Passage(document) for document in TREES])
+    whole = subject.pieces.batch(examples).source
+    single = subject.pieces.batch(examples[1:]).source
+    passages = [e.passage for e in examples]
+    both, real = draw_pairs(whole, whole, passages, causal=True, seed=3)
+    alone, _ = draw_pairs(single, single, passages[1:], causal=True, seed=3)
+    assert both[1][real[1]].tolist() == alone[0].tolist()
+    assert bool((both[..., 0] >= both[..., 1]).all())
+    assert sorted(both[0][real[0]][:, 1].tolist()) == list(range(examples[0].length))
+
+
+def test_marks_of_a_corpus() -> None:
+    assert tags_of(TREES) == ("DET", "NOUN", "PRON", "PUNCT", "SCONJ", "VERB")
+    assert word_ranks(TREES)["."] == 1
+
+
+def test_nan_stops_the_survey_with_its_place() -> None:
+    made = twins.model("bert")
+    with torch.no_grad():
+        made.encoder.layer[2].attention.self.key.weight[0, 0] = float("inf")
+    with pytest.raises(NumberError, match="encoder layer 2"):
+        survey(Subject.of(made, twins.tokenizer(False)), TREES)
+
+
+def test_portraits_say_what_stands_out() -> None:
+    assert (
+        portrait({"sep": (0.8, 0.1), "previous": (0.2, 0.05), "entropy": (1, 3)})
+        == "puts .80 on [SEP], .20 on the previous piece"
+    )
+    assert portrait({"sep": (0.3, 0.1), "entropy": (1, 3)}).startswith("mixes: .30 on [SEP]")
+    assert "nearby" in portrait({"self": (0.05, 0.1), "entropy": (2, 3), "distance": (2, 30)})
+    assert "no single place" in portrait({"self": (0.05, 0.1), "entropy": (2, 3), "distance": (29, 30)})
+
+
+@pytest.mark.real
+def test_the_bundled_model_has_a_previous_piece_head() -> None:
+    rows = values(survey(load(), "sample", limit=40))
+    best = max((key for key in rows if key[3:] == ("weight", "previous")), key=lambda key: rows[key]["value"])
+    row = rows[best]
+    assert row["value"] > 0.5 > 3 * row["chance"]
+    assert row["low"] < row["value"] < row["high"]
+    assert len(QUANTITIES) == 15
+
+
+@pytest.mark.shared
+def test_wikipedia_on_e5_small_fast_equals_matrix(shared_data) -> None:
+    try:
+        subject = load("e5-small")
+    except ModelError:
+        pytest.skip("e5-small is not in the models folder")
+    corpus = shared_data / "wikitext2" / "wiki.test.raw.gz"
+    fast, slow = survey(subject, corpus, limit=6), survey(subject, corpus, limit=6, matrix=True)
+    assert fast.manifest.plan["options"]["pairs"]
+    for table in ("heads", "spearman", "frequency"):
+        other = values(slow, table)
+        for key, row in values(fast, table).items():
+            assert row["value"] == pytest.approx(other[key]["value"], abs=1e-4), key
+    previous = [row["value"] for key, row in values(fast).items() if key[3:] == ("weight", "previous")]
+    following = [row["value"] for key, row in values(fast).items() if key[3:] == ("weight", "next")]
+    assert max(previous) > 0.9
+    assert max(following) > 0.8
+
+
+def test_readings_keep_annotation() -> None:
+    subject = twin("bert")
+    reading = read_documents(subject, TREES)
+    study = Survey(subject, tags=tags_of(TREES), edges=True)
+    bundle = study.empty()
+    study.update(bundle, reading.examples)
+    n = bundle["encoder-figures"].result().n[0, 0, 0, QUANTITIES.index("to_governor")]
+    governed = sum(
+        e.passage.first.governors[w] != ROOT for e in reading.examples for w in e.source.segmentation.words if w >= 0
+    )
+    assert n == governed
