@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from attlas.ids import Site, Stream
 from attlas.measures.norms import value_norms
 from attlas.measures.ranks import spearman
-from attlas.measures.rows import fused_statistics, matrix_statistics, statistics, uniform_call
+from attlas.measures.rows import fast_statistics, matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall
 
 KINDS = ["plain", "padded", "causal", "grouped", "window", "cross"]
@@ -52,7 +52,7 @@ def asked(call: AttentionCall) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor
 @pytest.mark.parametrize("size", [9, 300])
 def test_fused_equals_matrix(kind: str, size: int) -> None:
     call = call_of(kind, size)
-    fast, slow = fused_statistics(call, *asked(call)), matrix_statistics(call, *asked(call))
+    fast, slow = fast_statistics(call, *asked(call)), matrix_statistics(call, *asked(call))
     assert fast.difference(slow) < 1e-6 * max(size, 100)  # a single row's distance is a difference of positions
 
 
@@ -100,7 +100,7 @@ def test_the_uniform_head_is_even_over_what_it_may_see(kind: str) -> None:
     expected = torch.ones(call.shape[2:]) if visible is None else visible.float()
     expected = (expected / expected.sum(-1, keepdim=True)).expand(3, 1, *call.shape[2:])
     assert torch.allclose(even.weights(), expected, atol=1e-6)
-    rows = fused_statistics(even, torch.ones(3, 1, call.shape[3], 1))
+    rows = fast_statistics(even, torch.ones(3, 1, call.shape[3], 1))
     assert torch.allclose(rows.entropy, -(expected * expected.clamp(min=1e-30).log()).sum(-1), atol=1e-5)
 
 

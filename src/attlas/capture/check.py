@@ -20,7 +20,7 @@ from attlas.capture.instruments import Fold, Gates, Override, Recorder
 from attlas.capture.selection import Selection
 from attlas.errors import AttlasError, CapabilityError
 from attlas.ids import Site, Stream
-from attlas.measures.rows import fused_statistics, matrix_statistics
+from attlas.measures.rows import fast_statistics, matrix_statistics
 from attlas.models import AttentionCall, Batch
 from attlas.models.opening import probing_inputs
 
@@ -337,7 +337,7 @@ def _fused(subject: Subject) -> Finding:
         batch, heads, _, keys = call.shape
         columns = torch.rand(batch, 1, keys, 3, device=call.value.device)
         lengths = torch.rand(batch, heads, keys, device=call.value.device) + 0.5
-        fast, slow = fused_statistics(call, columns, lengths), matrix_statistics(call, columns, lengths)
+        fast, slow = fast_statistics(call, columns, lengths), matrix_statistics(call, columns, lengths)
         side = texts.queries(call.site.stream)
         worst.append(fast.difference(slow, None if side is None else side.real))
 

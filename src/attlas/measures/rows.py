@@ -1,20 +1,19 @@
 """Statistics of attention, row by row, without its matrix.
 
 For every query we want sums over keys: the weight on a class of keys, the mean position, the entropy, and the same
-for norms. All of them are attention with other values, so the fused kernels that never build the matrix can give
-them. With lse_i the log-sum-exp of row i's scores, s_ij the scores and c_j any number that a key carries:
+for norms. All of them are attention with other values, which kernels that never build the matrix can give. With lse_i
+the log-sum-exp of row i's scores, s_ij the scores and c_j any number that a key carries:
 
 - sum_j alpha_ij c_j is attention with c as a value column;
-- sum_j alpha_ij log alpha_ij = scale q_i . (attention with the keys as values)_i - lse_i, which is minus the entropy;
+- sum_j alpha_ij log alpha_ij, minus the entropy, is the sum of alpha_ij s_ij less lse_i;
 - alpha_ij of single pairs is exp(s_ij - lse_i), one dot product each;
-- for norms, alpha_ij ||f(x_j)||, the same with columns multiplied by ||f(x_j)||;
-- sum_j alpha_ij |i - j| splits into what lies before the query and what lies after; the part before is attention
-under a causal mask.
+- for norms, alpha_ij ||f(x_j)||, all columns are multiplied by ||f(x_j)||;
+- sum_j alpha_ij |i - j| needs the sums of position and of one, over all keys and over those before the query.
 
-:func:`fused_statistics` packs all columns beside each other and needs one wide fused attention, and a causal one
-for distances; memory grows with n, not n x n. :func:`matrix_statistics` computes the same from the weights, a block
-of rows at a time: it serves families whose scores are more than dot products, and is the slow twin that the tests
-hold the fast path to.
+:func:`fast_statistics` packs all columns beside each other and has them summed in one go by
+:mod:`attlas.measures.kernels`; memory grows with n, not n x n. :func:`matrix_statistics` computes the same from the
+weights, a block of rows at a time: it serves families whose scores are more than dot products, and is the slow twin
+that the tests hold the fast path to.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
+from attlas.measures.kernels import attend
 from attlas.models import AttentionCall
 
 OFFSETS = (-1, 0, 1)
-_CPU_BYTES, _DEVICE_BYTES = 24 << 20, 1 << 30
 _BLOCK = 128
+_TINY = 1e-30
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,8 @@ class RowStatistics:
     ``weight`` and ``norm`` are sums of alpha c and alpha nu c; ``total`` and ``length`` those of alpha and alpha
     nu; ``weight_log``, ``norm_log`` those of alpha log alpha and alpha nu log alpha, ``length_log`` of alpha nu log
     nu; ``weight_distance`` and ``norm_distance`` those of alpha |i - j| and alpha nu |i - j|. ``near`` is alpha at
-    the previous, own and next position, ``pairs`` alpha at the pairs asked for.
+    the previous, own and next position, ``pairs`` alpha at the pairs asked for, ``mixed`` the heads' outputs, sums
+    of alpha v.
 
     >>> {field.name for field in fields(RowStatistics)} >= {"weight", "norm", "near", "pairs"}
     True
@@ -56,6 +56,7 @@ class RowStatistics:
     norm_distance: Tensor
     near: Tensor
     pairs: Tensor
+    mixed: Tensor
 
     @property
     def entropy(self) -> Tensor:
@@ -84,7 +85,7 @@ class RowStatistics:
         compare.
 
         >>> t = torch.ones(1)
-        >>> RowStatistics(*[t] * 11).difference(RowStatistics(*[t] * 11))
+        >>> RowStatistics(*[t] * 12).difference(RowStatistics(*[t] * 12))
         0.0
         """
         worst = 0.0
@@ -97,41 +98,8 @@ class RowStatistics:
         return worst
 
 
-class Masks:
-    """Additive forms of boolean masks, each made once: the layers of a model share their mask.
-
-    Keep one for the length of a forward pass.
-
-    >>> mask = torch.tensor([[[[True, False], [True, True]]]])
-    >>> Masks().additive(mask)[0, 0, 0].tolist()
-    [0.0, -1.0000000150474662e+30]
-    """
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[int, bool], tuple[Tensor, Tensor]] = {}
-
-    def additive(self, mask: Tensor | None, *, lower: bool = False) -> Tensor | None:
-        """What to add to scores; not quite minus infinity, so that a row with nothing to see stays finite.
-
-        >>> Masks().additive(None) is None
-        True
-        """
-        if mask is None:
-            return None
-        key = (id(mask), lower)
-        if key not in self._made:
-            kept = mask & torch.ones_like(mask[:1]).tril() if lower else mask
-            made = torch.zeros(mask.shape, device=mask.device).masked_fill_(~kept, -1e30)
-            self._made[key] = (mask, made)  # holding the mask keeps its id from being used again
-        return self._made[key][1]
-
-
 def statistics(
-    call: AttentionCall,
-    columns: Tensor,
-    lengths: Tensor | None = None,
-    pairs: Tensor | None = None,
-    masks: Masks | None = None,
+    call: AttentionCall, columns: Tensor, lengths: Tensor | None = None, pairs: Tensor | None = None
 ) -> RowStatistics:
     """Row statistics by the fast way where the call allows it, else by the matrix.
 
@@ -144,156 +112,68 @@ def statistics(
     1.0
     """
     if call.fusable and call.value.device.type in ("cpu", "cuda"):
-        return fused_statistics(call, columns, lengths, pairs, masks)
+        return fast_statistics(call, columns, lengths, pairs)
     return matrix_statistics(call, columns, lengths, pairs)
 
 
-def fused_statistics(
-    call: AttentionCall,
-    columns: Tensor,
-    lengths: Tensor | None = None,
-    pairs: Tensor | None = None,
-    masks: Masks | None = None,
+def fast_statistics(
+    call: AttentionCall, columns: Tensor, lengths: Tensor | None = None, pairs: Tensor | None = None
 ) -> RowStatistics:
-    """Row statistics by fused attention, a few examples of the batch at a time; no matrix is built.
+    """Row statistics by attention with packed values; no matrix is built.
 
     >>> q = torch.randn(2, 2, 5, 4)
-    >>> call = AttentionCall("site", q, q, q, None, 0.5)
-    >>> fused_statistics(call, torch.rand(2, 1, 5, 3)).difference(matrix_statistics(call, torch.ones(2, 1, 5, 3))) > 0
+    >>> call, columns = AttentionCall("site", q, q, q, None, 0.5), torch.rand(2, 1, 5, 3)
+    >>> fast_statistics(call, columns).difference(matrix_statistics(call, columns)) < 1e-4
     True
     """
-    batch, heads, _, keys = call.shape
     assert call.query is not None
-    width = 2 * call.query.shape[-1] + 2 * columns.shape[-1] + 6
-    budget = _CPU_BYTES if call.value.device.type == "cpu" else _DEVICE_BYTES
-    step = max(1, budget // (16 * heads * keys * width))
-    masks = masks or Masks()
-    bias, lower = masks.additive(call.mask), None
-    if call.shape[2] == keys and not call.causal:
-        lower = masks.additive(call.mask, lower=True)
-    parts = []
-    for start in range(0, batch, step):
-        part = slice(start, start + step)
-        parts.append(
-            _fused(
-                _part(call, part),
-                columns[part].float(),
-                None if lengths is None else lengths[part].float(),
-                None if pairs is None else pairs[part],
-                _some(bias, part),
-                _some(lower, part),
-            )
-        )
-    return parts[0] if len(parts) == 1 else RowStatistics(
-        *(torch.cat([getattr(part, item.name) for part in parts]) for item in fields(RowStatistics))
-    )  # fmt: skip
-
-
-def _part(call: AttentionCall, part: slice) -> AttentionCall:
-    """A few examples of a call, in float32."""
-    assert call.query is not None
-    assert call.key is not None
-    query, key = call.query[part].float(), call.key[part].float()
-    return AttentionCall(call.site, query, key, call.value[part], _some(call.mask, part), call.scaling, call.causal)
-
-
-def _some(mask: Tensor | None, part: slice) -> Tensor | None:
-    """The mask of a few examples; one for all serves as it is."""
-    return mask[part] if mask is not None and mask.shape[0] > 1 else mask
-
-
-def _fused(
-    call: AttentionCall,
-    columns: Tensor,
-    lengths: Tensor | None,
-    pairs: Tensor | None,
-    bias: Tensor | None,
-    lower: Tensor | None,
-) -> RowStatistics:
-    query, key = call.query, call.keys
-    assert query is not None
+    query, key, value = call.query.float(), call.keys.float(), call.values.float()
     batch, heads, queries, keys = call.shape
-    d, c = query.shape[-1], columns.shape[-1]
-    column = columns.expand(batch, heads, keys, c)
-    place = torch.arange(keys, device=query.device, dtype=torch.float32)[:, None].expand(batch, heads, keys, 1)
-    packed = [key, column, place, torch.ones_like(place)]
+    v, c = value.shape[-1], columns.shape[-1]
+    column = columns.float().expand(batch, heads, keys, c)
+    place = torch.arange(keys, device=key.device, dtype=torch.float32)[:, None].expand(batch, heads, keys, 1)
+    one = torch.ones_like(place)
+    packed = [value, column, place, one]
     if lengths is not None:
-        nu = lengths[..., None]
-        packed += [nu * key, nu * column, nu * place, nu, nu * nu.clamp(min=1e-30).log()]
-    out, lse = _attention(query, key, torch.cat(packed, dim=-1), call.scaling, bias, call.causal)
-
-    def dot(part: Tensor) -> Tensor:
-        return call.scaling * (query * part).sum(-1)
-
-    weight_log = dot(out[..., :d]) - lse
-    weight, position = out[..., d : d + c], out[..., d + c]
-    total = out[..., d + c + 1]  # one, but with the rounding of its row, which then cancels in distances
-    if lengths is None:
-        norm, length, norm_position = weight, total, position
-        norm_log, length_log = weight_log, torch.zeros_like(lse)
-    else:
-        rest = out[..., d + c + 2 :]
-        norm, norm_position, length, length_log = rest[..., d : d + c], rest[..., d + c], rest[..., -2], rest[..., -1]
-        norm_log = dot(rest[..., :d]) - lse * length
-    i = torch.arange(queries, device=query.device, dtype=torch.float32)
-    if queries != keys:
-        weight_distance = norm_distance = torch.zeros_like(lse)
-    elif call.causal:
-        weight_distance, norm_distance = i * total - position, i * length - norm_position
-    else:
-        before, norm_before = _before(call.scaling, query, key, lse, place, lengths, lower)
-        weight_distance = position - i * total + 2 * before
-        norm_distance = norm_position - i * length + 2 * norm_before if lengths is not None else weight_distance
-    return RowStatistics(
-        weight, norm, total, length, weight_log, norm_log, length_log, weight_distance, norm_distance,
-        _near(call, query, key, lse), _pairs(call, query, key, lse, pairs),
+        nu = lengths.float()[..., None]
+        packed = [value, column, column * nu, nu * nu.clamp(min=_TINY).log(), place, place * nu, nu, one]
+    measures = 1 if lengths is None else 2
+    within = queries == keys and not call.causal
+    out, lse, lower, logs = attend(
+        query, key, torch.cat(packed, dim=-1), call.scaling, mask=call.mask, causal=call.causal,
+        lower=2 * measures if within else 0, logs=measures,
     )  # fmt: skip
-
-
-def _before(
-    scaling: float,
-    query: Tensor,
-    key: Tensor,
-    lse: Tensor,
-    place: Tensor,
-    lengths: Tensor | None,
-    lower: Tensor | None,
-) -> tuple[Tensor, Tensor]:
-    """Sums over keys before the query of alpha (i - j) and alpha nu (i - j), by attention under a causal mask."""
-    values = [torch.ones_like(place), place]
+    weight, total, position = out[..., v : v + c], out[..., -1], out[..., -2 * measures]
+    norm, length, norm_position, length_log = weight, total, position, torch.zeros_like(lse)
+    before = norm_before = None if lower is None else (lower[..., 0], lower[..., -1])
     if lengths is not None:
-        values += [lengths[..., None], lengths[..., None] * place]
-    out, below = _attention(query, key, torch.cat(values, dim=-1), scaling, lower, lower is None)
-    out = out * (below - lse).clamp(max=0).exp()[..., None]
-    i = torch.arange(query.shape[2], device=query.device, dtype=torch.float32)
-    before = i * out[..., 0] - out[..., 1]
-    return before, (i * out[..., 2] - out[..., 3] if lengths is not None else before)
-
-
-def _attention(
-    query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool
-) -> tuple[Tensor, Tensor]:
-    """Fused attention with its log-sum-exp; queries and values may differ in width."""
-    wide = value.shape[-1]
-    if query.device.type == "cpu":
-        even = max(wide, query.shape[-1])
-        query, key = pad(query, (0, even - query.shape[-1])), pad(key, (0, even - key.shape[-1]))
-        value = pad(value, (0, even - wide))
-        out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
-            query, key, value, 0.0, causal, attn_mask=mask, scale=scale
-        )
-        return out[..., :wide], lse
-    value = pad(value, (0, -wide % 8))
-    query, key = (pad(t, (0, -t.shape[-1] % 8)) for t in (query, key))
-    bias = None
-    if mask is not None:
-        ragged = -mask.shape[-1] % 8  # rows of a bias must start at aligned addresses
-        bias = pad(mask, (0, ragged))[..., : mask.shape[-1]]
-        bias = bias.expand(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-    out, lse, *_ = torch.ops.aten._scaled_dot_product_efficient_attention(
-        query, key, value, bias, True, 0.0, causal, scale=scale
+        norm, length_log = out[..., v + c : v + 2 * c], out[..., v + 2 * c]
+        length, norm_position = out[..., -2], out[..., -3]
+        norm_before = None if lower is None else (lower[..., 1], lower[..., 2])
+    return RowStatistics(
+        weight=weight,
+        norm=norm,
+        total=total,
+        length=length,
+        weight_log=logs[..., -1],
+        norm_log=logs[..., 0],
+        length_log=length_log,
+        weight_distance=_distance(call, position, total, before),
+        norm_distance=_distance(call, norm_position, length, norm_before),
+        near=_near(call, query, key, lse),
+        pairs=_pairs(call, query, key, lse, pairs),
+        mixed=out[..., :v],
     )
-    return out[..., :wide], lse[..., : query.shape[2]]
+
+
+def _distance(call: AttentionCall, position: Tensor, total: Tensor, before: tuple[Tensor, Tensor] | None) -> Tensor:
+    """Sum of weights times |i - j|, from the sums of position and of one: over all keys, and over those before."""
+    queries, keys = call.shape[2:]
+    if queries != keys:
+        return torch.zeros_like(total)
+    i = torch.arange(queries, device=total.device, dtype=torch.float32)
+    onward = position - i * total  # weights times (j - i)
+    return -onward if before is None else onward + 2 * (i * before[1] - before[0])
 
 
 def _near(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor) -> Tensor:
@@ -338,9 +218,8 @@ def matrix_statistics(
     columns: Tensor,
     lengths: Tensor | None = None,
     pairs: Tensor | None = None,
-    masks: Masks | None = None,
 ) -> RowStatistics:
-    """The same statistics from the weights themselves, a block of rows at a time (``masks`` is not needed).
+    """The same statistics from the weights themselves, a block of rows at a time.
 
     >>> q = torch.randn(1, 2, 5, 4)
     >>> call = AttentionCall("site", q, q, q, None, 0.5)
@@ -389,11 +268,12 @@ def _matrix(
         length=scaled.sum(-1),
         weight_log=(weights * logs).sum(-1),
         norm_log=(scaled * logs).sum(-1),
-        length_log=(scaled * nu.clamp(min=1e-30).log()).sum(-1),
+        length_log=(scaled * nu.clamp(min=_TINY).log()).sum(-1),
         weight_distance=(weights * apart).sum(-1),
         norm_distance=(scaled * apart).sum(-1),
         near=near,
         pairs=found,
+        mixed=torch.matmul(weights, call.values.float()),
     )
 
 

@@ -14,7 +14,7 @@ change its output; the four that there are live in :mod:`attlas.capture`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,8 +33,10 @@ class AttentionCall:
     """What stands at the seam in one layer: queries, keys and values of all heads, and how they are to meet.
 
     Axes are (batch, head, query or key, width). Keys and values may have fewer heads than queries (grouped keys);
-    ``keys`` and ``values`` give them one per head. ``mask`` is the library's: boolean (True may be seen) or additive.
-    Families with a private softmax have no queries and keys here, only ``given`` weights.
+    ``keys`` and ``values`` give them one per head. ``mask`` is the library's: boolean (True may be seen) or
+    additive. Families with a private softmax have no queries and keys here, only ``given`` weights. An observer
+    that has computed the heads' outputs anyway may leave them in ``mixed``, (batch, query, head, width), and saves
+    the model doing so.
 
     >>> q = torch.zeros(1, 2, 3, 4)
     >>> call = AttentionCall(Site("encoder", 0), q, q, q, None, 0.5)
@@ -55,6 +57,7 @@ class AttentionCall:
     given: Tensor | None = None
     module: nn.Module | None = None
     replaced: Tensor | None = field(default=None, init=False)
+    mixed: Tensor | None = field(default=None, init=False)
     _weights: Tensor | None = field(default=None, init=False)
 
     @property
@@ -285,7 +288,7 @@ class Seam:
             finally:
                 self.instruments = before
 
-    def carry(self, call: AttentionCall, plain: Any) -> Tensor:
+    def carry(self, call: AttentionCall, plain: Callable[[], Tensor]) -> Tensor:
         """Let all instruments act on a call; ``plain`` computes the untouched output when it is needed."""
         wanting = [instrument for instrument in self.instruments if instrument.wants(call.site)]
         for instrument in wanting:
@@ -294,8 +297,10 @@ class Seam:
                 call.replaced = weights
         for instrument in wanting:
             instrument.observe(call)
-        if call.replaced is None:
-            output: Tensor = plain()
+        if call.mixed is not None:
+            output = call.mixed
+        elif call.replaced is None:
+            output = plain()
         else:
             output = mix(call.replaced, call.values)
         for instrument in wanting:

@@ -26,7 +26,7 @@ from attlas.text import ROOT, Document, Passage
 CLASSES = ("first", "cls", "sep", "punctuation", "other")
 RANKS = ((1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, None))
 PUNCTUATION = frozenset(".,。，、،")
-DRAWN_KEYS = 512
+DRAWN_KEYS = 64
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _dependencies(documents: Sequence[Document]) -> Iterable[tuple[int, int]]:
 def draw_pairs(
     queries: Side, keys: Side, passages: Sequence[Passage], *, causal: bool, seed: int
 ) -> tuple[Tensor, Tensor]:
-    """For each passage every key once (at most 512), with a query drawn from those that may see it.
+    """For each passage every key once (at most 64), with a query drawn from those that may see it.
 
     Gives pairs (batch, P, 2) and which of them are real (batch, P). The draw depends on the seed and the text
     alone, not on the batch that a passage happens to be in. As every key comes once, there are no ties in what

@@ -28,7 +28,7 @@ from attlas.capture.instruments import finite
 from attlas.ids import Site, Stream
 from attlas.measures.norms import gram, value_norms
 from attlas.measures.ranks import spearman
-from attlas.measures.rows import Masks, RowStatistics, matrix_statistics, statistics, uniform_call
+from attlas.measures.rows import RowStatistics, matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example, Side
 from attlas.stats import Bundle, Estimate, PooledMean
 from attlas.studies.marks import CLASSES, RANKS, Edges, Marks, draw_pairs, mark, mark_edges
@@ -48,6 +48,8 @@ class _View:
     """All that is known of one stream of one batch before the model runs."""
 
     stream: Stream
+    classes: tuple[str, ...]
+    tags: int
     queries: Marks
     keys: Marks
     columns: Tensor
@@ -191,8 +193,14 @@ class Survey:
         passages = [example.passage for example in examples]
         drawn, real = draw_pairs(queries, keys, passages, causal=stream is Stream.DECODER, seed=self.seed)
         pairs = drawn if edges is None else torch.cat([edges.pairs, drawn], dim=1)
-        columns = torch.cat([there.classes, there.tags, there.words[..., None].float()], dim=-1)[:, None]
-        return _View(stream, here, there, columns, edges, drawn, real, pairs)
+        present = there.classes.flatten(0, 1).amax(0)
+        classes = tuple(name for name, there_is in zip(CLASSES[:-1], present, strict=False) if there_is)
+        columns = [there.classes[..., [CLASSES.index(name) for name in classes]], there.tags]
+        if edges is not None:
+            columns.append(there.words[..., None].float())
+        return _View(
+            stream, classes, len(self.tags), here, there, torch.cat(columns, -1)[:, None], edges, drawn, real, pairs
+        )
 
     def _documents(self, batch: Batch, side: Side, examples: Sequence[Example]) -> list[Sequence[Document]]:
         """The documents behind each sequence of a side: a pair is one sequence, a translation two."""
@@ -220,7 +228,6 @@ class _Pass:
     def __init__(self, study: Survey, views: Mapping[Stream, _View]) -> None:
         self.study, self.views = study, views
         self.taken: dict[Stream, list[dict[str, tuple[Tensor, Tensor]]]] = {stream: [] for stream in views}
-        self._masks = Masks()
         self._chance: dict[Any, dict[str, tuple[Tensor, Tensor]]] = {}
 
     def take(self, call: AttentionCall) -> None:
@@ -232,7 +239,9 @@ class _Pass:
         lengths = None
         if study.norms:
             lengths = value_norms(call.values.float(), study.subject.output_matrix(call.site), study.gram(call.site))
-        rows = study._statistics(call, view.columns, lengths, view.pairs, self._masks)
+        rows = study._statistics(call, view.columns, lengths, view.pairs)
+        if call.fusable and call.query is not None:  # the model need not compute once more what we have
+            call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
         found = _reduce(rows, lengths, view)
         finite(found["figures"][0], call.site)
         if lengths is not None:
@@ -245,7 +254,7 @@ class _Pass:
         key = (id(call.mask), call.causal, call.shape[-2:]) if call.given is None else None
         if key is None or key not in self._chance:
             even = uniform_call(call)
-            rows = self.study._statistics(even, view.columns, None, view.pairs, self._masks)
+            rows = self.study._statistics(even, view.columns, None, view.pairs)
             made = {
                 name: (total[:, 0, 0], count[:, 0, 0]) for name, (total, count) in _reduce(rows, None, view).items()
             }
@@ -270,72 +279,89 @@ class _Pass:
 def _reduce(rows: RowStatistics, lengths: Tensor | None, view: _View) -> dict[str, tuple[Tensor, Tensor]]:
     """From rows to sums and cases per text: figures (batch, head, measure, quantity), pos (..., direction, tag)."""
     figures, counts, pos, pos_counts = [], [], [], []
-    queries = _query_masks(view)
-    classes = len(CLASSES)
+    masks = _query_masks(view)
+    cases = masks.sum(-1)[:, None]
+    classes = len(view.classes)
     for norm in (False, True):
-        columns = rows.norm / rows.length[..., None] if norm else rows.weight
+        scale = 1 / rows.length.clamp(min=1e-30)[..., None] if norm else None
+        columns = rows.weight if scale is None else rows.norm * scale
+        near = rows.near if scale is None or lengths is None else _near(rows, lengths) * scale
         entropy = rows.norm_entropy if norm else rows.entropy
-        distance = rows.norm_distance / rows.length if norm else rows.weight_distance
-        near = _near(rows, lengths) if norm else rows.near
-        by_class, by_tag, on_words = columns[..., :classes], columns[..., classes:-1], columns[..., -1]
-        shares = [near[..., (0, 2, 1)], by_class, by_class[..., 2:3]]
-        per_query = torch.cat([*shares, *(x[..., None] for x in (entropy, entropy, distance))], -1)
-        totals = (per_query * queries[:, None]).sum(2)
-        cases = queries.sum(1)[:, None].expand_as(totals)
-        edge, edge_cases = _edge_sums(rows, lengths, view, on_words, norm)
-        figures.append(torch.cat([totals, edge], -1))
-        counts.append(torch.cat([cases, edge_cases], -1))
-        if by_tag.shape[-1]:
-            words = view.queries.words.float()
-            to = torch.einsum("bhqt,bq->bht", by_tag, words)
-            away = torch.einsum("bhq,bqt->bht", by_tag.sum(-1), view.queries.tags)
-            whole = to.sum(-1, keepdim=True).expand_as(to)
-            pos.append(torch.stack([to, away], 2))
-            pos_counts.append(torch.stack([whole, whole], 2))
+        distance = rows.weight_distance if scale is None else rows.norm_distance * scale[..., 0]
+        whole = rows.total if scale is None else torch.ones_like(rows.total)
+        per_query = torch.cat([near, columns, entropy[..., None], distance[..., None], whole[..., None]], -1)
+        sums = torch.matmul(masks[:, None], per_query)  # (batch, head, mask, column)
+        picked, picked_cases = _pick(sums, cases, view, classes)
+        edge, edge_cases = _edge_sums(rows, lengths, view, sums, norm)
+        figures.append(torch.cat([picked, edge], -1))
+        counts.append(torch.cat([picked_cases, edge_cases], -1))
+        if view.tags:
+            to = sums[:, :, _WORDS, 3 + classes : 3 + classes + view.tags]
+            away = torch.matmul(
+                view.queries.tags.transpose(1, 2)[:, None], columns[..., classes : classes + view.tags]
+            )
+            both = torch.stack([to, away.sum(-1)], 2)
+            pos.append(both)
+            pos_counts.append(to.sum(-1)[..., None, None].expand_as(both))
     reduced = {"figures": (torch.stack(figures, 2), torch.stack(counts, 2))}
     if pos:
         reduced["pos"] = (torch.stack(pos, 2), torch.stack(pos_counts, 2))
     return reduced
 
 
+_REAL, _PREVIOUS, _NEXT, _CLS, _SEP, _WORDS = range(6)
+
+
 def _query_masks(view: _View) -> Tensor:
-    """Which queries count for each figure, (batch, query, figure): those for which it makes sense."""
+    """Sets of queries, (batch, set, query): all real ones, those with a previous or next piece, [CLS], [SEP], words."""
     real = view.queries.real.float()
-    within = 0.0 if view.stream is Stream.CROSS else 1.0  # places are those of one and the same text
-    previous = torch.zeros_like(real)
+    previous, following = torch.zeros_like(real), torch.zeros_like(real)
     previous[:, 1:] = real[:, 1:] * real[:, :-1]
-    following = torch.zeros_like(real)
-    following[:, :-1] = 0.0 if view.stream is Stream.DECODER else real[:, :-1] * real[:, 1:]
-    is_cls, is_sep = view.queries.classes[..., 1] * real, view.queries.classes[..., 2] * real
+    following[:, :-1] = real[:, :-1] * real[:, 1:]
+    is_cls, is_sep = (view.queries.classes[..., CLASSES.index(name)] * real for name in ("cls", "sep"))
+    return torch.stack([real, previous, following, is_cls, is_sep, view.queries.words.float()], 1)
+
+
+def _pick(sums: Tensor, cases: Tensor, view: _View, classes: int) -> tuple[Tensor, Tensor]:
+    """From sums by set of queries and column to figures, in the order of QUANTITIES up to distance."""
+    cross, decoder = view.stream is Stream.CROSS, view.stream is Stream.DECODER
+    nothing = torch.zeros_like(sums[:, :, 0, 0])
+    within = torch.full_like(nothing, 0.0 if cross else 1.0)  # places are those of one and the same text
+    ahead = torch.zeros_like(nothing) if decoder else within
+    always = torch.ones_like(nothing)
+    entropy, distance, whole = range(sums.shape[-1] - 3, sums.shape[-1])
     present = view.keys.classes.amax(1)  # a class that a text does not have says nothing of its heads
-    by_class = real[..., None] * present[:, None]
-    return torch.cat(
-        [
-            torch.stack([previous, following, real], -1) * within,
-            by_class,
-            torch.stack([is_sep * within, real, is_cls, real * within], -1),
-        ],
-        -1,
-    )
+    shares = {name: sums[:, :, _REAL, 3 + place] for place, name in enumerate(view.classes)}
+    shares["other"] = sums[:, :, _REAL, whole] - torch.stack([nothing, *shares.values()]).sum(0)
+    sep = sums[:, :, _SEP, 3 + view.classes.index("sep")] if "sep" in view.classes else nothing
+    picked = [
+        (sums[:, :, _PREVIOUS, 0], _PREVIOUS, within),
+        (sums[:, :, _NEXT, 2], _NEXT, ahead),
+        (sums[:, :, _REAL, 1], _REAL, within),
+        *((shares.get(name, nothing), _REAL, present[:, i, None] * always) for i, name in enumerate(CLASSES)),
+        (sep, _SEP, within),
+        (sums[:, :, _REAL, entropy], _REAL, always),
+        (sums[:, :, _CLS, entropy], _CLS, always),
+        (sums[:, :, _REAL, distance], _REAL, within),
+    ]
+    totals = torch.stack([total * counted for total, _, counted in picked], -1)
+    return totals, torch.stack([cases[..., queries] * counted for _, queries, counted in picked], -1)
 
 
-def _near(rows: RowStatistics, lengths: Tensor | None) -> Tensor:
-    """Norm shares of the previous, own and next position."""
-    if lengths is None:
+def _near(rows: RowStatistics, lengths: Tensor) -> Tensor:
+    """Weights times ||f(x)|| of the previous, own and next position."""
+    if lengths.shape[2] != rows.near.shape[2]:
         return rows.near
-    moved = torch.stack([lengths.roll(1, -1), lengths, lengths.roll(-1, -1)], -1)
-    if moved.shape[2] != rows.near.shape[2]:
-        return torch.zeros_like(rows.near)
-    return rows.near * moved / rows.length[..., None]
+    return rows.near * torch.stack([lengths.roll(1, -1), lengths, lengths.roll(-1, -1)], -1)
 
 
 def _edge_sums(
-    rows: RowStatistics, lengths: Tensor | None, view: _View, on_words: Tensor, norm: bool
+    rows: RowStatistics, lengths: Tensor | None, view: _View, sums: Tensor, norm: bool
 ) -> tuple[Tensor, Tensor]:
     """Sums and cases of attention to governors, to dependents, and on all edges as a share of what falls on words."""
-    batch, heads = on_words.shape[:2]
+    batch, heads = sums.shape[:2]
     if view.edges is None:
-        nothing = on_words.new_zeros(batch, heads, 3)
+        nothing = sums.new_zeros(batch, heads, 3)
         return nothing, nothing
     edges = view.edges
     weights = rows.pairs[..., : edges.pairs.shape[1]]
@@ -346,7 +372,7 @@ def _edge_sums(
         weights = weights * lengths.gather(2, j[:, None].expand(shape)) / length
     up = torch.einsum("bhp,bp->bh", weights, edges.to_governor)
     down = torch.einsum("bhp,bp->bh", weights, edges.to_dependent)
-    words = torch.einsum("bhq,bq->bh", on_words, view.queries.words.float())
+    words = sums[:, :, _WORDS, -4]
     cases = [edges.governed.sum(1)[:, None].expand_as(up), edges.governing.sum(1)[:, None].expand_as(up), words]
     has = edges.governed.any(1)[:, None].float()  # a text without any edge says nothing
     return torch.stack([up, down, up + down], -1), torch.stack([c * has for c in cases], -1)
@@ -356,7 +382,8 @@ def _relations(rows: RowStatistics, lengths: Tensor, view: _View) -> dict[str, t
     """Spearman of alpha with ||f(x)|| on the drawn pairs, and sums of ||f(x)|| by frequency band."""
     j = view.drawn[..., 1][:, None].expand(-1, lengths.shape[1], -1)
     real = view.drawn_real[:, None].expand_as(j)
-    rho = spearman(rows.pairs[..., -view.drawn.shape[1] :], lengths.gather(2, j), real)
+    weights = rows.pairs[..., -view.drawn.shape[1] :].clamp(min=1e-30)  # below that, nothing is the same as nothing
+    rho = spearman(weights, lengths.gather(2, j), real)
     bands = torch.einsum("bhk,bkf->bhf", lengths, view.keys.bands)
     cases = view.keys.bands.sum(1)[:, None].expand_as(bands)
     return {"spearman": (rho, (real.sum(-1) > 1).to(rho.dtype)), "frequency": (bands, cases)}
