@@ -83,7 +83,8 @@ def read_documents(
     reading.skipped = +reading.skipped
     if not reading.examples:
         reasons = "; ".join(f"{reason}: {count}" for reason, count in reading.skipped.items())
-        raise CorpusError(f"nothing is left of the corpus to read ({reasons or 'it is empty'})")
+        advice = "; read texts one by one (--single)" if pairs else ""
+        raise CorpusError(f"nothing is left of the corpus to read ({reasons or 'it is empty'}){advice}")
     return reading
 
 
@@ -106,7 +107,10 @@ def _translation(subject: Subject, document: Document, limit: int, long: str, re
     if length <= limit:
         return [passage]
     if long == "refuse":
-        raise TextError(f"{document.name or 'a sentence pair'} has {length} pieces and {limit} are allowed")
+        raise TextError(
+            f"{document.name or 'a sentence pair'} has {length} pieces and {limit} are allowed; shorten it, or leave "
+            "such pairs out (--long skip)"
+        )
     reading.skipped[f"sentence pair longer than {limit} pieces"] += 1
     return []
 
@@ -129,6 +133,8 @@ def _pairs(
         raise TextError(f"{subject.name} takes no sentence pairs; read texts one by one (--single)")
     one, two = Document.from_words(["a"]), Document.from_words(["a"])
     special = subject.pieces.length(one, two) - 2 * (subject.pieces.length(one) - _special(subject))
+    if limit < special + 2:
+        raise TextError(f"a limit of {limit} pieces leaves no room for two texts; ask for at least {special + 2}")
     room = (limit - special) // 2 + _special(subject)
     passages = []
     for _, group in groupby(zip(articles, documents, strict=True), key=lambda item: item[0]):

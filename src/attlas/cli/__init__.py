@@ -9,6 +9,8 @@ import sys
 
 from attlas.errors import AttlasError
 
+INTERRUPTED = 130  # the status that the library of commands gives to a keyboard interrupt
+
 
 def main() -> None:
     """Run the command line; errors of ours become one sentence.
@@ -23,13 +25,11 @@ def main() -> None:
     from attlas.cli.app import app
 
     try:
-        app()
+        app(prog_name="attlas")
     except AttlasError as error:
         sys.stderr.write(f"attlas: {error}\n")
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("attlas: interrupted\n")
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read our output has gone; that is no error of ours
-        sys.exit(0)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            sys.stderr.write("attlas: interrupted\n")
+        raise

@@ -36,7 +36,7 @@ def command(
     pairs: Annotated[
         bool | None,
         typer.Option(
-            "--pairs/--single", help="Read neighbouring segments as sentence pairs; default for plain text."
+            "--pairs/--single", help="Read neighbouring segments as pairs; default for plain text with paragraphs."
         ),
     ] = None,
     max_pieces: Annotated[
@@ -54,6 +54,9 @@ def command(
     out: Out = None,
     seed: Seed = 0,
     resume: Resume = False,
+    checkpoint_every: Annotated[
+        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
+    ] = 20.0,
     quiet: Quiet = False,
     remote_code: RemoteCode = False,
     allow_pickle: AllowPickle = False,
@@ -74,7 +77,8 @@ def command(
     folder = out or Path(f"survey-{_slug(subject.name)}-{_slug(texts.name)}")
     result = survey(
         subject, texts, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, seed=seed, out=folder,
-        resume=resume, budget=budget, matrix=matrix, progress=progress_on(quiet=quiet),
+        resume=resume, budget=budget, matrix=matrix, checkpoint_every=checkpoint_every,
+        progress=progress_on(quiet=quiet),
     )  # fmt: skip
     finish(result, folder)
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import torch
 
-from attlas.errors import CapabilityError, ModelError
+from attlas.errors import CapabilityError, ModelError, NumberError
 from attlas.models import bundled, seam, sites
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ HEADS = {
     "classification": "AutoModelForSequenceClassification",
     "tagging": "AutoModelForTokenClassification",
 }
+FORMATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
 @dataclass(frozen=True)
@@ -65,14 +69,20 @@ def open_model(
     """
     if head is not None and head not in HEADS:
         raise ModelError(f"no task head {head!r}; choose one of {', '.join(HEADS)}")
+    if dtype is not None and dtype not in FORMATS:
+        raise CapabilityError(
+            f"attention cannot be measured in {_plain(dtype)}; try {', '.join(map(_plain, FORMATS))}"
+        )
+    device = None if device is None else _device(device)
     shown, folder = bundled.resolve(name)
     source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
-    options = {"trust_remote_code": remote_code}
+    options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
     with _quiet():
         config = _config(shown, source, options)
         tokenizer = _tokenizer(shown, source, options)
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         model = _weights(shown, source, config, head, seam.NAME, weights)
+        _refuse_damaged(shown, model)
         model = _place(model, device)
         layout = sites.find_sites(model, probing_inputs(model))
         if layout.private:
@@ -175,7 +185,8 @@ def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
             f"{shown} has no tokenizer that can be opened ({_first(error)}); "
             "put its tokenizer files beside config.json"
         ) from error
-    if Path(source).is_dir() and not any(
+    fast = getattr(tokenizer, "is_fast", False)  # slow ones may need no files; they are refused by what they are
+    if fast and Path(source).is_dir() and not any(
         (Path(source) / file).exists() for file in ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model",
                                                     "tokenizer.model", "source.spm", "sentencepiece.bpe.model")
     ):  # fmt: skip
@@ -213,12 +224,50 @@ def _weights(
     return opened
 
 
+def _refuse_damaged(shown: str, model: PreTrainedModel) -> None:
+    """A single bad number spreads through a whole model, or hides where attention does not see it."""
+    for name, parameter in model.named_parameters():
+        if not parameter.detach().sum(dtype=torch.float64).isfinite():
+            raise NumberError(f"NaN or infinity in the weights of {shown} ({name}); get an undamaged copy of them")
+
+
+def _device(device: str) -> str:
+    try:
+        kind = torch.device(device).type
+    except RuntimeError:
+        kind = "meta"
+    if kind == "meta":  # which holds no numbers
+        raise ModelError(f"there is no device {device!r}; try {_devices()}")
+    return device
+
+
 def _place(model: PreTrainedModel, device: str | None) -> PreTrainedModel:
     try:
         placed: PreTrainedModel = model.to(device) if device else model  # type: ignore[arg-type]
     except (RuntimeError, AssertionError) as error:
-        raise ModelError(f"the device {device!r} cannot be used: {_first(error)}; try cpu or cuda") from error
+        raise ModelError(f"the device {device!r} cannot be used: {_first(error)}; try {_devices()}") from error
     return placed
+
+
+def _devices() -> str:
+    return "cpu or cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _plain(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _hub_is_there() -> bool:
+    """Whether the hub can be looked up at all; the library would go on trying for half a minute."""
+    from huggingface_hub.constants import ENDPOINT
+
+    if getproxies():
+        return True
+    try:
+        socket.getaddrinfo(urlsplit(ENDPOINT).hostname, 443)
+    except OSError:
+        return False
+    return True
 
 
 def _first(error: BaseException) -> str:
@@ -234,13 +283,15 @@ def _quiet() -> Iterator[None]:
     from transformers.utils import logging as library
 
     level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
-    root = logging.getLogger("huggingface_hub").level
+    hub = logging.getLogger("huggingface_hub")
+    hub_level = hub.level
     library.set_verbosity(logging.CRITICAL)
+    hub.setLevel(logging.CRITICAL)
     library.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
         library.set_verbosity(level)
-        logging.getLogger("huggingface_hub").setLevel(root)
+        hub.setLevel(hub_level)
         if bars:
             library.enable_progress_bar()  # type: ignore[no-untyped-call]

@@ -35,13 +35,16 @@ def survey(
     resume: bool = False,
     budget: int = BUDGET,
     matrix: bool = False,
+    checkpoint_every: float = 20.0,
     progress: Progress | None = None,
 ) -> Result:
     """Measure every head of a model over a corpus.
 
-    ``pairs`` reads neighbouring segments as sentence pairs (None: for plain text, where the model knows pairs).
+    ``pairs`` reads neighbouring segments as sentence pairs (None: for plain text of several paragraphs, where the
+    model knows pairs).
     ``max_pieces`` defaults to 128 for pairs, else to 512 or the model's window. ``limit`` keeps so many passages,
-    drawn by ``seed``. With ``out`` the run leaves checkpoints there, can be resumed, and saves its result.
+    drawn by ``seed``. With ``out`` the run leaves a checkpoint there every ``checkpoint_every`` seconds, can be
+    resumed, and saves its result.
 
     >>> result = survey(corpus=[Document.from_text("It rained. We stayed in.")])
     >>> result.manifest.study, result.table.num_rows > 0
@@ -55,7 +58,8 @@ def survey(
     started = datetime.now(timezone.utc)
     model = load(subject) if subject is None or isinstance(subject, str) else subject
     texts = _corpus(corpus)
-    paired = pairs if pairs is not None else texts.format == "plain" and model.pieces.pairs
+    several = texts.format == "plain" and len(texts.documents) > 1
+    paired = pairs if pairs is not None else several and model.pieces.pairs
     pieces = max_pieces or min(model.pieces.window, PAIRED if paired else SINGLE)
     options = {"pairs": paired, "max_pieces": pieces, "long": long, "limit": limit, "matrix": matrix}
     described = {"name": texts.name, "format": texts.format, "sha256": texts.sha256}
@@ -83,7 +87,8 @@ def survey(
     folder = None if out is None else Path(out)
     lengths = [example.length for example in examples]
     bundle = carry_out(
-        study, examples, lengths, plan, out=folder, resume=resume, budget=budget, report_progress=progress
+        study, examples, lengths, plan, out=folder, resume=resume, budget=budget, report_progress=progress,
+        checkpoint_every=checkpoint_every,
     )  # fmt: skip
     before = load_checkpoint(folder) if folder is not None else None
     seconds = (datetime.now(timezone.utc) - started).total_seconds() if before is None else before.progress["seconds"]

@@ -313,7 +313,7 @@ _REAL, _PREVIOUS, _NEXT, _CLS, _SEP, _WORDS = range(6)
 
 
 def _query_masks(view: _View) -> Tensor:
-    """Sets of queries, (batch, set, query): all real ones, those with a previous or next piece, [CLS], [SEP], words."""
+    """Sets of queries, (batch, set, query): all, those with a previous or a next piece, [CLS], [SEP], words."""
     real = view.queries.real.float()
     previous, following = torch.zeros_like(real), torch.zeros_like(real)
     previous[:, 1:] = real[:, 1:] * real[:, :-1]

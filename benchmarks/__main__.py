@@ -1,0 +1,8 @@
+"""Run all benchmarks and write their page, docs/results/benchmarks.md."""
+
+from __future__ import annotations
+
+from benchmarks import survey
+
+if __name__ == "__main__":
+    survey.main()
