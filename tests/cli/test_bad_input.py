@@ -106,7 +106,7 @@ def row(number: int, governor: int, columns: int = 10) -> str:
     return "\t".join([str(number), "word", "word", "NOUN", "_", "_", str(governor), relation, "_", "_"][:columns])
 
 
-CORPORA = {
+CORPORA: dict[str, tuple[str, str | bytes, list[str]]] = {
     "empty": ("a.txt", "", ["a.txt: there are no words in this file"]),
     "blank lines": ("a.txt", "\n  \n\t\n\r\n", ["a.txt: there are no words in this file"]),
     "binary": ("a.txt", bytes(range(256)), ["a.txt: this is a binary file", "a corpus is text in UTF-8"]),

@@ -15,7 +15,7 @@ from attlas.capture.reading import read_documents
 from attlas.errors import ModelError, NumberError
 from attlas.ids import Stream
 from attlas.run.survey import survey
-from attlas.studies.marks import draw_pairs, tags_of, word_ranks
+from attlas.studies.marks import draw_pairs, half_of, tags_of, word_ranks
 from attlas.studies.portraits import portrait
 from attlas.studies.survey import QUANTITIES, Survey
 from attlas.text import ROOT, Document, Passage
@@ -42,7 +42,8 @@ def twin(family: str) -> Subject:
 
 def values(result, table: str = "heads") -> dict:
     rows = result.tables[table].to_pylist()
-    names = [n for n in rows[0] if n not in ("value", "chance", "n", "low", "high", "sentence")]
+    numbers = ("value", "chance", "n", "low", "high", "first_half", "second_half", "sentence")
+    names = [n for n in rows[0] if n not in numbers]
     return {tuple(row[n] for n in names): row for row in rows}
 
 
@@ -209,6 +210,18 @@ def test_drawn_pairs_depend_on_the_text_alone_and_can_be_seen() -> None:
     assert sorted(both[0][real[0]][:, 1].tolist()) == list(range(examples[0].length))
 
 
+def test_halves_are_of_different_passages_and_make_the_whole() -> None:
+    subject = twin("bert")
+    documents = [Document.from_text(f"The farmer offered {n} apples.") for n in range(20)]
+    row = values(survey(subject, documents))["encoder", 1, 1, "weight", "entropy"]
+    parts = [[d for d in documents if half_of(Passage(d), 0) == half] for half in (1, 2)]
+    assert all(len(part) >= 4 for part in parts)
+    for column, part in zip(("first_half", "second_half"), parts, strict=True):
+        alone = values(survey(subject, part))["encoder", 1, 1, "weight", "entropy"]
+        assert row[column] == pytest.approx(alone["value"], abs=1e-6)
+    assert min(row["first_half"], row["second_half"]) <= row["value"] <= max(row["first_half"], row["second_half"])
+
+
 def test_marks_of_a_corpus() -> None:
     assert tags_of(TREES) == ("DET", "NOUN", "PRON", "PUNCT", "SCONJ", "VERB")
     assert word_ranks(TREES)["."] == 1
@@ -269,7 +282,8 @@ def test_readings_keep_annotation() -> None:
     study = Survey(subject, tags=tags_of(TREES), edges=True)
     bundle = study.empty()
     study.update(bundle, reading.examples)
-    n = bundle["encoder-figures"].result().n[0, 0, 0, QUANTITIES.index("to_governor")]
+    halves = [bundle[f"encoder-figures-{half}"].result().n for half in (1, 2)]
+    n = sum(half[0, 0, 0, QUANTITIES.index("to_governor")] for half in halves)
     governed = sum(
         e.passage.first.governors[w] != ROOT for e in reading.examples for w in e.source.segmentation.words if w >= 0
     )

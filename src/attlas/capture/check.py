@@ -216,8 +216,13 @@ def _recorded(subject: Subject, batch: Batch) -> dict[Site, Tensor]:
 def _sums_to_one(weights: Tensor, subject: Subject) -> bool:
     sums = weights.float().sum(-1)
     if any(hasattr(module, "sinks") for module in subject.seam.sites):
-        return bool((sums <= 1 + 1e-3).all())
-    return bool((sums - 1).abs().max() <= (1e-3 if subject.model.dtype is torch.float32 else 3e-2))
+        return bool((sums <= 1 + _one(subject)).all())
+    return bool((sums - 1).abs().max() <= _one(subject))
+
+
+def _one(subject: Subject) -> float:
+    """How far from one a row may be, in the model's number format."""
+    return max(1e-3, 4 * torch.finfo(subject.model.dtype).eps)
 
 
 def _rows(subject: Subject) -> Finding:
@@ -225,7 +230,7 @@ def _rows(subject: Subject) -> Finding:
     worst = max(float((w.float().sum(-1) - 1).abs().max()) for w in _recorded(subject, _batch(subject)).values())
     if any(hasattr(module, "sinks") for module in subject.seam.sites):
         return Finding("rows sum to one", None, worst, "this family has sinks, which take a part of every row")
-    return Finding("rows sum to one", worst <= 1e-3, worst)
+    return Finding("rows sum to one", worst <= _one(subject), worst)
 
 
 def _mask_holds(subject: Subject) -> Finding:

@@ -43,7 +43,7 @@ def show(subject: Any, findings: Any) -> None:
     console.print(
         f"{described['name']} ({described['class']}): {streams}; seen {way}; "
         f"window {subject.pieces.window:,} pieces; fingerprint {described['fingerprint']}",
-        markup=False, highlight=False,
+        markup=False, highlight=False, soft_wrap=True,
     )  # fmt: skip
     table = Table("", "question", "largest error", "note", box=None, header_style="bold")
     for finding in findings:

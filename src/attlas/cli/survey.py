@@ -103,7 +103,7 @@ def show(result: Any, most: int = 12) -> None:
     corpus = manifest.corpus
     console.print(
         f"{manifest.model['name']} on {corpus['name']}: {corpus['passages']:,} passages, {corpus['pieces']:,} pieces",
-        markup=False, highlight=False,
+        markup=False, highlight=False, soft_wrap=True,
     )  # fmt: skip
     rows = [
         row
@@ -123,7 +123,7 @@ def show(result: Any, most: int = 12) -> None:
     if more > 0:
         console.print(f"... and {more} heads more, in the report", highlight=False)
     for reason, count in manifest.skipped.items():
-        console.print(f"note: {reason}: {count:,}", markup=False, highlight=False)
+        console.print(f"note: {reason}: {count:,}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _slug(name: str) -> str:

@@ -41,7 +41,7 @@ class Finding(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A number of one head and what chance would give.
+    """A number of one head, what chance would give, and the number on either half of the passages.
 
     >>> Reading(0.97, None).chance is None
     True
@@ -49,6 +49,8 @@ class Reading(NamedTuple):
 
     value: float
     chance: float | None
+    first_half: float | None = None
+    second_half: float | None = None
 
 
 class Numbers:
@@ -57,7 +59,7 @@ class Numbers:
     >>> row = {"stream": "encoder", "layer": 2, "head": 0, "measure": "weight", "quantity": "previous", "value": 0.97}
     >>> numbers = Numbers([row])
     >>> numbers.of("encoder", "previous")
-    {(2, 0): Reading(value=0.97, chance=None)}
+    {(2, 0): Reading(value=0.97, chance=None, first_half=None, second_half=None)}
     """
 
     def __init__(self, heads: Iterable[Row], spearman: Iterable[Row] = (), frequency: Iterable[Row] = ()) -> None:
@@ -66,7 +68,9 @@ class Numbers:
             if is_number(row["value"]):
                 key = (row["stream"], row["quantity"], row["measure"])
                 chance = row.get("chance")
-                reading = Reading(row["value"], chance if is_number(chance) else None)
+                halves = (row.get("first_half"), row.get("second_half"))
+                known = [half if is_number(half) else None for half in (chance, *halves)]
+                reading = Reading(row["value"], *known)
                 self._heads.setdefault(key, {})[row["layer"], row["head"]] = reading
         self.spearman = [row for row in spearman if is_number(row["value"])]
         self.frequency = [row for row in frequency if is_number(row["value"])]
@@ -148,6 +152,26 @@ def longest_run(layers: Iterable[int]) -> list[int]:
     return best
 
 
+def best(readings: Mapping[Place, Reading], sign: int = 1) -> tuple[Place, Reading]:
+    """The head with the most (or, with -1, the least): chosen on one half of the passages, its number from the other.
+
+    Without halves, both come from all passages.
+
+    >>> best({(0, 0): Reading(0.8, None, 0.9, 0.7), (0, 1): Reading(0.8, None, 0.7, 0.9)})
+    ((0, 0), Reading(value=0.7, chance=None, first_half=0.9, second_half=0.7))
+    """
+    halved = all(r.first_half is not None and r.second_half is not None for r in readings.values())
+
+    def rank(place: Place) -> float:
+        first = readings[place].first_half
+        return sign * (first if halved and first is not None else readings[place].value)
+
+    place = max(readings, key=rank)
+    reading = readings[place]
+    second = reading.second_half
+    return place, reading._replace(value=second) if halved and second is not None else reading
+
+
 def _chance(readings: Mapping[Place, Reading]) -> float | None:
     known = [reading.chance for reading in readings.values() if reading.chance is not None]
     return fmean(known) if known else None
@@ -176,7 +200,9 @@ def _neighbours(numbers: Numbers, stream: str) -> Finding | None:
             whose = "its" if len(over) == 1 else "their"
             clause = f"{count} {plural} more than half of {whose} attention on {there}: {_named(over)}"
         else:
-            clause = f"No head puts more than half of its attention on {there}; the nearest is {_named(ranked[:1])}"
+            clause = (
+                f"No head puts more than half of its attention on {there}; the most is {_named([best(readings)])}"
+            )
         sentences.append(clause)
         chance = _chance(readings)
         chances += [] if chance is None else [figure(chance, 3)]
@@ -224,8 +250,8 @@ def _breadth(numbers: Numbers, stream: str) -> Finding | None:
     broad, narrow = max(means, key=lambda layer: means[layer]), min(means, key=lambda layer: means[layer])
     chance = _chance(readings)
     against = "" if chance is None else f", where uniform attention has {figure(chance)}"
-    ranked = sorted(readings.items(), key=lambda item: -item[1].value)
-    text = f"The broadest head is {_named(ranked[:1], ' nats')}{against}; the most focused is {_named(ranked[-1:])}."
+    ends = [_named([best(readings)], " nats"), _named([best(readings, -1)])]
+    text = f"The broadest head is {ends[0]}{against}; the most focused is {ends[1]}."
     if len(means) > 1:
         text += f" Layer {broad + 1} is the broadest ({figure(means[broad])} on average)"
         text += f" and layer {narrow + 1} the most focused ({figure(means[narrow])})."
@@ -242,11 +268,11 @@ def _reach(numbers: Numbers, stream: str) -> Finding | None:
     readings = numbers.of(stream, "distance")
     if not readings:
         return None
-    ranked = sorted(readings.items(), key=lambda item: item[1].value)
     chance = _chance(readings)
     against = "" if chance is None else f" (uniform attention: {figure(chance, 1)})"
     mean = fmean(reading.value for reading in readings.values())
-    ends = [(paper_label(*place), figure(reading.value, 1)) for place, reading in (ranked[0], ranked[-1])]
+    extremes = (best(readings, -1), best(readings))
+    ends = [(paper_label(*place), figure(reading.value, 1)) for place, reading in extremes]
     return Finding(
         f"A head looks {figure(mean, 1)} pieces away on average{against}: the nearest <b>{ends[0][0]}</b> "
         f"({ends[0][1]}), the farthest <b>{ends[1][0]}</b> ({ends[1][1]})."
@@ -281,11 +307,11 @@ def _edges(numbers: Numbers, stream: str) -> Finding | None:
     readings = {place: reading for place, reading in numbers.of(stream, "edges").items() if reading.chance}
     if not readings:
         return None
-    place, best = max(readings.items(), key=lambda item: item[1].value)
+    place, top = best(readings)
     twice = sum(reading.value > 2 * (reading.chance or 0) for reading in readings.values())
-    times = best.value / (best.chance or 1)
+    times = top.value / (top.chance or 1)
     return Finding(
-        f"Head <b>{paper_label(*place)}</b> follows dependency edges most: {figure(best.value)} of its attention "
+        f"Head <b>{paper_label(*place)}</b> follows dependency edges most: {figure(top.value)} of its attention "
         f"between words, {figure(times, 1)} times chance. {twice} of {len(readings)} heads put more than twice "
         "chance there."
     )

@@ -51,8 +51,8 @@ LIMITS = """<ul>
 takes an experiment, such as cutting the head.</li>
 <li><b>Much weight may mean nothing to do.</b> Heads may rest on [CLS], [SEP] or the first piece; compare the norms
 to see how much comes of it.</li>
-<li><b>The best of many is partly luck.</b> Where a head is named as the highest of all, it was chosen on the same
-text it was measured on.</li>
+<li><b>The best of many is partly luck.</b> So where a head is named as the most of all, it was chosen on one half of
+the passages and its number comes from the other. Lists of heads above a bar are from all passages.</li>
 <li><b>Intervals are for this corpus.</b> They say how a mean would vary with other passages of the same kind, not
 with another kind of text.</li>
 </ul>"""

@@ -195,6 +195,15 @@ def draw_pairs(
     return torch.from_numpy(pairs).to(queries.real.device), torch.from_numpy(real).to(queries.real.device)
 
 
+def half_of(passage: Passage, seed: int) -> int:
+    """Which half of the corpus a passage belongs to, 1 or 2; as even as the toss of a coin, and the same every time.
+
+    >>> half_of(Passage(Document.from_text("It rained.")), 0) in (1, 2)
+    True
+    """
+    return 1 + _seed(passage, seed) % 2
+
+
 def _seed(passage: Passage, seed: int) -> int:
     text = "\0".join([str(seed), *(document.text for document in passage.documents)])
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")

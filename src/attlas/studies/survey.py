@@ -31,7 +31,7 @@ from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics, matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example, Side
 from attlas.stats import Bundle, Estimate, PooledMean
-from attlas.studies.marks import CLASSES, RANKS, Edges, Marks, draw_pairs, mark, mark_edges
+from attlas.studies.marks import CLASSES, RANKS, Edges, Marks, draw_pairs, half_of, mark, mark_edges
 from attlas.studies.portraits import portrait
 from attlas.text import Document
 
@@ -41,6 +41,7 @@ QUANTITIES = (
 )  # fmt: skip
 MEASURES = ("weight", "norm")
 DIRECTIONS = ("to", "from")
+HALVES = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,13 @@ class Survey:
 
         >>> from attlas.capture import load
         >>> sorted(Survey(load()).empty())
-        ['encoder-chance', 'encoder-figures', 'encoder-frequency', 'encoder-spearman']
+        ['encoder-chance', 'encoder-figures-1', 'encoder-figures-2', 'encoder-frequency', 'encoder-spearman']
         """
         parts: dict[str, Any] = {}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
-            parts[f"{stream}-figures"] = PooledMean((layers, heads, len(MEASURES), len(QUANTITIES)))
+            for half in HALVES:
+                parts[f"{stream}-figures-{half}"] = PooledMean((layers, heads, len(MEASURES), len(QUANTITIES)))
             parts[f"{stream}-chance"] = PooledMean((layers, len(QUANTITIES)))
             if self.tags:
                 parts[f"{stream}-pos"] = PooledMean((layers, heads, len(MEASURES), len(DIRECTIONS), len(self.tags)))
@@ -126,14 +128,14 @@ class Survey:
         >>> study = Survey(load())
         >>> bundle = study.empty()
         >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
-        >>> int(bundle["encoder-figures"].result().n[0, 0, 0, QUANTITIES.index("entropy")])
-        5
+        >>> int(bundle["encoder-spearman"].result().n[0, 0])
+        1
         """
         if not batch:
             return
         made = self.subject.pieces.batch(batch, self.subject.device)
         views = {stream: view for stream in self.streams if (view := self._view(made, batch, stream)) is not None}
-        pass_ = _Pass(self, views)
+        pass_ = _Pass(self, views, [half_of(example.passage, self.seed) for example in batch])
         with torch.no_grad(), self.subject.use(Fold(pass_.take)):
             self.subject.run(made)
         pass_.give(bundle)
@@ -144,9 +146,12 @@ class Survey:
         >>> from attlas.capture import load
         >>> study = Survey(load())
         >>> sorted(study.tables(study.empty())["heads"])[:4]
-        ['chance', 'head', 'high', 'layer']
+        ['chance', 'first_half', 'head', 'high']
         """
-        heads = _Rows("stream", "layer", "head", "measure", "quantity", "value", "chance", "n", "low", "high")
+        heads = _Rows(
+            "stream", "layer", "head", "measure", "quantity", "value", "chance", "n", "low", "high",
+            "first_half", "second_half",
+        )  # fmt: skip
         pos = _Rows("stream", "layer", "head", "measure", "direction", "pos", "value", "chance", "n", "low", "high")
         rho = _Rows("stream", "layer", "head", "value", "n", "low", "high")
         frequency = _Rows("stream", "layer", "head", "rank_from", "rank_to", "value", "n", "low", "high")
@@ -155,12 +160,16 @@ class Survey:
         for stream in self.streams:
             layers, count = self.subject.shape(stream)
             chance = bundle[f"{stream}-chance"].result().value
-            figures = bundle[f"{stream}-figures"].result()
+            halves = [PooledMean.from_state(bundle[f"{stream}-figures-{half}"].state()) for half in HALVES]
+            first, second = (half.result().value for half in halves)
+            halves[0].merge(halves[1])
+            figures = halves[0].result()
             for layer, head in np.ndindex(layers, count):
                 place = (stream.value, layer, head)
                 for (m, measure), (q, quantity) in product(enumerate(measures), enumerate(QUANTITIES)):
-                    if row := _estimate(figures, (layer, head, m, q), chance[layer, q]):
-                        heads.add(*place, measure, quantity, *row)
+                    cell = (layer, head, m, q)
+                    if row := _estimate(figures, cell, chance[layer, q]):
+                        heads.add(*place, measure, quantity, *row, _number(first[cell]), _number(second[cell]))
                 if known := _known(figures, chance, layer, head):
                     portraits.add(*place, portrait(known))
             if self.tags:
@@ -175,9 +184,9 @@ class Survey:
                 for layer, head in np.ndindex(layers, count):
                     if row := _estimate(correlation, (layer, head)):
                         rho.add(stream.value, layer, head, *row)
-                    for band, (first, last) in enumerate(RANKS):
+                    for band, (highest, lowest) in enumerate(RANKS):
                         if row := _estimate(lengths, (layer, head, band)):
-                            frequency.add(stream.value, layer, head, first, last, *row)
+                            frequency.add(stream.value, layer, head, highest, lowest, *row)
         tables = {"heads": heads, "pos": pos, "spearman": rho, "frequency": frequency, "portraits": portraits}
         return {name: rows.columns for name, rows in tables.items() if name != "pos" or self.tags}
 
@@ -225,8 +234,8 @@ class Survey:
 class _Pass:
     """One forward pass: takes every call at the seam, and gives the sums of all layers to a bundle at its end."""
 
-    def __init__(self, study: Survey, views: Mapping[Stream, _View]) -> None:
-        self.study, self.views = study, views
+    def __init__(self, study: Survey, views: Mapping[Stream, _View], halves: Sequence[int]) -> None:
+        self.study, self.views, self.halves = study, views, np.array(halves)
         self.taken: dict[Stream, list[dict[str, tuple[Tensor, Tensor]]]] = {stream: [] for stream in views}
         self._chance: dict[Any, dict[str, tuple[Tensor, Tensor]]] = {}
 
@@ -265,15 +274,19 @@ class _Pass:
 
     def give(self, bundle: Bundle) -> None:
         """Stack the layers of every stream and update the bundle once."""
-        names = {"figures": "figures", "figures-chance": "chance", "pos": "pos", "pos-chance": "pos-chance"}
-        names |= {"spearman": "spearman", "frequency": "frequency"}
+        names = {"figures-chance": "chance"}
         for stream, layers in self.taken.items():
             for name in layers[0] if layers else ():
                 sums, counts = (
                     torch.stack([layer[name][part] for layer in layers], dim=1).double().cpu().numpy()
                     for part in (0, 1)
                 )
-                bundle[f"{stream}-{names[name]}"].update(sums, counts)
+                if name != "figures":
+                    bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts)
+                    continue
+                for half in HALVES:  # by passage, so that a best head can be chosen on one and scored on the other
+                    kept = self.halves == half
+                    bundle[f"{stream}-figures-{half}"].update(sums[kept], counts[kept])
 
 
 def _reduce(rows: RowStatistics, lengths: Tensor | None, view: _View) -> dict[str, tuple[Tensor, Tensor]]:
@@ -414,10 +427,11 @@ def _estimate(estimate: Estimate, cell: tuple[int, ...], chance: float | None = 
     """Value, chance where there is one, n, low and high of a cell as a row wants them; nothing where n is 0."""
     if not estimate.n[cell] > 0:
         return []
+    middle = [] if chance is None else [_number(chance)]
+    last = (estimate.n[cell], estimate.low[cell], estimate.high[cell])
+    return [_number(estimate.value[cell]), *middle, *map(_number, last)]
 
-    def number(array: NDArray[np.float64]) -> float | None:
-        value = float(array[cell])
-        return None if np.isnan(value) else value
 
-    middle = [] if chance is None else [None if np.isnan(chance) else float(chance)]
-    return [number(estimate.value), *middle, number(estimate.n), number(estimate.low), number(estimate.high)]
+def _number(value: float) -> float | None:
+    """A plain number, or None for NaN."""
+    return None if np.isnan(value) else float(value)

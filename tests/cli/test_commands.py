@@ -1,0 +1,176 @@
+"""The commands as a person meets them, and what they must not import."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from command_line import attlas
+
+import attlas as package
+import twins
+from attlas.models import bundled
+from attlas.store import Result
+
+SOURCE = Path(package.__file__).parent
+HEAVY = ("torch", "transformers", "pyarrow", "altair", "vl_convert", "pandas", "scipy", "sklearn")
+IMPORT = "import attlas"
+HELP = """
+import contextlib, io, sys
+from attlas.cli import main
+sys.argv = ["attlas", "--help"]
+with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.suppress(SystemExit):
+    main()
+assert "survey" in said.getvalue()
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a twin, in an otherwise empty place to work in."""
+    monkeypatch.chdir(tmp_path)
+    twins.model("bert").save_pretrained(tmp_path / "twin")
+    twins.tokenizer(False).save_pretrained(tmp_path / "twin")
+    return tmp_path / "twin"
+
+
+def report_of(out: str) -> Path:
+    """The page that the last line names."""
+    last = out.splitlines()[-1]
+    assert last.startswith("report: "), out
+    return Path(last.removeprefix("report: "))
+
+
+@pytest.mark.real
+def test_demo(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if bundled.bundled_folder() is None:
+        pytest.skip("the bundled model is not installed (extra demo)")
+    said = attlas(capfd, "demo", "--out", tmp_path / "demo", "--quiet")
+    assert (said.status, said.err) == (0, "")
+    page = report_of(said.out)
+    assert page == tmp_path / "demo" / "report.html"
+    assert page.stat().st_size > 10_000
+    result = Result.open(tmp_path / "demo")
+    assert result.manifest.model["name"] in said.out
+    assert result.manifest.corpus["name"] == "sample"
+
+
+def test_doctor(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    said = attlas(capfd, "doctor", model)
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith("twin (BertModel): encoder 3 x 4; seen at the seam; window 128 pieces; fingerprint ")
+    verdicts = re.findall(r"^ (yes|no|-) ", said.out, flags=re.MULTILINE)
+    assert len(verdicts) >= 10
+    assert "no" not in verdicts
+
+
+def test_survey_tells_what_was_skipped(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    paragraphs = ["The farmer slept.", "Nobody noticed the old bridge. " * 20, "It rained."]
+    Path("tale.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
+    said = attlas(capfd, "survey", "tale.txt", "--model", model)
+    assert said.status == 0
+    assert "twin on tale.txt: " in said.out
+    skipped = Result.open("survey-twin-tale.txt").manifest.skipped
+    assert skipped
+    assert "cut at a sentence end to fit 64 pieces" in skipped
+    notes = re.findall(r"^note: (.*): ([0-9,]+)$", said.out, flags=re.MULTILINE)
+    assert {reason: int(count.replace(",", "")) for reason, count in notes} == skipped
+    assert report_of(said.out) == Path("survey-twin-tale.txt") / "report.html"
+    assert report_of(said.out).exists()
+    lines = said.err.splitlines()
+    assert lines[0].startswith("survey: 0 of ")
+    assert lines[-1].endswith(" left")
+
+
+def test_survey_says_so_when_nothing_was_skipped(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("tale.txt").write_text("The farmer slept.\n\nIt rained.", encoding="utf-8")
+    said = attlas(capfd, "survey", "tale.txt", "--model", model, "--quiet", "--out", "a folder 'with' \"names\"")
+    assert (said.status, said.err) == (0, "")
+    assert "note:" not in said.out
+    assert report_of(said.out) == Path("a folder 'with' \"names\"", "report.html")
+    again = attlas(capfd, "report", "a folder 'with' \"names\"", "--out", "page.html")
+    assert again.out == "report: page.html\n"
+    assert Path("page.html").read_bytes() == report_of(said.out).read_bytes()
+
+
+def test_version(capfd: pytest.CaptureFixture[str]) -> None:
+    said = attlas(capfd, "--version")
+    assert (said.status, said.out, said.err) == (0, f"attlas {version('attlas')}\n", "")
+
+
+def test_help_names_every_command(capfd: pytest.CaptureFixture[str]) -> None:
+    said = attlas(capfd, "--help")
+    assert said.status == 0
+    for command in ("demo", "survey", "report", "doctor"):
+        assert re.search(rf"^  {command} ", said.out, flags=re.MULTILINE)
+        assert attlas(capfd, command, "--help").out.startswith(f"Usage: attlas {command} ")
+
+
+@pytest.mark.parametrize("code", [IMPORT, HELP])
+def test_nothing_heavy_is_imported(code: str) -> None:
+    check = f"import sys\nprint([name for name in {HEAVY!r} if name in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", f"{code}\n{check}"], capture_output=True, text=True, check=True)
+    assert said.stdout == "[]\n"
+
+
+def seconds(code: str) -> float:
+    """The best of three runs of a fresh interpreter."""
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True)
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+@pytest.mark.parametrize("code", [IMPORT, HELP])
+def test_starting_is_quick(code: str) -> None:
+    assert seconds(code) - seconds("pass") < 1.0
+
+
+def test_every_public_name_is_there() -> None:
+    assert package.__all__ == sorted(set(package.__all__))
+    for name in package.__all__:
+        assert getattr(package, name).__name__ == name
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="nonsense"):
+        package.nonsense  # noqa: B018
+
+
+def root_imports(code: str, inside: str) -> list[int]:
+    """Lines that import the package root; ``inside`` is the package that relative imports start from."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            up = inside.split(".")[: -(node.level - 1) or None] if node.level else []
+            names = [".".join([*up, *([node.module] if node.module else [])])]
+        else:
+            continue
+        found += [node.lineno] * ("attlas" in names)
+    return found
+
+
+def test_root_imports_are_found() -> None:
+    """Else the test below could not fail."""
+    assert root_imports("import attlas", "attlas.cli") == [1]
+    assert root_imports("def f():\n    from attlas import load", "attlas.cli") == [2]
+    assert root_imports("from .. import load", "attlas.cli") == [1]
+    assert root_imports("from . import load", "attlas") == [1]
+    assert root_imports('"""\n>>> import attlas\n"""\nimport attlas.ids\nfrom attlas.ids import Site', "attlas") == []
+    assert root_imports("from . import load\nfrom ..ids import Site", "attlas.cli") == []
+
+
+def test_no_module_imports_the_package_root() -> None:
+    modules = sorted(SOURCE.rglob("*.py"))
+    assert len(modules) > 50
+    for path in modules:
+        inside = ".".join(["attlas", *path.relative_to(SOURCE).parent.parts])
+        assert root_imports(path.read_text(encoding="utf-8"), inside) == [], path
