@@ -243,9 +243,12 @@ def picture(folder: Path, name: str) -> None:
             tab = browser.new_page(viewport={"width": 1200, "height": 1500}, color_scheme=scheme)
             tab.goto(page.as_uri())
             tab.wait_for_selector("html[data-ready=true]")
-            heading = tab.locator("h2", has_text="Where attention goes").bounding_box()
-            top = 0 if heading is None else heading["y"] - 30
-            clip = {"x": 0, "y": top, "width": 1200, "height": 1380}
+            first, after = (
+                tab.locator("h2", has_text=title).bounding_box() for title in ("Where attention goes", "How broad")
+            )
+            assert first is not None
+            assert after is not None
+            clip = {"x": 0, "y": first["y"] - 30, "width": 1200, "height": after["y"] - first["y"]}
             tab.screenshot(path=DOCS / "pictures" / f"{name}-{scheme}.png", full_page=True, clip=clip)
         browser.close()
 

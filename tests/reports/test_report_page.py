@@ -207,7 +207,7 @@ def test_missing_numbers_do_not_break_the_page(tmp_path: Path) -> None:
     ]
     table = {key: [entry[key] for entry in rows] for key in rows[0]}
     page = written(Result(Manifest("survey"), {"heads": table}), tmp_path / "out")
-    assert "No head puts more than half of its attention on the previous piece; the nearest is 1-1 (.40)." in (
+    assert "No head puts more than half of its attention on the previous piece; the most is 1-1 (.40)." in (
         Outline(page).text
     )
     assert data_of(page)["tables"]["heads"]["columns"]["value"] == [0.4, None, None]
