@@ -75,7 +75,7 @@ def test_the_good_text_is_fine(place: Path, models: Path, capfd: pytest.CaptureF
         ("slow", ["slow has only a slow tokenizer (ByT5Tokenizer)", "use a model with a fast tokenizer"]),
         ("nan", ["NaN", "nan (encoder.layer.1.attention.self.query.weight)", "get an undamaged copy"]),
         ("hidden-nan", ["NaN", "hidden-nan (encoder.layer.2.output.dense.weight)", "get an undamaged copy"]),
-        ("empty", ["empty is not a model folder", "it has no config.json"]),
+        ("empty", ["empty is not a model folder: it has no config.json;", "give a folder"]),
     ],
 )
 def test_models(

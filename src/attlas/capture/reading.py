@@ -96,6 +96,7 @@ def _singles(
         if document.translation is not None and subject.pieces.translating:
             passages += _translation(subject, document, limit, long, reading)
         else:
+            reading.skipped["translation that this model does not read"] += document.translation is not None
             passages += [Passage(part) for part in _windows(subject, document, limit, long, reading)]
     return passages
 

@@ -84,12 +84,13 @@ def command(
 
 
 def finish(result: Any, folder: Path) -> None:
-    """Print a short table and say where the page lies."""
+    """Write the page, print a short table and say where the page lies."""
     from attlas.reports import write_report
 
+    page = write_report(folder)  # first, for whoever reads our output may go away
     show(result)
     typer.echo(f"tables: {folder}")
-    typer.echo(f"report: {write_report(folder)}")
+    typer.echo(f"report: {page}")
 
 
 def show(result: Any, most: int = 12) -> None:
@@ -101,8 +102,9 @@ def show(result: Any, most: int = 12) -> None:
 
     manifest, console = result.manifest, Console()
     corpus = manifest.corpus
+    size = f"{_count(corpus['passages'], 'passage')}, {_count(corpus['pieces'], 'piece')}"
     console.print(
-        f"{manifest.model['name']} on {corpus['name']}: {corpus['passages']:,} passages, {corpus['pieces']:,} pieces",
+        f"{manifest.model['name']} on {corpus['name']}: {size}",
         markup=False, highlight=False, soft_wrap=True,
     )  # fmt: skip
     rows = [
@@ -116,14 +118,18 @@ def show(result: Any, most: int = 12) -> None:
     table = Table("stream", "head", "entropy", "what it does", box=None, header_style="bold")
     for row in rows[:most]:
         key = (row["stream"], row["layer"], row["head"])
-        spread = f"{row['value']:.2f} of {row['chance']:.2f}"
+        spread = f"{abs(row['value']):.2f} of {row['chance']:.2f}"  # it may round to -0.00
         table.add_row(row["stream"], paper_label(row["layer"], row["head"]), spread, sentences[key])
     console.print(table)
     more = len(rows) - most
     if more > 0:
-        console.print(f"... and {more} heads more, in the report", highlight=False)
+        console.print(f"... and {_count(more, 'head')} more, in the report", highlight=False)
     for reason, count in manifest.skipped.items():
         console.print(f"note: {reason}: {count:,}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _slug(name: str) -> str:

@@ -162,8 +162,8 @@ def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
             ) from error
         if Path(source).is_dir():
             has = (Path(source) / "config.json").exists()
-            what = "its config.json cannot be read" if has else "it has no config.json"
-            raise ModelError(f"{source} is not a model folder: {what} ({_first(error)})") from error
+            what = f"its config.json cannot be read ({_first(error)})" if has else "it has no config.json"
+            raise ModelError(f"{source} is not a model folder: {what}; give a folder with all of a model") from error
         raise ModelError(
             f"no model {shown!r}: it is not a folder here, not in {bundled.models_folder().name}, and not on the "
             "hub, or the hub cannot be reached; check the spelling, or give the path of a folder"

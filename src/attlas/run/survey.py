@@ -74,7 +74,13 @@ def survey(
         kept = sorted(random.Random(seed).sample(range(len(examples)), limit))
         reading.skipped["passages not drawn"] += len(examples) - limit
         examples = reading.examples = [examples[index] for index in kept]
-    streams = [s for s in model.streams if s is model.pieces.own or all(e.target is not None for e in examples)]
+    streams = list(model.streams)
+    if model.pieces.translating and any(example.target is None for example in examples):
+        reading.skipped["without a translation, so that the encoder alone was read"] += len(examples)
+        streams = [model.pieces.own]
+    if not model.has_norms:
+        unknown = len(model.layout.heads) - len(model.layout.projections)
+        reading.skipped["layer whose W_O was not found, so that all norms were left out"] += unknown
     study = Survey(
         model,
         tags=tags_of(texts.documents),
