@@ -12,7 +12,7 @@ from attlas.capture import Subject, load
 from attlas.capture.reading import read_documents
 from attlas.errors import CapabilityError, CorpusError, TextError
 from attlas.ids import Stream
-from attlas.text import Document, regroup
+from attlas.text import Document, cut_windows, regroup
 
 
 def twin(family: str, auto: str | None = None) -> Subject:
@@ -127,8 +127,13 @@ def test_long_documents_are_cut_refused_or_skipped_as_asked() -> None:
 
 
 def test_a_word_longer_than_the_window_is_named() -> None:
+    endless = Document.from_words(["x" * 500])
+    with pytest.raises(CorpusError, match="longer than 20 pieces by itself"):
+        read_documents(twin("gpt2"), [endless], limit=20)
+    reading = read_documents(twin("gpt2"), [endless, Document.from_text("Hello.")], limit=20)
+    assert len(reading.examples) == 1
     with pytest.raises(TextError, match="alone is longer"):
-        read_documents(twin("gpt2"), [Document.from_words(["x" * 500])], limit=20)
+        cut_windows(endless, twin("gpt2").pieces.length, 20)
 
 
 def test_pairs_are_neighbours_of_one_article_within_the_limit() -> None:

@@ -35,6 +35,8 @@ def attlas(capfd: pytest.CaptureFixture[str], *arguments: object) -> Said:
     status: object = 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["attlas", *map(str, arguments)])
+        for stream in ("stdout", "stderr"):  # a command whose reader is gone leaves wrapped ones behind
+            patch.setattr(sys, stream, getattr(sys, stream))
         try:
             main()
         except SystemExit as end:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import re
 import subprocess
 import sys
@@ -97,6 +98,47 @@ def test_survey_says_so_when_nothing_was_skipped(model: Path, capfd: pytest.Capt
     again = attlas(capfd, "report", "a folder 'with' \"names\"", "--out", "page.html")
     assert again.out == "report: page.html\n"
     assert Path("page.html").read_bytes() == report_of(said.out).read_bytes()
+
+
+def test_a_text_of_one_paragraph_is_not_paired(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    Path("one.txt").write_text("word", encoding="utf-8")
+    said = attlas(capfd, "survey", "one.txt", "--model", model, "--quiet", "--out", "out")
+    assert (said.status, said.err) == (0, "")
+    assert said.out.startswith("twin on one.txt: 1 passage, ")
+    assert Result.open("out").manifest.plan["options"]["pairs"] is False
+
+
+def test_survey_tells_which_side_of_a_translation_it_did_not_read(
+    model: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    twins.model("bart").save_pretrained("bart")
+    twins.tokenizer(False).save_pretrained("bart")
+    Path("tale.txt").write_text("The farmer slept.\n\nIt rained.", encoding="utf-8")
+    Path("pairs.txt").write_text("The farmer slept . ||| Der Bauer schläft .", encoding="utf-8")
+    notes = {
+        ("pairs.txt", "twin"): "note: translation that this model does not read: 1\n",
+        ("tale.txt", "bart"): "note: without a translation, so that the encoder alone was read: 2\n",
+        ("pairs.txt", "bart"): "",
+    }
+    for (corpus, name), note in notes.items():
+        said = attlas(capfd, "survey", corpus, "--model", name, "--quiet", "--out", f"{corpus}-{name}")
+        assert (said.status, said.err) == (0, "")
+        assert re.findall(r"^note: .*\n", said.out, flags=re.MULTILINE) == [note] * bool(note)
+    streams = Result.open("pairs.txt-bart").table.column("stream").unique().to_pylist()
+    assert streams == ["encoder", "decoder", "cross"]
+
+
+def test_the_page_is_there_though_nobody_hears_of_it(
+    model: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(_: Result) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    Path("tale.txt").write_text("The farmer slept.\n\nIt rained.", encoding="utf-8")
+    monkeypatch.setattr("attlas.cli.survey.show", closed)
+    said = attlas(capfd, "survey", "tale.txt", "--model", model, "--quiet", "--out", "out")
+    assert (said.status, said.out, said.err) == (1, "", "")
+    assert Path("out", "report.html").exists()
 
 
 def test_version(capfd: pytest.CaptureFixture[str]) -> None:

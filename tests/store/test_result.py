@@ -330,7 +330,7 @@ while True:
 
 def test_writing_where_one_cannot_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot be written"):
+    with pytest.raises(StoreError, match="a folder is needed, and this is a file"):
         result().save(tmp_path / "file" / "out")
 
 

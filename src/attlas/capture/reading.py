@@ -120,7 +120,13 @@ def _windows(subject: Subject, document: Document, limit: int, long: str, readin
     if long == "skip" and subject.pieces.length(document) > limit:
         reading.skipped[f"longer than {limit} pieces"] += 1
         return []
-    windows = cut_windows(document, subject.pieces.length, limit, refuse=long == "refuse")
+    try:
+        windows = cut_windows(document, subject.pieces.length, limit, refuse=long == "refuse")
+    except TextError:
+        if long == "refuse":
+            raise
+        reading.skipped[f"with a word that is longer than {limit} pieces by itself"] += 1
+        return []
     reading.skipped[f"cut at a sentence end to fit {limit} pieces"] += windows.cut_at_sentences
     reading.skipped[f"cut inside a sentence to fit {limit} pieces"] += windows.cut_inside_sentences
     return windows.documents

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from attlas.capture.look import Capture
 
 MISSING = {
-    "queries and keys": "this family keeps its softmax private, so queries and keys cannot be seen",
+    "queries and keys": (
+        "this family keeps its softmax private, so queries and keys cannot be seen; "
+        "weights, norms, gates and overrides can be had"
+    ),
     "norms": "the matrix W_O that mixes the heads was not found, so norms cannot be computed",
     "decoder": "this model has no decoder",
 }

@@ -33,6 +33,15 @@ def command(
     format: Annotated[
         str | None, typer.Option("--format", help="The file's format, where it cannot be told.")
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit", help="What is one document: sentence, document (treebank); paragraph, line, document."
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="The translations, line by line, where they are another file.")
+    ] = None,
     pairs: Annotated[
         bool | None,
         typer.Option(
@@ -70,7 +79,7 @@ def command(
     from attlas.run import progress_on
     from attlas.run.survey import survey
 
-    texts = read(corpus, format)
+    texts = read(corpus, format, unit=unit, target=target)
     subject = load(
         model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
     )  # fmt: skip

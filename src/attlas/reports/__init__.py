@@ -52,6 +52,11 @@ def write_report(result_folder: Path, out: Path | None = None) -> Path:
     target = folder if out is None else Path(out)
     if target.is_dir():
         target /= "report.html"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page, encoding="utf-8")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"{target}: the page cannot be written ({error.strerror or error}); choose another --out"
+        ) from error
     return target

@@ -66,6 +66,8 @@ def survey(
     plan = Plan("survey", options, model.describe(), described, {"budget": budget}, seed, versions_here()["attlas"])
     if out is not None and not resume:
         require_free(Path(out), plan.to_dict())
+    if progress is not None and len(texts.documents) > 500:  # this takes a while
+        progress.note(f"cutting {len(texts.documents):,} documents into pieces")
     reading = read_documents(
         model, texts.documents, articles=texts.articles, limit=pieces, pairs=paired, long=long
     )  # fmt: skip

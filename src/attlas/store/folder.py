@@ -79,10 +79,11 @@ def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
 
     >>> require_free(Path("no such folder yet"), {})
     """
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise StoreError(f"{place}: a folder is needed, and this is a file; choose another --out")
     if not folder.exists():
         return
-    if not folder.is_dir():
-        raise StoreError(f"{folder}: a folder is needed, and this is a file; choose another --out")
     advice = "choose another --out or delete it"
     plan = plain(plan, "plan")
     manifest = locate(folder, MANIFEST)

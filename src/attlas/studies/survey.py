@@ -395,11 +395,16 @@ def _relations(rows: RowStatistics, lengths: Tensor, view: _View) -> dict[str, t
     """Spearman of alpha with ||f(x)|| on the drawn pairs, and sums of ||f(x)|| by frequency band."""
     j = view.drawn[..., 1][:, None].expand(-1, lengths.shape[1], -1)
     real = view.drawn_real[:, None].expand_as(j)
-    weights = rows.pairs[..., -view.drawn.shape[1] :].clamp(min=1e-30)  # below that, nothing is the same as nothing
-    rho = spearman(weights, lengths.gather(2, j), real)
+    weights = rows.pairs[..., -view.drawn.shape[1] :]
+    rho = spearman(_coarse(weights), _coarse(lengths.gather(2, j)), real)
     bands = torch.einsum("bhk,bkf->bhf", lengths, view.keys.bands)
     cases = view.keys.bands.sum(1)[:, None].expand_as(bands)
     return {"spearman": (rho, (real.sum(-1) > 1).to(rho.dtype)), "frequency": (bands, cases)}
+
+
+def _coarse(values: Tensor) -> Tensor:
+    """Values to a ten-thousandth of themselves, in logs: what differs by less counts as equal."""
+    return (values.clamp(min=1e-30).log() * 1e4).round()
 
 
 class _Rows:

@@ -61,19 +61,29 @@ def _parts(document: Document, length: Callable[[Document], int], limit: int) ->
     """Sentences, or runs of words of a sentence that is too long; the flag marks a cut inside."""
     for sentence in document.sentences:
         start, inside = sentence.start, False
-        while length(document.slice(start, sentence.stop)) > limit:
-            low, high = start, sentence.stop  # the longest prefix that fits, by bisection
-            while high - low > 1:
-                middle = (low + high) // 2
-                if length(document.slice(start, middle)) <= limit:
-                    low = middle
-                else:
-                    high = middle
-            if low == start:
+        while (stop := _longest(document, start, sentence.stop, length, limit)) < sentence.stop:
+            if stop == start:
                 raise TextError(
                     f"{document.name or 'the text'}: the word {document.word(start)[:40]!r} alone is longer than "
-                    f"the window of {limit} pieces"
+                    f"the window of {limit} pieces; leave it out, or skip such texts (--long skip)"
                 )
-            yield Span(start, low), inside
-            start, inside = low, True
+            yield Span(start, stop), inside
+            start, inside = stop, True
         yield Span(start, sentence.stop), inside
+
+
+def _longest(document: Document, start: int, stop: int, length: Callable[[Document], int], limit: int) -> int:
+    """Where the longest run of words from ``start`` ends that fits: by doubling, so that a long rest is not
+    measured again and again, then by bisection."""
+    low, high = start, min(stop, start + limit)
+    while length(document.slice(start, high)) <= limit:
+        if high == stop:
+            return stop
+        low, high = high, min(stop, start + 2 * (high - start))
+    while high - low > 1:
+        middle = (low + high) // 2
+        if length(document.slice(start, middle)) <= limit:
+            low = middle
+        else:
+            high = middle
+    return low
