@@ -62,8 +62,9 @@ class RowStatistics:
     def entropy(self) -> Tensor:
         """Entropy of the weights, in nats.
 
-        >>> flat = torch.full((1, 1, 2), 0.5)
-        >>> (-(flat * flat.log()).sum(-1)).isclose(torch.tensor(2.0).log()).item()
+        >>> q = torch.zeros(1, 1, 3, 4)  # queries of zero attend evenly
+        >>> rows = statistics(AttentionCall("site", q, q, q, None, 0.5), torch.ones(1, 1, 3, 1))
+        >>> bool(torch.allclose(rows.entropy, torch.tensor(3.0).log()))
         True
         """
         return -self.weight_log
@@ -72,7 +73,10 @@ class RowStatistics:
     def norm_entropy(self) -> Tensor:
         """Entropy of the norms, each row divided by its sum.
 
-        >>> RowStatistics.norm_entropy.__doc__.startswith("Entropy")
+        >>> q = torch.randn(1, 1, 3, 4)
+        >>> call = AttentionCall("site", q, q, q, None, 0.5)
+        >>> rows = statistics(call, torch.ones(1, 1, 3, 1), torch.full((1, 1, 3), 2.0))  # vectors of one length
+        >>> bool(torch.allclose(rows.norm_entropy, rows.entropy, atol=1e-5))
         True
         """
         length = self.length.clamp(min=torch.finfo(self.length.dtype).tiny)
