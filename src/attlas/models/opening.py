@@ -144,8 +144,8 @@ def fingerprint(model: torch.nn.Module) -> str:
         for name, tensor in sorted(model.state_dict().items()):
             flat = tensor.detach().reshape(-1)
             sample = flat[:: max(1, flat.numel() // 1024)].double().cpu()
-            total = flat.double().sum().item() if flat.is_floating_point() else int(flat.sum())
-            digest.update(f"{name} {tuple(tensor.shape)} {total!r}".encode())
+            total = flat.sum(dtype=torch.float64).item()  # to six digits: devices add in different orders
+            digest.update(f"{name} {tuple(tensor.shape)} {total:.6e}".encode())
             digest.update(sample.numpy().tobytes())
     return digest.hexdigest()[:16]
 
