@@ -181,7 +181,7 @@ def _layers(quantity: str, measure: str = "weight") -> Any:
 
 
 def _last_cls(result: Any) -> str:
-    found = _values(result, "entropy_cls")
+    found = {key: row for key, row in _values(result, "entropy_cls").items() if key[0] == "encoder"}
     if not found:
         return "n/a"
     last = max(key[1] for key in found)
@@ -224,8 +224,8 @@ ROWS: list[tuple[str, str, Any]] = [
     ("norm share of periods and commas, all layers", "smaller than the weight", _mean("punctuation", "norm")),
     ("broadest head, entropy in nats of uniform", "layer 1: nearly uniform heads", _broad),
     ("entropy of [CLS] queries in the last layer", "3.89", _last_cls),
-    ("Spearman of weight and ||f(x)||", "negative", _rho),
-    ("||f(x)|| of rare over frequent words", "larger", _rare),
+    ("Spearman of weight and ‖f(x)‖", "negative", _rho),
+    ("‖f(x)‖ of rare over frequent words", "larger", _rare),
 ]
 
 
