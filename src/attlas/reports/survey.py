@@ -119,7 +119,7 @@ def _opening(survey: _Survey) -> str:
         f"This page shows where each of the {len(survey.places)} attention heads of <b>{model}</b> looks while the "
         f"model reads <b>{corpus}</b>{f' ({counts})' if counts else ''}. For every head, attention was sorted by "
         f"where it goes and averaged over the corpus. {made} "
-        + (f"Skipped: {skipped}." if skipped else "Nothing was skipped.")
+        + (f"Cut or left out: {skipped}." if skipped else "Nothing was cut or left out.")
     )
     words = "".join(
         f"<div><dt>{term}</dt><dd>{meaning}</dd></div>"
