@@ -175,5 +175,7 @@ def spread(made: torch.nn.Module) -> None:
         for name, parameter in made.named_parameters():
             if parameter.dim() == 2 and "embed" not in name:
                 parameter.normal_(0, 1.3 / parameter.shape[1] ** 0.5)
+                if name.endswith("Attention.q.weight"):  # T5 has no scaling of scores: it is in these weights
+                    parameter *= 8**-0.5
             elif "bias" in name:
                 parameter.normal_(0, 0.1)
