@@ -10,7 +10,7 @@ import torch
 from scipy.stats import spearmanr
 
 from attlas.ids import Site, Stream
-from attlas.measures.norms import value_norms
+from attlas.measures.norms import gram, value_norms
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import fast_statistics, matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall
@@ -116,7 +116,7 @@ def test_sharp_attention_stays_finite() -> None:
 def test_value_norms_against_vectors() -> None:
     values, matrix = torch.randn(2, 3, 5, 4), torch.randn(3, 4, 7)
     built = torch.stack([torch.stack([values[b, h] @ matrix[h] for h in range(3)]) for b in range(2)])
-    assert torch.allclose(value_norms(values, matrix), built.norm(dim=-1), atol=1e-4)
+    assert torch.allclose(value_norms(values, gram(matrix)), built.norm(dim=-1), atol=1e-4)
 
 
 def test_spearman_against_scipy() -> None:

@@ -204,7 +204,7 @@ def _eager_weights(subject: Subject) -> Finding:
         assert side is not None
         ours = recorder.get(site).transpose(1, 2)[side.real]
         worst = max(worst, float((ours - weights.transpose(1, 2)[side.real]).abs().max()))
-    return Finding(name, worst <= max(2e-5, 8 * torch.finfo(subject.model.dtype).eps), worst)
+    return Finding(name, worst <= max(1e-5, 8 * torch.finfo(subject.model.dtype).eps), worst)
 
 
 def _recorded(subject: Subject, batch: Batch) -> dict[Site, Tensor]:
@@ -259,7 +259,7 @@ def _pairs(subject: Subject) -> Finding:
     if not theirs:
         return Finding(name, None, note="the library reports no weights for this family")
     worst = max(float((ours[site] - theirs[site]).abs().max()) for site in theirs)
-    return Finding(name, worst <= max(2e-5, 8 * torch.finfo(subject.model.dtype).eps), worst)
+    return Finding(name, worst <= max(1e-5, 8 * torch.finfo(subject.model.dtype).eps), worst)
 
 
 def _left_padding(subject: Subject) -> Finding:

@@ -18,7 +18,7 @@ from torch import Tensor
 from attlas.capture.instruments import Recorder
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Site, Stream
-from attlas.measures.norms import value_norms
+from attlas.measures.norms import gram, value_norms
 from attlas.models import Batch
 from attlas.text import Document, Passage, Segmentation, regroup
 
@@ -160,8 +160,8 @@ def norms_of(subject: Subject, weights: dict[Stream, Tensor], values: dict[Strea
     """
     norms = {}
     for stream, held in weights.items():
-        matrices = [subject.output_matrix(Site(stream, layer)).detach() for layer in range(held.shape[0])]
-        lengths = [value_norms(v[None], w)[0] for v, w in zip(values[stream], matrices, strict=True)]
+        grams = [gram(subject.output_matrix(Site(stream, layer)).detach()) for layer in range(held.shape[0])]
+        lengths = [value_norms(v[None], g)[0] for v, g in zip(values[stream], grams, strict=True)]
         norms[stream] = held * torch.stack(lengths)[:, :, None, :]
     return norms
 

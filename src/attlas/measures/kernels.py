@@ -145,7 +145,7 @@ def _efficient(
     query, key, value = (pad(tensor, (0, -tensor.shape[-1] % 8)) for tensor in (query, key, value))
     bias = None
     if mask is not None:
-        added = torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, -(_TINY**-1))
+        added = torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, -1e30)
         added = pad(added, (0, -mask.shape[-1] % 8))[..., : mask.shape[-1]]
         bias = added.expand(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
     out, lse, *_ = torch.ops.aten._scaled_dot_product_efficient_attention(

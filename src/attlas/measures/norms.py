@@ -20,16 +20,13 @@ def gram(output_matrix: Tensor) -> Tensor:
     return output_matrix @ output_matrix.transpose(1, 2)
 
 
-def value_norms(values: Tensor, output_matrix: Tensor, grams: Tensor | None = None) -> Tensor:
-    """||f(x)|| of every key and head, (batch, head, key), from values (batch, head, key, width).
-
-    ``grams`` may be given if they are known already.
+def value_norms(values: Tensor, grams: Tensor) -> Tensor:
+    """||f(x)|| of every key and head, (batch, head, key), from values (batch, head, key, width) and :func:`gram`.
 
     >>> values, matrix = torch.randn(1, 2, 4, 3), torch.randn(2, 3, 5)
     >>> slow = torch.einsum("bhkw,hwd->bhkd", values, matrix).norm(dim=-1)
-    >>> bool(torch.allclose(value_norms(values, matrix), slow, atol=1e-4))
+    >>> bool(torch.allclose(value_norms(values, gram(matrix)), slow, atol=1e-4))
     True
     """
-    grams = gram(output_matrix) if grams is None else grams
     squares = (torch.matmul(values, grams.to(values.dtype)) * values).sum(-1)
     return squares.clamp(min=0).sqrt()

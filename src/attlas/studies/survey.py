@@ -227,7 +227,7 @@ class _Pass:
         study = self.study
         lengths = None
         if study.norms:
-            lengths = value_norms(call.values.float(), study.subject.output_matrix(call.site), study.gram(call.site))
+            lengths = value_norms(call.values.float(), study.gram(call.site))
         rows = study._statistics(call, view.columns, lengths, view.pairs)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
