@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from attlas.capture.instruments import Recorder
-from attlas.capture.look import Capture, as_passage, norms_of
+from attlas.capture.look import Capture, as_passage, gather
 from attlas.errors import CapabilityError
 from attlas.ids import Stream
 from attlas.text import Document, Passage, Segmentation
@@ -38,20 +38,13 @@ def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, 
     passage = as_passage(prompt)
     example = subject.pieces.encode(Passage(passage.first))
     batch = subject.pieces.batch([example], subject.device)
-    recorder = Recorder(["weights", "values"])
-    settings = {"do_sample": False, "num_beams": 1, **options, "max_new_tokens": max_new_pieces}
+    recorder = Recorder(["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else []))
+    settings = {"do_sample": False, "num_beams": 1, **options, "max_new_tokens": max_new_pieces, "max_length": None}
     with torch.no_grad(), subject.use(recorder):
         written = subject.model.generate(**batch.inputs, **settings)[0].tolist()  # type: ignore[operator]
-    weights: dict[Stream, list[Tensor]] = {}
-    values: dict[Stream, list[Tensor]] = {}
-    for site in sorted(recorder.kept, key=lambda site: site.layer):
-        kept = recorder.kept[site]
-        weights.setdefault(site.stream, []).append(_stitch([w[0] for w in kept["weights"]], site.stream))
-        values.setdefault(site.stream, []).append(_values(kept, site.stream))
-    stacked = {stream: torch.stack(layers) for stream, layers in weights.items()}
-    held = {stream: torch.stack(layers) for stream, layers in values.items()}
+    found = gather(subject, recorder, _join)
     ids = written if subject.pieces.translating else [*example.source.ids, *written[example.source.length :]]
-    text = _segmentation(subject, ids[: stacked[Stream.DECODER].shape[-2]])
+    text = _segmentation(subject, ids[: found["weights"][Stream.DECODER].shape[-2]])
     return Capture(
         subject.name,
         Passage(
@@ -59,11 +52,21 @@ def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, 
         ),
         example.source.segmentation if subject.pieces.translating else text,
         text if subject.pieces.translating else None,
-        stacked,
-        held,
-        norms_of(subject, stacked, held) if subject.has_norms else {},
+        **found,
         own=subject.pieces.own,
     )
+
+
+def _join(steps: dict[str, list[Tensor]], kind: str, stream: Stream) -> Tensor:
+    """One tensor of all steps at a site: strips of weights stitched, queries and what is new of keys and values."""
+    if kind in ("weights", "scores"):
+        return _stitch([step[0] for step in steps[kind]], stream)
+    if stream is Stream.ENCODER or (stream is Stream.CROSS and kind != "queries"):
+        return steps[kind][-1][0]
+    if kind == "queries":
+        return torch.cat([step[0] for step in steps["queries"]], dim=1)
+    fresh = [weights.shape[2] for weights in steps["weights"]]  # whatever a cache drops later
+    return torch.cat([step[0][:, step.shape[2] - n :] for n, step in zip(fresh, steps[kind], strict=True)], dim=1)
 
 
 def _stitch(strips: list[Tensor], stream: Stream) -> Tensor:
@@ -83,14 +86,6 @@ def _stitch(strips: list[Tensor], stream: Stream) -> Tensor:
     return whole
 
 
-def _values(kept: dict[str, list[Tensor]], stream: Stream) -> Tensor:
-    """Values of all keys, (head, key, width): each step brings those of its own queries, whatever a cache drops."""
-    if stream is not Stream.DECODER:
-        return kept["values"][-1][0]
-    steps = zip(kept["weights"], kept["values"], strict=True)
-    return torch.cat([values[0][:, values.shape[2] - weights.shape[2] :] for weights, values in steps], dim=1)
-
-
 def _segmentation(subject: Subject, ids: list[int]) -> Segmentation:
     """Pieces of what was written, each piece of text a word that starts at a space, as far as the pieces tell."""
     tokenizer = subject.pieces.tokenizer
@@ -104,5 +99,13 @@ def _segmentation(subject: Subject, ids: list[int]) -> Segmentation:
         fresh = count < 0 or piece[:1] in "Ġ▁" or not (piece.startswith("##") or piece[:1].isalnum())
         count += fresh
         words.append(count)
-    shown = tuple(piece.replace("Ġ", "").replace("▁", "") or piece for piece in raw)
+    shown = tuple(
+        piece if index in special or piece.startswith("##") else _readable(tokenizer, piece)
+        for piece, index in zip(raw, ids, strict=True)
+    )
     return Segmentation(shown, tuple(words), tuple(-1 if i in special else 0 for i in ids), count + 1)
+
+
+def _readable(tokenizer: Any, piece: str) -> str:
+    text: str = tokenizer.convert_tokens_to_string([piece])
+    return text.strip() or "␣"

@@ -19,14 +19,15 @@ from attlas.errors import CapabilityError, NumberError
 from attlas.ids import Site
 from attlas.models import AttentionCall, Instrument
 
-KINDS = ("weights", "queries", "keys", "values", "outputs")
+KINDS = ("weights", "scores", "queries", "keys", "values", "outputs")
 
 
 @dataclass
 class Recorder(Instrument):
     """Keeps weights, queries, keys, values or heads' outputs of the chosen sites, as a list of calls per site.
 
-    One forward pass makes one entry per site; generation makes one per step.
+    One forward pass makes one entry per site; generation makes one per step. Scores are kept where they are more
+    than scaled products of queries and keys (position bias, soft cap); elsewhere ``scaling`` says all.
 
     >>> recorder = Recorder(kinds={"weights"})
     >>> recorder.kept
@@ -36,6 +37,7 @@ class Recorder(Instrument):
     kinds: Collection[str] = ("weights",)
     selection: Selection = ALL
     kept: dict[Site, dict[str, list[Tensor]]] = field(default_factory=dict)
+    scaling: dict[Site, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         unknown = set(self.kinds) - set(KINDS)
@@ -52,6 +54,9 @@ class Recorder(Instrument):
             raise CapabilityError("queries and keys are not to be had: this family keeps its softmax private")
         if "weights" in self.kinds:
             self._keep(call.site, "weights", self._heads(finite(call.weights(), call.site)))
+        self.scaling[call.site] = call.scaling
+        if "scores" in self.kinds and call.query is not None and call.adjusted:
+            self._keep(call.site, "scores", self._heads(call.scores()))
         if "queries" in self.kinds and call.query is not None:
             self._keep(call.site, "queries", self._heads(call.query))
         if "keys" in self.kinds:

@@ -1,13 +1,15 @@
 """Looking at one text: everything that stands at the seam while a model reads it.
 
 A :class:`Capture` holds, per stream, weights and norms as (layer, head, query, key) and queries, keys and values
-as (layer, head, piece, width), together with the pieces and words they belong to.
+as (layer, head, piece, width), together with the pieces and words they belong to. It can hold all layers and heads
+or only some: one layer of a long text is what fits where all of them do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +18,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture.instruments import Recorder
+from attlas.capture.selection import Selection
 from attlas.errors import CapabilityError, TextError
-from attlas.ids import Site, Stream
+from attlas.ids import Stream
 from attlas.measures.norms import gram, value_norms
 from attlas.models import Batch
 from attlas.text import Document, Passage, Segmentation, regroup
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
+    from attlas.views import Reading, Scene, Strand
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,25 @@ class Capture:
     target: Segmentation | None
     weights: dict[Stream, Tensor]
     values: dict[Stream, Tensor]
-    norms: dict[Stream, Tensor] = field(default_factory=dict)
+    layers: dict[Stream, tuple[int, ...]]
+    heads: dict[Stream, tuple[int, ...]]
+    lengths: dict[Stream, Tensor] = field(default_factory=dict)
     queries: dict[Stream, Tensor] = field(default_factory=dict)
     keys: dict[Stream, Tensor] = field(default_factory=dict)
+    scores: dict[Stream, Tensor] = field(default_factory=dict)
+    scaling: dict[Stream, tuple[float, ...]] = field(default_factory=dict)
     hidden_states: dict[Stream, Tensor] = field(default_factory=dict)
     own: Stream = Stream.ENCODER
+
+    @cached_property
+    def norms(self) -> dict[Stream, Tensor]:
+        """Norms ||alpha f(x)||, as (layer, head, query, key): weights times the lengths ||f(x)|| of the keys.
+
+        >>> from attlas.capture import load
+        >>> load().look("Hi.").norms[Stream.ENCODER].shape
+        torch.Size([6, 12, 4, 4])
+        """
+        return {stream: self.weights[stream] * lengths[:, :, None, :] for stream, lengths in self.lengths.items()}
 
     def queries_of(self, stream: Stream) -> Segmentation:
         """The pieces that attend in a stream.
@@ -88,6 +106,61 @@ class Capture:
             raise CapabilityError(f"no {measure} was captured of the {stream} of {self.model}")
         return regroup(held[stream].detach().double().cpu().numpy(), self.queries_of(stream), self.keys_of(stream))
 
+    def scene(self) -> Scene:
+        """What views show of this capture, as numpy arrays.
+
+        >>> from attlas.capture import load
+        >>> load().look("Hi.").scene().strands[0].weights.shape
+        (6, 12, 4, 4)
+        """
+        from attlas.views import Scene
+
+        texts = tuple(document.text for document in self.passage.documents)
+        return Scene(self.model, texts, tuple(self._strand(stream) for stream in Stream if stream in self.weights))
+
+    def view(self, kind: str = "head", **options: Any) -> Any:
+        """Show this capture in a notebook: as a widget where anywidget is installed, else as a page in a frame.
+
+        ``kind`` is head, model, neuron or matrix; ``options`` are those of :func:`attlas.views.show`.
+
+        >>> from attlas.capture import load
+        >>> type(load().look("Hi.").view("head", widget=False)).__name__
+        'Frame'
+        """
+        from attlas.views import show
+
+        return show([self.scene()], kind=kind, **options)
+
+    def _strand(self, stream: Stream) -> Strand:
+        from attlas.views import Strand
+
+        def array(held: dict[Stream, Tensor]) -> NDArray[np.float32] | None:
+            return held[stream].detach().float().cpu().numpy() if stream in held else None
+
+        queries = self._reading(self.queries_of(stream))
+        keys = self._reading(self.keys_of(stream)) if stream is Stream.CROSS else queries
+        return Strand(
+            stream,
+            queries,
+            keys,
+            self.weights[stream].detach().float().cpu().numpy(),
+            self.layers[stream],
+            self.heads[stream],
+            array(self.lengths),
+            array(self.queries),
+            array(self.keys),
+            array(self.scores),
+            self.scaling.get(stream, ()),
+        )
+
+    def _reading(self, segmentation: Segmentation) -> Reading:
+        from attlas.views import Reading
+
+        documents = self.passage.documents
+        if self.target is not None:
+            documents = documents[:1] if segmentation is self.source else documents[1:]
+        return Reading.of(segmentation, [d.word(at) for d in documents for at in range(len(d.words))])
+
 
 def as_passage(text: Any, target: Any = None) -> Passage:
     """Make a passage of whatever a person may hand in: a text, two texts, a list of words, a document.
@@ -120,12 +193,20 @@ def _as_document(text: Any) -> Document:
     raise TextError(f"cannot look at {type(text).__name__}; give a text, two texts, or a list of words")
 
 
-def look(subject: Subject, text: Any, target: Any = None, *, hidden_states: bool = False) -> Capture:
-    """Run a passage through a subject with a recorder on.
+def look(
+    subject: Subject,
+    text: Any,
+    target: Any = None,
+    *,
+    layers: Collection[int] | None = None,
+    heads: Collection[int] | None = None,
+    hidden_states: bool = False,
+) -> Capture:
+    """Run a passage through a subject with a recorder on, at all layers and heads or at those asked for.
 
     >>> from attlas.capture import load
-    >>> look(load(), "Hi.").norms[Stream.ENCODER].shape
-    torch.Size([6, 12, 4, 4])
+    >>> look(load(), "Hi.", layers=[5], heads=[0, 3]).weights[Stream.ENCODER].shape
+    torch.Size([1, 2, 4, 4])
     """
     example = subject.pieces.encode(as_passage(text, target))
     if example.length > subject.pieces.window:
@@ -134,43 +215,77 @@ def look(subject: Subject, text: Any, target: Any = None, *, hidden_states: bool
             "shorten it, or look at its parts"
         )
     batch = subject.pieces.batch([example], subject.device)
-    kinds = ["weights", "values"] + (["queries", "keys"] if subject.has_queries else [])
-    recorder = Recorder(kinds)
+    kinds = ["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else [])
+    recorder = Recorder(kinds, chosen(subject, layers, heads))
     with torch.no_grad(), subject.use(recorder):
         output = subject.run(batch, **({"output_hidden_states": True} if hidden_states else {}))
-    stacks = {kind: _stack(recorder, kind) for kind in kinds}
     return Capture(
         subject.name,
         example.passage,
         example.source.segmentation,
         None if example.target is None else example.target.segmentation,
-        **stacks,
-        norms=norms_of(subject, stacks["weights"], stacks["values"]) if subject.has_norms else {},
+        **gather(subject, recorder, lambda steps, kind, stream: steps[kind][-1][0]),
         hidden_states=_hidden(output, batch) if hidden_states else {},
         own=subject.pieces.own,
     )
 
 
-def norms_of(subject: Subject, weights: dict[Stream, Tensor], values: dict[Stream, Tensor]) -> dict[Stream, Tensor]:
-    """Norms ||alpha f(x)|| from recorded weights and values, per stream as (layer, head, query, key).
+def chosen(subject: Subject, layers: Collection[int] | None, heads: Collection[int] | None) -> Selection:
+    """The layers and heads asked for, refused where the model has none of that number.
 
     >>> from attlas.capture import load
-    >>> norms_of(load(), {}, {})
+    >>> chosen(load(), [7], None)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 7; its layers are 0 to 5
+    """
+    bounds = {"layer": max(site.layer for site in subject.sites), "head": max(subject.layout.heads.values()) - 1}
+    for what, asked in (("layer", layers), ("head", heads)):
+        for number in asked or ():
+            if not 0 <= number <= bounds[what]:
+                raise CapabilityError(f"{subject.name} has no {what} {number}; its {what}s are 0 to {bounds[what]}")
+        if asked is not None and not asked:
+            raise CapabilityError(f"no {what} was asked for; give at least one, or leave it out for all")
+    return Selection(layers=None if layers is None else set(layers), heads=None if heads is None else set(heads))
+
+
+def gather(
+    subject: Subject, recorder: Recorder, join: Callable[[dict[str, list[Tensor]], str, Stream], Tensor]
+) -> dict[str, Any]:
+    """What a recorder has kept, as the fields of a capture: ``join`` makes one tensor of the steps at a site.
+
+    >>> from attlas.capture import load
+    >>> gather(load(), Recorder(), lambda steps, kind, stream: steps[kind][-1][0])["weights"]
     {}
     """
-    norms = {}
-    for stream, held in weights.items():
-        grams = [gram(subject.output_matrix(Site(stream, layer)).detach()) for layer in range(held.shape[0])]
-        lengths = [value_norms(v[None], g)[0] for v, g in zip(values[stream], grams, strict=True)]
-        norms[stream] = held * torch.stack(lengths)[:, :, None, :]
-    return norms
-
-
-def _stack(recorder: Recorder, kind: str) -> dict[Stream, Tensor]:
-    found: dict[Stream, list[Tensor]] = {}
-    for site in sorted(recorder.kept, key=lambda site: site.layer):
-        found.setdefault(site.stream, []).append(recorder.get(site, kind)[0])
-    return {stream: torch.stack(layers) for stream, layers in found.items()}
+    sites = sorted(recorder.kept, key=lambda site: (list(Stream).index(site.stream), site.layer))
+    found: dict[str, dict[Stream, list[Tensor]]] = {}
+    layers: dict[Stream, tuple[int, ...]] = {}
+    lengths: dict[Stream, list[Tensor]] = {}
+    scaling: dict[Stream, tuple[float, ...]] = {}
+    for site in sites:
+        stream, steps = site.stream, recorder.kept[site]
+        layers[stream] = (*layers.get(stream, ()), site.layer)
+        scaling[stream] = (*scaling.get(stream, ()), recorder.scaling[site])
+        joined = {kind: join(steps, kind, stream) for kind in steps}
+        for kind, tensor in joined.items():
+            found.setdefault(kind, {}).setdefault(stream, []).append(tensor)
+        if subject.has_norms:
+            grams = gram(subject.output_matrix(site).detach())
+            if recorder.selection.heads is not None:
+                grams = grams[sorted(recorder.selection.heads)]
+            lengths.setdefault(stream, []).append(value_norms(joined["values"][None], grams)[0])
+    stacks: dict[str, Any] = {kind: {s: torch.stack(held) for s, held in of.items()} for kind, of in found.items()}
+    weights = stacks.setdefault("weights", {})
+    stacks.setdefault("values", {})
+    heads = recorder.selection.heads
+    return {
+        **stacks,
+        "layers": layers,
+        "heads": {s: tuple(range(w.shape[1])) if heads is None else tuple(sorted(heads)) for s, w in weights.items()},
+        "lengths": {stream: torch.stack(held) for stream, held in lengths.items()},
+        "scaling": scaling if subject.has_queries else {},
+    }
 
 
 def _hidden(output: Any, batch: Batch) -> dict[Stream, Tensor]:

@@ -6,7 +6,7 @@ relies on it. A subject runs batches, takes instruments, and looks at single tex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -193,9 +193,17 @@ class Subject:
             return self.model.get_encoder()(**batch.inputs, **options)
         return self.model(**batch.inputs, **options)
 
-    def look(self, text: Any, target: Any = None, *, hidden_states: bool = False) -> Capture:
+    def look(
+        self,
+        text: Any,
+        target: Any = None,
+        *,
+        layers: Collection[int] | None = None,
+        heads: Collection[int] | None = None,
+        hidden_states: bool = False,
+    ) -> Capture:
         """Look at the attention on one text, pair of texts, or list of words; for a translation model also its
-        target.
+        target. A long text may need only some ``layers`` and ``heads`` to fit in memory.
 
         >>> capture = load().look("The farmer slept.")
         >>> capture.weights[Stream.ENCODER].shape
@@ -203,7 +211,7 @@ class Subject:
         """
         from attlas.capture.look import look
 
-        return look(self, text, target, hidden_states=hidden_states)
+        return look(self, text, target, layers=layers, heads=heads, hidden_states=hidden_states)
 
     def look_generating(self, prompt: Any, *, max_new_pieces: int = 20, **options: Any) -> Capture:
         """Let the model write, and look at the attention of all steps as one map.

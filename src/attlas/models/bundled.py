@@ -37,6 +37,15 @@ def models_folder() -> Path:
     return Path(os.environ.get("ATTLAS_MODELS", Path.home() / ".cache" / "attlas-models"))
 
 
+def listed() -> tuple[str, ...]:
+    """Short names of the models that lie in the models folder.
+
+    >>> all(resolve(name)[1] is not None for name in listed())
+    True
+    """
+    return tuple(sorted(config.parent.name for config in models_folder().glob("*/config.json")))
+
+
 def resolve(name: str | os.PathLike[str] | None) -> tuple[str, Path | None]:
     """Turn what the user wrote into a name to show and, where the model is on this machine, its folder.
 

@@ -286,6 +286,7 @@ class Pieces:
             piece if document < 0 else _readable(piece, texts[document][start:stop])
             for piece, document, (start, stop) in zip(pieces, documents, offsets, strict=True)
         )
+        shown = _numbered(shown, offsets)
         roles = tuple("" if d >= 0 else self._role(i) for i, d in zip(ids, documents, strict=True))
         return Encoded(tuple(ids), tuple(types), roles, Segmentation(shown, tuple(words), tuple(documents), count))
 
@@ -330,6 +331,21 @@ def _readable(piece: str, surface: str) -> str:
     if piece.startswith("##"):
         return piece
     return surface.strip() or piece.replace("▁", " ").replace("Ġ", " ").strip() or "␣"
+
+
+def _numbered(shown: tuple[str, ...], offsets: Sequence[tuple[int, int]]) -> tuple[str, ...]:
+    """Tell the bytes of one character apart, where they are pieces of their own: 日 in three becomes 日₁ 日₂ 日₃."""
+    named = [(text, stop) if stop > start else None for text, (start, stop) in zip(shown, offsets, strict=True)]
+    parts: list[str] = []
+    at = 0
+    for index, (text, name) in enumerate(zip(shown, named, strict=True)):
+        at = at + 1 if index and name is not None and name == named[index - 1] else 1
+        more = index + 1 < len(named) and name is not None and name == named[index + 1]
+        parts.append(text + str(at).translate(_SUBSCRIPTS) if at > 1 or more else text)
+    return tuple(parts)
+
+
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 def _window(tokenizer: Any, config: Any) -> int:

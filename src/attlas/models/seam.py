@@ -110,6 +110,20 @@ class AttentionCall:
         boolean = self.mask is None or self.mask.dtype == torch.bool
         return plain and boolean and self.query is not None
 
+    @property
+    def adjusted(self) -> bool:
+        """Whether scores are more than scaled products of queries and keys: a position bias, a soft cap.
+
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5, softcap=30.0).adjusted
+        True
+        """
+        if self.bias is not None or self.softcap is not None:
+            return True
+        if self.mask is None or self.mask.dtype == torch.bool:
+            return False
+        return bool(((self.mask != 0) & (self.mask > torch.finfo(self.mask.dtype).min / 2)).any())
+
     def visible(self, rows: slice = slice(None)) -> Tensor | None:
         """Which keys each query may see, (batch or 1, 1, query, key), or None when that is all of them.
 
