@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import survey
+from benchmarks import survey, views
 
 if __name__ == "__main__":
     survey.main()
+    views.main()

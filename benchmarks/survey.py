@@ -174,7 +174,7 @@ def main() -> None:
     subject = load()
     layers, heads = subject.shape(subject.streams[0])
     lines = [
-        "# Benchmarks: what a survey costs",
+        "# Benchmarks",
         "",
         f"Made by `make bench` on {date.today()}: {subject.name} ({layers} layers x {heads} heads), {PIECES:,}",
         f"pieces per batch, torch {torch.__version__} with {torch.get_num_threads()} threads, Python",
@@ -193,9 +193,8 @@ def main() -> None:
     for pieces in (128, 512):
         found = ratios(subject, pieces)
         add(f"{pieces}", *(f"{found[way]:.2f}" for way in WAYS), "survey ≤ 2.0")
-    lines += table(
-        "Peak memory at 512 pieces", "", "MiB, whole process", "over plain", "MiB beyond loading", "asked for"
-    )
+    memory = ("MiB, whole process", "over plain", "MiB beyond loading", "over plain")
+    lines += table("Peak memory at 512 pieces", "", *memory, "asked for")
     sizes = {way: peak("bundled", way, 512, PIECES // 512) for way in WAYS}
     for way, size in sizes.items():
         whole, beyond = (size[kind] / sizes["plain"][kind] for kind in ("total", "beyond"))

@@ -2,9 +2,8 @@
 
     python docs/build.py models                 docs/models.md: what each family can do, from the doctor's own findings
     python docs/build.py survey FOLDER ...      docs/results/survey.md: ours beside the published figures
-    python docs/build.py picture FOLDER NAME    docs/pictures/NAME-light.png and -dark.png: the top of a report page
 
-Run from a checkout with the extra ``dev``; real models are added where they lie in the models folder.
+Pictures are taken by docs/picture.py. Run from a checkout with the extra ``dev``; real models are added where they lie in the models folder.
 """
 
 from __future__ import annotations
@@ -229,30 +228,6 @@ ROWS: list[tuple[str, str, Any]] = [
 ]
 
 
-def picture(folder: Path, name: str) -> None:
-    """Screenshots of a report page, light and dark, by the Chromium of this machine."""
-    from playwright.sync_api import sync_playwright
-
-    from attlas.reports import write_report
-
-    page = write_report(folder).resolve()
-    (DOCS / "pictures").mkdir(exist_ok=True)
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--headless", "--no-sandbox"])
-        for scheme in ("light", "dark"):
-            tab = browser.new_page(viewport={"width": 1200, "height": 1500}, color_scheme=scheme)
-            tab.goto(page.as_uri())
-            tab.wait_for_selector("html[data-ready=true]")
-            first, after = (
-                tab.locator("h2", has_text=title).bounding_box() for title in ("Where attention goes", "How broad")
-            )
-            assert first is not None
-            assert after is not None
-            clip = {"x": 0, "y": first["y"] - 30, "width": 1200, "height": after["y"] - first["y"]}
-            tab.screenshot(path=DOCS / "pictures" / f"{name}-{scheme}.png", full_page=True, clip=clip)
-        browser.close()
-
-
 def _row(*cells: str) -> str:
     return "| " + " | ".join(cells) + " |"
 
@@ -269,7 +244,5 @@ if __name__ == "__main__":
             models()
         case ["survey", *folders]:
             survey([Path(folder) for folder in folders])
-        case ["picture", folder, name]:
-            picture(Path(folder), name)
         case _:
             sys.exit(__doc__)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from attlas.cli import demo, doctor, report, survey
+from attlas.cli import demo, doctor, report, serve, survey, view
 
 app = typer.Typer(
     name="attlas",
@@ -17,9 +17,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.command)
+app.command("view")(view.command)
 app.command("survey")(survey.command)
 app.command("report")(report.command)
 app.command("doctor")(doctor.command)
+app.command("serve")(serve.command)
 
 
 def _version(wanted: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -32,3 +33,12 @@ def device_or_default(device: str | None) -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def slug(name: str) -> str:
+    """A name that can be part of a file's.
+
+    >>> slug("sentence-transformers/all-MiniLM-L6-v2"), slug("wiki.txt.gz")
+    ('all-MiniLM-L6-v2', 'wiki.txt')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).strip("-.").removesuffix(".gz") or "unnamed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +18,7 @@ from attlas.cli.options import (
     Resume,
     Seed,
     device_or_default,
+    slug,
 )
 
 
@@ -83,7 +83,7 @@ def command(
     subject = load(
         model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
     )  # fmt: skip
-    folder = out or Path(f"survey-{_slug(subject.name)}-{_slug(texts.name)}")
+    folder = out or Path(f"survey-{slug(subject.name)}-{slug(texts.name)}")
     result = survey(
         subject, texts, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, seed=seed, out=folder,
         resume=resume, budget=budget, matrix=matrix, checkpoint_every=checkpoint_every,
@@ -139,7 +139,3 @@ def show(result: Any, most: int = 12) -> None:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).strip("-.").removesuffix(".gz") or "corpus"

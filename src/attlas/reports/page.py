@@ -19,6 +19,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from attlas.reports.charts import CONFIG, Spec
+from attlas.views.page import script_json
 
 if TYPE_CHECKING:
     import pyarrow
@@ -166,16 +167,6 @@ to see them. Nothing is loaded from anywhere.</p></noscript>
 </body>
 </html>
 """
-
-
-def script_json(value: object) -> str:
-    """JSON that is safe inside a script element, whatever the strings in it say.
-
-    >>> script_json({"name": "</script>\\u2028&"})
-    '{"name":"\\\\u003c/script\\\\u003e\\\\u2028\\\\u0026"}'
-    """
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def pack(table: pyarrow.Table) -> dict[str, Any]:

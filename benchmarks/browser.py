@@ -1,0 +1,199 @@
+"""A page in a fresh headless Chromium: when its drawing is there, what it holds, and how it answers.
+
+First useful paint is one ruler for all pages: from the start of navigation until the page's drawing is there
+(bertviz: lines in its SVG; attlas: its mark ``attlas:drawn``, set after every finished drawing of real data) and two
+animation frames more. Nodes and heap are read by the developer tools' protocol after a forced garbage collection;
+the heap includes typed arrays, which Chromium's ``JSHeapUsedSize`` alone leaves out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+from playwright.sync_api import Error, Locator, Page, Route, sync_playwright
+
+from benchmarks.peers import NotMeasured
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
+LIMIT = 90.0
+ANSWER = 5.0
+READY = {
+    "bertviz": "document.querySelector('svg line') !== null",
+    "attlas": "performance.getEntriesByName('attlas:drawn').length > 0",
+}
+# Runs in the page before its own scripts. It watches for the first paint, pointer presses, frames and long tasks.
+WATCH = """(() => {
+  const seen = window.benchSeen = {pressed: null, gap: 0, task: 0};
+  const frame = requestAnimationFrame;
+  seen.painted = new Promise(resolve => {
+    const wait = () => (READY) ? frame(() => frame(() => resolve(performance.now()))) : frame(wait);
+    frame(wait);
+  });
+  addEventListener("pointerdown", event => { seen.pressed = event.timeStamp; }, true);
+  let last = null;
+  const beat = now => { if (last !== null) seen.gap = Math.max(seen.gap, now - last); last = now; frame(beat); };
+  frame(beat);
+  new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) seen.task = Math.max(seen.task, entry.duration);
+  }).observe({type: "longtask"});
+})()"""
+ANSWERED = """() => {
+  const drawn = performance.getEntriesByName("attlas:drawn").at(-1);
+  const pressed = window.benchSeen.pressed;
+  return pressed !== null && drawn && drawn.startTime >= pressed ? drawn.startTime - pressed : null;
+}"""
+
+
+def chromium() -> str | None:
+    """The Chromium that is installed on this machine; none is ever downloaded."""
+    installed = "/usr/bin/chromium"
+    return installed if os.access(installed, os.X_OK) else shutil.which("chromium")
+
+
+def version() -> str:
+    """The name and version of that Chromium."""
+    program = chromium()
+    if program is None:
+        return "no Chromium"
+    shown = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+    return " ".join(shown.split()[:2])
+
+
+@contextmanager
+def opened(page: Path, kind: str, scripts: dict[str, Path]) -> Iterator[Page]:
+    """A page in a browser process of its own, from when its drawing can be seen; scripts are served from disk."""
+    program = chromium()
+    if program is None:
+        raise NotMeasured("no Chromium")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=FLAGS)
+        processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+        own = next(process["id"] for process in processes if process["type"] == "browser")
+        began = time.perf_counter()
+        try:
+            tab = browser.new_page(viewport={"width": 1280, "height": 900})
+            for address, script in scripts.items():
+                tab.route(address, serving(script))
+            tab.add_init_script(WATCH.replace("READY", READY[kind]))
+            with ended_after(LIMIT, own):
+                tab.goto(page.resolve().as_uri(), wait_until="commit", timeout=0)
+                tab.evaluate("() => window.benchSeen.painted")  # a promise, which is waited for
+            with ended_after(5 * LIMIT, own):
+                yield tab
+        except Error as problem:
+            if time.perf_counter() - began >= LIMIT:
+                raise NotMeasured(f"over {LIMIT:.0f} s") from problem
+            if "crash" in problem.message.lower():
+                raise NotMeasured("crashed") from problem
+            raise
+        finally:
+            browser.close()
+
+
+@contextmanager
+def ended_after(seconds: float, process: int) -> Iterator[None]:
+    """End a browser that takes longer: one that is lost in a page's script answers no other request to stop."""
+    timer = Timer(seconds, os.kill, (process, signal.SIGKILL))
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def serving(script: Path) -> Callable[[Route], None]:
+    """What answers a request with a script from disk."""
+    return lambda route: route.fulfill(path=script, content_type="text/javascript")
+
+
+def visit(page: Path, kind: str, scripts: dict[str, Path]) -> dict[str, float]:
+    """First useful paint, DOM nodes and heap of a page."""
+    with opened(page, kind, scripts) as tab:
+        return held(tab)
+
+
+def held(tab: Page) -> dict[str, float]:
+    """What an open page holds, and when it was painted."""
+    tools = tab.context.new_cdp_session(tab)
+    tools.send("Performance.enable")
+    tools.send("HeapProfiler.collectGarbage")
+    metrics = {metric["name"]: metric["value"] for metric in tools.send("Performance.getMetrics")["metrics"]}
+    arrays = tools.send("Runtime.getHeapUsage").get("backingStorageSize", 0)
+    painted = tab.evaluate("() => window.benchSeen.painted")
+    return {"seconds": painted / 1000, "nodes": metrics["Nodes"], "heap": metrics["JSHeapUsedSize"] + arrays}
+
+
+def clicks(tab: Page, views: tuple[str, ...], rounds: int) -> dict[str, dict[str, float | None]]:
+    """The slowest answer (ms) of each view to a click on its tab and to one in its drawing; None where none came.
+
+    The first view must be the one that the page opened with, since a click on it draws nothing new.
+    """
+    found: dict[str, dict[str, list[float | None]]] = {view: {"tab": [], "drawing": []} for view in views}
+    for _ in range(rounds):
+        for view in (*views[1:], views[0]):
+            found[view]["tab"].append(click(tab, tab.locator(f'button[data-view="{view}"]'), 0.5, 0.5))
+            drawing = tab.locator(".attlas-stage canvas:visible").first
+            answers = (click(tab, drawing, across, down) for across, down in ((0.5, 0.5), (0.3, 0.4), (0.1, 0.2)))
+            found[view]["drawing"].append(next((answer for answer in answers if answer is not None), None))
+    return {view: {place: slowest(times) for place, times in places.items()} for view, places in found.items()}
+
+
+def slowest(times: list[float | None]) -> float | None:
+    """The longest of some times, or None where one of them is missing."""
+    known = [time for time in times if time is not None]
+    return max(known) if len(known) == len(times) else None
+
+
+def click(tab: Page, place: Locator, across: float, down: float) -> float | None:
+    """Milliseconds from a press of the pointer to the last drawing that follows it, or None where none does.
+
+    The pointer comes to rest first, so that what it does by hovering is over when it is pressed.
+    """
+    box = place.bounding_box()
+    assert box is not None, "what is to be clicked is not on the page"
+    tab.mouse.move(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
+    tab.wait_for_timeout(300)
+    tab.evaluate("() => { window.benchSeen.pressed = null; }")
+    tab.mouse.down()
+    tab.mouse.up()
+    until = time.perf_counter() + ANSWER
+    while tab.evaluate(ANSWERED) is None:
+        if time.perf_counter() > until:
+            return None
+        tab.wait_for_timeout(20)
+    tab.wait_for_timeout(300)  # a drawing that comes in parts is an answer when its last part is there
+    answer: float = tab.evaluate(ANSWERED)
+    return answer
+
+
+def strain(tab: Page, seconds: float) -> dict[str, float]:
+    """Drag and zoom a drawing by turns: the longest gap between frames and the longest task (ms)."""
+    box: Any = tab.locator(".attlas-stage canvas:visible").first.bounding_box()
+    left, top = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    reach = min(box["width"], box["height"]) / 3
+    tab.mouse.move(left, top)
+    tab.wait_for_timeout(500)
+    tab.evaluate("() => { window.benchSeen.gap = window.benchSeen.task = 0; }")
+    until, turn = time.perf_counter() + seconds, 0
+    while time.perf_counter() < until:
+        turn += 1
+        for _ in range(6):
+            tab.mouse.wheel(0, -120 if turn % 2 else 120)
+        side = reach if turn % 4 < 2 else -reach
+        tab.mouse.move(left, top)
+        tab.mouse.down()
+        tab.mouse.move(left + side, top + side, steps=25)
+        tab.mouse.up()
+        tab.mouse.move(left, top)
+    tab.wait_for_timeout(500)
+    measured: dict[str, float] = tab.evaluate("() => ({gap: window.benchSeen.gap, task: window.benchSeen.task})")
+    return measured

@@ -1,0 +1,251 @@
+"""attlas's page beside those of bertviz, and whether it keeps to its limits.
+
+One text of the sample corpus, cut to 64, 128, 256 and 512 pieces, is read by a model of 12 x 12 heads. attlas and
+bertviz each write a page of the same weights, from tensors to a file; the page is then opened from disk in a fresh
+headless Chromium. In attlas's page every view is clicked as well, and a long text of one causal layer is dragged and
+zoomed. Python time and what the browser shows are medians of three, or one run where the first took over ten seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from attlas.capture import Capture, Subject, load
+from attlas.corpora import read
+from attlas.errors import ModelError
+from attlas.text import Document
+from benchmarks import browser, peers
+from benchmarks.peers import NotMeasured
+from benchmarks.survey import PAGE, causal
+
+HEADING = "## The page beside bertviz"
+PIECES = (64, 128, 256, 512)
+LONG = 4096
+VIEWS = ("head", "model", "neuron", "matrix")
+SLOW = 10.0
+MB = 1e6
+
+Figures = dict[str, float]
+
+
+class Outcome(NamedTuple):
+    """What was measured, or nothing and why."""
+
+    figures: Figures
+    failure: str = ""
+
+
+def encoder() -> tuple[Subject, str]:
+    """A model of 12 x 12 heads, and what to call it: e5-small, else a random one of the same shape."""
+    try:
+        return load("e5-small"), "e5-small"
+    except ModelError:
+        import torch
+        from transformers import BertConfig, BertModel
+
+        tokenizer = load().pieces.tokenizer
+        torch.manual_seed(0)
+        config = BertConfig(
+            vocab_size=len(tokenizer), hidden_size=384, num_hidden_layers=12, num_attention_heads=12,
+            intermediate_size=1536, max_position_embeddings=512,
+        )  # fmt: skip
+        model = BertModel(config).eval()
+        return Subject.of(model, tokenizer, "random"), "a random BertModel (e5-small is not on this machine)"
+
+
+def decoder() -> tuple[Subject, str]:
+    """A causal model that takes a long text, and what to call it: smollm2, else a small random one."""
+    try:
+        return load("smollm2"), "smollm2"
+    except ModelError:
+        return causal(), "a small random causal model (smollm2 is not on this machine)"
+
+
+def text(subject: Subject, pieces: int) -> Document:
+    """The sample corpus from its beginning, cut to exactly so many pieces; short ends are filled up with "the"."""
+    words = [form for document in read("sample").documents for form in document.forms]
+
+    def length(kept: list[str]) -> int:
+        return subject.pieces.length(Document.from_words(kept))
+
+    kept = words[: bisect_right(range(1, len(words) + 1), pieces, key=lambda count: length(words[:count]))]
+    kept += ["the"] * (pieces - length(kept))
+    assert length(kept) == pieces, f"{length(kept)} pieces and not {pieces}"
+    return Document.from_words(kept)
+
+
+def settled(measure: Callable[[], Figures]) -> Outcome:
+    """The medians of three measurements, or the first alone where it took long; else why there are none."""
+    try:
+        runs = [measure()]
+        if runs[0]["seconds"] <= SLOW:
+            runs += [measure(), measure()]
+    except NotMeasured as problem:
+        return Outcome({}, str(problem))
+    return Outcome({name: statistics.median(run[name] for run in runs) for name in runs[0]})
+
+
+def bertviz_rows(capture: Capture, pieces: int, scripts: dict[str, Path] | None) -> list[list[str]]:
+    """A row of the table for each of bertviz's views; without its scripts, no page is opened."""
+    weights = peers.WORK / f"weights-{pieces}.npy"
+    names = weights.with_suffix(".json")
+    np.save(weights, next(iter(capture.weights.values())).numpy())
+    names.write_text(json.dumps(capture.source.pieces), encoding="utf-8")
+    rows = []
+    for view in peers.VIEWS:
+        page = peers.WORK / f"{view}-{pieces}.html"
+        written, shown = settled(partial(peers.bertviz_page, view, weights, page)), Outcome({}, "not measured")
+        if scripts is not None and not written.failure:
+            shown = settled(partial(browser.visit, page, "bertviz", scripts))
+        rows.append(row(pieces, f"bertviz `{view}`", written, shown))
+        page.unlink(missing_ok=True)
+    weights.unlink()
+    names.unlink()
+    return rows
+
+
+def write(capture: Capture, kind: str, page: Path) -> Figures:
+    """Write attlas's page of a capture: the seconds beyond the forward pass, and the bytes."""
+    from attlas.views import page as compose
+
+    began = time.perf_counter()
+    page.write_text(compose([capture.scene()], kind=kind), encoding="utf-8")
+    return {"seconds": time.perf_counter() - began, "bytes": page.stat().st_size}
+
+
+def answers(page: Path) -> dict[str, dict[str, float | None]]:
+    """The slowest answer of each view to clicks, in milliseconds; None where there was none."""
+    try:
+        with browser.opened(page, "attlas", {}) as tab:
+            return browser.clicks(tab, VIEWS, rounds=3)
+    except NotMeasured:
+        return {view: {"tab": None, "drawing": None} for view in VIEWS}
+
+
+def long_case() -> tuple[str, Figures]:
+    """A long text of one causal layer: what it is, the size of its page, and its pauses when dragged and zoomed."""
+    subject, name = decoder()
+    layer = subject.shape(subject.streams[0])[0] // 2
+    page = peers.WORK / f"attlas-{LONG}.html"
+    figures = write(subject.look(text(subject, LONG), layers=[layer]), "matrix", page)
+    try:
+        with browser.opened(page, "attlas", {}) as tab:
+            figures |= browser.strain(tab, seconds=5)
+    except NotMeasured as problem:
+        print(f"the page of {LONG} pieces: {problem}", flush=True)
+    page.unlink()
+    return f"{LONG:,} pieces of layer {layer} of {name}", figures
+
+
+def row(pieces: int, name: str, written: Outcome, shown: Outcome) -> list[str]:
+    """One row of the table."""
+    formats = (
+        {"bytes": "{:,.1f}", "seconds": "{:.2f}"},
+        {"seconds": "{:.2f}", "nodes": "{:,.0f}", "heap": "{:,.1f}"},
+    )
+    cells = [str(pieces), name]
+    for outcome, columns in zip((written, shown), formats, strict=True):
+        scaled = {key: value / MB if key in ("bytes", "heap") else value for key, value in outcome.figures.items()}
+        cells += [form.format(scaled[key]) if scaled else "–" for key, form in columns.items()]
+        if outcome.failure:
+            cells[-len(columns)] = outcome.failure
+    print(" | ".join(cells), flush=True)
+    return cells
+
+
+def judged(what: str, measured: float | None, sign: str, limit: float, unit: str, digits: int = 0) -> list[str]:
+    """One row of the limits: what was asked for, what was measured, and whether it holds."""
+    kept = measured is not None and (measured < limit or (sign == "≤" and measured == limit))
+    found = "none" if measured is None else f"{measured:,.{digits}f} {unit}"
+    cells = [what, f"{sign} {limit:,.0f} {unit}".strip(), found.strip(), "yes" if kept else "**no**"]
+    print(" | ".join(cells), flush=True)
+    return cells
+
+
+def table(columns: list[str], rows: list[list[str]]) -> list[str]:
+    """A table in Markdown."""
+    return ["", *("| " + " | ".join(cells) + " |" for cells in (columns, ["---"] * len(columns), *rows))]
+
+
+def section() -> str:
+    """Measure everything and give it as a section in Markdown."""
+    peers.WORK.mkdir(parents=True, exist_ok=True)
+    subject, name = encoder()
+    notes, scripts, with_bertviz = [], None, False
+    try:
+        with_bertviz = bool(peers.interpreter())
+        scripts = peers.scripts()
+    except NotMeasured as problem:
+        notes = ["", str(problem)]
+        print(problem, flush=True)
+    rows, page = [], peers.WORK / "attlas.html"
+    for pieces in PIECES:
+        capture = subject.look(text(subject, pieces))
+        if with_bertviz:
+            rows += bertviz_rows(capture, pieces, scripts)
+        written = settled(partial(write, capture, "head", page))
+        shown = settled(partial(browser.visit, page, "attlas", {}))
+        rows.append(row(pieces, "attlas", written, shown))
+    clicked = answers(page)
+    viewer = write(subject.look("Hi."), "head", page)["bytes"]
+    page.unlink()
+    long, strained = long_case()
+    limits = [
+        judged("page", written.figures["bytes"] / MB, "≤", 40, "MB", 1),
+        judged("Python beyond the forward pass", written.figures["seconds"], "≤", 2, "s", 2),
+        judged("first useful paint", shown.figures.get("seconds"), "≤", 2, "s", 2),
+        judged("DOM nodes", shown.figures.get("nodes"), "<", 5000, ""),
+        *(
+            judged(f"{view} view: a click on its {place}", slowest, "≤", 200, "ms")
+            for view, places in clicked.items()
+            for place, slowest in places.items()
+        ),
+        judged(f"page of {long}", strained["bytes"] / MB, "<", 60, "MB", 1),
+        judged("its longest gap between frames", strained.get("gap"), "≤", 200, "ms"),
+        judged("its longest task", strained.get("task"), "≤", 200, "ms"),
+    ]
+    lines = [
+        HEADING,
+        "",
+        f"Made by `make bench` on {date.today()}: the weights of {name}, 12 layers x 12 heads, on the sample",
+        f"corpus cut to so many pieces; bertviz {peers.VERSION}, {browser.version()} headless without a GPU,",
+        f"{os.cpu_count()} CPUs, Python {platform.python_version()}; 1 MB is 10^6 bytes. Python time runs from",
+        "tensors to a file. First useful paint runs from the start of navigation until the drawing is there and two",
+        f"frames more; a page is given {browser.LIMIT:.0f} s and has a browser of its own. Figures are medians of",
+        f"three runs, or of one where it took over {SLOW:.0f} s. The heap includes typed arrays. bertviz's scripts",
+        "come from disk (jquery 2.1.0 in place of 2.0.0). One attlas page holds all of its views; with a text of two",
+        f"words it takes {viewer / 1000:,.0f} kB.",
+        *notes,
+        *table(["pieces", "page", "MB", "Python, s", "first paint, s", "DOM nodes", "JS heap, MB"], rows),
+        "",
+        f"### Limits of attlas's page, at {PIECES[-1]} pieces where nothing else is said",
+        "",
+        "A click is answered when the last drawing that follows it is done; the slowest of three is given. The long",
+        "text is dragged and zoomed for five seconds.",
+        *table(["", "asked for", "measured", "kept"], limits),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    """Measure, print, and put the section at the end of the page of results, in place of an earlier one."""
+    new = section()
+    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else "# Benchmarks\n"
+    PAGE.write_text(before.split(HEADING)[0].rstrip() + "\n\n" + new, encoding="utf-8")
+    print(f"page: {PAGE}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Takes the pictures that stand in these pages, by the Chromium of this machine.
+
+    python docs/picture.py report FOLDER NAME   pictures/NAME-light.png and -dark.png: the top of a survey's report page
+    python docs/picture.py views [LONG.txt]     pictures/view-*.png: each view of the farmer sentences, on the bundled
+                                                model and on smollm2; of a long text, if one is given, the matrix
+
+Run from a checkout with the extra ``dev``.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+PICTURES = Path(__file__).resolve().parent / "pictures"
+SENTENCES = {
+    "": ("The farmer offered apples to the housekeeper, because he had too many of them.", "he", "farmer"),
+    "-designer": ("The farmer asked the designer what she was working on", "she", "designer"),
+}
+
+
+@contextmanager
+def opened(page: Path, fragment: str, scheme: str, width: int, height: int) -> Iterator[Page]:
+    """A page in the browser, drawn and at rest."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--headless", "--no-sandbox"])
+        tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+        tab.goto(page.resolve().as_uri() + fragment)
+        tab.wait_for_selector("html[data-ready=true], .attlas[data-drawn]")
+        tab.wait_for_timeout(1500)
+        yield tab
+        browser.close()
+
+
+def report(folder: Path, name: str) -> None:
+    """The charts at the top of a report page."""
+    from attlas.reports import write_report
+
+    page = write_report(folder)
+    for scheme in ("light", "dark"):
+        with opened(page, "", scheme, 1200, 1500) as tab:
+            first, after = (
+                tab.locator("h2", has_text=title).bounding_box() for title in ("Where attention goes", "How broad")
+            )
+            assert first is not None
+            assert after is not None
+            clip: Any = {"x": 0, "y": first["y"] - 30, "width": 1200, "height": after["y"] - first["y"]}
+            tab.screenshot(path=PICTURES / f"{name}-{scheme}.png", full_page=True, clip=clip)
+
+
+def views(long: Path | None) -> None:
+    """Each view of each model, at the head that goes most strongly from the pronoun to the one it may stand for."""
+    from attlas import Stream, load
+    from attlas.views import write_page
+
+    folder = Path(tempfile.mkdtemp())
+    for name, model in (("minilm", None), ("smollm2", "smollm2")):
+        subject = load(model)
+        for suffix, (text, pronoun, antecedent) in SENTENCES.items():
+            capture = subject.look(text)
+            stream = subject.streams[0]
+            pieces = capture.queries_of(stream).pieces
+            query, key = pieces.index(pronoun), pieces.index(antecedent)
+            strongest = int(capture.weights[stream][:, :, query, key].argmax())
+            layer, head = divmod(strongest, capture.weights[stream].shape[1])
+            page = write_page(folder / f"{name}{suffix}.html", [capture.scene()])
+            chosen = f"layer={layer}&head={head}&query={query}"
+            places = {
+                "head": (chosen, 720),
+                "model": ("", 1000),
+                "neuron": (chosen, 820),
+                "matrix": (f"layer={layer}&heads={head}", 820),
+            }
+            for view, (fragment, height) in places.items():
+                if view == "head" or not suffix:
+                    _shoot(page, f"#view={view}&{fragment}", f"view-{view}-{name}{suffix}", height)
+    if long is not None:
+        subject = load("smollm2")
+        capture = subject.look(long.read_text(encoding="utf-8"), layers=[12])
+        page = write_page(folder / "long.html", [capture.scene()], kind="matrix", layer=12)
+        _shoot(page, "#special=aside", f"view-matrix-long-{len(capture.queries_of(Stream.DECODER).pieces)}", 820)
+
+
+def _shoot(page: Path, fragment: str, name: str, height: int) -> None:
+    for scheme in ("light", "dark"):
+        with opened(page, fragment, scheme, 1180, height) as tab:
+            tab.screenshot(path=PICTURES / f"{name}-{scheme}.png")
+            print(f"picture: {PICTURES.name}/{name}-{scheme}.png")
+
+
+if __name__ == "__main__":
+    PICTURES.mkdir(exist_ok=True)
+    match sys.argv[1:]:
+        case ["report", folder, name]:
+            report(Path(folder), name)
+        case ["views", *rest]:
+            views(Path(rest[0]) if rest else None)
+        case _:
+            sys.exit(__doc__)

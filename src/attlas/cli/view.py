@@ -1,0 +1,161 @@
+"""attlas view: the attention of one text as a page."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from attlas.cli.options import AllowPickle, Device, Dtype, Model, RemoteCode, device_or_default, slug
+from attlas.errors import CapabilityError, TextError
+
+if TYPE_CHECKING:
+    from attlas.capture import Capture
+
+MOST_CELLS = 600_000_000  # weights of one capture: 2.4 GB
+
+
+def command(
+    text: Annotated[
+        str | None, typer.Argument(help="The text; - reads it from standard input.", show_default=False)
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option("--and", help="A second text: the other of a pair, or the target of a translation.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="Read the text from a file instead.")] = None,
+    kind: Annotated[str, typer.Option("--kind", help="View to open with: head, model, neuron or matrix.")] = "head",
+    model: Model = None,
+    against_model: Annotated[
+        str | None, typer.Option("--against-model", help="Compare with another model on the same text.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", help="Compare with another text, read by the same model.")
+    ] = None,
+    generate: Annotated[
+        int | None,
+        typer.Option(
+            "--generate",
+            min=1,
+            help="Let the model write so many pieces. A missing translation is written anyway.",
+        ),
+    ] = None,
+    layers: Annotated[
+        str | None, typer.Option("--layers", help="Keep only these, counted from 0: 3 or 0,4-6. Long texts need it.")
+    ] = None,
+    heads: Annotated[str | None, typer.Option("--heads", help="Keep only these, counted from 0.")] = None,
+    survey: Annotated[
+        Path | None, typer.Option("--survey", help="A survey folder of this model, to sort heads by its figures.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page to write.")] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    device: Device = None,
+    dtype: Dtype = None,
+    remote_code: RemoteCode = False,
+    allow_pickle: AllowPickle = False,
+) -> None:
+    """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
+    from attlas.views import write_page
+    from attlas.views.figures import survey_figures
+    from attlas.views.page import check_kind
+
+    check_kind(kind)
+    chosen = {"layers": numbers(layers, "--layers"), "heads": numbers(heads, "--heads")}
+    read = _text(text, file)
+    how: dict[str, Any] = {
+        "device": device_or_default(device), "dtype": dtype, "remote_code": remote_code, "allow_pickle": allow_pickle
+    }  # fmt: skip
+    captures = [look(model, read, second, generate=generate, **chosen, **how)]
+    if against_model is not None or against is not None:
+        other = against_model if against_model is not None else model
+        captures.append(look(other, against or read, second, generate=generate, **chosen, **how))
+    scenes = [capture.scene() for capture in captures]
+    if survey is not None:
+        scenes[0] = scenes[0].with_figures(survey_figures(survey, scenes[0]))
+    path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind)
+    shapes = "; ".join(
+        f"{strand.stream} {len(strand.layers)} x {len(strand.heads)} heads, {strand.queries.length} pieces"
+        for strand in scenes[0].strands
+    )
+    typer.echo(f"{scenes[0].model}: {shapes}")
+    typer.echo(f"page: {path} ({path.stat().st_size / 1e6:.1f} MB)")
+    if open_page:
+        import webbrowser
+
+        webbrowser.open(path.resolve().as_uri())
+
+
+def look(
+    model: str | None, text: str, second: str | None = None, *, generate: int | None = None,
+    layers: list[int] | None = None, heads: list[int] | None = None, **how: Any,
+) -> Capture:  # fmt: skip
+    """Open a model and look at a text, letting it write where a target is missing or ``generate`` asks for it."""
+    from attlas.capture import load
+
+    subject = load(model, **how)
+    translating = subject.pieces.translating
+    if generate is not None and second is not None:
+        raise CapabilityError("a second text and --generate exclude each other; leave one of them out")
+    if generate is not None or (translating and second is None):
+        if layers is not None or heads is not None:
+            raise CapabilityError("a text that is being written is shown whole; leave out --layers and --heads")
+        if not translating:
+            subject.require("decoder")
+        writer = load(model, head="seq2seq" if translating else "causal-lm", **how)
+        return writer.look_generating(text, max_new_pieces=generate or 128)
+    _require_room(subject, text, second, layers, heads)
+    return subject.look(text, second, layers=layers, heads=heads)
+
+
+def numbers(given: str | None, option: str) -> list[int] | None:
+    """Numbers as a person writes them: 3 or 0,4-6.
+
+    >>> numbers("0,4-6", "--layers")
+    [0, 4, 5, 6]
+    """
+    if given is None:
+        return None
+    if not re.fullmatch(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*", given.replace(" ", "")):
+        raise CapabilityError(f"{option} {given!r} is not a list of numbers; write for example 3 or 0,4-6")
+    found: set[int] = set()
+    for part in given.replace(" ", "").split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return sorted(found)
+
+
+def _require_room(
+    subject: Any, text: str, second: str | None, layers: list[int] | None, heads: list[int] | None
+) -> None:
+    from attlas.text import Document
+
+    pieces = subject.pieces.length(*(Document.from_text(t) for t in (text, second) if t is not None))
+    held = sum(
+        (subject.heads(site) if heads is None else len(heads))
+        for site in subject.sites
+        if layers is None or site.layer in layers
+    )
+    if held * pieces**2 > MOST_CELLS:
+        fits = max(1, MOST_CELLS // pieces**2)
+        raise TextError(
+            f"{pieces:,} pieces with {held} heads are {held * pieces**2 * 4 / 1e9:.0f} GB of weights; ask for "
+            f"at most {fits} heads with --layers and --heads"
+        )
+
+
+def _text(text: str | None, file: Path | None) -> str:
+    if (text is None) == (file is None):
+        raise TextError("give either a text or --file, for example: attlas view 'The farmer slept.'")
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise TextError(f"{file}: there is no such file") from None
+        except UnicodeDecodeError as error:
+            raise TextError(f"{file}: byte {error.start} is not UTF-8; convert the file first") from None
+        except OSError as error:
+            raise TextError(f"{file} cannot be read: {error.strerror}") from None
+    assert text is not None
+    return sys.stdin.read() if text == "-" else text

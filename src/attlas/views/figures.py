@@ -1,0 +1,129 @@
+"""Figures of a survey, by which the model view sorts its heads.
+
+A survey has looked at every head over a whole corpus; a scene shows one text. Sorted by a survey's figure, heads that
+do the same thing stand together. Figures are arrays (layer, head) per stream; a head for which the survey has no
+number gets :data:`NO_FIGURE`, far below all others, since JSON has no NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attlas.errors import StoreError
+from attlas.ids import Stream
+from attlas.store import Result
+from attlas.views.scene import Array, Scene
+
+NO_FIGURE = -1e9
+NAMES = {
+    "previous": "previous piece",
+    "next": "next piece",
+    "self": "the piece itself",
+    "first": "first piece",
+    "cls": "[CLS]",
+    "sep": "[SEP]",
+    "punctuation": "period or comma",
+    "other": "any other piece",
+    "sep_to_sep": "[SEP] to [SEP]",
+    "entropy": "entropy",
+    "entropy_cls": "entropy from [CLS]",
+    "distance": "distance in pieces",
+    "to_governor": "to the governor",
+    "to_dependent": "to dependents",
+    "edges": "dependency edges",
+}
+CORRELATION = "rank correlation of weight and ‖f(x)‖"
+
+Figures = dict[str, dict[Stream, Array]]
+
+
+def survey_figures(folder: str | Path, scene: Scene | None = None) -> Figures:
+    """The figures in a survey's folder, by name and stream; with a scene, only if they are of its model.
+
+    >>> import tempfile
+    >>> from attlas.store import Manifest
+    >>> rows = {"stream": ["encoder"], "layer": [0], "head": [1], "measure": ["weight"], "quantity": ["sep"]}
+    >>> survey = Result(Manifest("survey", model={"name": "tiny"}), {"heads": {**rows, "value": [0.5]}})
+    >>> out = survey.save(Path(tempfile.mkdtemp()) / "out")
+    >>> survey_figures(out)["weight: [SEP]"][Stream.ENCODER].tolist()
+    [[-1000000000.0, 0.5]]
+    """
+    result = Result.open(folder)
+    model = _model(result, folder)
+    tables = result.tables
+    shapes = _shapes(tables["heads"].select(["stream", "layer", "head"]).to_pylist())
+    if scene is not None:
+        _require_match(scene, model, shapes, folder)
+    figures: Figures = {}
+    columns = ["stream", "layer", "head", "measure", "quantity", "value"]
+    rows = tables["heads"].select(columns).to_pylist()
+    for measure in dict.fromkeys(row["measure"] for row in rows):  # all of one measure, then all of the next
+        for row in rows:
+            if row["measure"] == measure:
+                quantity = NAMES.get(row["quantity"], str(row["quantity"]).replace("_", " "))
+                _put(figures, f"{measure}: {quantity}", row, shapes)
+    if "spearman" in tables:
+        for row in tables["spearman"].to_pylist():
+            _put(figures, CORRELATION, row, shapes)
+    return figures
+
+
+def _model(result: Result, folder: str | Path) -> str:
+    """The name of the model that a survey is of; a refusal if it is no survey."""
+    study = result.manifest.study
+    if study != "survey" or "heads" not in result.manifest.tables:
+        what = "no table of heads is in it" if study == "survey" else f"it holds a result of the study {study!r}"
+        raise StoreError(
+            f"{folder}: a survey is needed to sort heads by, and {what}; give the --out of attlas survey"
+        )
+    missing = {"stream", "layer", "head", "measure", "quantity", "value"} - set(result.tables["heads"].column_names)
+    if missing:
+        raise StoreError(f"{folder}: its table of heads has no {' or '.join(sorted(missing))}; make the survey again")
+    return str(result.manifest.model.get("name", ""))
+
+
+def _shapes(rows: list[dict[str, Any]]) -> dict[Stream, tuple[int, int]]:
+    """Layers and heads of each stream."""
+    shapes: dict[Stream, tuple[int, int]] = {}
+    for row in rows:
+        stream = Stream(row["stream"])
+        layers, heads = shapes.get(stream, (0, 0))
+        shapes[stream] = (max(layers, row["layer"] + 1), max(heads, row["head"] + 1))
+    return shapes
+
+
+def _put(figures: Figures, name: str, row: dict[str, Any], shapes: dict[Stream, tuple[int, int]]) -> None:
+    stream, value = Stream(row["stream"]), row["value"]
+    if stream not in shapes or value is None or not math.isfinite(value):
+        return
+    streams = figures.setdefault(name, {})
+    if stream not in streams:
+        streams[stream] = np.full(shapes[stream], NO_FIGURE, np.float32)
+    streams[stream][row["layer"], row["head"]] = value
+
+
+def _require_match(scene: Scene, model: str, shapes: dict[Stream, tuple[int, int]], folder: str | Path) -> None:
+    """Refuse a survey of another model than the scene's."""
+    advice = "give the survey of the model that is shown"
+    if _last(model) != _last(scene.model):
+        raise StoreError(f"{folder}: this survey is of {model or 'a nameless model'}, not of {scene.model}; {advice}")
+    shared = [strand for strand in scene.strands if strand.stream in shapes]
+    if scene.strands and not shared:
+        shown, there = (" and ".join(map(str, names)) for names in ([s.stream for s in scene.strands], shapes))
+        raise StoreError(f"{folder}: this survey is of {there or 'no'} heads, and {shown} heads are shown; {advice}")
+    for strand in shared:
+        layers, heads = shapes[strand.stream]
+        if max(strand.layers) >= layers or max(strand.heads) >= heads:
+            raise StoreError(
+                f"{folder}: this survey has {layers} layers of {heads} {strand.stream} heads, and the scene shows "
+                f"layer {max(strand.layers) + 1} and head {max(strand.heads) + 1}; {advice}"
+            )
+
+
+def _last(name: str) -> str:
+    """A model's own name, without the folder or owner before it."""
+    return name.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]

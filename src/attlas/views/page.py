@@ -1,0 +1,109 @@
+"""The viewer as a file: one HTML page that needs nothing but itself.
+
+Header, blocks, styles and script lie in the page, each once. Blocks are base64 in elements of their own, which the
+browser neither parses nor unpacks before they are shown. A policy in the head of the page forbids it every
+request. Whatever comes from a user is escaped: as text in HTML, and as ``\\u003c`` in scripts.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from attlas.errors import CapabilityError, StoreError
+from attlas.views.payload import Payload, pack
+from attlas.views.scene import Scene
+from attlas.views.script import static, viewer_script
+
+KINDS = ("head", "model", "neuron", "matrix")
+_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def page(scenes: Sequence[Scene], *, kind: str = "head", **selection: Any) -> str:
+    """A whole page that shows one scene, or compares two; ``selection`` is where the viewer starts.
+
+    >>> html = page([], kind="model")
+    >>> html.startswith("<!doctype html>"), "<script src" in html
+    (True, False)
+    """
+    check_kind(kind)
+    return _page(pack(scenes), {"view": kind, **selection})
+
+
+def write_page(path: str | Path, scenes: Sequence[Scene], *, kind: str = "head", **selection: Any) -> Path:
+    """Write :func:`page` to a file, wholly or not at all.
+
+    >>> import tempfile
+    >>> write_page(Path(tempfile.mkdtemp()) / "page.html", []).name
+    'page.html'
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; give the name of a file to write, such as {path / 'view.html'}")
+    html = page(scenes, kind=kind, **selection)
+    staged = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        staged.write_text(html, encoding="utf-8")
+        staged.replace(path)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}") from None
+    return path
+
+
+def check_kind(kind: str) -> None:
+    """Refuse a view that does not exist.
+
+    >>> check_kind("heads")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: there is no view 'heads'; choose head, model, neuron or matrix
+    """
+    if kind not in KINDS:
+        raise CapabilityError(f"there is no view {kind!r}; choose head, model, neuron or matrix")
+
+
+def script_json(value: object) -> str:
+    """JSON that is safe inside a script element, whatever the strings in it say.
+
+    >>> script_json({"name": "</script>\\u2028&"})
+    '{"name":"\\\\u003c/script\\\\u003e\\\\u2028\\\\u0026"}'
+    """
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _page(payload: Payload, selection: dict[str, Any]) -> str:
+    names = " and ".join(dict.fromkeys(scene.model for scene in payload.scenes))
+    blocks = "".join(
+        f'<script type="text/plain" id="attlas-block-{index}">{b64encode(block).decode("ascii")}</script>\n'
+        for index, block in enumerate(payload.blocks())
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="attlas">
+<title>{escape(f"Attention of {names}" if names else "Attention")}</title>
+<style>
+{static("viewer.css")}</style>
+</head>
+<body class="attlas-page">
+<main id="attlas-viewer"></main>
+<noscript>This page draws attention by a script inside it; switch scripts on to see it. Nothing is loaded from
+anywhere.</noscript>
+<script type="application/json" id="attlas-header">{script_json(payload.header)}</script>
+{blocks}<script type="module">
+{viewer_script()}
+$viewer.mountPage({script_json(selection)});
+</script>
+</body>
+</html>
+"""

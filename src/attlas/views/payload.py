@@ -1,0 +1,212 @@
+"""From arrays to bytes, and what the browser must know to read them.
+
+A payload is a header (plain JSON: texts, shapes, where things are) and numbered blocks of bytes. There is a block for
+each head of each layer, so that the browser unpacks only what it shows. Norms are not sent at all: they are weights
+times one length per key, and those lengths are. Keys that several heads share are sent once.
+
+Two codes, chosen by size. Small scenes keep every number as it is (``f32``: the four bytes of each number in
+planes, which compresses better). Large ones keep weights in one byte each (``u8``): the row's largest, and of each
+weight its share x of that as round(192 x^(2/3)), so that small weights are finer than large ones and the error
+is under 1/255 of the row's largest; queries and keys become one signed byte per neuron (``i8``), beside the vector's
+largest.
+All blocks are deflated, which every browser can undo.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.ids import Stream
+from attlas.views.scene import Array, Reading, Scene, Strand
+
+EXACT_CELLS = 2_000_000  # numbers of one kind up to which a scene is sent as it is: 8 MB before compression
+STEPS = 192
+_CURVE = np.rint((np.arange(65536) / 65535) ** (2 / 3) * STEPS).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A header, and blocks that are made when they are asked for.
+
+    >>> reading = Reading(("a",), (0,), (0,), ("a",))
+    >>> weights = np.ones((1, 2, 1, 1), np.float32)
+    >>> payload = pack([Scene("a model", ("a",), (Strand(Stream.ENCODER, reading, reading, weights),))])
+    >>> payload.size, payload.header["scenes"][0]["strands"][0]["weights"]["code"]
+    (2, 'f32')
+    """
+
+    header: dict[str, Any]
+    scenes: tuple[Scene, ...]
+    makers: tuple[Callable[[], bytes], ...]
+
+    @property
+    def size(self) -> int:
+        """How many blocks there are.
+
+        >>> pack([]).size
+        0
+        """
+        return len(self.makers)
+
+    def block(self, index: int) -> bytes:
+        """One block.
+
+        >>> pack([]).block(0)
+        Traceback (most recent call last):
+            ...
+        IndexError: tuple index out of range
+        """
+        return self.makers[index]()
+
+    def blocks(self) -> Iterator[bytes]:
+        """All blocks in order, made by several threads.
+
+        >>> list(pack([]).blocks())
+        []
+        """
+        with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
+            yield from pool.map(lambda make: make(), self.makers)
+
+    def row(self, scene: int, strand: int, layer: int, head: int, query: int) -> bytes:
+        """Exact weights of one row as float32, for hosts that can be asked; places, not numbers, of layer and head.
+
+        >>> reading = Reading(("a", "b"), (0, 1), (0, 0), ("a", "b"))
+        >>> weights = np.full((1, 1, 2, 2), 0.5, np.float32)
+        >>> payload = pack([Scene("a model", ("a b",), (Strand(Stream.ENCODER, reading, reading, weights),))])
+        >>> np.frombuffer(payload.row(0, 0, 0, 0, 1), "<f4").tolist()
+        [0.5, 0.5]
+        """
+        weights = self.scenes[scene].strands[strand].weights
+        return np.ascontiguousarray(weights[layer, head, query], dtype="<f4").tobytes()
+
+
+def pack(scenes: Sequence[Scene], *, exact_cells: int = EXACT_CELLS) -> Payload:
+    """Make the payload of one scene, or of two to compare; beyond ``exact_cells`` numbers they are rounded.
+
+    >>> pack([]).header
+    {'version': 1, 'scenes': []}
+    """
+    makers: list[Callable[[], bytes]] = []
+    described = [_describe(scene, makers, exact_cells) for scene in scenes]
+    return Payload({"version": 1, "scenes": described}, tuple(scenes), tuple(makers))
+
+
+def encode(matrix: NDArray[np.floating], code: str) -> bytes:
+    """One matrix as a block in one of the codes f32, u8, i8.
+
+    >>> len(zlib.decompress(encode(np.ones((2, 3)), "u8")))
+    14
+    """
+    return zlib.compress(_CODES[code](np.ascontiguousarray(matrix, dtype="<f4")), 1)
+
+
+def decode(block: bytes, code: str, columns: int) -> Array:
+    """The matrix of a block, as the browser reads it: the twin of :func:`encode` in the tests.
+
+    >>> decode(encode(np.array([[0.5, 0.25]]), "f32"), "f32", 2).tolist()
+    [[0.5, 0.25]]
+    """
+    raw = np.frombuffer(zlib.decompress(block), np.uint8)
+    if code == "f32":
+        return np.ascontiguousarray(raw.reshape(4, -1).T).view("<f4").reshape(-1, columns)
+    rows = len(raw) // (columns + 4)
+    largest = raw[: 4 * rows].view("<f4")[:, None]
+    codes = raw[4 * rows :].reshape(rows, columns)
+    if code == "u8":
+        return np.asarray((codes / np.float32(STEPS)) ** 1.5 * largest, np.float32)
+    return np.asarray(codes.view(np.int8) / np.float32(127) * largest, np.float32)
+
+
+def _planes(matrix: Array) -> bytes:
+    return np.ascontiguousarray(matrix.reshape(-1).view(np.uint8).reshape(-1, 4).T).tobytes()
+
+
+def _bytes(matrix: Array) -> bytes:
+    largest = matrix.max(axis=-1, keepdims=True)
+    scale = np.float32(65535) / np.maximum(largest, np.float32(1e-30))
+    codes = _CURVE[(matrix * scale + np.float32(0.5)).astype(np.uint16)]
+    return bytes(largest.tobytes() + codes.tobytes())
+
+
+def _signed_bytes(matrix: Array) -> bytes:
+    largest = np.abs(matrix).max(axis=-1, keepdims=True)
+    codes = np.rint(matrix * (np.float32(127) / np.maximum(largest, np.float32(1e-30)))).astype(np.int8)
+    return bytes(largest.tobytes() + codes.tobytes())
+
+
+_CODES: dict[str, Callable[[Array], bytes]] = {"f32": _planes, "u8": _bytes, "i8": _signed_bytes}
+
+
+def _describe(scene: Scene, makers: list[Callable[[], bytes]], exact_cells: int) -> dict[str, Any]:
+    small = sum(strand.weights.size for strand in scene.strands) <= exact_cells
+    return {
+        "model": scene.model,
+        "texts": list(scene.texts),
+        "strands": [_strand(strand, makers, small, exact_cells) for strand in scene.strands],
+        "figures": {
+            name: {stream.value: np.round(values, 5).tolist() for stream, values in streams.items()}
+            for name, streams in scene.figures.items()
+        },
+    }
+
+
+def _strand(
+    strand: Strand, makers: list[Callable[[], bytes]], small: bool, exact_cells: int
+) -> dict[str, Any]:  # fmt: skip
+    def place(array: Array, code: str) -> dict[str, Any]:
+        """Blocks for (layer, head, row, column): the first one's number, and how to read them."""
+        first, (layers, heads, _, columns) = len(makers), array.shape
+        for layer in range(layers):
+            for head in range(heads):
+                makers.append(lambda part=array[layer, head]: encode(part, code))  # type: ignore[misc]
+        return {"first": first, "heads": heads, "columns": columns, "code": code}
+
+    found: dict[str, Any] = {
+        "stream": strand.stream.value,
+        "queries": _reading(strand.queries),
+        "keys": None if strand.keys is strand.queries else _reading(strand.keys),
+        "layers": list(strand.layers),
+        "heads": list(strand.heads),
+        "causal": strand.stream is Stream.DECODER,
+        "weights": place(strand.weights, "f32" if small else "u8"),
+    }
+    if strand.lengths is not None:
+        found["lengths"] = place(strand.lengths[:, None], "f32")
+    if strand.query_vectors is not None and strand.key_vectors is not None:
+        keys = _ungrouped(strand.key_vectors)
+        code = "f32" if strand.query_vectors.size + keys.size <= exact_cells else "i8"
+        found["query_vectors"] = place(strand.query_vectors, code)
+        found["key_vectors"] = place(keys, code)
+        found["scaling"] = list(strand.scaling)
+    found["adjusted"] = strand.scores is not None
+    if strand.scores is not None and small:
+        found["scores"] = place(strand.scores, "f32")
+    return found
+
+
+def _reading(reading: Reading) -> dict[str, Any]:
+    return {
+        "pieces": list(reading.pieces),
+        "words": list(reading.words),
+        "documents": list(reading.documents),
+        "spelled": list(reading.spelled),
+    }
+
+
+def _ungrouped(keys: Array) -> Array:
+    """Keys without the copies that several heads share: one for each group of equal neighbours."""
+    heads = keys.shape[1]
+    for group in range(heads, 1, -1):
+        if heads % group == 0:
+            first = keys[:, ::group]
+            if all(np.array_equal(keys[:, offset::group], first) for offset in range(1, group)):
+                return first
+    return keys

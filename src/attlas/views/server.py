@@ -1,0 +1,395 @@
+"""The viewer behind a local address: a form to ask with, and the one viewer below it.
+
+Whoever can reach this server can make it open models and read texts, so it listens on this machine alone and answers
+only those who know its token: a random word that stands in the address of the page, and that the page's script sends
+in a header with everything else. Pages of other sites know no token, may not read answers (no CORS headers are ever
+sent), and cannot pretend to be this host under a name of theirs, since the Host header must be our own.
+
+Looking is somebody else's work: the server is handed a function from a :class:`Question` to a scene, runs it in a
+thread, one look at a time, and keeps the last few answers for the browser to fetch their blocks and exact rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import secrets
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from attlas.errors import AttlasError, PlanError, TextError
+from attlas.views.page import script_json
+from attlas.views.payload import EXACT_CELLS, Payload, pack
+from attlas.views.scene import Scene
+from attlas.views.script import join, static
+
+LOOPBACK = "127.0.0.1"
+TOKEN_HEADER = "x-attlas-token"
+MOST_BYTES = 1_000_000  # of a request
+MOST_WRITTEN = 500  # pieces that a model may be asked to write
+KEPT = 3  # answers whose blocks can still be fetched
+_HEADERS = {
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+_NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be looked at: a text, perhaps a second one (of a pair, or a target), and a model by its name.
+
+    ``write`` is how many pieces the model shall write on by itself.
+
+    >>> Question("a model", "Hello.").write
+    0
+    """
+
+    model: str
+    text: str
+    second: str = ""
+    write: int = 0
+
+    @classmethod
+    def of(cls, given: object) -> Question:
+        """A question as the page sends it, or one sentence about what is wrong with it.
+
+        >>> Question.of({"model": "a model", "text": " "})
+        Traceback (most recent call last):
+            ...
+        attlas.errors.TextError: the text is empty; give at least one word
+        """
+        if not isinstance(given, dict):
+            raise TextError(f"a question must be an object with model and text, and this is {type(given).__name__}")
+        model, text, second = (_string(given, name) for name in ("model", "text", "second"))
+        write = given.get("write", 0)
+        if type(write) is not int or not 0 <= write <= MOST_WRITTEN:
+            raise TextError(f"a model can be asked to write 0 to {MOST_WRITTEN} pieces, not {write!r}")
+        if not model.strip():
+            raise TextError("no model is named; choose one, or give a hub name or a folder")
+        if not text.strip():
+            raise TextError("the text is empty; give at least one word")
+        return cls(model.strip(), text, second if second.strip() else "", write)
+
+
+class Server:
+    """A server that is bound to a port of this machine when it is made, and answers while :meth:`run` runs.
+
+    ``models`` are offered by name, the first one as the default; any other name can be typed. Scenes of more than
+    ``exact_cells`` numbers are sent rounded, and their rows exactly where somebody points at them.
+
+    >>> server = Server(lambda question: Scene(question.model, (question.text,), ()), ["a model"])
+    >>> server.address.startswith("http://127.0.0.1:"), "?token=" in server.address
+    (True, True)
+    >>> server.close()
+    """
+
+    def __init__(
+        self,
+        look: Callable[[Question], Scene],
+        models: Sequence[str],
+        *,
+        port: int = 0,
+        exact_cells: int = EXACT_CELLS,
+    ) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self._socket = _listen(port)
+        self.port: int = self._socket.getsockname()[1]
+        self.desk = _Desk(look, models, exact_cells)
+        self.app = _Gate(_routes(self.desk), self.token, self.port)
+        self._running: Any = None
+        self._stopped = False
+
+    @property
+    def address(self) -> str:
+        """Where the page is, token included: not for the eyes of others.
+
+        >>> server = Server(lambda question: Scene(question.model, (), ()), [])
+        >>> len(server.address.partition("token=")[2])
+        43
+        >>> server.close()
+        """
+        return f"http://{LOOPBACK}:{self.port}/?token={self.token}"
+
+    @property
+    def busy(self) -> bool:
+        """Whether a look is under way.
+
+        >>> server = Server(lambda question: Scene(question.model, (), ()), [])
+        >>> server.close()
+        >>> server.busy
+        False
+        """
+        return self.desk.looking
+
+    def run(self) -> None:
+        """Answer until :meth:`stop` is called, or until Ctrl-C, which is raised again when all is closed.
+
+        >>> server = Server(lambda question: Scene(question.model, (), ()), [])
+        >>> from threading import Thread
+        >>> running = Thread(target=server.run)
+        >>> running.start()
+        >>> server.stop()
+        >>> running.join()
+        """
+        import uvicorn
+
+        desk = self.desk
+
+        class Ending(uvicorn.Server):
+            async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+                desk.abandon()  # or it would wait for looks that nothing can interrupt
+                await super().shutdown(sockets)
+
+        config = uvicorn.Config(
+            self.app, log_config=None, access_log=False, server_header=False, lifespan="off", ws="none",
+            timeout_graceful_shutdown=1,
+        )  # fmt: skip
+        self._running = Ending(config)
+        self._running.should_exit = self._stopped
+        try:
+            self._running.run(sockets=[self._socket])
+        finally:
+            self.close()
+
+    def stop(self) -> None:
+        """Let :meth:`run` end, now or as soon as it begins.
+
+        >>> server = Server(lambda question: Scene(question.model, (), ()), [])
+        >>> server.stop()
+        >>> server.close()
+        """
+        self._stopped = True
+        if self._running is not None:
+            self._running.should_exit = True
+
+    def close(self) -> None:
+        """Give the port back, of a server that is not running.
+
+        >>> server = Server(lambda question: Scene(question.model, (), ()), [])
+        >>> server.close()
+        """
+        self._socket.close()
+        self.desk.close()
+
+
+class _Desk:
+    """What is behind the gate: looks, one at a time, and the answers that are kept."""
+
+    def __init__(self, look: Callable[[Question], Scene], models: Sequence[str], exact_cells: int) -> None:
+        self._look, self._models, self._exact_cells = look, tuple(models), exact_cells
+        self._answers: dict[str, Payload] = {}
+        self._turns = ThreadPoolExecutor(1, "look")  # of one thread, so that nobody looks while another does
+        self._awaited: set[asyncio.Future[Payload]] = set()
+        self.looking = False
+
+    async def page(self, request: Request) -> Response:
+        nonce = secrets.token_urlsafe(16)
+        policy = f"script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'"
+        html = _page(nonce, {"models": self._models, "written": MOST_WRITTEN, "header": TOKEN_HEADER})
+        return HTMLResponse(html, headers={"content-security-policy": f"{_NOTHING}; {policy}"})
+
+    async def look(self, request: Request) -> Response:
+        asked = _questions(await _body(request))
+        coming = asyncio.get_running_loop().run_in_executor(self._turns, self._answer, asked)
+        self._awaited.add(coming)
+        try:
+            payload = await coming
+        except asyncio.CancelledError:
+            raise HTTPException(503, "attlas was stopped while it looked; start it again") from None
+        finally:
+            self._awaited.discard(coming)
+        name = secrets.token_hex(8)
+        self._answers[name] = payload
+        while len(self._answers) > KEPT:
+            del self._answers[next(iter(self._answers))]
+        return JSONResponse({"id": name, "header": payload.header})
+
+    async def block(self, request: Request) -> Response:
+        payload, index = self._kept(request), request.path_params["index"]
+        if index >= payload.size:
+            raise HTTPException(404, f"there is no block {index}; this answer has {payload.size}")
+        return _bytes(await run_in_threadpool(payload.block, index))
+
+    async def row(self, request: Request) -> Response:
+        payload = self._kept(request)
+        scene, strand, *place = (request.path_params[name] for name in ("scene", "strand", "layer", "head", "query"))
+        if scene >= len(payload.scenes):
+            raise HTTPException(404, f"there is no scene {scene}; this answer has {len(payload.scenes)}")
+        strands = payload.scenes[scene].strands
+        if strand >= len(strands):
+            raise HTTPException(404, f"there is no strand {strand}; this scene has {len(strands)}")
+        for what, at, count in zip(("layer", "head", "query"), place, strands[strand].weights.shape, strict=False):
+            if at >= count:
+                raise HTTPException(404, f"there is no {what} at place {at}; this strand has {count}")
+        layer, head, query = place
+        return _bytes(payload.row(scene, strand, layer, head, query))
+
+    def abandon(self) -> None:
+        for coming in self._awaited:
+            coming.cancel()
+
+    def close(self) -> None:
+        self._turns.shutdown(wait=False, cancel_futures=True)
+
+    def _answer(self, asked: Sequence[Question]) -> Payload:
+        self.looking = True
+        try:
+            return pack([self._look(question) for question in asked], exact_cells=self._exact_cells)
+        finally:
+            self.looking = False
+
+    def _kept(self, request: Request) -> Payload:
+        payload = self._answers.get(request.path_params["name"])
+        if payload is None:
+            raise HTTPException(404, f"only the last {KEPT} looks are kept, and this one is gone; look again")
+        return payload
+
+
+class _Gate:
+    """Lets through whoever knows the token and calls us by our own name, and puts our headers on every answer."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app, self._token = app, token.encode()
+        self._hosts = (f"{LOOPBACK}:{port}", f"localhost:{port}")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in {**_HEADERS, "content-security-policy": _NOTHING}.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        reason = self._refusal(Request(scope))
+        answer = self._app if reason is None else JSONResponse({"error": reason}, 403)
+        await answer(scope, receive, send_guarded)
+
+    def _refusal(self, request: Request) -> str | None:
+        if request.headers.getlist("host") not in [[host] for host in self._hosts]:
+            return f"this server answers only as {' or '.join(self._hosts)}; open the address that attlas printed"
+        given = request.query_params if request.url.path == "/" else request.headers
+        token = given.get("token" if given is request.query_params else TOKEN_HEADER, "")
+        if not hmac.compare_digest(token.encode(errors="surrogateescape"), self._token):
+            return "the token is missing or wrong; open the address that attlas printed when it was started"
+        return None
+
+
+def _routes(desk: _Desk) -> Starlette:
+    def refused(request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException):
+            return JSONResponse({"error": str(error)}, 422)
+        plain = error.detail == HTTPStatus(error.status_code).phrase
+        sentence = f"{request.method} {request.url.path} is nothing that this server knows" if plain else error.detail
+        return JSONResponse({"error": sentence}, error.status_code)
+
+    def broken(request: Request, error: Exception) -> Response:
+        sentence = f"something went wrong inside attlas ({type(error).__name__}); its terminal says more"
+        return JSONResponse({"error": sentence}, 500)
+
+    where = "/api/row/{name}/{scene:int}/{strand:int}/{layer:int}/{head:int}/{query:int}"
+    return Starlette(
+        routes=[
+            Route("/", desk.page),
+            Route("/api/look", desk.look, methods=["POST"]),
+            Route("/api/block/{name}/{index:int}", desk.block),
+            Route(where, desk.row),
+        ],
+        exception_handlers={AttlasError: refused, HTTPException: refused, Exception: broken},
+    )
+
+
+def _questions(body: bytes) -> list[Question]:
+    try:
+        given = json.loads(body)
+    except ValueError:
+        raise TextError("the request is no JSON; send an object with a list of questions") from None
+    asked = given.get("questions") if isinstance(given, dict) else None
+    if not isinstance(asked, list) or len(asked) not in (1, 2):
+        raise TextError("one question, or two to compare, must be sent as a list under the name questions")
+    return [Question.of(each) for each in asked]
+
+
+async def _body(request: Request) -> bytes:
+    """What was sent, up to a limit; the rest is read and forgotten, so that the sentence about it arrives."""
+    kept, size = bytearray(), 0
+    async for part in request.stream():
+        size += len(part)
+        if size <= MOST_BYTES:
+            kept += part
+    if size > MOST_BYTES:
+        raise HTTPException(413, f"{size:,} bytes were sent and {MOST_BYTES:,} are the most; shorten the text")
+    return bytes(kept)
+
+
+def _string(given: dict[str, Any], name: str) -> str:
+    value = given.get(name, "")
+    if not isinstance(value, str):
+        raise TextError(f"{name} must be a text, and this is {type(value).__name__}")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise TextError(f"{name} holds half a character (a lone surrogate); type it again")
+    return value
+
+
+def _bytes(content: bytes) -> Response:
+    return Response(content, media_type="application/octet-stream")
+
+
+def _listen(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # where it means that somebody else may take the port as well
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((LOOPBACK, port))
+        made.listen(128)
+    except (OSError, OverflowError) as error:
+        made.close()
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise PlanError(
+            f"port {port} of this machine cannot be had ({reason}); choose another, or 0 for any that is free"
+        ) from None
+    return made
+
+
+def _page(nonce: str, settings: dict[str, Any]) -> str:
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>attlas</title>
+<link rel="icon" href="data:,">
+<style>
+{static("viewer.css")}{static("app.css")}</style>
+</head>
+<body class="attlas-page">
+<div id="attlas-asking"></div>
+<main id="attlas-viewer"></main>
+<noscript>This page draws attention by a script inside it; switch scripts on to see it.</noscript>
+<script type="application/json" id="attlas-settings">{script_json(settings)}</script>
+<script type="module" nonce="{nonce}">
+{join("app")}
+$app.start();
+</script>
+</body>
+</html>
+"""

@@ -1,0 +1,245 @@
+// The app of `attlas serve`: a form to ask with, and the viewer below it. What was asked and what is chosen are both kept
+// in the address after '#', so that reloading or going back shows the same thing again. The token that stands in
+// the address goes with every request in a header; nothing is kept in cookies or stores.
+
+import { element, surroundingsAreDark } from "./dom.js";
+import { START, fromFragment, toFragment } from "./state.js";
+import { mount } from "./viewer.js";
+
+const LONGEST_KEPT = 20_000; // characters of a text that an address still carries
+const ANOTHER = "\u0000another"; // no model has this name
+const NOTHING_ASKED = { text: "", second: "", model: "", write: 0, otherModel: "", otherText: "", otherSecond: "", compare: "" };
+const OF_THE_TEXT = { query: null, key: null, box: null }; // chosen in one text, and meaningless in another
+
+/** Put the form and the viewer into the page, and ask at once what the address asks. */
+export function start() {
+  const settings = JSON.parse(document.getElementById("attlas-settings").textContent);
+  const root = document.getElementById("attlas-viewer");
+  const call = caller(settings.header);
+  let viewer = null;
+  let asked = null; // what the viewer shows the answer to
+  let working = false;
+  let pending = 0;
+
+  const form = asking(document.getElementById("attlas-asking"), settings, () => ask(form.read()));
+
+  /** Ask, show the answer, and write it into the address: as a new entry unless it was there already. */
+  async function ask(question, selection = null) {
+    if (working) return;
+    working = true;
+    form.work();
+    const began = performance.now();
+    try {
+      const questions = questionsOf(question);
+      const answer = await call("/api/look", { method: "POST", body: JSON.stringify({ questions }) });
+      show(question, await answer.json(), selection);
+      form.rest(`Seen in ${((performance.now() - began) / 1000).toFixed(1)} s.`);
+    } catch (error) {
+      form.refuse(error.message);
+    } finally {
+      working = false;
+    }
+  }
+
+  function show(question, { id, header }, selection) {
+    const before = viewer ? viewer.state() : fromFragment(location.hash);
+    viewer?.destroy();
+    const fresh = selection === null;
+    const again = asked !== null && toQuery(asked) === toQuery(question);
+    asked = question;
+    viewer = mount(root, {
+      header,
+      selection: fresh ? { ...before, ...(again ? {} : OF_THE_TEXT) } : selection,
+      onSelect(state) {
+        clearTimeout(pending);
+        pending = setTimeout(() => keep(state, false), 60);
+      },
+    }, connectionTo(id, call));
+    clearTimeout(pending);
+    keep(viewer.state(), fresh && !again);
+    document.title = `${header.scenes.map((scene) => scene.model).join(" and ")} · attlas`;
+  }
+
+  function keep(state, anew) {
+    const fragment = [toQuery(asked), toFragment(state)].filter(Boolean).join("&");
+    if (location.hash.replace(/^#/, "") === fragment) return;
+    const address = `${location.pathname}${location.search}#${fragment}`;
+    if (anew) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  }
+
+  function follow() {
+    const question = fromQuery(location.hash);
+    if (!question.text) return;
+    const selection = fromFragment(location.hash);
+    if (asked && toQuery(asked) === toQuery(question)) {
+      viewer.update({ ...START, ...selection });
+    } else {
+      form.fill(question);
+      ask(question, selection);
+    }
+  }
+
+  const tint = () => form.tint(root.dataset.theme ?? (surroundingsAreDark() ? "dark" : "light"));
+  new MutationObserver(tint).observe(root, { attributes: true, attributeFilter: ["data-theme"] });
+  globalThis.matchMedia?.("(prefers-color-scheme: dark)").addEventListener("change", tint);
+  tint();
+  addEventListener("hashchange", follow);
+  follow();
+}
+
+/** A function that asks the server, with the token of this page's address; whatever fails throws one sentence. */
+function caller(header) {
+  const token = new URLSearchParams(location.search).get("token") ?? "";
+  return async (path, options = {}) => {
+    let answer;
+    try {
+      answer = await fetch(path, { ...options, headers: { [header]: token }, credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" });
+    } catch {
+      throw new Error("attlas does not answer; is it still running in its terminal?");
+    }
+    if (answer.ok) return answer;
+    const said = await answer.json().catch(() => null);
+    throw new Error(said?.error ?? `the server answered with the status ${answer.status}`);
+  };
+}
+
+/** Where the viewer gets blocks and exact rows of an answer. */
+function connectionTo(id, call) {
+  const bytes = async (path) => (await call(path)).arrayBuffer();
+  return {
+    block: async (index) => new Uint8Array(await bytes(`/api/block/${id}/${index}`)),
+    row: async (...place) => new Float32Array(await bytes(`/api/row/${id}/${place.join("/")}`)),
+  };
+}
+
+/** The one or two questions that the form asks. */
+function questionsOf({ model, text, second, write, compare, otherModel, otherText, otherSecond }) {
+  const first = { model, text, second, write };
+  if (!compare) return [first];
+  const another = otherText.trim() !== "";
+  const other = { model: otherModel || model, text: another ? otherText : text, second: another ? otherSecond : otherSecond || second, write };
+  if (JSON.stringify(other) === JSON.stringify(first)) throw new Error("there is nothing to compare; choose another model, or give another text");
+  return [first, other];
+}
+
+function toQuery(question) {
+  return Object.entries(question)
+    .filter(([name, value]) => value !== NOTHING_ASKED[name] && String(value).length <= LONGEST_KEPT)
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join("&");
+}
+
+function fromQuery(fragment) {
+  const found = { ...NOTHING_ASKED };
+  for (const part of fragment.replace(/^#/, "").split("&")) {
+    const [name, text] = [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)];
+    if (!(name in NOTHING_ASKED)) continue;
+    try { found[name] = name === "write" ? Number(decodeURIComponent(text)) || 0 : decodeURIComponent(text); } catch { /* left as it is */ }
+  }
+  return found;
+}
+
+/** The form in an element: how to read and fill it, and how it shows that it works, rests or refuses. */
+function asking(place, settings, submit) {
+  const text = area("Text", "text", 2, "The farmer offered apples to the housekeeper, because he had too many of them.");
+  const second = area("Second text", "second", 2, "the second of a pair, or a translation; left empty, a translation model writes it");
+  const model = modelField("Model", "model", settings.models);
+  const write = element("input", { type: "number", name: "write", min: 0, max: settings.written, value: 0, step: 1 });
+  const compare = element("input", { type: "checkbox", name: "compare", "aria-controls": "attlas-other", change: () => fold() });
+  const otherModel = modelField("Other model", "otherModel", settings.models, "the same");
+  const otherText = area("Other text", "otherText", 2, "left empty: the same");
+  const otherSecond = area("Its second text", "otherSecond", 2, "for a pair or a translation");
+  const button = element("button", { type: "submit", class: "attlas-look", title: "Ctrl+Enter does the same" }, "Look");
+  const status = element("output", { class: "attlas-status", role: "status" });
+  const refusal = element("p", { class: "attlas-refusal", role: "alert", hidden: true });
+  const other = element(
+    "div", { class: "attlas-texts", id: "attlas-other" }, otherText.whole, otherSecond.whole, otherModel.whole,
+  );
+  const form = element(
+    "form", { class: "attlas-form", "aria-label": "What to look at", novalidate: true, submit: (event) => { event.preventDefault(); submit(); } },
+    element("div", { class: "attlas-texts" }, text.whole, second.whole),
+    element(
+      "div", { class: "attlas-choices" }, model.whole,
+      element("label", { class: "attlas-field" }, element("span", { class: "attlas-label" }, "Continue by"), write, element("span", { class: "attlas-label" }, "pieces (models that write)")),
+      element("label", { class: "attlas-field attlas-check" }, compare, "Compare with another model or text"),
+    ),
+    other,
+    element("div", { class: "attlas-choices" }, button, element("span", { class: "attlas-label" }, "Ctrl+Enter"), status),
+    refusal,
+  );
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    submit();
+  });
+  place.classList.add("attlas", "attlas-asking");
+  place.replaceChildren(element("h1", {}, "attlas"), form);
+
+  function fold() { other.hidden = !compare.checked; }
+
+  function state(working, said, sentence) {
+    button.setAttribute("aria-disabled", String(working));
+    button.textContent = working ? "Looking …" : "Look";
+    form.setAttribute("aria-busy", String(working));
+    status.textContent = said;
+    refusal.hidden = !sentence;
+    refusal.textContent = sentence;
+  }
+
+  fold();
+  state(false, "", "");
+  text.input.focus();
+  return {
+    read: () => ({
+      text: text.input.value, second: second.input.value, model: model.read(), write: Number(write.value || 0), compare: compare.checked ? "yes" : "",
+      otherModel: compare.checked ? otherModel.read() : "", otherText: compare.checked ? otherText.input.value : "",
+      otherSecond: compare.checked ? otherSecond.input.value : "",
+    }),
+    fill(question) {
+      text.input.value = question.text;
+      second.input.value = question.second;
+      model.fill(question.model);
+      write.value = question.write;
+      compare.checked = question.compare === "yes";
+      otherModel.fill(question.otherModel);
+      otherText.input.value = question.otherText;
+      otherSecond.input.value = question.otherSecond;
+      fold();
+    },
+    work: () => state(true, "Opening a model for the first time takes a while.", ""),
+    rest: (said) => state(false, said, ""),
+    refuse: (sentence) => state(false, "", /[.?!]$/.test(sentence) ? sentence : `${sentence}.`),
+    tint(theme) {
+      place.dataset.theme = theme;
+      document.body.style.background = getComputedStyle(place).backgroundColor;
+    },
+  };
+}
+
+function area(label, name, rows, hint) {
+  const input = element("textarea", { name, rows, placeholder: hint, dir: "auto", spellcheck: "false" });
+  return { input, whole: element("label", { class: "attlas-field attlas-wide" }, element("span", { class: "attlas-label" }, label), input) };
+}
+
+/** A choice of models that also takes any other name; `none` is said of leaving it out. */
+function modelField(label, name, models, none = null) {
+  const select = element("select", { name, "aria-label": label, change: () => { fold(); if (!typed.hidden) typed.focus(); } });
+  if (none) select.append(element("option", { value: "" }, none));
+  models.forEach((each) => select.append(element("option", { value: each }, each)));
+  select.append(element("option", { value: ANOTHER }, "another …"));
+  const typed = element("input", { type: "text", name: `${name}Typed`, "aria-label": `${label}: hub name or folder`, placeholder: "hub name or folder", spellcheck: "false", autocapitalize: "off", size: 28 });
+  function fold() { typed.hidden = select.value !== ANOTHER; }
+  fold();
+  return {
+    whole: element("span", { class: "attlas-field" }, element("span", { class: "attlas-label", "aria-hidden": "true" }, label), select, typed),
+    read: () => (select.value === ANOTHER ? typed.value.trim() : select.value),
+    fill(value) {
+      const known = models.includes(value) || (none && value === "");
+      if (!known && value === "") return;
+      select.value = known ? value : ANOTHER;
+      if (!known) typed.value = value;
+      fold();
+    },
+  };
+}

@@ -1,0 +1,312 @@
+// The model view: every head of a stream as a small picture, layers down and heads across, or in the order of a figure of
+// a survey. Pictures come in while one looks (see thumbnails.js). One head can be enlarged beside the others, with its words.
+
+import { written, paperLabel } from "./numbers.js";
+import { shortened } from "./readings.js";
+import { gather, nameOf, picture, painted, strongest, dots } from "./thumbnails.js";
+
+const GAP = 4;
+const LEFT = 34; // room for the numbers of layers
+const TOP = 36; // room for the numbers of heads
+const CAPTION = 15; // room for a caption where heads are sorted
+const LARGEST = 120;
+const READABLE = 56; // below this a page is rather made longer than its pictures smaller
+const SMALLEST = 22;
+const BESIDE = 400; // what an enlarged head needs beside the others
+const LABELLED = 9; // pixels of a row from which on it has a label
+const NO_FIGURE = -1e8; // whatever a survey has no figure for lies below
+
+export const modelView = {
+  name: "model",
+  title: "Model",
+  allLayers: true,
+  sorts: true,
+  help:
+    "Every picture is a head: queries run down, keys across. Full colour is the mean of its queries' strongest links, so shades " +
+    "compare within a head, not between heads. Click a head, or press the arrow keys and Enter, to enlarge it.",
+
+  note(panels, state) {
+    if (!state.sort) return "";
+    const without = panels.some((panel) => !figuresOf(panel, state));
+    return without ? `There is no figure “${state.sort}” of these heads, so they stand by layer.` : `Sorted by “${state.sort}”, the highest first.`;
+  },
+
+  async load(panel, state, again) {
+    const order = inOrder(panel, state);
+    const current = order.filter((each) => isAt(each, state)); // made first, for it is spoken of
+    const work = gather(panel, [...current, ...order], again);
+    const open = state.open ? await opened(panel, state) : null;
+    await work.begun;
+    return { panel, order, work, open, sorted: Boolean(figuresOf(panel, state)) };
+  },
+
+  layout(data, state, room, surface, colours) {
+    const grid = arranged(data, room.width, room.height);
+    if (!data.open) return { data, ...grid, enlarged: null };
+    const narrow = arranged(data, room.width - BESIDE, room.height);
+    const beside = narrow.side >= SMALLEST && narrow.width <= room.width - BESIDE;
+    const chosen = beside && grid.width > narrow.width ? narrow : grid;
+    const current = chosen.places.find((place) => isAt(place, data.open));
+    const width = beside ? room.width - chosen.width - 28 : room.width - 16;
+    const enlarged = enlarge(data, width, room.height, surface, colours);
+    const middle = current ? current.y + chosen.side / 2 : 0;
+    const fits = chosen.height <= room.height;
+    enlarged.x = beside ? chosen.width + 24 : 4;
+    if (beside) enlarged.y = fits ? 0 : Math.max(0, Math.min(chosen.height - enlarged.height, middle - enlarged.height / 2));
+    else enlarged.y = current ? current.y + chosen.side + GAP + 4 : TOP;
+    return {
+      data, ...chosen, enlarged, over: !beside,
+      width: Math.max(chosen.width, enlarged.x + enlarged.width + 4), height: Math.max(chosen.height, enlarged.y + enlarged.height + 4),
+    };
+  },
+
+  draw(surface, geometry, state, focus, colours) {
+    const { data, places, side, enlarged } = geometry;
+    const pointed = focus.layer === undefined || focus.cell ? null : focus;
+    if (!data.sorted) drawAxes(surface, geometry, pointed ?? state, colours);
+    for (const place of places) {
+      const { x, y } = place;
+      const made = data.work.made.get(nameOf(place));
+      if (made) {
+        const canvas = painted(made, side, side, data.panel.signed, colours);
+        surface.picture(canvas, 0, 0, canvas.width, canvas.height, x, y, side, side);
+        if (focus.query !== null) drawTick(surface, data.panel, focus.query, x, y, side, colours);
+      } else {
+        surface.rect(x, y, side, side, colours.line, 0.4);
+      }
+      surface.frame(x - 0.5, y - 0.5, side + 1, side + 1, colours.line);
+      if (data.sorted) {
+        const font = `${isAt(place, state) ? "600 " : ""}10px ${colours.sans}`;
+        surface.text(paperLabel(place.layer, place.head), x, y - 8, { font, fill: colours.ink });
+        surface.text(briefly(place.figure), x + side, y - 8, { font, fill: colours.soft, align: "right" });
+      }
+    }
+    for (const place of places) {
+      if (isAt(place, state)) surface.frame(place.x - 1.5, place.y - 1.5, side + 3, side + 3, colours.accent, 2.5);
+      else if (pointed && isAt(place, pointed)) surface.frame(place.x - 1, place.y - 1, side + 2, side + 2, colours.ink, 1.5);
+    }
+    if (enlarged) drawEnlarged(surface, geometry, focus, colours);
+  },
+
+  hit(geometry, x, y) {
+    const { places, side, enlarged, data } = geometry;
+    if (enlarged && inside(enlarged, x, y)) {
+      const { layer, head, grid } = data.open;
+      if (inside(closing(enlarged), x, y)) return { query: null, key: null, close: true };
+      const key = Math.floor((x - enlarged.x - enlarged.left) / enlarged.cellWidth);
+      const query = Math.floor((y - enlarged.y - enlarged.top) / enlarged.cellHeight);
+      const within = query >= 0 && key >= 0 && query < grid.rows && key < grid.columns;
+      return within ? { query, key, layer, head, cell: true } : null;
+    }
+    const place = places.find((each) => inside({ x: each.x, y: each.y, width: side, height: side }, x, y));
+    return place ? { query: null, key: null, layer: place.layer, head: place.head } : null;
+  },
+
+  /** A click on a head enlarges it, or closes it again; a click on a cell of the enlarged head keeps its query and key. */
+  click(geometry, state, focus) {
+    if (!focus) return null;
+    if (focus.close) return { open: null };
+    if (!focus.cell) return state.open && isAt(focus, state) ? { open: null } : { layer: focus.layer, head: focus.head, open: "yes" };
+    const { panel } = geometry.data;
+    const query = panel.queries[focus.query].pieces[0];
+    const key = panel.keys[focus.key].pieces[0];
+    return query === state.query && key === state.key ? { query: null, key: null } : { query, key };
+  },
+
+  key(event, geometry, state) {
+    const { columns, places, side, data } = geometry;
+    const step = { ArrowLeft: -1, "[": -1, ArrowRight: 1, "]": 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+    if (event.key === "Escape") return state.open ? { open: null } : null;
+    if (event.key === "Enter" && !event.target.closest("button")) return { open: state.open ? null : "yes" };
+    if (step === undefined || !places.length) return null;
+    const at = places.findIndex((place) => isAt(place, state));
+    const aim = at < 0 ? 0 : at + step;
+    const leaves = !data.sorted && Math.abs(step) === 1 && Math.floor(aim / columns) !== Math.floor(at / columns);
+    const next = places[aim] && !(at >= 0 && leaves) ? places[aim] : places[at];
+    bringIntoSight(event.currentTarget, next, side);
+    return { layer: next.layer, head: next.head };
+  },
+
+  say(data, state, focus) {
+    const { panel, open, order, work } = data;
+    if (work.fault) return `Some heads could not be read: ${work.fault.message}`;
+    if (!order.length) return "No head is chosen.";
+    if (focus.close) return "Close the enlarged head.";
+    if (focus.layer !== undefined && !focus.cell) return describe(data, state, focus);
+    if (!open || focus.query === null) return describe(data, state, open ?? state);
+    const { grid } = open;
+    const exact = grid.exactRow(focus.query);
+    const word = panel.queries[focus.query].short;
+    const label = `head ${paperLabel(open.layer, open.head)}`;
+    if (focus.key !== null) return `${label}: ${word} → ${panel.keys[focus.key].short} ${written(grid.data[focus.query * grid.columns + focus.key], exact)}`;
+    const ranked = panel.keys.map((each, key) => ({ each, value: grid.data[focus.query * grid.columns + key] }));
+    ranked.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    return `${label}: ${word} attends to ${ranked.slice(0, 6).map(({ each, value }) => `${each.short} ${written(value, exact)}`).join(", ")}`;
+  },
+
+  table(data, state) {
+    const { panel, order, work, sorted } = data;
+    const made = order.filter((each) => work.made.get(nameOf(each))?.strongest);
+    const rows = made.map((each) => {
+      const { query, key, value, exact } = work.made.get(nameOf(each)).strongest;
+      const figure = sorted ? [figureText(each.figure)] : [];
+      return [paperLabel(each.layer, each.head), panel.queries[query].text, panel.keys[key].text, written(value, exact), ...figure];
+    });
+    const sofar = made.length < order.length ? ` (so far ${made.length} of ${order.length} heads)` : "";
+    const columns = ["head", "query", "key", panel.signed ? "difference" : "value", ...(sorted ? [state.sort] : [])];
+    return { caption: `The strongest link of each head: ${panel.title}${sofar}`, columns, rows };
+  },
+};
+
+/** The figures, layer by layer, that a state sorts the heads of a panel by; undefined where there are none. */
+function figuresOf(panel, state) {
+  return state.sort ? panel.scene.figures[state.sort]?.[panel.strand.stream] : undefined;
+}
+
+/** The head that is enlarged, with all its numbers; null where the panel has no such head. */
+async function opened(panel, { layer, head }) {
+  if (!panel.layers.includes(layer) || !panel.heads.includes(head)) return null;
+  const grid = await panel.grid(layer, head);
+  return { layer, head, grid, strongest: strongest(grid, panel.strand.causal) };
+}
+
+/** The heads to show, in their order: [{ layer, head, figure }]. */
+function inOrder(panel, state) {
+  const layers = panel.layers.filter((layer) => !state.layers || state.layers.includes(layer));
+  const heads = panel.heads.filter((head) => !state.heads || state.heads.includes(head));
+  const figures = figuresOf(panel, state);
+  const order = layers.flatMap((layer) => heads.map((head) => ({ layer, head, figure: figures?.[layer]?.[head] ?? null })));
+  return figures ? order.sort((a, b) => (b.figure ?? -Infinity) - (a.figure ?? -Infinity)) : order;
+}
+
+/** Places for all heads in a room, as large as they can be. */
+function arranged({ order, sorted }, width, height) {
+  if (sorted) return wrapped(order, width, height);
+  const columns = new Set(order.map(({ head }) => head)).size;
+  const rows = columns ? order.length / columns : 0;
+  const least = Math.max((height - TOP) / rows - GAP, READABLE);
+  const side = Math.max(SMALLEST, Math.floor(Math.min((width - LEFT) / columns - GAP, least, LARGEST)));
+  const places = order.map((each, at) => ({
+    ...each, x: LEFT + (at % columns) * (side + GAP), y: TOP + Math.floor(at / columns) * (side + GAP),
+  }));
+  return { places, side, columns, width: LEFT + columns * (side + GAP), height: TOP + rows * (side + GAP) };
+}
+
+function wrapped(order, width, height) {
+  const across = (side) => Math.max(1, Math.floor((width - GAP) / (side + 2 * GAP)));
+  let side = LARGEST;
+  while (side > READABLE && Math.ceil(order.length / across(side)) * (side + GAP + CAPTION) > height) side -= 1;
+  const columns = Math.min(across(side), order.length);
+  const places = order.map((each, at) => ({
+    ...each, x: GAP + (at % columns) * (side + 2 * GAP), y: CAPTION + Math.floor(at / columns) * (side + GAP + CAPTION),
+  }));
+  return { places, side, columns, width: GAP + columns * (side + 2 * GAP), height: Math.ceil(order.length / columns) * (side + GAP + CAPTION) + 4 };
+}
+
+/** Sizes of the enlarged head: its labels (where rows are tall enough for them), its cells, and all of it. */
+function enlarge({ open, panel }, width, height, surface, colours) {
+  const { rows, columns } = open.grid;
+  const title = 30;
+  const measuring = `600 12px ${colours.sans}`;
+  const widest = (labels) => labels.slice(0, 200).reduce((most, label) => Math.max(most, surface.measure(labelText(label), measuring)), 20) + 10;
+  const sized = (left, top) => Math.min((width - left - 8) / columns, (height - top - 8) / rows, 26);
+  const sides = [widest(panel.queries), title + widest(panel.keys)];
+  const labelled = sized(...sides) >= LABELLED;
+  const [left, top] = labelled ? sides : [8, title];
+  const cell = sized(left, top);
+  const cellWidth = Math.max(cell, 40 / columns);
+  const cellHeight = Math.max(cell, 40 / rows);
+  return {
+    left, top, labelled, cellWidth, cellHeight, font: `${Math.min(12, Math.floor(cell * 0.95))}px ${colours.sans}`,
+    width: Math.max(230, left + columns * cellWidth + 8), height: top + rows * cellHeight + 8,
+  };
+}
+
+function drawAxes(surface, { data, places, side, columns }, current, colours) {
+  const font = `11px ${colours.sans}`;
+  if (!places.length) return;
+  surface.text("head", LEFT, 8, { font, fill: colours.faint });
+  surface.text("layer", 0, TOP - 12, { font, fill: colours.faint });
+  places.forEach((place, at) => {
+    const marked = (is) => ({ font: is ? `600 ${font}` : font, fill: is ? colours.ink : colours.soft });
+    if (at < columns) surface.text(String(place.head + 1), place.x + side / 2, TOP - 12, { align: "center", ...marked(place.head === current.head) });
+    if (at % columns === 0) surface.text(String(place.layer + 1), LEFT - 10, place.y + side / 2, { align: "right", ...marked(place.layer === current.layer) });
+  });
+}
+
+/** A tick beside a small picture, at the row of a query. */
+function drawTick(surface, panel, query, x, y, side, colours) {
+  const tall = side / panel.queries.length;
+  surface.rect(x - 3.5, y + query * tall + Math.min(0, tall / 2 - 1), 2.5, Math.max(2, tall), colours.accent);
+}
+
+function drawEnlarged(surface, { data, enlarged, over }, focus, colours) {
+  const { panel, open } = data;
+  const { x, y, left, top, cellWidth, cellHeight, labelled, font } = enlarged;
+  const { rows, columns } = open.grid;
+  const [width, height] = [columns * cellWidth, rows * cellHeight];
+  if (over) {
+    surface.rect(x, y, enlarged.width, enlarged.height, colours.raised);
+    surface.frame(x, y, enlarged.width, enlarged.height, colours.accent, 1.5);
+  }
+  surface.text(`head ${paperLabel(open.layer, open.head)}`, x + 8, y + 14, { font: `600 14px ${colours.sans}`, fill: colours.ink });
+  const close = closing(enlarged);
+  surface.text("×", close.x + close.width / 2, close.y + close.height / 2, { font: `18px ${colours.sans}`, align: "center", fill: focus.close ? colours.accent : colours.soft });
+  enlarged.picture ??= picture(open.grid, dots(height), dots(width), panel.signed);
+  const canvas = painted(enlarged.picture, width, height, panel.signed, colours);
+  surface.picture(canvas, 0, 0, canvas.width, canvas.height, x + left, y + top, width, height);
+  surface.frame(x + left - 0.5, y + top - 0.5, width + 1, height + 1, colours.line);
+  const marked = (is, label) => ({ font: is ? `600 ${font}` : font, fill: is ? colours.ink : label.special ? colours.faint : colours.soft });
+  if (labelled) {
+    panel.queries.forEach((label, row) => surface.text(labelText(label), x + left - 6, y + top + (row + 0.5) * cellHeight, { align: "right", ...marked(row === focus.query, label) }));
+    panel.keys.forEach((label, column) => surface.text(labelText(label), x + left + (column + 0.5) * cellWidth, y + top - 6, { turn: -Math.PI / 2, ...marked(column === focus.key, label) }));
+  }
+  if (focus.query !== null) surface.frame(x + left, y + top + focus.query * cellHeight, width, Math.max(1, cellHeight), colours.accent);
+  if (focus.key !== null) surface.frame(x + left + focus.key * cellWidth, y + top, Math.max(1, cellWidth), height, colours.accent);
+}
+
+/** Where the cross stands that closes the enlarged head. */
+function closing({ x, y, width }) {
+  return { x: x + Math.max(width - 30, 120), y: y + 2, width: 24, height: 24 };
+}
+
+function describe({ panel, work, open, order, sorted }, state, { layer, head }) {
+  const label = `head ${paperLabel(layer, head)}`;
+  const found = open && isAt(open, { layer, head }) ? open.strongest : work.made.get(nameOf({ layer, head }))?.strongest;
+  if (!found) return `${label}: not unpacked yet`;
+  const { query, key, value, exact } = found;
+  const link = `${panel.queries[query].short} → ${panel.keys[key].short} ${written(value, exact)}`;
+  const place = sorted ? order.find((each) => isAt(each, { layer, head })) : null;
+  return `${label}: ${panel.signed ? "largest difference" : "strongest link"} ${link}${place ? `; ${state.sort} ${figureText(place.figure)}` : ""}`;
+}
+
+function figureText(figure) {
+  return figure === null || figure < NO_FIGURE ? "–" : written(figure);
+}
+
+/** A figure in two digits, for captions. */
+function briefly(figure) {
+  if (figure === null || figure < NO_FIGURE) return "–";
+  const size = Math.abs(figure);
+  const text = size < 0.0005 ? "0" : size < 100 ? figure.toPrecision(2) : figure.toFixed(0);
+  return text.replace(/^(-?)0\./, "$1.").replace("-", "−");
+}
+
+function labelText(label) {
+  return shortened(label.text, 16);
+}
+
+function isAt(place, { layer, head }) {
+  return place.layer === layer && place.head === head;
+}
+
+function inside(box, x, y) {
+  return x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
+}
+
+/** Scroll the page so that a place of the first picture of a viewer is seen. */
+function bringIntoSight(root, place, side) {
+  const from = root.querySelector(".attlas-stage canvas").getBoundingClientRect().top + place.y;
+  const past = from + side + GAP - innerHeight;
+  if (from < TOP || past > 0) scrollBy(0, from < TOP ? from - TOP : past);
+}

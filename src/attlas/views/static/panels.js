@@ -1,0 +1,220 @@
+// A panel is one matrix per head, as it is to be shown: one scene (or the difference of two), one measure, pieces or words,
+// special pieces shown or set aside. Panels turn blocks into grids: { rows, columns, data, top, sums, exactRow }.
+//
+// Attention to a word is the sum over its pieces, attention from a word the mean. Norms are shown as shares of their row,
+// so that they stand beside weights; `sums` has what a share must be multiplied by to give the norm itself. Setting
+// special pieces aside divides each row by what is left of it.
+
+import { labels } from "./readings.js";
+import { breather } from "./breath.js";
+
+const KEPT = 24_000_000; // numbers of arranged grids that a panel keeps
+
+/** The strand of a scene that shows a stream, or undefined. */
+export function strandOf(scene, stream) {
+  return scene.strands.find((strand) => strand.stream === stream);
+}
+
+/** What of a state decides which panels there are: while it stays the same, so do they. */
+export function panelsKey({ stream, measure, unit, special, pair, show }) {
+  return [stream, measure, unit, special, pair, show].join(" ");
+}
+
+/** The panels that a state asks for, left to right. */
+export function panelsFor(header, store, state) {
+  const measures = state.measure === "both" ? ["weight", "norm"] : [state.measure];
+  const compared = header.scenes.length === 2;
+  const letters = ["A", "B"];
+  const panels = [];
+  for (const measure of measures) {
+    const made = header.scenes.map((scene, index) => {
+      const strand = strandOf(scene, state.stream);
+      if (!strand || (measure === "norm" && !strand.lengths)) return null;
+      const name = compared ? `${letters[index]}: ${scene.model}` : "";
+      return scenePanel(scene, index, strand, store, state, measure, name);
+    });
+    const wanted = compared ? { a: [0], b: [1], both: [0, 1], difference: [] }[state.show] : [0];
+    panels.push(...wanted.map((index) => made[index]).filter(Boolean));
+    if (compared && (state.show === "both" || state.show === "difference")) {
+      panels.push(differencePanel(made[0], made[1], measure));
+    }
+  }
+  return panels;
+}
+
+/** What is said of a measure, for titles. */
+export function measureName(measure, special) {
+  const name = measure === "norm" ? "norm ‖αf(x)‖, as a share of its row" : "weight α";
+  return special === "aside" ? `${name}, special pieces set aside and rows renormalised` : name;
+}
+
+function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
+  const strandIndex = scene.strands.indexOf(strand);
+  const keysReading = strand.keys ?? strand.queries;
+  const allQueries = labels(strand.queries, state.unit);
+  const allKeys = strand.keys ? labels(strand.keys, state.unit) : allQueries;
+  const [from, to] = state.pair === "all" ? [null, null] : state.pair.split("-").map(Number);
+  const keep = (label, document) =>
+    (state.special === "shown" || !label.special) && (document === null || label.document === document);
+  const queries = allQueries.filter((label) => keep(label, from));
+  const keys = allKeys.filter((label) => keep(label, to));
+  const columns = keysReading.pieces.length;
+  const columnOf = places(keys, columns);
+  const counted = keysReading.documents.map((document) => state.special === "shown" || document >= 0);
+  const plain = measure === "weight" && state.unit === "piece" && state.special === "shown" && state.pair === "all";
+  const cache = new Map();
+  let held = 0;
+
+  async function build(layer, head) {
+    const l = strand.layers.indexOf(layer);
+    const h = strand.heads.indexOf(head);
+    const block = await store.get(strand.weights, l, h);
+    const exactRow = (row) => block.exact || queries[row].pieces.every((piece) => block.exactRows.has(piece));
+    if (plain) return finish(block.values, queries.length, keys.length, null, exactRow);
+    const lengths = measure === "norm" ? (await store.get(strand.lengths, l, 0)).values.subarray(h * columns, (h + 1) * columns) : null;
+    const data = new Float32Array(queries.length * keys.length);
+    const sums = new Float32Array(queries.length);
+    const breathe = breather();
+    for (let row = 0; row < queries.length; row += 1) {
+      await breathe();
+      const share = 1 / queries[row].pieces.length;
+      const start = row * keys.length;
+      for (const piece of queries[row].pieces) {
+        for (let key = 0, at = piece * columns; key < columns; key += 1, at += 1) {
+          if (!counted[key]) continue;
+          const value = block.values[at] * share * (lengths ? lengths[key] : 1);
+          sums[row] += value;
+          if (columnOf[key] >= 0) data[start + columnOf[key]] += value;
+        }
+      }
+      if ((lengths || state.special === "aside") && sums[row] > 0) {
+        for (let at = start; at < start + keys.length; at += 1) data[at] /= sums[row];
+      }
+    }
+    return finish(data, queries.length, keys.length, lengths ? sums : null, exactRow);
+  }
+
+  function grid(layer, head) {
+    const name = `${layer}-${head}`;
+    let promise = cache.get(name);
+    if (!promise) {
+      promise = build(layer, head);
+      const size = queries.length * keys.length;
+      held += size;
+      for (const old of cache.keys()) {
+        if (held <= KEPT) break;
+        cache.delete(old);
+        held -= size;
+      }
+      cache.set(name, promise);
+    }
+    return promise;
+  }
+
+  /** Ask for exact numbers of a row, where somebody can be asked; tells whether there is anything new. */
+  async function sharpen(layer, heads, row) {
+    const l = strand.layers.indexOf(layer);
+    let news = false;
+    for (const head of heads) {
+      const h = strand.heads.indexOf(head);
+      if (h < 0 || !queries[row]) continue;
+      if (await store.sharpen(strand.weights, sceneIndex, strandIndex, l, h, queries[row].pieces)) {
+        news = true;
+        if (cache.delete(`${layer}-${head}`)) held -= queries.length * keys.length;
+      }
+    }
+    return news;
+  }
+
+  return {
+    title: [name, measureName(measure, state.special)].filter(Boolean).join(" · "),
+    measure, signed: false, scene, strand, queries, keys, layers: strand.layers, heads: strand.heads, grid, sharpen,
+    mean: (layer, heads) => mean(grid, layer, heads),
+    neurons: (layer, head, piece) => neurons(store, strand, layer, head, piece),
+  };
+}
+
+/** A minus B, where both have the same words or pieces; `reason` says why not where they have not. */
+function differencePanel(a, b, measure) {
+  const title = `A − B · ${measure}`;
+  if (!a || !b) return { title, reason: "One of the two does not have this attention or measure.", measure };
+  for (const side of ["queries", "keys"]) {
+    if (a[side].length !== b[side].length) {
+      const counts = `${a[side].length} and ${b[side].length}`;
+      return { title, measure, reason: `No difference can be shown: the two have ${counts} ${side} here. Try words instead of pieces.` };
+    }
+  }
+  const layers = a.layers.filter((layer) => b.layers.includes(layer));
+  const heads = a.heads.filter((head) => b.heads.includes(head));
+  if (!layers.length || !heads.length) return { title, measure, reason: "The two have no layer or head of the same number." };
+  const subtract = (x, y) => {
+    const data = new Float32Array(x.data.length);
+    for (let at = 0; at < data.length; at += 1) data[at] = x.data[at] - y.data[at];
+    return finish(data, x.rows, x.columns, null, (row) => x.exactRow(row) && y.exactRow(row));
+  };
+  return {
+    title, measure, signed: true, scene: a.scene, strand: a.strand, queries: a.queries, keys: a.keys, layers, heads,
+    grid: async (layer, head) => subtract(...(await Promise.all([a.grid(layer, head), b.grid(layer, head)]))),
+    mean: async (layer, chosen) => subtract(...(await Promise.all([a.mean(layer, chosen), b.mean(layer, chosen)]))),
+    sharpen: async (layer, chosen, row) => {
+      const news = await Promise.all([a.sharpen(layer, chosen, row), b.sharpen(layer, chosen, row)]);
+      return news.some(Boolean);
+    },
+    neurons: async () => null,
+  };
+}
+
+/** The mean over heads; one head is itself. */
+async function mean(grid, layer, heads) {
+  const first = await grid(layer, heads[0]);
+  if (heads.length === 1) return first;
+  const data = new Float32Array(first.data.length);
+  const exact = [];
+  for (const head of heads) {
+    const { data: more, exactRow } = await grid(layer, head);
+    for (let at = 0; at < data.length; at += 1) data[at] += more[at] / heads.length;
+    exact.push(exactRow);
+  }
+  return finish(data, first.rows, first.columns, null, (row) => exact.every((exactRow) => exactRow(row)));
+}
+
+/** Query and keys of one head: { query, keys: [vectors], scaling, scores, weights, exact }, or null where they are hidden. */
+async function neurons(store, strand, layer, head, piece) {
+  if (!strand.query_vectors) return null;
+  const l = strand.layers.indexOf(layer);
+  const h = strand.heads.indexOf(head);
+  const width = strand.query_vectors.columns;
+  const group = strand.heads.length / strand.key_vectors.heads;
+  const queries = await store.get(strand.query_vectors, l, h);
+  const keys = await store.get(strand.key_vectors, l, Math.floor(h / group));
+  const scores = strand.scores ? (await store.get(strand.scores, l, h)).values : null;
+  const weights = await store.get(strand.weights, l, h);
+  const count = keys.values.length / width;
+  return {
+    width, group, exact: queries.exact, scaling: strand.scaling[l],
+    query: queries.values.subarray(piece * width, (piece + 1) * width),
+    keys: Array.from({ length: count }, (_, key) => keys.values.subarray(key * width, (key + 1) * width)),
+    scores: scores ? scores.subarray(piece * count, (piece + 1) * count) : null,
+    weights: weights.values.subarray(piece * count, (piece + 1) * count),
+    exactWeights: weights.exact || weights.exactRows.has(piece),
+  };
+}
+
+function finish(data, rows, columns, sums, exactRow) {
+  let top = -1; // reckoned when somebody asks
+  const find = () => {
+    top = 0;
+    for (let at = 0; at < data.length; at += 1) {
+      const size = data[at] < 0 ? -data[at] : data[at];
+      if (size > top) top = size;
+    }
+    return top;
+  };
+  return { data, rows, columns, sums, exactRow, get top() { return top < 0 ? find() : top; } };
+}
+
+function places(shown, count) {
+  const place = new Int32Array(count).fill(-1);
+  shown.forEach((label, at) => label.pieces.forEach((piece) => { place[piece] = at; }));
+  return place;
+}

@@ -1,0 +1,43 @@
+// Pieces and words as a person reads them. What cannot be seen is made visible, so that no text can hide or turn around
+// what stands beside it: controls, white space and the marks that switch the direction of writing become symbols.
+
+const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]|[\ud802-\ud803\ud83a-\ud83b][\udc00-\udfff]/;
+const LONGEST = 28;
+
+/** A text with everything visible in it. */
+export function readable(text) {
+  const shown = text.replace(INVISIBLE, (c) => (c <= " " ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : `⟨${c.codePointAt(0).toString(16)}⟩`));
+  return shown.trim() === "" ? "␣" : shown;
+}
+
+/** Shortened in the middle if it is long, never in the middle of a character. */
+export function shortened(text, longest = LONGEST) {
+  const characters = Array.from(text);
+  if (characters.length <= longest) return text;
+  return [...characters.slice(0, longest - 8), "…", ...characters.slice(-7)].join("");
+}
+
+/** Whether a text is written from right to left. */
+export function isRightToLeft(text) {
+  return RTL.test(text);
+}
+
+/** What is shown of a reading: for each row its label, its pieces, whether it is special, its document. */
+export function labels(reading, unit) {
+  const rows = [];
+  const rowOfWord = new Map();
+  reading.pieces.forEach((piece, at) => {
+    const word = reading.words[at];
+    if (unit === "word" && word >= 0) {
+      if (rowOfWord.has(word)) {
+        rows[rowOfWord.get(word)].pieces.push(at);
+        return;
+      }
+      rowOfWord.set(word, rows.length);
+    }
+    const text = readable(unit === "word" && word >= 0 ? reading.spelled[word] : piece);
+    rows.push({ text, short: shortened(text), special: reading.documents[at] < 0, document: reading.documents[at], pieces: [at] });
+  });
+  return rows;
+}

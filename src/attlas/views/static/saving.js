@@ -1,0 +1,41 @@
+// Saving what is shown: all panels side by side, titles included, drawn once more on SVG or on a sharper canvas.
+
+import { canvasSurface, svgSurface } from "./surface.js";
+
+const GAP = 24;
+const TITLE = 30;
+
+/** Save figures ({ geometry, title, paint }) as a file of the kind svg or png. */
+export async function save(figures, kind, name, colours) {
+  const width = figures.reduce((sum, figure) => sum + figure.geometry.width + GAP, GAP);
+  const height = figures.reduce((most, figure) => Math.max(most, figure.geometry.height), 0) + TITLE + GAP;
+  if (kind === "svg") {
+    const surface = svgSurface(width, height);
+    compose(surface, figures, colours);
+    return download(new Blob([surface.finish()], { type: "image/svg+xml" }), `${name}.svg`);
+  }
+  const canvas = document.createElement("canvas");
+  compose(canvasSurface(canvas, width, height, 2), figures, colours);
+  const blob = await new Promise((done) => { canvas.toBlob(done, "image/png"); });
+  return download(blob, `${name}.png`);
+}
+
+function compose(surface, figures, colours) {
+  surface.rect(0, 0, surface.width, surface.height, colours.paper);
+  let x = GAP;
+  for (const figure of figures) {
+    surface.text(figure.title, x, TITLE / 2 + 2, { font: `600 13px ${colours.sans}`, fill: colours.ink });
+    surface.moved(x, TITLE, () => figure.paint(surface));
+    x += figure.geometry.width + GAP;
+  }
+}
+
+function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
