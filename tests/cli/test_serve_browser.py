@@ -25,19 +25,22 @@ from command_line import attlas
 
 import twins
 from attlas.capture import Subject, load
-from attlas.cli import serve
-from attlas.cli.serve import Shelf, look
+from attlas.cli import looking
+from attlas.cli.looking import Shelf, look
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.models import bundled
-from attlas.views.server import Question, Server
+from attlas.views.question import Question
+from attlas.views.server import Server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 TEXT = "The farmer offered apples to the housekeeper, because he had too many of them."
 COMMAND = "from attlas.cli import main; main()"
-SLOW = f"import time; from attlas.cli import serve; serve.look = lambda shelf, question: time.sleep(120); {COMMAND}"
+SLOW = (
+    f"import time; from attlas.cli import looking; looking.look = lambda *_: time.sleep(120); {COMMAND}"
+)
 HEADS = {"bert": "AutoModel", "llama": "AutoModelForCausalLM", "bart": "AutoModelForSeq2SeqLM"}
 
 
@@ -62,7 +65,7 @@ class Library(Shelf):
         self.folder = folder
         super().__init__(self.open)
 
-    def open(self, name: str, head: str | None) -> Subject:
+    def open(self, name: str, *, head: str | None) -> Subject:
         self.opened.append((name, head))
         return load(self.folder / name, head=head)
 
@@ -75,7 +78,7 @@ def test_the_models_folder_is_listed(folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_pair_is_read_by_an_encoder(folder: Path) -> None:
-    scene = look(Library(folder), Question("bert", "The farmer slept.", "She worked."))
+    scene = look(Library(folder), Question("bert", "The farmer slept.", "She worked.")).scene()
     assert scene.texts == ("The farmer slept.", "She worked.")
     (strand,) = scene.strands
     assert (strand.stream, set(strand.queries.documents)) == (Stream.ENCODER, {-1, 0, 1})
@@ -85,9 +88,9 @@ def test_a_pair_is_read_by_an_encoder(folder: Path) -> None:
 
 def test_a_causal_model_writes_on_only_when_asked(folder: Path) -> None:
     library = Library(folder)
-    read = look(library, Question("llama", "The farmer"))
-    written = look(library, Question("llama", "The farmer", write=5))
-    again = look(library, Question("llama", "The farmer"))
+    read = look(library, Question("llama", "The farmer")).scene()
+    written = look(library, Question("llama", "The farmer", write=5)).scene()
+    again = look(library, Question("llama", "The farmer")).scene()
     assert library.opened == [("llama", None), ("llama", "causal-lm")]
     (before,), (after,) = read.strands, written.strands
     assert after.queries.length > before.queries.length
@@ -100,15 +103,15 @@ def test_a_causal_model_writes_on_only_when_asked(folder: Path) -> None:
 
 def test_a_translation_is_written_where_none_is_given(folder: Path) -> None:
     library = Library(folder)
-    given = look(library, Question("bart", "The farmer slept.", "Der Bauer schläft."))
+    given = look(library, Question("bart", "The farmer slept.", "Der Bauer schläft.")).scene()
     assert library.opened == [("bart", None)]
-    written = look(library, Question("bart", "The farmer slept."))
+    written = look(library, Question("bart", "The farmer slept.")).scene()
     assert library.opened == [("bart", None), ("bart", "seq2seq")]
     for scene in (given, written):
         assert [strand.stream for strand in scene.strands] == [Stream.ENCODER, Stream.DECODER, Stream.CROSS]
     assert given.texts == ("The farmer slept.", "Der Bauer schläft.")
     assert np.allclose(given.strands[0].weights, written.strands[0].weights, atol=1e-6)
-    short = look(library, Question("bart", "The farmer slept.", write=3))
+    short = look(library, Question("bart", "The farmer slept.", write=3)).scene()
     assert short.strands[1].queries.length <= 4
 
 
@@ -145,17 +148,17 @@ def test_what_a_model_cannot_do_is_one_sentence(folder: Path, question: Question
 
 def test_attention_that_would_fill_the_memory_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     length = len(load(folder / "bert").look(TEXT).source.pieces)
-    monkeypatch.setattr(serve, "MOST_WEIGHTS", 12 * length**2)  # of three layers with four heads
-    assert look(Library(folder), Question("bert", TEXT)).longest == length
-    monkeypatch.setattr(serve, "MOST_WEIGHTS", 12 * length**2 - 1)
-    with pytest.raises(TextError, match=f"the text has {length} pieces.* takes up to {length - 1} pieces"):
+    monkeypatch.setattr(looking, "MOST_WEIGHTS", 12 * length**2)  # of three layers with four heads
+    assert look(Library(folder), Question("bert", TEXT)).scene().longest == length
+    monkeypatch.setattr(looking, "MOST_WEIGHTS", 12 * length**2 - 1)
+    with pytest.raises(TextError, match=f"{length} pieces with 12 heads are .* no more than 11 heads"):
         look(Library(folder), Question("bert", TEXT))
 
 
 def test_the_two_models_used_last_stay_open() -> None:
     opened: list[str] = []
 
-    def opening(name: str, head: str | None) -> str:
+    def opening(name: str, *, head: str | None) -> str:
         opened.append(name)
         return name.upper()
 

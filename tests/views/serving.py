@@ -14,7 +14,8 @@ from scenes import reading, strand
 from attlas.errors import CapabilityError
 from attlas.ids import Stream
 from attlas.views import Scene
-from attlas.views.server import Question, Server
+from attlas.views.question import Question
+from attlas.views.server import Server
 
 TEXT = "The farmer offered apples to the housekeeper"
 HOSTILE = "</script><script>window.broken = true</script><img src=x onerror='window.broken = true'>"

@@ -102,6 +102,9 @@ def test_heads_are_toggled_singly_alone_and_all(open_page: Open) -> None:
     assert ranking(said(shown)) == expected(made.strands[0].weights[0, 2, 2])
     shown.locator("[data-heads=none]").click()
     assert said(shown) == "No head is chosen."
+    shown.reload()
+    shown.wait_for_selector(".attlas[data-drawn]")
+    assert said(shown) == "No head is chosen.", "the address remembers that, too"
     shown.locator("[data-heads=all]").click()
     assert ranking(said(shown)) == expected(made.strands[0].weights[0, :, 2].mean(0))
 
@@ -117,7 +120,11 @@ def test_keys_change_layer_query_head_and_measures(open_page: Open) -> None:
     shown.keyboard.press("]")
     shown.keyboard.press("m")
     norms = weights[2, 1, 1] * lengths[2, 1]
-    assert ranking(said(shown)) == expected(norms / norms.sum())
+    shares = expected(norms / norms.sum())
+    lengths_said = [written(norms[WORDS.index(word)]) for word, _ in shares[:2]]
+    parts = said(shown).removeprefix("The attends to ").split(" · ")
+    told = zip(shares[:2], lengths_said, strict=True)
+    assert parts[:2] == [f"{word} {share} (‖αf(x)‖ {norm})" for (word, share), norm in told]
     assert "norm" in shown.locator("figcaption").inner_text()
     shown.keyboard.press("m")
     assert shown.locator(".attlas-stage canvas").count() == 2, "weight and norm side by side"
@@ -194,6 +201,18 @@ def test_two_models_side_by_side_with_their_difference(open_page: Open) -> None:
     largest = int(np.abs(difference).argmax())
     assert f"{WORDS[largest]} {written(difference[largest])}" in lines[2]
     shown.locator("[data-value=difference]").click()
+    assert shown.locator(".attlas-stage canvas").count() == 1
+
+
+def test_models_of_unlike_shape_and_stream_can_be_compared(open_page: Open) -> None:
+    causal = Scene("two", ("The farmer played.",), (strand(Stream.DECODER, seed=5, layers=2, heads=6),))
+    shown = open_page(page([scene("one"), causal], heads=[1]), "query=1")
+    lines = said(shown).split("\n")
+    assert ranking(lines[1])[:2] == expected(causal.strands[0].weights[0, 1, 1])[:2]
+    shown.keyboard.press("ArrowRight")
+    shown.keyboard.press("ArrowRight")
+    said(shown)
+    assert shown.locator(".attlas-stage").inner_text().count("There is no layer 3 here.") == 2, "of B and of A − B"
     assert shown.locator(".attlas-stage canvas").count() == 1
 
 

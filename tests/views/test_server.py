@@ -18,7 +18,8 @@ from serving import HOSTILE, TEXT, Answer, ask, ask_look, look, running
 from attlas.errors import PlanError
 from attlas.views import Scene
 from attlas.views.payload import decode, pack
-from attlas.views.server import KEPT, MOST_BYTES, MOST_WRITTEN, Question, Server
+from attlas.views.question import MOST_WRITTEN, Question
+from attlas.views.server import KEPT, MOST_BYTES, Server
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,8 @@ import pytest
 from serving import HOSTILE, TEXT, look, running
 
 from attlas.views import Scene
-from attlas.views.server import Question, Server
+from attlas.views.question import Question
+from attlas.views.server import Server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

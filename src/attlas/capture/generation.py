@@ -45,11 +45,10 @@ def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, 
     found = gather(subject, recorder, _join)
     ids = written if subject.pieces.translating else [*example.source.ids, *written[example.source.length :]]
     text = _segmentation(subject, ids[: found["weights"][Stream.DECODER].shape[-2]])
+    said = Document.from_text(subject.pieces.tokenizer.decode(written, skip_special_tokens=True))
     return Capture(
         subject.name,
-        Passage(
-            passage.first, Document.from_text(subject.pieces.tokenizer.decode(written, skip_special_tokens=True))
-        ),
+        Passage(passage.first, said) if subject.pieces.translating else Passage(said),
         example.source.segmentation if subject.pieces.translating else text,
         text if subject.pieces.translating else None,
         **found,

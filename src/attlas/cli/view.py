@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from attlas.cli.options import AllowPickle, Device, Dtype, Model, RemoteCode, device_or_default, slug
 from attlas.errors import CapabilityError, TextError
-
-if TYPE_CHECKING:
-    from attlas.capture import Capture
-
-MOST_CELLS = 600_000_000  # weights of one capture: 2.4 GB
 
 
 def command(
@@ -57,20 +54,29 @@ def command(
     allow_pickle: AllowPickle = False,
 ) -> None:
     """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
+    from attlas.capture import load
+    from attlas.cli.looking import Shelf, look
+    from attlas.models.bundled import resolve
     from attlas.views import write_page
     from attlas.views.figures import survey_figures
     from attlas.views.page import check_kind
+    from attlas.views.question import Question
 
     check_kind(kind)
     chosen = {"layers": numbers(layers, "--layers"), "heads": numbers(heads, "--heads")}
     read = _text(text, file)
-    how: dict[str, Any] = {
-        "device": device_or_default(device), "dtype": dtype, "remote_code": remote_code, "allow_pickle": allow_pickle
-    }  # fmt: skip
-    captures = [look(model, read, second, generate=generate, **chosen, **how)]
+    shelf = Shelf(
+        partial(
+            load, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+        )
+    )
+    if generate is not None and second is not None:
+        raise CapabilityError("a second text and --generate exclude each other; leave one of them out")
+    first = Question(model or resolve(None)[0], read, second or "", generate or 0)
+    questions = [first]
     if against_model is not None or against is not None:
-        other = against_model if against_model is not None else model
-        captures.append(look(other, against or read, second, generate=generate, **chosen, **how))
+        questions.append(replace(first, model=against_model or first.model, text=against or read))
+    captures = [look(shelf, question, **chosen) for question in questions]
     scenes = [capture.scene() for capture in captures]
     if survey is not None:
         scenes[0] = scenes[0].with_figures(survey_figures(survey, scenes[0]))
@@ -85,28 +91,6 @@ def command(
         import webbrowser
 
         webbrowser.open(path.resolve().as_uri())
-
-
-def look(
-    model: str | None, text: str, second: str | None = None, *, generate: int | None = None,
-    layers: list[int] | None = None, heads: list[int] | None = None, **how: Any,
-) -> Capture:  # fmt: skip
-    """Open a model and look at a text, letting it write where a target is missing or ``generate`` asks for it."""
-    from attlas.capture import load
-
-    subject = load(model, **how)
-    translating = subject.pieces.translating
-    if generate is not None and second is not None:
-        raise CapabilityError("a second text and --generate exclude each other; leave one of them out")
-    if generate is not None or (translating and second is None):
-        if layers is not None or heads is not None:
-            raise CapabilityError("a text that is being written is shown whole; leave out --layers and --heads")
-        if not translating:
-            subject.require("decoder")
-        writer = load(model, head="seq2seq" if translating else "causal-lm", **how)
-        return writer.look_generating(text, max_new_pieces=generate or 128)
-    _require_room(subject, text, second, layers, heads)
-    return subject.look(text, second, layers=layers, heads=heads)
 
 
 def numbers(given: str | None, option: str) -> list[int] | None:
@@ -124,25 +108,6 @@ def numbers(given: str | None, option: str) -> list[int] | None:
         first, _, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return sorted(found)
-
-
-def _require_room(
-    subject: Any, text: str, second: str | None, layers: list[int] | None, heads: list[int] | None
-) -> None:
-    from attlas.text import Document
-
-    pieces = subject.pieces.length(*(Document.from_text(t) for t in (text, second) if t is not None))
-    held = sum(
-        (subject.heads(site) if heads is None else len(heads))
-        for site in subject.sites
-        if layers is None or site.layer in layers
-    )
-    if held * pieces**2 > MOST_CELLS:
-        fits = max(1, MOST_CELLS // pieces**2)
-        raise TextError(
-            f"{pieces:,} pieces with {held} heads are {held * pieces**2 * 4 / 1e9:.0f} GB of weights; ask for "
-            f"at most {fits} heads with --layers and --heads"
-        )
 
 
 def _text(text: str | None, file: Path | None) -> str:

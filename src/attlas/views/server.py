@@ -19,7 +19,6 @@ import socket
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -35,13 +34,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from attlas.errors import AttlasError, PlanError, TextError
 from attlas.views.page import script_json
 from attlas.views.payload import EXACT_CELLS, Payload, pack
+from attlas.views.question import MOST_WRITTEN, Question
 from attlas.views.scene import Scene
 from attlas.views.script import join, static
 
 LOOPBACK = "127.0.0.1"
 TOKEN_HEADER = "x-attlas-token"
 MOST_BYTES = 1_000_000  # of a request
-MOST_WRITTEN = 500  # pieces that a model may be asked to write
 KEPT = 3  # answers whose blocks can still be fetched
 _HEADERS = {
     "cache-control": "no-store",
@@ -51,43 +50,6 @@ _HEADERS = {
     "x-content-type-options": "nosniff",
 }
 _NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is to be looked at: a text, perhaps a second one (of a pair, or a target), and a model by its name.
-
-    ``write`` is how many pieces the model shall write on by itself.
-
-    >>> Question("a model", "Hello.").write
-    0
-    """
-
-    model: str
-    text: str
-    second: str = ""
-    write: int = 0
-
-    @classmethod
-    def of(cls, given: object) -> Question:
-        """A question as the page sends it, or one sentence about what is wrong with it.
-
-        >>> Question.of({"model": "a model", "text": " "})
-        Traceback (most recent call last):
-            ...
-        attlas.errors.TextError: the text is empty; give at least one word
-        """
-        if not isinstance(given, dict):
-            raise TextError(f"a question must be an object with model and text, and this is {type(given).__name__}")
-        model, text, second = (_string(given, name) for name in ("model", "text", "second"))
-        write = given.get("write", 0)
-        if type(write) is not int or not 0 <= write <= MOST_WRITTEN:
-            raise TextError(f"a model can be asked to write 0 to {MOST_WRITTEN} pieces, not {write!r}")
-        if not model.strip():
-            raise TextError("no model is named; choose one, or give a hub name or a folder")
-        if not text.strip():
-            raise TextError("the text is empty; give at least one word")
-        return cls(model.strip(), text, second if second.strip() else "", write)
 
 
 class Server:
@@ -338,15 +300,6 @@ async def _body(request: Request) -> bytes:
     if size > MOST_BYTES:
         raise HTTPException(413, f"{size:,} bytes were sent and {MOST_BYTES:,} are the most; shorten the text")
     return bytes(kept)
-
-
-def _string(given: dict[str, Any], name: str) -> str:
-    value = given.get(name, "")
-    if not isinstance(value, str):
-        raise TextError(f"{name} must be a text, and this is {type(value).__name__}")
-    if any("\ud800" <= character <= "\udfff" for character in value):
-        raise TextError(f"{name} holds half a character (a lone surrogate); type it again")
-    return value
 
 
 def _bytes(content: bytes) -> Response:

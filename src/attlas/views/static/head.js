@@ -3,6 +3,7 @@
 
 import { headColour } from "./palette.js";
 import { written, paperLabel } from "./numbers.js";
+import { rowOf } from "./readings.js";
 
 const MOST_LINES = 6000; // drawn at once, the strongest first
 const MOST_ROWS = 200; // rows of a column; of longer texts a window is shown
@@ -132,10 +133,10 @@ export const headView = {
     const exact = grids.every((grid) => (fromQuery ? grid.exactRow(focus.query) : panel.queries.every((_, row) => grid.exactRow(row))));
     const ranked = labels.map((label, row) => {
       const values = grids.map((grid) => (fromQuery ? grid.data[focus.query * grid.columns + row] : grid.data[row * grid.columns + focus.key]));
-      return { label, value: values.reduce((sum, v) => sum + v, 0) / values.length };
+      return { label, value: values.reduce((sum, v) => sum + v, 0) / values.length, norm: normOf(grids, fromQuery ? focus.query : row, values[0]) };
     });
     ranked.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-    const found = ranked.slice(0, 6).map(({ label, value }) => `${label.short} ${written(value, exact)}`).join(" · ");
+    const found = ranked.slice(0, 6).map(({ label, value, norm }) => `${label.short} ${written(value, exact)}${norm}`).join(" · ");
     const which = heads.length === 1 ? `head ${paperLabel(state.layer, heads[0])}` : `mean of ${heads.length} heads, layer ${state.layer + 1}`;
     const word = fromQuery ? panel.queries[focus.query].short : panel.keys[focus.key].short;
     return fromQuery ? `${word} attends to ${found} (${which})` : `${word} is attended to by ${found} (${which})`;
@@ -152,9 +153,9 @@ export const headView = {
   },
 };
 
-/** The row of the words that holds a piece; -1 where none does. */
-export function rowOf(labels, piece) {
-  return piece === null ? -1 : labels.findIndex((label) => label.pieces.includes(piece));
+/** The norm itself beside its share of the row, where one head is shown. */
+function normOf(grids, row, share) {
+  return grids.length === 1 && grids[0].sums ? ` (‖αf(x)‖ ${written(share * grids[0].sums[row], grids[0].exactRow(row))})` : "";
 }
 
 function strongest({ panel, heads, grids }, state) {

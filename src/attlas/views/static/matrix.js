@@ -2,7 +2,7 @@
 // for long texts: the page stays awake while blocks are unpacked and pictures made, and moving about costs next to nothing.
 
 import { written, paperLabel } from "./numbers.js";
-import { rowOf } from "./head.js";
+import { rowOf } from "./readings.js";
 import { boxOf, isWhole, zoomed, panned, centred, kept } from "./box.js";
 import { breather, pause } from "./breath.js";
 import { add, pyramidOf, levelFor } from "./pyramid.js";

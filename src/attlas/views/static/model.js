@@ -27,8 +27,8 @@ export const modelView = {
 
   note(panels, state) {
     if (!state.sort) return "";
-    const without = panels.some((panel) => !figuresOf(panel, state));
-    return without ? `There is no figure “${state.sort}” of these heads, so they stand by layer.` : `Sorted by “${state.sort}”, the highest first.`;
+    if (panels.every((panel) => figuresOf(panel, state))) return `Sorted by “${state.sort}”, the highest first.`;
+    return `There is no figure “${state.sort}” of these heads, so they stand by layer.`;
   },
 
   async load(panel, state, again) {
@@ -56,7 +56,8 @@ export const modelView = {
     else enlarged.y = current ? current.y + chosen.side + GAP + 4 : TOP;
     return {
       data, ...chosen, enlarged, over: !beside,
-      width: Math.max(chosen.width, enlarged.x + enlarged.width + 4), height: Math.max(chosen.height, enlarged.y + enlarged.height + 4),
+      width: Math.max(chosen.width, enlarged.x + enlarged.width + 4),
+      height: Math.max(chosen.height, enlarged.y + enlarged.height + 4),
     };
   },
 
@@ -106,7 +107,9 @@ export const modelView = {
   click(geometry, state, focus) {
     if (!focus) return null;
     if (focus.close) return { open: null };
-    if (!focus.cell) return state.open && isAt(focus, state) ? { open: null } : { layer: focus.layer, head: focus.head, open: "yes" };
+    if (!focus.cell) {
+      return state.open && isAt(focus, state) ? { open: null } : { layer: focus.layer, head: focus.head, open: "yes" };
+    }
     const { panel } = geometry.data;
     const query = panel.queries[focus.query].pieces[0];
     const key = panel.keys[focus.key].pieces[0];
@@ -138,10 +141,11 @@ export const modelView = {
     const exact = grid.exactRow(focus.query);
     const word = panel.queries[focus.query].short;
     const label = `head ${paperLabel(open.layer, open.head)}`;
-    if (focus.key !== null) return `${label}: ${word} → ${panel.keys[focus.key].short} ${written(grid.data[focus.query * grid.columns + focus.key], exact)}`;
-    const ranked = panel.keys.map((each, key) => ({ each, value: grid.data[focus.query * grid.columns + key] }));
-    ranked.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
-    return `${label}: ${word} attends to ${ranked.slice(0, 6).map(({ each, value }) => `${each.short} ${written(value, exact)}`).join(", ")}`;
+    const links = panel.keys.map((key, at) => ({ key, value: grid.data[focus.query * grid.columns + at] }));
+    const told = ({ key, value }) => `${key.short} ${written(value, exact)}`;
+    if (focus.key !== null) return `${label}: ${word} → ${told(links[focus.key])}`;
+    links.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+    return `${label}: ${word} attends to ${links.slice(0, 6).map(told).join(", ")}`;
   },
 
   table(data, state) {
@@ -149,8 +153,8 @@ export const modelView = {
     const made = order.filter((each) => work.made.get(nameOf(each))?.strongest);
     const rows = made.map((each) => {
       const { query, key, value, exact } = work.made.get(nameOf(each)).strongest;
-      const figure = sorted ? [figureText(each.figure)] : [];
-      return [paperLabel(each.layer, each.head), panel.queries[query].text, panel.keys[key].text, written(value, exact), ...figure];
+      const link = [panel.queries[query].text, panel.keys[key].text, written(value, exact)];
+      return [paperLabel(each.layer, each.head), ...link, ...(sorted ? [figureText(each.figure)] : [])];
     });
     const sofar = made.length < order.length ? ` (so far ${made.length} of ${order.length} heads)` : "";
     const columns = ["head", "query", "key", panel.signed ? "difference" : "value", ...(sorted ? [state.sort] : [])];
@@ -200,7 +204,8 @@ function wrapped(order, width, height) {
   const places = order.map((each, at) => ({
     ...each, x: GAP + (at % columns) * (side + 2 * GAP), y: CAPTION + Math.floor(at / columns) * (side + GAP + CAPTION),
   }));
-  return { places, side, columns, width: GAP + columns * (side + 2 * GAP), height: Math.ceil(order.length / columns) * (side + GAP + CAPTION) + 4 };
+  const rows = columns ? Math.ceil(order.length / columns) : 0;
+  return { places, side, columns, width: GAP + columns * (side + 2 * GAP), height: rows * (side + GAP + CAPTION) + 4 };
 }
 
 /** Sizes of the enlarged head: its labels (where rows are tall enough for them), its cells, and all of it. */
@@ -208,7 +213,8 @@ function enlarge({ open, panel }, width, height, surface, colours) {
   const { rows, columns } = open.grid;
   const title = 30;
   const measuring = `600 12px ${colours.sans}`;
-  const widest = (labels) => labels.slice(0, 200).reduce((most, label) => Math.max(most, surface.measure(labelText(label), measuring)), 20) + 10;
+  const widest = (labels) =>
+    labels.slice(0, 200).reduce((most, label) => Math.max(most, surface.measure(labelText(label), measuring)), 20) + 10;
   const sized = (left, top) => Math.min((width - left - 8) / columns, (height - top - 8) / rows, 26);
   const sides = [widest(panel.queries), title + widest(panel.keys)];
   const labelled = sized(...sides) >= LABELLED;
@@ -222,15 +228,16 @@ function enlarge({ open, panel }, width, height, surface, colours) {
   };
 }
 
-function drawAxes(surface, { data, places, side, columns }, current, colours) {
+function drawAxes(surface, { places, side, columns }, current, colours) {
   const font = `11px ${colours.sans}`;
   if (!places.length) return;
   surface.text("head", LEFT, 8, { font, fill: colours.faint });
   surface.text("layer", 0, TOP - 12, { font, fill: colours.faint });
-  places.forEach((place, at) => {
-    const marked = (is) => ({ font: is ? `600 ${font}` : font, fill: is ? colours.ink : colours.soft });
-    if (at < columns) surface.text(String(place.head + 1), place.x + side / 2, TOP - 12, { align: "center", ...marked(place.head === current.head) });
-    if (at % columns === 0) surface.text(String(place.layer + 1), LEFT - 10, place.y + side / 2, { align: "right", ...marked(place.layer === current.layer) });
+  const number = (value, x, y, align, marked) =>
+    surface.text(String(value + 1), x, y, { align, font: marked ? `600 ${font}` : font, fill: marked ? colours.ink : colours.soft });
+  places.forEach(({ layer, head, x, y }, at) => {
+    if (at < columns) number(head, x + side / 2, TOP - 12, "center", head === current.head);
+    if (at % columns === 0) number(layer, LEFT - 10, y + side / 2, "right", layer === current.layer);
   });
 }
 
@@ -249,20 +256,27 @@ function drawEnlarged(surface, { data, enlarged, over }, focus, colours) {
     surface.rect(x, y, enlarged.width, enlarged.height, colours.raised);
     surface.frame(x, y, enlarged.width, enlarged.height, colours.accent, 1.5);
   }
-  surface.text(`head ${paperLabel(open.layer, open.head)}`, x + 8, y + 14, { font: `600 14px ${colours.sans}`, fill: colours.ink });
+  const title = { font: `600 14px ${colours.sans}`, fill: colours.ink };
+  surface.text(`head ${paperLabel(open.layer, open.head)}`, x + 8, y + 14, title);
   const close = closing(enlarged);
-  surface.text("×", close.x + close.width / 2, close.y + close.height / 2, { font: `18px ${colours.sans}`, align: "center", fill: focus.close ? colours.accent : colours.soft });
+  const cross = { font: `18px ${colours.sans}`, align: "center", fill: focus.close ? colours.accent : colours.soft };
+  surface.text("×", close.x + close.width / 2, close.y + close.height / 2, cross);
   enlarged.picture ??= picture(open.grid, dots(height), dots(width), panel.signed);
   const canvas = painted(enlarged.picture, width, height, panel.signed, colours);
   surface.picture(canvas, 0, 0, canvas.width, canvas.height, x + left, y + top, width, height);
   surface.frame(x + left - 0.5, y + top - 0.5, width + 1, height + 1, colours.line);
-  const marked = (is, label) => ({ font: is ? `600 ${font}` : font, fill: is ? colours.ink : label.special ? colours.faint : colours.soft });
+  const word = (label, at, down, marked, options) => {
+    const fill = marked ? colours.ink : label.special ? colours.faint : colours.soft;
+    surface.text(labelText(label), at, down, { ...options, fill, font: marked ? `600 ${font}` : font });
+  };
+  const across = (column) => x + left + column * cellWidth;
+  const down = (row) => y + top + row * cellHeight;
   if (labelled) {
-    panel.queries.forEach((label, row) => surface.text(labelText(label), x + left - 6, y + top + (row + 0.5) * cellHeight, { align: "right", ...marked(row === focus.query, label) }));
-    panel.keys.forEach((label, column) => surface.text(labelText(label), x + left + (column + 0.5) * cellWidth, y + top - 6, { turn: -Math.PI / 2, ...marked(column === focus.key, label) }));
+    panel.queries.forEach((label, row) => word(label, x + left - 6, down(row + 0.5), row === focus.query, { align: "right" }));
+    panel.keys.forEach((label, key) => word(label, across(key + 0.5), y + top - 6, key === focus.key, { turn: -Math.PI / 2 }));
   }
-  if (focus.query !== null) surface.frame(x + left, y + top + focus.query * cellHeight, width, Math.max(1, cellHeight), colours.accent);
-  if (focus.key !== null) surface.frame(x + left + focus.key * cellWidth, y + top, Math.max(1, cellWidth), height, colours.accent);
+  if (focus.query !== null) surface.frame(x + left, down(focus.query), width, Math.max(1, cellHeight), colours.accent);
+  if (focus.key !== null) surface.frame(across(focus.key), y + top, Math.max(1, cellWidth), height, colours.accent);
 }
 
 /** Where the cross stands that closes the enlarged head. */
@@ -272,12 +286,13 @@ function closing({ x, y, width }) {
 
 function describe({ panel, work, open, order, sorted }, state, { layer, head }) {
   const label = `head ${paperLabel(layer, head)}`;
-  const found = open && isAt(open, { layer, head }) ? open.strongest : work.made.get(nameOf({ layer, head }))?.strongest;
+  const found = (open && isAt(open, { layer, head }) ? open : work.made.get(nameOf({ layer, head })))?.strongest;
   if (!found) return `${label}: not unpacked yet`;
   const { query, key, value, exact } = found;
   const link = `${panel.queries[query].short} → ${panel.keys[key].short} ${written(value, exact)}`;
   const place = sorted ? order.find((each) => isAt(each, { layer, head })) : null;
-  return `${label}: ${panel.signed ? "largest difference" : "strongest link"} ${link}${place ? `; ${state.sort} ${figureText(place.figure)}` : ""}`;
+  const figure = place ? `; ${state.sort} ${figureText(place.figure)}` : "";
+  return `${label}: ${panel.signed ? "largest difference" : "strongest link"} ${link}${figure}`;
 }
 
 function figureText(figure) {

@@ -2,7 +2,7 @@
 // q × k by element; at the right stand their sum q·k, the score that becomes of it and the weight. Neurons are columns; those
 // that contribute most to the choice between keys come first (contribution.js says what that means), or all stand by number.
 
-import { rowOf } from "./head.js";
+import { rowOf } from "./readings.js";
 import { written, paperLabel } from "./numbers.js";
 import { reckon } from "./contribution.js";
 import { CHART, LISTED, scalesOf, signed, drawStrips, drawChart, drawNumbers } from "./strips.js";
@@ -12,7 +12,7 @@ const HEADER = CHART.top + CHART.step * LISTED + 36;
 const WIDE = { compact: false, number: 64, bar: 90, strip: 120 }; // room for a column of numbers, for bars, and at least for a strip
 const COMPACT = { compact: true, number: 51, bar: 50, strip: 64 }; // where panels stand side by side
 const GAP = 18;
-const HIDDEN = "This family keeps its softmax private: its queries and keys cannot be seen, only the weights.";
+const HIDDEN = "There are no queries and keys here: only weights were given, or the model keeps its softmax private.";
 const SUBTRACTED = "Neurons of two models cannot be subtracted from one another: here is the difference of their weights.";
 
 export const neuronView = {

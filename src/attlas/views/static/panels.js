@@ -10,9 +10,9 @@ import { breather } from "./breath.js";
 
 const KEPT = 24_000_000; // numbers of arranged grids that a panel keeps
 
-/** The strand of a scene that shows a stream, or undefined. */
+/** The strand of a scene that shows a stream: its only one if it has just one, whatever its name; or undefined. */
 export function strandOf(scene, stream) {
-  return scene.strands.find((strand) => strand.stream === stream);
+  return scene.strands.length === 1 ? scene.strands[0] : scene.strands.find((strand) => strand.stream === stream);
 }
 
 /** What of a state decides which panels there are: while it stays the same, so do they. */
@@ -128,7 +128,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
 
   return {
     title: [name, measureName(measure, state.special)].filter(Boolean).join(" · "),
-    measure, signed: false, scene, strand, queries, keys, layers: strand.layers, heads: strand.heads, grid, sharpen,
+    measure, unit: state.unit, signed: false, scene, strand, queries, keys, layers: strand.layers, heads: strand.heads, grid, sharpen,
     mean: (layer, heads) => mean(grid, layer, heads),
     neurons: (layer, head, piece) => neurons(store, strand, layer, head, piece),
   };
@@ -141,7 +141,8 @@ function differencePanel(a, b, measure) {
   for (const side of ["queries", "keys"]) {
     if (a[side].length !== b[side].length) {
       const counts = `${a[side].length} and ${b[side].length}`;
-      return { title, measure, reason: `No difference can be shown: the two have ${counts} ${side} here. Try words instead of pieces.` };
+      const advice = a.unit === "piece" ? " Words of the same text can be compared, special pieces set aside." : "";
+      return { title, measure, reason: `No difference can be shown: the two have ${counts} ${side} here.${advice}` };
     }
   }
   const layers = a.layers.filter((layer) => b.layers.includes(layer));

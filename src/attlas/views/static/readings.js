@@ -41,3 +41,8 @@ export function labels(reading, unit) {
   });
   return rows;
 }
+
+/** The row of the words that holds a piece; -1 where none does. */
+export function rowOf(labels, piece) {
+  return piece === null ? -1 : labels.findIndex((label) => label.pieces.includes(piece));
+}

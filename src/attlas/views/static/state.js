@@ -2,6 +2,7 @@
 // heads are numbers of the model, counted from 0; queries and keys are pieces of the text, whatever the unit shown.
 
 const NUMBERS = ["layer", "head", "query", "key", "neuron"];
+const NONE = "none"; // a list with nothing in it
 const LISTS = ["heads", "layers", "box"];
 const CHOICES = {
   view: ["head", "model", "neuron", "matrix"],
@@ -29,7 +30,7 @@ export function toFragment(state, base = START) {
   const parts = [];
   for (const [name, value] of Object.entries(state)) {
     if (JSON.stringify(value) === JSON.stringify(base[name])) continue;
-    const text = value === null ? "" : Array.isArray(value) ? value.join(",") : String(value);
+    const text = value === null ? "" : Array.isArray(value) ? value.join(",") || NONE : String(value);
     parts.push(`${name}=${encodeURIComponent(text)}`);
   }
   return parts.join("&");
@@ -49,6 +50,7 @@ export function fromFragment(fragment) {
     if (NUMBERS.includes(name)) {
       if (/^\d{1,7}$/.test(text)) found[name] = Number(text);
     } else if (LISTS.includes(name)) {
+      if (text === NONE) found[name] = [];
       if (/^-?[\d.]+(,-?[\d.]+)*$/.test(text)) found[name] = text.split(",").map(Number);
     } else if (!Object.hasOwn(CHOICES, name) || CHOICES[name].includes(text)) {
       found[name] = text;

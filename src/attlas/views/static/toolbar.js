@@ -47,6 +47,14 @@ export function toolbar(header, state, views, view, colours, choose, actions) {
   );
 }
 
+/** A selector by which a control is found again after the toolbar was drawn anew, or null. */
+export function controlPath(active) {
+  const named = ["data-head", "data-action", "data-layer", "data-heads", "data-step"].find((name) => active.hasAttribute(name));
+  if (named) return `[${named}="${active.getAttribute(named)}"]`;
+  const value = active.hasAttribute("data-value") ? `[data-value="${active.dataset.value}"]` : "";
+  return active.dataset.name ? `[data-name="${active.dataset.name}"]${value}` : null;
+}
+
 /** Buttons for heads: any number of them, or one where a view shows one. */
 export function headStrip(panel, state, view, colours, choose) {
   const many = view.heads !== "one";

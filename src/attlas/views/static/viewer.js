@@ -3,7 +3,7 @@
 // There is one state (see state.js). Whatever a person does becomes a change of it; a change redraws the controls, asks the
 // view to load what it needs, lays it out and draws it. Pointing at something is not a change: it only redraws. A view
 // is a record of functions: load (numbers), layout (places), draw, hit (what is under the pointer), click, say (a
-// sentence), table (for those who cannot see it), and for some wheel, drag and key.
+// sentence), table (for those who cannot see it), and for some wheel, drag, double and key.
 
 import { element, surroundingsAreDark } from "./dom.js";
 import { blockStore, embedded } from "./blocks.js";
@@ -11,24 +11,21 @@ import { START, fromFragment, toFragment } from "./state.js";
 import { panelsFor, panelsKey, strandOf } from "./panels.js";
 import { theme } from "./palette.js";
 import { canvasSurface } from "./surface.js";
-import { readable, shortened } from "./readings.js";
-import { toolbar, headStrip } from "./toolbar.js";
+import { readable, rowOf, shortened } from "./readings.js";
+import { toolbar, headStrip, controlPath } from "./toolbar.js";
+import { changeByKey, keyHelp } from "./keys.js";
+import { followPointer } from "./pointer.js";
+import { showTables } from "./tables.js";
 import { save } from "./saving.js";
-import { headView, rowOf } from "./head.js";
+import { headView } from "./head.js";
 import { modelView } from "./model.js";
 import { neuronView } from "./neuron.js";
 import { matrixView } from "./matrix.js";
 
 const VIEWS = [headView, modelView, neuronView, matrixView];
 const TOO_LONG = 160; // pieces a side beyond which lines are no longer told apart
-const ROWS_OF_TABLE = 400;
-const NOTHING = { query: null, key: null };
+const REST = 80; // milliseconds on a row before its exact numbers are asked for
 const UNLOADED = ["query", "key", "box", "table", "theme", "order", "neuron"]; // changes that need no other numbers
-const KEYS = [
-  ["← →", "layer"], ["↑ ↓", "query"], ["[ ]", "head"], ["1–4", "view"], ["m", "measure"], ["w", "pieces or words"],
-  ["s", "special pieces"], ["a", "all heads"], ["o", "order of neurons"], ["t", "table"], ["d", "light or dark"], ["Esc", "let go"],
-  ["+ − 0", "matrix: nearer, farther, all of it"], ["Shift ← → ↑ ↓", "matrix: move"],
-];
 
 /** Show the payload that lies in this page, and keep the selection in its address. */
 export function mountPage(selection) {
@@ -53,19 +50,19 @@ export function mount(root, props, connection) {
   const { header } = props;
   const store = blockStore(connection);
   const measuring = canvasSurface(document.createElement("canvas"), 1, 1, 1);
-  let state = sane({ ...START, ...props.selection }, header);
+  let state = possible({ ...START, ...props.selection }, header);
   let moved = null; // why another view was opened than was asked for
   let panels = [];
   let made = null; // what the panels were made for
-  let figures = []; // what is on the stage: { panel, data, geometry, canvas, title }
+  let figures = []; // what is on the stage: { panel, reason, data, geometry, canvas, title }
   let staged = null; // the view that they belong to
-  let hover = null; // what is pointed at: { figure, ... }
-  let latest = 0;
+  let hover = null; // what is pointed at
+  let latest = 0; // the number of the last load
+  let loading = false; // until it is done, what is on the stage belongs to another state
   let frame = 0;
-  let dragging = null;
-  let sharpening = null;
+  let resting = null;
 
-  if (header.scenes.length && state.view === "head" && longest(header) > TOO_LONG && VIEWS.some((view) => view.name === "matrix")) {
+  if (header.scenes.length && state.view === "head" && longest(header) > TOO_LONG) {
     moved = `This text has ${longest(header).toLocaleString("en")} pieces, too many for lines to be told apart, so it opens as a matrix.`;
     state = { ...state, view: "matrix" };
   }
@@ -76,25 +73,21 @@ export function mount(root, props, connection) {
     title: element("header", { class: "attlas-title" }),
     controls: element("div", { class: "attlas-controls" }),
     notice: element("p", { class: "attlas-notice", role: "status" }),
-    stage: element("div", { class: "attlas-stage" }),
     readout: element("output", { class: "attlas-readout", "aria-live": "polite" }),
+    stage: element("div", { class: "attlas-stage" }),
     table: element("div", { class: "attlas-table" }),
-    help: element("dialog", { class: "attlas-help" }),
+    help: keyHelp(),
   };
-  root.replaceChildren(parts.title, parts.controls, parts.notice, parts.readout, parts.stage, parts.table, parts.help);
-  parts.help.append(
-    element("h2", {}, "Keys"),
-    element("dl", {}, ...KEYS.flatMap(([key, what]) => [element("dt", {}, key), element("dd", {}, what)])),
-    element("form", { method: "dialog" }, element("button", {}, "Close")),
-  );
+  root.replaceChildren(...Object.values(parts));
 
   const view = () => VIEWS.find((each) => each.name === state.view);
   const colours = () => theme(state.theme ? state.theme === "dark" : surroundingsAreDark());
+  const drawn = () => figures.filter((figure) => figure.geometry);
 
   function choose(changes) {
     const before = state;
-    const focusedOn = document.activeElement?.closest?.(".attlas-controls") ? control(document.activeElement) : null;
-    state = sane({ ...state, ...changes }, header);
+    const focusedOn = document.activeElement?.closest?.(".attlas-controls") ? controlPath(document.activeElement) : null;
+    state = possible({ ...state, ...changes }, header);
     if (changes.view) moved = null;
     props.onSelect?.(state);
     const changed = Object.keys(state).filter((name) => JSON.stringify(state[name]) !== JSON.stringify(before[name]));
@@ -103,14 +96,14 @@ export function mount(root, props, connection) {
     if (changed.every((name) => UNLOADED.includes(name) && !follows.includes(name))) {
       if (changed.some((name) => name === "table" || name === "theme")) drawControls(focusedOn);
       redraw(changed.some((name) => name !== "query" && name !== "key"));
-    } else {
-      drawControls(focusedOn);
-      if (state.view !== before.view) {
-        figures = []; // what one view has laid out is nothing to another
-        parts.stage.replaceChildren();
-      }
-      load();
+      return;
     }
+    drawControls(focusedOn);
+    if (state.view !== before.view) {
+      figures = []; // what one view has laid out is nothing to another
+      parts.stage.replaceChildren();
+    }
+    load();
   }
 
   function drawControls(focusedOn) {
@@ -123,16 +116,15 @@ export function mount(root, props, connection) {
     const asked = view().piecesOnly ? { ...state, unit: "piece" } : state;
     if (panelsKey(asked) !== made) panels = panelsFor(header, store, asked);
     made = panelsKey(asked);
-    const first = panels.find((panel) => !panel.reason);
+    const shown = panels.filter((panel) => !panel.reason);
     drawTitle();
+    const actions = { svg: () => keep("svg"), png: () => keep("png"), help: () => parts.help.showModal() };
     parts.controls.replaceChildren(
-      toolbar(header, state, VIEWS, view(), colours(), choose, {
-        svg: () => keep("svg"), png: () => keep("png"), help: () => parts.help.showModal(),
-      }),
-      ...(first ? [headStrip(first, state, view(), colours(), choose)] : []),
+      toolbar(header, state, VIEWS, view(), colours(), choose, actions),
+      ...(shown.length ? [headStrip(shown[0], state, view(), colours(), choose)] : []),
     );
     if (focusedOn) parts.controls.querySelector(focusedOn)?.focus();
-    const notes = [moved, view().help, view().note?.(panels.filter((panel) => !panel.reason), state)].filter(Boolean);
+    const notes = [moved, view().help, view().note?.(shown, state)].filter(Boolean);
     parts.notice.replaceChildren(...notes.map((note) => element("span", {}, note)));
   }
 
@@ -155,23 +147,25 @@ export function mount(root, props, connection) {
 
   async function load() {
     latest += 1;
+    loading = true;
     const ticket = latest;
-    const shown = panels;
-    const again = relay(ticket);
+    const shown = panels.map((panel) => ({ panel, reason: reasonAgainst(panel, state, view()) }));
     let loaded;
     try {
-      loaded = await Promise.all(shown.map((panel) => (panel.reason ? null : view().load(panel, state, again))));
+      loaded = await Promise.all(shown.map(({ panel, reason }) => (reason ? null : view().load(panel, state, relay(ticket)))));
     } catch (error) {
       if (ticket === latest) parts.notice.textContent = `These numbers could not be read: ${error.message}`;
       return;
     }
     if (ticket !== latest) return;
+    loading = false;
     hover = null;
-    const same = staged === state.view && figures.length === shown.length && figures.every((figure, index) => figure.panel === shown[index]);
+    const same = staged === state.view && figures.length === shown.length &&
+      figures.every(({ panel, reason }, index) => panel === shown[index].panel && reason === shown[index].reason);
     if (same) {
       figures.forEach((figure, index) => { figure.data = loaded[index]; });
     } else {
-      figures = shown.map((panel, index) => stage(panel, loaded[index]));
+      figures = shown.map(({ panel, reason }, index) => stage(panel, reason, loaded[index]));
       parts.stage.replaceChildren(...figures.map((figure) => figure.element));
     }
     staged = state.view;
@@ -180,36 +174,36 @@ export function mount(root, props, connection) {
     draw();
   }
 
-  function stage(panel, data) {
+  function stage(panel, reason, data) {
     const canvas = element("canvas", { role: "img", "aria-label": `${view().title} view: ${panel.title}` });
-    const box = element("figure", { class: "attlas-panel" }, element("figcaption", {}, panel.title), panel.reason ? element("p", {}, panel.reason) : canvas);
-    const figure = { panel, data, canvas, element: box, title: panel.title, geometry: null };
-    if (!panel.reason) listen(figure);
+    const box = element("figure", { class: "attlas-panel" }, element("figcaption", {}, panel.title), reason ? element("p", {}, reason) : canvas);
+    const figure = { panel, reason, data, canvas, element: box, title: panel.title, geometry: null };
+    if (!reason) followPointer(figure, view, () => state, point, choose);
     return figure;
   }
 
   function arrange() {
     const room = { width: Math.max(260, parts.stage.clientWidth / Math.min(figures.length, 3) - 24), height: Math.max(320, innerHeight - 260) };
     for (const figure of figures) {
-      if (!figure.panel.reason) figure.geometry = view().layout(figure.data, state, room, measuring, colours());
+      if (!figure.reason) figure.geometry = view().layout(figure.data, state, room, measuring, colours());
     }
   }
 
-  function focusOf(figure) {
-    if (hover) return hover.focus;
-    const { panel } = figure;
-    const row = rowOf(panel.queries, state.query);
-    const column = rowOf(panel.keys, state.key);
-    return { query: row < 0 ? null : row, key: column < 0 ? null : column };
+  /** What a figure shows as chosen: what is pointed at, else what is kept, as far as the figure has it. */
+  function focusOf({ panel }, pointed = hover) {
+    const kept = (labels, piece) => { const row = rowOf(labels, piece); return row < 0 ? null : row; };
+    const focus = pointed ?? { query: kept(panel.queries, state.query), key: kept(panel.keys, state.key) };
+    const within = (row, labels) => (row != null && row < labels.length ? row : null);
+    return { ...focus, query: within(focus.query, panel.queries), key: within(focus.key, panel.keys) };
   }
 
   function draw() {
-    for (const figure of figures) {
-      if (!figure.geometry) continue;
+    for (const figure of drawn()) {
       const surface = canvasSurface(figure.canvas, figure.geometry.width, figure.geometry.height);
-      view().draw(surface, figure.geometry, state, within(figure, focusOf(figure)), colours());
+      view().draw(surface, figure.geometry, state, focusOf(figure), colours());
     }
     say();
+    sharpen();
     root.dataset.drawn = Number(root.dataset.drawn ?? 0) + 1;
     performance.mark("attlas:drawn");
   }
@@ -217,160 +211,79 @@ export function mount(root, props, connection) {
   function redraw(anew) {
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
+      if (loading) return; // which draws when it is done
       if (anew || view().relays) arrange();
       draw();
     });
   }
 
+  /** Say what is pointed at, and have the numbers of what is kept in a table. */
   function say() {
-    const lines = figures.filter((figure) => figure.geometry).map((figure) => {
-      const said = view().say(figure.data, state, within(figure, focusOf(figure)));
+    const lines = drawn().map((figure) => {
+      const said = view().say(figure.data, state, focusOf(figure));
       return said && figures.length > 1 ? `${figure.title}: ${said}` : said;
     });
     const text = lines.filter(Boolean).join("\n");
     if (parts.readout.textContent !== text) parts.readout.textContent = text;
-    tell();
-  }
-
-  function tell() {
-    parts.table.hidden = false;
     parts.table.classList.toggle("attlas-unseen", !state.table);
-    const made = figures.filter((figure) => figure.geometry).slice(0, 2).map((figure) => {
-      const table = view().table(figure.data, state, within(figure, lockedOf(figure)));
-      return { ...table, left: table.rows.length - ROWS_OF_TABLE };
-    });
-    const signature = JSON.stringify(made.map((table) => [table.caption, table.columns, table.rows.slice(0, ROWS_OF_TABLE)]));
-    if (parts.table.dataset.signature === signature) return;
-    parts.table.dataset.signature = signature;
-    parts.table.replaceChildren(...made.map(({ caption, columns, rows, left }) => element(
-      "table", {}, element("caption", {}, caption + (left > 0 ? ` (the first ${ROWS_OF_TABLE} of ${rows.length} rows)` : "")),
-      element("thead", {}, element("tr", {}, ...columns.map((column) => element("th", { scope: "col" }, column)))),
-      element("tbody", {}, ...rows.slice(0, ROWS_OF_TABLE).map((row) => element("tr", {}, ...row.map((cell) => element("td", {}, cell))))),
-    )));
+    showTables(parts.table, drawn().slice(0, 3).map((figure) => view().table(figure.data, state, focusOf(figure, null))));
   }
 
-  function lockedOf(figure) {
-    const held = hover;
-    hover = null;
-    const focus = focusOf(figure);
-    hover = held;
-    return focus;
+  function point(focus) {
+    if (JSON.stringify(focus) === JSON.stringify(hover)) return;
+    hover = focus;
+    redraw(false);
   }
 
-  function listen(figure) {
-    const { canvas } = figure;
-    const at = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return [((event.clientX - box.left) * figure.geometry.width) / box.width, ((event.clientY - box.top) * figure.geometry.height) / box.height];
-    };
-    const point = (focus) => {
-      if (JSON.stringify(focus) === JSON.stringify(hover?.focus ?? null)) return;
-      hover = focus ? { focus } : null;
-      redraw(false);
-      sharpen(focus);
-    };
-    canvas.addEventListener("pointermove", (event) => {
-      if (dragging) {
-        const [x, y] = at(event);
-        if (!dragging.far && Math.hypot(x - dragging.x, y - dragging.y) < 4) return;
-        dragging.far = true;
-        const changes = view().drag(figure.geometry, state, { ...dragging, toX: x, toY: y });
-        dragging.x = x;
-        dragging.y = y;
-        if (changes) choose(changes);
+  /** After a moment of rest on a row of rounded numbers, ask for the exact ones where somebody can be asked. */
+  function sharpen() {
+    clearTimeout(resting);
+    const [first] = drawn();
+    const focus = first && focusOf(first);
+    if (!connection.row || !focus || focus.query === null) return;
+    const chosen = first.panel.heads.filter((head) => !state.heads || state.heads.includes(head));
+    const one = focus.head !== undefined ? [focus.head] : [state.head];
+    const heads = view().asked?.(first.panel, state) ?? (focus.head !== undefined || view().heads === "one" ? one : chosen);
+    resting = setTimeout(async () => {
+      const ticket = latest;
+      try {
+        const news = await Promise.all(drawn().map(({ panel }) => panel.sharpen(focus.layer ?? state.layer, heads, focus.query)));
+        if (!news.some(Boolean) || ticket !== latest) return;
+        for (const figure of drawn()) figure.data = await view().load(figure.panel, state, relay(ticket));
+      } catch (error) {
+        parts.notice.textContent = `The exact numbers could not be had: ${error.message}`;
         return;
       }
-      point(view().hit(figure.geometry, ...at(event)));
-    });
-    canvas.addEventListener("pointerleave", () => point(null));
-    canvas.addEventListener("pointerdown", (event) => {
-      if (!view().drag || event.button !== 0) return;
-      const [x, y] = at(event);
-      dragging = { x, y, fromX: x, fromY: y, far: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointerup", () => { setTimeout(() => { dragging = null; }); });
-    canvas.addEventListener("click", (event) => {
-      if (dragging?.far) return;
-      const focus = view().hit(figure.geometry, ...at(event));
-      const changes = view().click(figure.geometry, state, focus);
-      if (changes) choose(changes);
-    });
-    canvas.addEventListener("dblclick", (event) => {
-      const changes = view().double?.(figure.geometry, state, ...at(event));
-      if (changes) choose(changes);
-    });
-    canvas.addEventListener("wheel", (event) => {
-      const changes = view().wheel?.(figure.geometry, state, ...at(event), event);
-      if (!changes) return;
-      event.preventDefault();
-      choose(changes);
-    }, { passive: false });
-  }
-
-  /** After a moment of rest on a row of rounded numbers, ask for the exact ones. */
-  function sharpen(focus) {
-    clearTimeout(sharpening);
-    if (!connection.row || focus?.query === null || focus?.query === undefined) return;
-    sharpening = setTimeout(async () => {
-      const heads = view().asked ? view().asked(panels[0], state) : focus.head !== undefined ? [focus.head] : view().heads === "one" ? [state.head] : panels[0].heads.filter((head) => !state.heads || state.heads.includes(head));
-      const news = await Promise.all(figures.filter((figure) => figure.geometry).map((figure) => figure.panel.sharpen(focus.layer ?? state.layer, heads, focus.query)));
-      if (!news.some(Boolean)) return;
-      for (const figure of figures) if (figure.geometry) figure.data = await view().load(figure.panel, state, relay(latest));
-      redraw(true);
-    }, 80);
+      if (ticket === latest) redraw(true);
+    }, REST);
   }
 
   function keydown(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) return;
-    const figure = figures.find((each) => each.geometry);
+    const [figure] = drawn();
     if (!figure) return;
-    const changes = view().key?.(event, figure.geometry, state) ?? common(event.key, figure, event);
+    if (event.key === "?") parts.help.showModal();
+    if (event.key === "Escape") hover = null;
+    const changes = view().key?.(event, figure.geometry, state) ?? changeByKey(event.key, state, figure.panel, view(), VIEWS, colours().dark);
     if (!changes) return;
     event.preventDefault();
     choose(changes);
   }
 
-  function common(key, { panel }) {
-    const step = (list, current, by) => list[Math.min(list.length - 1, Math.max(0, list.indexOf(current) + by))];
-    if (key === "ArrowLeft" || key === "ArrowRight") return { layer: step(panel.layers, state.layer, key === "ArrowLeft" ? -1 : 1) };
-    if (key === "ArrowUp" || key === "ArrowDown") {
-      const row = rowOf(panel.queries, state.query);
-      const next = row < 0 ? 0 : Math.min(panel.queries.length - 1, Math.max(0, row + (key === "ArrowUp" ? -1 : 1)));
-      return panel.queries.length ? { query: panel.queries[next].pieces[0], key: null } : null;
-    }
-    if (key === "[" || key === "]") {
-      const head = step(panel.heads, state.head, state.heads?.length === 1 || view().heads === "one" ? (key === "[" ? -1 : 1) : 0);
-      return { head, heads: view().heads === "one" ? state.heads : [head] };
-    }
-    if (key === "Escape") { hover = null; return { query: null, key: null }; }
-    if (/^[1-9]$/.test(key) && VIEWS[key - 1]) return { view: VIEWS[key - 1].name };
-    if (key === "m" && panel.strand.lengths) return { measure: step(["weight", "norm", "both", "weight"], state.measure, 1) };
-    if (key === "w" && !view().piecesOnly) return { unit: state.unit === "piece" ? "word" : "piece" };
-    if (key === "s") return { special: state.special === "shown" ? "aside" : "shown" };
-    if (key === "a") return { heads: null };
-    if (key === "t") return { table: state.table ? null : "yes" };
-    if (key === "d") return { theme: colours().dark ? "light" : "dark" };
-    if (key === "?") parts.help.showModal();
-    return null;
-  }
-
   function keep(kind) {
-    const shown = figures.filter((figure) => figure.geometry).map((figure) => ({
+    const shown = drawn().map((figure) => ({
       geometry: figure.geometry, title: figure.title,
       paint: (surface) => {
         surface.still = true;
         surface.width = figure.geometry.width;
         surface.height = figure.geometry.height;
-        view().draw(surface, figure.geometry, state, within(figure, lockedOf(figure)), colours());
+        view().draw(surface, figure.geometry, state, focusOf(figure, null), colours());
       },
     }));
-    const name = `attlas-${state.view}-${state.stream}-layer${state.layer + 1}`;
-    return save(shown, kind, name, colours());
+    return save(shown, kind, `attlas-${state.view}-${state.stream}-layer${state.layer + 1}`, colours());
   }
 
-  const resized = () => { if (figures.length) redraw(true); };
-  const observer = new ResizeObserver(resized);
+  const observer = new ResizeObserver(() => { if (figures.length) redraw(true); });
   observer.observe(parts.stage);
   const dark = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
   const themed = () => { drawControls(null); redraw(false); };
@@ -387,7 +300,7 @@ export function mount(root, props, connection) {
     destroy() {
       latest += 1;
       cancelAnimationFrame(frame);
-      clearTimeout(sharpening);
+      clearTimeout(resting);
       observer.disconnect();
       dark?.removeEventListener("change", themed);
       root.removeEventListener("keydown", keydown);
@@ -398,12 +311,12 @@ export function mount(root, props, connection) {
 }
 
 /** A state that this payload can show: numbers that do not exist give way to ones that do. */
-function sane(state, header) {
+function possible(state, header) {
   if (!header.scenes.length) return state;
   const next = { ...state };
   if (!VIEWS.some((view) => view.name === next.view)) next.view = VIEWS[0].name;
   const [first] = header.scenes;
-  if (!strandOf(first, next.stream)) next.stream = first.strands[0].stream;
+  if (!first.strands.some((strand) => strand.stream === next.stream)) next.stream = first.strands[0].stream;
   const strand = strandOf(first, next.stream);
   const nearest = (list, value) => list.reduce((best, each) => (Math.abs(each - value) < Math.abs(best - value) ? each : best), list[0]);
   next.layer = nearest(strand.layers, next.layer);
@@ -419,24 +332,15 @@ function sane(state, header) {
   return next;
 }
 
+/** Why a panel cannot show what is chosen, or null. */
+function reasonAgainst(panel, state, view) {
+  if (panel.reason) return panel.reason;
+  if (!view.allLayers && !panel.layers.includes(state.layer)) return `There is no layer ${state.layer + 1} here.`;
+  if (view.heads === "one" && !panel.heads.includes(state.head)) return `There is no head ${state.head + 1} here.`;
+  return null;
+}
+
 function longest(header) {
-  return Math.max(...header.scenes.flatMap((scene) => scene.strands.map((strand) => Math.max(strand.queries.pieces.length, (strand.keys ?? strand.queries).pieces.length))));
-}
-
-/** A focus that a figure has room for. */
-function within(figure, focus) {
-  const { queries, keys } = figure.panel;
-  return {
-    ...NOTHING, ...focus,
-    query: focus?.query != null && focus.query < queries.length ? focus.query : null,
-    key: focus?.key != null && focus.key < keys.length ? focus.key : null,
-  };
-}
-
-/** How to find a control again after the controls were drawn anew. */
-function control(active) {
-  const named = ["data-head", "data-action", "data-layer", "data-heads", "data-step"].find((name) => active.hasAttribute(name));
-  if (named) return `[${named}="${active.getAttribute(named)}"]`;
-  const value = active.hasAttribute("data-value") ? `[data-value="${active.dataset.value}"]` : "";
-  return active.dataset.name ? `[data-name="${active.dataset.name}"]${value}` : null;
+  const lengths = (strand) => [strand.queries.pieces.length, (strand.keys ?? strand.queries).pieces.length];
+  return Math.max(...header.scenes.flatMap((scene) => scene.strands.flatMap(lengths)));
 }

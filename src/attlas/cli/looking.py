@@ -1,0 +1,128 @@
+"""From a question to a capture: what ``attlas view`` and ``attlas serve`` share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from attlas.errors import CapabilityError, TextError
+from attlas.ids import Stream
+from attlas.models import bundled
+from attlas.text import Document
+
+if TYPE_CHECKING:
+    from attlas.capture import Capture, Subject
+    from attlas.views.question import Question
+
+ROOM = 2  # models that stay open
+MOST_WEIGHTS = 600_000_000  # of one look: 2.4 GB, and about as much again on the way
+TRANSLATED = 200  # pieces that a translation may have where nobody has said it
+
+
+class Shelf:
+    """Models that stay open: the ones used last, opened by a function such as :func:`attlas.load`.
+
+    >>> shelf = Shelf(lambda name, head: name.upper(), room=1)
+    >>> shelf.get("a"), shelf.get("b"), list(shelf.held)
+    ('A', 'B', ['b'])
+    """
+
+    def __init__(self, load: Callable[..., Any], room: int = ROOM) -> None:
+        self._load, self._room = load, room
+        self.held: dict[str, tuple[str | None, Any]] = {}
+
+    def get(self, name: str, head: str | None = None) -> Any:
+        """The model of this name, opened if need be: with a task head where one is asked for, else as it is held.
+
+        >>> shelf = Shelf(lambda name, head: (name, head))
+        >>> shelf.get("a"), shelf.get("a", "causal-lm"), shelf.get("a")
+        (('a', None), ('a', 'causal-lm'), ('a', 'causal-lm'))
+        """
+        held = self.held.pop(name, None)
+        if held is None or head not in (None, held[0]):
+            held = None  # old models go before new ones come, so that they never need room at once
+            while len(self.held) >= self._room:
+                del self.held[next(iter(self.held))]
+            usual = bundled.resolve(None)[0]
+            held = (head, self._load(None if name == usual else name, head=head))
+        self.held[name] = held
+        return held[1]
+
+
+def look(
+    shelf: Shelf, question: Question, *, layers: list[int] | None = None, heads: list[int] | None = None
+) -> Capture:
+    """Answer a question: open the model, let it read or write, and hand over what was seen.
+
+    A translation that is not given is written. What is being written is captured whole.
+
+    >>> from attlas.capture import load
+    >>> from attlas.views.question import Question
+    >>> shelf = Shelf(lambda name, head: load(head=head))
+    >>> look(shelf, Question("any", "The farmer slept."), layers=[5]).weights[Stream.ENCODER].shape
+    torch.Size([1, 12, 6, 6])
+    """
+    import torch
+
+    subject: Subject = shelf.get(question.model, _likely_head(question))
+    translating = subject.pieces.translating
+    write = question.write
+    if translating:
+        write = 0 if question.second else min(write or TRANSLATED, subject.pieces.window - 1)
+    _check(subject, question, write, layers, heads)
+    try:
+        if not write:
+            return subject.look(question.text, question.second or None, layers=layers, heads=heads)
+        del subject  # which is opened again if it was opened without a head that writes
+        subject = shelf.get(question.model, "seq2seq" if translating else "causal-lm")
+        return subject.look_generating(question.text, max_new_pieces=write)
+    except (MemoryError, torch.OutOfMemoryError):
+        raise TextError(
+            f"{question.model} and its attention on this text do not fit into memory; shorten it"
+        ) from None
+
+
+def _likely_head(question: Question) -> str | None:
+    """The task head that a question needs, as far as the model's own folder tells: it saves opening it twice."""
+    folder = bundled.resolve(question.model)[1]
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8")) if folder else {}
+        if config.get("is_encoder_decoder"):
+            return None if question.second else "seq2seq"
+        written = any(name.endswith("ForCausalLM") for name in config.get("architectures") or ())
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None  # whoever opens the model says what is wrong with it
+    return "causal-lm" if question.write and written else None
+
+
+def _check(
+    subject: Subject, question: Question, write: int, layers: list[int] | None, heads: list[int] | None
+) -> None:
+    """Refuse what this model cannot read or write, and what would need more memory than a picture is worth."""
+    pieces = subject.pieces
+    if write and (layers is not None or heads is not None):
+        raise CapabilityError("what is being written is captured whole; leave out the layers and heads")
+    if write and Stream.DECODER not in subject.streams:
+        raise CapabilityError(f"{subject.name} cannot write; continue by 0 pieces")
+    if question.second and not (pieces.pairs or pieces.translating):
+        raise CapabilityError(f"{subject.name} reads one text, not pairs; leave out the second text")
+    texts = [Document.from_text(text) for text in (question.text, question.second) if text]
+    length = max(map(pieces.length, texts)) if pieces.translating else pieces.length(*texts)
+    whole = max(length, write) if pieces.translating else length + write
+    if write and whole > pieces.window:
+        more = "" if pieces.translating else f" and {write:,} to write"
+        raise TextError(
+            f"{length:,} pieces of text{more} do not fit into the window of {subject.name}, which holds "
+            f"{pieces.window:,}; shorten the text{', or write less' if more else ''}"
+        )
+    held = sum(
+        count if heads is None else len(heads)
+        for site, count in subject.layout.heads.items()
+        if layers is None or site.layer in layers
+    )
+    if whole <= pieces.window and held * whole**2 > MOST_WEIGHTS:
+        raise TextError(
+            f"{whole:,} pieces with {held} heads are {held * whole**2 / 1e9:.1f} billion weights; shorten the text, "
+            f"or look at no more than {max(1, MOST_WEIGHTS // whole**2)} heads (attlas view --layers, --heads)"
+        )

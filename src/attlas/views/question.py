@@ -1,0 +1,56 @@
+"""What a person asks to see: a text and a model, before anything was opened or read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from attlas.errors import TextError
+
+MOST_WRITTEN = 500  # pieces that a model may be asked to write
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be looked at: a text, perhaps a second one (of a pair, or a target), and a model by its name.
+
+    ``write`` is how many pieces the model shall write on by itself.
+
+    >>> Question("a model", "Hello.").write
+    0
+    """
+
+    model: str
+    text: str
+    second: str = ""
+    write: int = 0
+
+    @classmethod
+    def of(cls, given: object) -> Question:
+        """A question as the page sends it, or one sentence about what is wrong with it.
+
+        >>> Question.of({"model": "a model", "text": " "})
+        Traceback (most recent call last):
+            ...
+        attlas.errors.TextError: the text is empty; give at least one word
+        """
+        if not isinstance(given, dict):
+            raise TextError(f"a question must be an object with model and text, and this is {type(given).__name__}")
+        model, text, second = (_string(given, name) for name in ("model", "text", "second"))
+        write = given.get("write", 0)
+        if type(write) is not int or not 0 <= write <= MOST_WRITTEN:
+            raise TextError(f"a model can be asked to write 0 to {MOST_WRITTEN} pieces, not {write!r}")
+        if not model.strip():
+            raise TextError("no model is named; choose one, or give a hub name or a folder")
+        if not text.strip():
+            raise TextError("the text is empty; give at least one word")
+        return cls(model.strip(), text, second if second.strip() else "", write)
+
+
+def _string(given: dict[str, Any], name: str) -> str:
+    value = given.get(name, "")
+    if not isinstance(value, str):
+        raise TextError(f"{name} must be a text, and this is {type(value).__name__}")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise TextError(f"{name} holds half a character (a lone surrogate); type it again")
+    return value
