@@ -19,13 +19,12 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from playwright.sync_api import Error, Locator, Page, Route, sync_playwright
+from playwright.sync_api import Error, Page, Route, sync_playwright
 
 from benchmarks.peers import NotMeasured
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 LIMIT = 90.0
-ANSWER = 5.0
 READY = {
     "bertviz": "document.querySelector('svg line') !== null",
     "attlas": "performance.getEntriesByName('attlas:drawn').length > 0",
@@ -46,11 +45,9 @@ WATCH = """(() => {
     for (const entry of list.getEntries()) seen.task = Math.max(seen.task, entry.duration);
   }).observe({type: "longtask"});
 })()"""
-ANSWERED = """() => {
-  const drawn = performance.getEntriesByName("attlas:drawn").at(-1);
-  const pressed = window.benchSeen.pressed;
-  return pressed !== null && drawn && drawn.startTime >= pressed ? drawn.startTime - pressed : null;
-}"""
+DRAWN = """() => performance.getEntriesByName("attlas:drawn").map(mark => mark.startTime)"""
+Answer = tuple[float, float]  # milliseconds to the first and to the last drawing
+QUIET = 500  # milliseconds without a drawing after which a page is at rest
 
 
 def chromium() -> str | None:
@@ -132,47 +129,61 @@ def held(tab: Page) -> dict[str, float]:
     return {"seconds": painted / 1000, "nodes": metrics["Nodes"], "heap": metrics["JSHeapUsedSize"] + arrays}
 
 
-def clicks(tab: Page, views: tuple[str, ...], rounds: int) -> dict[str, dict[str, float | None]]:
-    """The slowest answer (ms) of each view to a click on its tab and to one in its drawing; None where none came.
+def clicks(tab: Page, views: tuple[str, ...], rounds: int) -> dict[str, dict[str, Answer | None]]:
+    """The slowest answers of each view to a click on its tab and to one in its drawing; None where none came.
 
-    The first view must be the one that the page opened with, since a click on it draws nothing new.
+    The first view is clicked last, for a click on the view that is open draws nothing.
     """
-    found: dict[str, dict[str, list[float | None]]] = {view: {"tab": [], "drawing": []} for view in views}
+    found: dict[str, dict[str, list[Answer | None]]] = {view: {"tab": [], "drawing": []} for view in views}
     for _ in range(rounds):
         for view in (*views[1:], views[0]):
-            found[view]["tab"].append(click(tab, tab.locator(f'button[data-view="{view}"]'), 0.5, 0.5))
-            drawing = tab.locator(".attlas-stage canvas:visible").first
-            answers = (click(tab, drawing, across, down) for across, down in ((0.5, 0.5), (0.3, 0.4), (0.1, 0.2)))
-            found[view]["drawing"].append(next((answer for answer in answers if answer is not None), None))
+            button = tab.locator(f'button[data-view="{view}"]').bounding_box()
+            assert button is not None, f"there is no tab for the {view} view"
+            found[view]["tab"].append(click(tab, button["x"] + 10, button["y"] + 10))
+            found[view]["drawing"].append(click(tab, *inside(tab, view)))
     return {view: {place: slowest(times) for place, times in places.items()} for view, places in found.items()}
 
 
-def slowest(times: list[float | None]) -> float | None:
-    """The longest of some times, or None where one of them is missing."""
+def inside(tab: Page, view: str) -> tuple[float, float]:
+    """A place in the drawing that is on the screen and answers: a word of the left column, or the middle."""
+    box = tab.locator(".attlas-stage canvas:visible").first.bounding_box()
+    assert box is not None, "there is no drawing"
+    column = view in ("head", "neuron")
+    height = min(box["height"], 860 - box["y"])
+    return box["x"] + (50 if column else box["width"] * 0.3), box["y"] + height * (0.7 if column else 0.4)
+
+
+def slowest(times: list[Answer | None]) -> Answer | None:
+    """The longest of some times to the first and to the last drawing, or None where one is missing."""
     known = [time for time in times if time is not None]
-    return max(known) if len(known) == len(times) else None
+    return (max(t[0] for t in known), max(t[1] for t in known)) if len(known) == len(times) else None
 
 
-def click(tab: Page, place: Locator, across: float, down: float) -> float | None:
-    """Milliseconds from a press of the pointer to the last drawing that follows it, or None where none does.
+def click(tab: Page, x: float, y: float) -> Answer | None:
+    """Milliseconds from a press of the pointer to the first and to the last drawing that follows, or None.
 
-    The pointer comes to rest first, so that what it does by hovering is over when it is pressed.
+    The page comes to rest first, so that what is drawn is an answer and not the end of something earlier.
     """
-    box = place.bounding_box()
-    assert box is not None, "what is to be clicked is not on the page"
-    tab.mouse.move(box["x"] + box["width"] * across, box["y"] + box["height"] * down)
-    tab.wait_for_timeout(300)
+    tab.mouse.move(x, y)
+    rest(tab)
     tab.evaluate("() => { window.benchSeen.pressed = null; }")
     tab.mouse.down()
     tab.mouse.up()
-    until = time.perf_counter() + ANSWER
-    while tab.evaluate(ANSWERED) is None:
-        if time.perf_counter() > until:
-            return None
-        tab.wait_for_timeout(20)
-    tab.wait_for_timeout(300)  # a drawing that comes in parts is an answer when its last part is there
-    answer: float = tab.evaluate(ANSWERED)
-    return answer
+    tab.wait_for_timeout(QUIET)
+    rest(tab)
+    pressed = tab.evaluate("() => window.benchSeen.pressed")
+    answers = [drawn - pressed for drawn in tab.evaluate(DRAWN) if drawn >= pressed]
+    return (answers[0], answers[-1]) if answers else None
+
+
+def rest(tab: Page) -> None:
+    """Wait until nothing has been drawn for a while."""
+    until = time.perf_counter() + LIMIT
+    while time.perf_counter() < until:
+        tab.wait_for_timeout(100)
+        drawn = tab.evaluate(DRAWN)
+        if tab.evaluate("() => performance.now()") - (drawn[-1] if drawn else 0) > QUIET:
+            return
 
 
 def strain(tab: Page, seconds: float) -> dict[str, float]:

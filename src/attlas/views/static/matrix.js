@@ -58,6 +58,8 @@ export const matrixView = {
     return data;
   },
 
+  waiting: (data) => !data.pyramid && !data.problem,
+
   layout: heatmapLayout,
   draw: drawHeatmap,
 

@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 
-const ROWS = 400; // of one table; more would burden the page and no reader
+const ROWS = 200; // of one table; more would burden the page and no reader
 
 /** Show tables ({ caption, columns, rows }) in an element, unless they are there already. */
 export function showTables(place, tables) {

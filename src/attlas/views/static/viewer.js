@@ -3,7 +3,7 @@
 // There is one state (see state.js). Whatever a person does becomes a change of it; a change redraws the controls, asks the
 // view to load what it needs, lays it out and draws it. Pointing at something is not a change: it only redraws. A view
 // is a record of functions: load (numbers), layout (places), draw, hit (what is under the pointer), click, say (a
-// sentence), table (for those who cannot see it), and for some wheel, drag, double and key.
+// sentence), table (for those who cannot see it), and for some wheel, drag, double, key and waiting (nothing to see yet).
 
 import { element, surroundingsAreDark } from "./dom.js";
 import { blockStore, embedded } from "./blocks.js";
@@ -204,6 +204,7 @@ export function mount(root, props, connection) {
     }
     say();
     sharpen();
+    if (drawn().some((figure) => view().waiting?.(figure.data))) return; // what is seen is not yet what was asked for
     root.dataset.drawn = Number(root.dataset.drawn ?? 0) + 1;
     performance.mark("attlas:drawn");
   }
@@ -283,7 +284,12 @@ export function mount(root, props, connection) {
     return save(shown, kind, `attlas-${state.view}-${state.stream}-layer${state.layer + 1}`, colours());
   }
 
-  const observer = new ResizeObserver(() => { if (figures.length) redraw(true); });
+  let width = 0; // of the stage; its height is what was drawn
+  const observer = new ResizeObserver(() => {
+    const changed = width !== 0 && width !== parts.stage.clientWidth;
+    width = parts.stage.clientWidth;
+    if (changed && figures.length) redraw(true);
+  });
   observer.observe(parts.stage);
   const dark = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
   const themed = () => { drawControls(null); redraw(false); };
