@@ -9,14 +9,13 @@ nothing of attlas.
 
 from __future__ import annotations
 
-import io
 import json
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
 import time
-import urllib.request
 import venv
 from pathlib import Path
 
@@ -67,7 +66,7 @@ def scripts() -> dict[str, Path]:
             try:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 kept.write_bytes(_from_npm(package, version, member))
-            except (OSError, tarfile.TarError, KeyError) as problem:
+            except (OSError, subprocess.CalledProcessError, tarfile.TarError, KeyError) as problem:
                 raise NotMeasured(
                     f"{package} {version} could not be fetched, so bertviz's pages were not opened ({problem})."
                 ) from problem
@@ -76,13 +75,13 @@ def scripts() -> dict[str, Path]:
 
 
 def _from_npm(package: str, version: str, member: str) -> bytes:
-    address = f"https://registry.npmjs.org/{package}/-/{package}-{version}.tgz"
-    with urllib.request.urlopen(address, timeout=60) as answer:
-        packed = io.BytesIO(answer.read())
-    with tarfile.open(fileobj=packed) as archive:
-        file = archive.extractfile(f"package/{member}")
-        assert file is not None
-        return file.read()
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["npm", "pack", "--silent", f"{package}@{version}"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)
+        with tarfile.open(next(Path(folder).glob("*.tgz"))) as archive:
+            file = archive.extractfile(f"package/{member}")
+            assert file is not None
+            return file.read()
 
 
 def bertviz_page(view: str, weights: Path, page: Path) -> dict[str, float]:

@@ -125,8 +125,8 @@ def write(capture: Capture, kind: str, page: Path) -> Figures:
     return {"seconds": time.perf_counter() - began, "bytes": page.stat().st_size}
 
 
-def answers(page: Path) -> dict[str, dict[str, tuple[float, float] | None]]:
-    """The slowest answers of each view to clicks, first and last drawing in milliseconds; None where there was none."""
+def answers(page: Path) -> dict[str, dict[str, browser.Answer | None]]:
+    """The slowest answers of each view to clicks; None where there was none."""
     try:
         with browser.opened(page, "attlas", {}) as tab:
             return browser.clicks(tab, VIEWS, rounds=3)
@@ -167,7 +167,7 @@ def row(pieces: int, name: str, written: Outcome, shown: Outcome) -> list[str]:
 
 def judged(
     what: str, measured: float | None, sign: str, limit: float, unit: str, digits: int = 0,
-    last: tuple[float, float] | None = None,
+    last: browser.Answer | None = None,
 ) -> list[str]:  # fmt: skip
     """One row of the limits: what was asked for, what was measured, and whether it holds."""
     kept = measured is not None and (measured < limit or (sign == "≤" and measured == limit))
@@ -243,9 +243,9 @@ def section() -> str:
         "",
         f"### Limits of attlas's page, at {PIECES[-1]} pieces where nothing else is said",
         "",
-        "A click is answered by the first drawing that shows what it asked for; the slowest of three is given, and in",
-        "brackets the last drawing of that answer, for thumbnails come one after another. The long text is dragged and",
-        "zoomed for five seconds.",
+        "A click is answered by the first drawing that shows what it asked for; the slowest of three is given, and",
+        "in brackets the last drawing of that answer, for thumbnails come one after another. The long text is",
+        "dragged and zoomed for five seconds.",
         *table(["", "asked for", "measured", "kept"], limits),
     ]
     return "\n".join([*lines, ""])

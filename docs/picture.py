@@ -59,7 +59,7 @@ def report(folder: Path, name: str) -> None:
 
 def views(long: Path | None) -> None:
     """Each view of each model, at the head that goes most strongly from the pronoun to the one it may stand for."""
-    from attlas import Stream, load
+    from attlas import load
     from attlas.views import write_page
 
     folder = Path(tempfile.mkdtemp())
@@ -87,7 +87,7 @@ def views(long: Path | None) -> None:
         subject = load("smollm2")
         capture = subject.look(long.read_text(encoding="utf-8"), layers=[12])
         page = write_page(folder / "long.html", [capture.scene()], kind="matrix", layer=12)
-        _shoot(page, "#special=aside", f"view-matrix-long-{len(capture.queries_of(Stream.DECODER).pieces)}", 820)
+        _shoot(page, "#head=4", "view-matrix-long", 900)
 
 
 def _shoot(page: Path, fragment: str, name: str, height: int) -> None:

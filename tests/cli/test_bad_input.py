@@ -191,7 +191,7 @@ def test_options(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["surve"], "No such command 'surve'. Did you mean 'survey'?"),
+        (["surve"], "No such command 'surve'. Did you mean 'survey'"),
         (["survey"], "Missing argument"),
         (["survey", "good.txt", "--modell", "x"], "No such option: --modell"),
         (["survey", "good.txt", "--limit", "0"], "'--limit'"),

@@ -57,6 +57,9 @@ def test_demo(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     page = report_of(said.out)
     assert page == tmp_path / "demo" / "report.html"
     assert page.stat().st_size > 10_000
+    view = tmp_path / "demo" / "view.html"
+    assert f"view: {view}" in said.out
+    assert "weight: entropy" in view.read_text(encoding="utf-8"), "heads can be sorted by the survey just made"
     result = Result.open(tmp_path / "demo")
     assert result.manifest.model["name"] in said.out
     assert result.manifest.corpus["name"] == "sample"

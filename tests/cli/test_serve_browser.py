@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 TEXT = "The farmer offered apples to the housekeeper, because he had too many of them."
 COMMAND = "from attlas.cli import main; main()"
-SLOW = (
-    f"import time; from attlas.cli import looking; looking.look = lambda *_: time.sleep(120); {COMMAND}"
-)
+SLOW = f"import time; from attlas.cli import looking; looking.look = lambda *_: time.sleep(120); {COMMAND}"
 HEADS = {"bert": "AutoModel", "llama": "AutoModelForCausalLM", "bart": "AutoModelForSeq2SeqLM"}
 
 

@@ -34,7 +34,11 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]
             ),
         )
         page.goto(path.as_uri() + (f"#{fragment}" if fragment else ""))
-        page.wait_for_selector(".attlas[data-drawn]")
+        try:
+            page.wait_for_selector(".attlas[data-drawn]", timeout=15_000)
+        except Exception as problem:  # says what the page says, which the browser's own error does not
+            seen = page.locator("body").inner_text()
+            raise AssertionError(f"nothing was drawn; the page says {seen!r} and complains of {faults}") from problem
         return page
 
     yield open_html

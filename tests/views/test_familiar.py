@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import re
 import subprocess
-import sys
 from base64 import b64decode
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import torch
+from benchmarks import peers
 
 from attlas.errors import AttlasError, CapabilityError, NumberError, TextError
 from attlas.views import familiar, head_view, model_view, notebook
@@ -335,9 +333,10 @@ json.dump(found, open(sys.argv[2], "w"))
 
 
 def test_each_call_gives_a_page_here_as_in_bertviz(tmp_path: Path) -> None:
-    python = sys.executable if find_spec("bertviz") else os.environ.get("ATTLAS_BERTVIZ_PYTHON")
-    if not python:
-        pytest.skip("BertViz is not installed here; name a Python that has it in ATTLAS_BERTVIZ_PYTHON")
+    try:
+        python = peers.interpreter()  # an environment of its own, which the benchmarks use as well
+    except peers.NotMeasured as problem:
+        pytest.skip(str(problem))
     asked, answered = tmp_path / "asked.json", tmp_path / "answered.json"
     asked.write_text(json.dumps(CALLS, default=lambda array: array.tolist()))
     subprocess.run([python, "-c", THEIRS, str(asked), str(answered)], check=True, timeout=300)

@@ -45,8 +45,8 @@ def saved(folder: Path, model: str = "a model", study: str = "survey", **tables:
 
 def test_every_figure_stands_at_its_layer_and_head(tmp_path: Path) -> None:
     figures = survey_figures(saved(tmp_path))
-    assert list(figures) == ["weight: entropy", "weight: [SEP]", "norm: [SEP]"]
-    for name, offset in (("weight: entropy", 1), ("weight: [SEP]", 0), ("norm: [SEP]", 0.5)):
+    assert list(figures) == ["weight: entropy, all queries", "weight: [SEP]", "norm: [SEP]"]
+    for name, offset in (("weight: entropy, all queries", 1), ("weight: [SEP]", 0), ("norm: [SEP]", 0.5)):
         found = figures[name][Stream.ENCODER]
         assert found.dtype == np.float32
         naive = [[value_of(layer, head, offset) for head in range(HEADS)] for layer in range(LAYERS)]
@@ -72,7 +72,7 @@ def test_what_has_no_number_lies_below_all_others_and_json_can_hold_it(tmp_path:
 def test_streams_have_figures_of_their_own_and_correlations_are_among_them(tmp_path: Path) -> None:
     spearman = {"stream": ["encoder", "encoder"], "layer": [0, 2], "head": [1, 3], "value": [-0.5, 0.25]}
     figures = survey_figures(saved(tmp_path, heads=heads_table(("encoder", "cross")), spearman=spearman))
-    assert set(figures["weight: entropy"]) == {Stream.ENCODER, Stream.CROSS}
+    assert set(figures["weight: entropy, all queries"]) == {Stream.ENCODER, Stream.CROSS}
     assert list(figures[CORRELATION]) == [Stream.ENCODER]
     correlation = figures[CORRELATION][Stream.ENCODER]
     assert (correlation[0, 1], correlation[2, 3]) == (-0.5, 0.25)
@@ -87,7 +87,7 @@ def test_a_quantity_without_a_name_of_ours_keeps_its_own(tmp_path: Path) -> None
 
 def test_a_survey_of_the_same_model_is_taken(tmp_path: Path) -> None:
     out = saved(tmp_path, model="someone/a model")
-    assert "weight: entropy" in survey_figures(out, scene("a model"))
+    assert "weight: entropy, all queries" in survey_figures(out, scene("a model"))
 
 
 def test_of_some_layers_and_heads_the_numbers_decide(tmp_path: Path) -> None:

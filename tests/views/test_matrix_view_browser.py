@@ -360,8 +360,8 @@ def test_of_a_long_text_one_head_is_shown_until_more_are_asked_for(open_page: Ca
         said = point(shown, (left + right) / 2, (top + bottom) / 2)
         if "mean of 2 heads" in said:
             break
-    _, _, value = cell(said)
-    assert value == pytest.approx(float(made.weights[0, :, at, at].mean()), rel=0.006)
+    query, key, value = cell(said)
+    assert value == pytest.approx(float(made.weights[0, :, int(query[1:]), int(key[1:])].mean()), rel=0.006)
 
 
 def test_a_difference_has_signs(open_page: Callable[..., Page]) -> None:

@@ -109,7 +109,7 @@ def cells(shown: Page, y: float) -> list[tuple[float, str]]:
     """What is said of each neuron along a row, left to right: the first strip, then the second."""
     width = shown.locator(".attlas-stage canvas").first.bounding_box()["width"]  # type: ignore[index]
     said: list[tuple[float, str]] = []
-    for x in range(100, int(width), 3):
+    for x in range(100, min(int(width), 560), 6):
         text = move(shown, x, y)
         if "q[" in text and (not said or said[-1][1] != text):
             said.append((x + 1, text))

@@ -9,16 +9,24 @@ import typer
 
 from attlas.cli.options import Quiet, Seed
 
+SENTENCE = "The farmer offered apples to the housekeeper, because he had too many of them."
+
 
 def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the result.")] = Path("attlas-demo"),
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Survey the bundled model on the sample corpus and write a report page."""
+    """Survey the bundled model on the sample corpus, and write a report page and a view of one sentence."""
     from attlas.capture import load
     from attlas.cli.survey import finish
     from attlas.run import progress_on
     from attlas.run.survey import survey
+    from attlas.views import write_page
+    from attlas.views.figures import survey_figures
 
-    finish(survey(load(), "sample", out=out, seed=seed, progress=progress_on(quiet=quiet)), out)
+    subject = load()
+    result = survey(subject, "sample", out=out, seed=seed, progress=progress_on(quiet=quiet))
+    scene = subject.look(SENTENCE).scene()
+    page = write_page(out / "view.html", [scene.with_figures(survey_figures(out, scene))])
+    finish(result, out, f"view: {page}")

@@ -92,13 +92,14 @@ def command(
     finish(result, folder)
 
 
-def finish(result: Any, folder: Path) -> None:
-    """Write the page, print a short table and say where the page lies."""
+def finish(result: Any, folder: Path, *more: str) -> None:
+    """Write the page, print a short table and say where the page lies, and whatever more there is."""
     from attlas.reports import write_report
 
     page = write_report(folder)  # first, for whoever reads our output may go away
     show(result)
-    typer.echo(f"tables: {folder}")
+    for line in (f"tables: {folder}", *more):
+        typer.echo(line)
     typer.echo(f"report: {page}")
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from attlas.reports import charts, prose
 from attlas.reports.findings import Numbers, findings, is_number
 from attlas.reports.page import Figure, Section, grid, render
+from attlas.views.figures import EDGES, REST, SHARES
 
 if TYPE_CHECKING:
     import pyarrow
@@ -29,19 +30,6 @@ STREAMS = {
     "decoder": "the decoder's attention over what stands before",
     "cross": "the decoder's attention over the encoder's text",
 }
-SHARES = {
-    "previous": "previous piece",
-    "next": "next piece",
-    "self": "the piece itself",
-    "first": "first piece",
-    "cls": "[CLS]",
-    "sep": "[SEP]",
-    "punctuation": "period or comma",
-    "other": "any other piece",
-    "sep_to_sep": "[SEP], seen from [SEP]",
-}
-EDGES = {"edges": "edges, of all between words", "to_governor": "to the governor", "to_dependent": "to dependents"}
-REST = {"entropy": "entropy, all queries", "entropy_cls": "entropy, from [CLS]", "distance": "distance in pieces"}
 _TABLES = ("heads", "pos", "spearman", "frequency", "portraits")
 
 

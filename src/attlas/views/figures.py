@@ -19,7 +19,7 @@ from attlas.store import Result
 from attlas.views.scene import Array, Scene
 
 NO_FIGURE = -1e9
-NAMES = {
+SHARES = {
     "previous": "previous piece",
     "next": "next piece",
     "self": "the piece itself",
@@ -28,14 +28,11 @@ NAMES = {
     "sep": "[SEP]",
     "punctuation": "period or comma",
     "other": "any other piece",
-    "sep_to_sep": "[SEP] to [SEP]",
-    "entropy": "entropy",
-    "entropy_cls": "entropy from [CLS]",
-    "distance": "distance in pieces",
-    "to_governor": "to the governor",
-    "to_dependent": "to dependents",
-    "edges": "dependency edges",
+    "sep_to_sep": "[SEP], seen from [SEP]",
 }
+EDGES = {"edges": "edges, of all between words", "to_governor": "to the governor", "to_dependent": "to dependents"}
+REST = {"entropy": "entropy, all queries", "entropy_cls": "entropy, from [CLS]", "distance": "distance in pieces"}
+NAMES = {**SHARES, **EDGES, **REST}
 CORRELATION = "rank correlation of weight and ‖f(x)‖"
 
 Figures = dict[str, dict[Stream, Array]]

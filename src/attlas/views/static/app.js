@@ -134,7 +134,7 @@ function fromQuery(fragment) {
   const found = { ...NOTHING_ASKED };
   for (const part of fragment.replace(/^#/, "").split("&")) {
     const [name, text] = [part.slice(0, part.indexOf("=")), part.slice(part.indexOf("=") + 1)];
-    if (!(name in NOTHING_ASKED)) continue;
+    if (!Object.hasOwn(NOTHING_ASKED, name)) continue;
     try { found[name] = name === "write" ? Number(decodeURIComponent(text)) || 0 : decodeURIComponent(text); } catch { /* left as it is */ }
   }
   return found;

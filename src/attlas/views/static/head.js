@@ -59,7 +59,7 @@ export const headView = {
     for (const line of linesOf(geometry, focus)) {
       const alone = focus.query !== null || focus.key !== null;
       const strength = Math.min(1, Math.abs(line.value) / full);
-      const alpha = alone ? 0.2 + 0.8 * strength ** 0.7 : 0.95 * strength;
+      const alpha = alone ? 0.07 + 0.93 * strength ** 0.7 : 0.95 * strength;
       const thickness = 0.7 + 2.6 * strength;
       const beside = (line.place - (grids.length - 1) / 2) * apart;
       surface.curve(x0, y(line.query, queries) + beside, x1, y(line.key, keys) + beside, colourOf(line.value, line.place), thickness, alpha);

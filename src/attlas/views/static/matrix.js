@@ -6,6 +6,7 @@ import { rowOf } from "./readings.js";
 import { boxOf, isWhole, zoomed, panned, centred, kept } from "./box.js";
 import { breather, pause } from "./breath.js";
 import { add, pyramidOf, levelFor } from "./pyramid.js";
+import { inside } from "./surface.js";
 import { heatmapLayout, drawHeatmap, placeOf } from "./heatmap.js";
 
 const LONG = 2_000_000; // cells beyond which one head is shown unless more are asked for
@@ -227,10 +228,6 @@ function unwanted(again) {
 function leastOf({ map, rows, columns }) {
   const nearest = Math.max(NEAREST, map.width / columns, map.height / rows);
   return [Math.min(1, map.width / nearest / columns), Math.min(1, map.height / nearest / rows)];
-}
-
-function inside({ x, y, width, height }, atX, atY) {
-  return atX >= x && atX < x + width && atY >= y && atY < y + height;
 }
 
 /** The cell that gave the dot under the pointer its colour: the largest of those that the dot stands for. */

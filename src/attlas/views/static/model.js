@@ -3,6 +3,7 @@
 
 import { written, paperLabel } from "./numbers.js";
 import { shortened } from "./readings.js";
+import { inside } from "./surface.js";
 import { gather, nameOf, picture, painted, strongest, dots } from "./thumbnails.js";
 
 const GAP = 4;
@@ -313,10 +314,6 @@ function labelText(label) {
 
 function isAt(place, { layer, head }) {
   return place.layer === layer && place.head === head;
-}
-
-function inside(box, x, y) {
-  return x >= box.x && y >= box.y && x < box.x + box.width && y < box.y + box.height;
 }
 
 /** Scroll the page so that a place of the first picture of a viewer is seen. */

@@ -5,7 +5,7 @@
 // so that they stand beside weights; `sums` has what a share must be multiplied by to give the norm itself. Setting
 // special pieces aside divides each row by what is left of it.
 
-import { labels } from "./readings.js";
+import { labels, readable } from "./readings.js";
 import { breather } from "./breath.js";
 
 const KEPT = 24_000_000; // numbers of arranged grids that a panel keeps
@@ -30,7 +30,7 @@ export function panelsFor(header, store, state) {
     const made = header.scenes.map((scene, index) => {
       const strand = strandOf(scene, state.stream);
       if (!strand || (measure === "norm" && !strand.lengths)) return null;
-      const name = compared ? `${letters[index]}: ${scene.model}` : "";
+      const name = compared ? `${letters[index]}: ${readable(scene.model)}` : "";
       return scenePanel(scene, index, strand, store, state, measure, name);
     });
     const wanted = compared ? { a: [0], b: [1], both: [0, 1], difference: [] }[state.show] : [0];

@@ -146,6 +146,11 @@ export function svgSurface(width, height) {
   };
 }
 
+/** Whether a point lies in a rectangle. */
+export function inside({ x, y, width, height }, atX, atY) {
+  return atX >= x && atY >= y && atX < x + width && atY < y + height;
+}
+
 function opacity(alpha) {
   return alpha < 1 ? ` opacity="${Math.round(alpha * 1000) / 1000}"` : "";
 }

@@ -5,8 +5,10 @@
 // one strong row cannot make all others pale, and a head that looks everywhere is an even tint. Below that the shade is
 // the root of the share. Of each head no more than this is kept: its cells, its full colour and its strongest link.
 
+import { pause } from "./breath.js";
+
 const CELLS = 72;
-const SLICE = 12; // milliseconds of work in one frame
+const SLICE = 12; // milliseconds of work between two chances to draw
 const NEWS = 90; // milliseconds between two drawings while pictures come in
 const FAINT = 0.02; // differences below this are no full colour
 const WORK = new WeakMap(); // panel -> { made, wanted, again, running, begun, fault }
@@ -52,22 +54,11 @@ async function make(panel, work, begun) {
       if (work.again() === false) return;
       told = performance.now();
     }
-    await nextFrame();
+    await pause();
     since = performance.now();
   }
   begun();
   work.again();
-}
-
-function nextFrame() {
-  return new Promise((done) => {
-    requestAnimationFrame(() => setTimeout(done)); // after the frame is painted
-    setTimeout(done, 250); // frames stop in pages that nobody sees
-  });
-}
-
-function thumbnail(grid, signed) {
-  return { ...picture(grid, CELLS, CELLS, signed), strongest: strongest(grid) };
 }
 
 /** A grid as shares of full colour, in so many cells at most: { rows, columns, data (-127..127), painted }. */

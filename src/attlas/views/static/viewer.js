@@ -183,7 +183,11 @@ export function mount(root, props, connection) {
   }
 
   function arrange() {
-    const room = { width: Math.max(260, parts.stage.clientWidth / Math.min(figures.length, 3) - 24), height: Math.max(320, innerHeight - 260) };
+    const above = parts.stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
+    const room = {
+      width: Math.max(260, parts.stage.clientWidth / Math.min(figures.length, 3) - 24),
+      height: Math.max(380, innerHeight - above - 40),
+    };
     for (const figure of figures) {
       if (!figure.reason) figure.geometry = view().layout(figure.data, state, room, measuring, colours());
     }
