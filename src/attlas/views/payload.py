@@ -144,7 +144,7 @@ def _signed_bytes(matrix: Array) -> bytes:
     return bytes(largest.tobytes() + codes.tobytes())
 
 
-# Bytes of weights repeat only themselves: to look for runs alone is faster than to look for strings, and packs better.
+# Bytes of weights repeat only themselves: looking for runs alone is faster than for strings, and packs better.
 _CODES: dict[str, tuple[Callable[[Array], bytes], int]] = {
     "f32": (_planes, zlib.Z_DEFAULT_STRATEGY),
     "u8": (_bytes, zlib.Z_RLE),

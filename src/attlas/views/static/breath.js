@@ -2,11 +2,14 @@
 
 const SLICE = 8; // milliseconds of work between two chances to draw
 
+const channel = new MessageChannel(); // one for all: a channel that nothing refers to may be gone before it delivers
+const waiting = [];
+channel.port1.onmessage = () => waiting.shift()?.();
+
 /** Let everything else have its turn. */
 export function pause() {
   return new Promise((done) => {
-    const channel = new MessageChannel();
-    channel.port1.onmessage = () => { channel.port1.close(); done(); };
+    waiting.push(done);
     channel.port2.postMessage(null);
   });
 }

@@ -59,7 +59,7 @@ export const matrixView = {
     return data;
   },
 
-  waiting: (data) => !data.pyramid && !data.problem,
+  waiting: ({ pyramid, problem, heads, panel }) => Boolean(!pyramid && !problem && heads.length && panel.queries.length && panel.keys.length),
 
   layout: heatmapLayout,
   draw: drawHeatmap,
