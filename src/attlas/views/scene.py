@@ -104,23 +104,14 @@ class Scene:
 
     >>> reading = Reading(("a",), (0,), (0,), ("a",))
     >>> strand = Strand(Stream.ENCODER, reading, reading, np.ones((1, 1, 1, 1), np.float32))
-    >>> Scene("a model", ("a",), (strand,)).longest
-    1
+    >>> Scene("a model", ("a",), (strand,)).strands[0].layers
+    (0,)
     """
 
     model: str
     texts: tuple[str, ...]
     strands: tuple[Strand, ...]
     figures: Mapping[str, Mapping[Stream, Array]] = field(default_factory=dict)
-
-    @property
-    def longest(self) -> int:
-        """Pieces of the longest side.
-
-        >>> Scene("a model", (), ()).longest
-        0
-        """
-        return max((max(strand.queries.length, strand.keys.length) for strand in self.strands), default=0)
 
     def with_figures(self, figures: Mapping[str, Mapping[Stream, Array]]) -> Scene:
         """The same scene, with figures to sort its heads by.

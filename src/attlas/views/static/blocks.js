@@ -26,7 +26,7 @@ export function embedded(root = document) {
 }
 
 /** Undo deflate. */
-export async function inflate(bytes) {
+async function inflate(bytes) {
   const breathe = breather();
   const stream = new DecompressionStream("deflate");
   const writer = stream.writable.getWriter();
@@ -51,7 +51,7 @@ export async function inflate(bytes) {
 }
 
 /** The numbers of an unpacked block, row by row. */
-export async function decode(raw, code, columns) {
+async function decode(raw, code, columns) {
   const breathe = breather();
   const count = code === "f32" ? raw.length / 4 : (raw.length / (columns + 4)) * columns;
   const values = new Float32Array(count);
@@ -132,5 +132,5 @@ export function blockStore(connection) {
     return missing.length > 0;
   }
 
-  return { get, sharpen, unpacked: () => kept.size };
+  return { get, sharpen };
 }

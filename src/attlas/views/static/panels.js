@@ -43,7 +43,7 @@ export function panelsFor(header, store, state) {
 }
 
 /** What is said of a measure, for titles. */
-export function measureName(measure, special) {
+function measureName(measure, special) {
   const name = measure === "norm" ? "norm ‖αf(x)‖, as a share of its row" : "weight α";
   return special === "aside" ? `${name}, special pieces set aside and rows renormalised` : name;
 }
@@ -192,7 +192,7 @@ async function neurons(store, strand, layer, head, piece) {
   const weights = await store.get(strand.weights, l, h);
   const count = keys.values.length / width;
   return {
-    width, group, exact: queries.exact, scaling: strand.scaling[l],
+    width, exact: queries.exact, scaling: strand.scaling[l],
     query: queries.values.subarray(piece * width, (piece + 1) * width),
     keys: Array.from({ length: count }, (_, key) => keys.values.subarray(key * width, (key + 1) * width)),
     scores: scores ? scores.subarray(piece * count, (piece + 1) * count) : null,

@@ -2,7 +2,6 @@
 // what stands beside it: controls, white space and the marks that switch the direction of writing become symbols.
 
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
-const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]|[\ud802-\ud803\ud83a-\ud83b][\udc00-\udfff]/;
 const LONGEST = 28;
 
 /** A text with everything visible in it. */
@@ -16,11 +15,6 @@ export function shortened(text, longest = LONGEST) {
   const characters = Array.from(text);
   if (characters.length <= longest) return text;
   return [...characters.slice(0, longest - 8), "…", ...characters.slice(-7)].join("");
-}
-
-/** Whether a text is written from right to left. */
-export function isRightToLeft(text) {
-  return RTL.test(text);
 }
 
 /** What is shown of a reading: for each row its label, its pieces, whether it is special, its document. */
