@@ -171,9 +171,9 @@ def test_items_and_lengths_must_match() -> None:
 def test_checkpoints_come_as_often_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved: list[int] = []
 
-    def counting(folder: Path, plan: Any, state: Any, progress: Any) -> None:
+    def counting(folder: Path, plan: Any, state: Any, progress: Any, part: str) -> None:
         saved.append(progress["batches"])
-        save_checkpoint(folder, plan, state, progress)
+        save_checkpoint(folder, plan, state, progress, part)
 
     monkeypatch.setattr("attlas.run.local.save_checkpoint", counting)
     run(out=tmp_path / "a", checkpoint_every=0)

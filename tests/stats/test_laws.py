@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attlas.errors import StatsError
-from attlas.stats import Accumulator, Bundle, PooledMean, rebuild
+from attlas.stats import Accumulator, Bundle, Largest, PooledMean, Resampled, rebuild
 from attlas.stats.accumulator import KINDS, describe
 
 Data = dict[str, NDArray[np.float64]]
@@ -68,7 +68,61 @@ def feed_bundle(bundle: Bundle, data: Data) -> None:
     bundle["inner"].update(b=tuple(part(data, "b").values()))
 
 
+def draw_resampled(rng: np.random.Generator, texts: int, whole: bool) -> Data:
+    return draw_pooled(rng, texts, whole) | {"keys": np.arange(texts, dtype=float)}
+
+
+def naive_resampled(data: Data) -> Any:
+    """Every replicate drawn and summed text by text."""
+    value, n, low, high = (np.full((2, 3), np.nan) for _ in range(4))
+    drawn = [np.random.default_rng([5, int(key)]).poisson(1.0, 20) for key in data["keys"]]
+    for cell in np.ndindex(2, 3):
+        sums, counts = [float(s[cell]) for s in data["sums"]], [float(c[cell]) for c in data["counts"]]
+        n[cell] = sum(counts)
+        if n[cell] > 0:
+            value[cell] = sum(sums) / n[cell]
+        means = []
+        for replicate in range(20):
+            copies = [int(copy[replicate]) for copy in drawn]
+            total = sum(k * c for k, c in zip(copies, counts, strict=True))
+            if total > 0:
+                means.append(sum(k * s for k, s in zip(copies, sums, strict=True)) / total)
+        if means:
+            low[cell], high[cell] = np.percentile(means, 2.5), np.percentile(means, 97.5)
+    return value, n, low, high
+
+
+def draw_cases(rng: np.random.Generator, texts: int, whole: bool) -> Data:
+    values = rng.integers(0, 4, texts) if whole else rng.normal(0, 1, texts)  # whole numbers make ties
+    return {"cells": rng.integers(0, 3, texts), "values": values.astype(float), "places": np.arange(texts) % 7}
+
+
+def naive_largest(data: Data) -> Any:
+    kept = []
+    for cell in range(3):
+        rows = zip(data["cells"], data["values"], data["places"], strict=True)
+        cases = sorted((-float(v), int(p)) for c, v, p in rows if c == cell)[:2]
+        kept.append(tuple((-v, (p,)) for v, p in cases))
+    return tuple(kept)
+
+
 CASES = {
+    "Resampled": Case(
+        empty=lambda: Resampled(shape=(2, 3), replicates=20, seed=5),
+        unlike=lambda: Resampled(shape=(2, 3), replicates=20, seed=6),
+        draw=draw_resampled,
+        feed=lambda accumulator, data: accumulator.update(
+            data["sums"], data["counts"], [int(key) for key in data["keys"]]
+        ),
+        naive=naive_resampled,
+    ),
+    "Largest": Case(
+        empty=lambda: Largest(cells=3, keep=2, width=1),
+        unlike=lambda: Largest(cells=3, keep=3, width=1),
+        draw=draw_cases,
+        feed=lambda accumulator, data: accumulator.update(data["cells"], data["values"], data["places"][:, None]),
+        naive=naive_largest,
+    ),
     "PooledMean": Case(
         empty=lambda: PooledMean(shape=(2, 3)),
         unlike=lambda: PooledMean(shape=(3, 2)),

@@ -62,6 +62,16 @@ class Subject:
 
         return cls(adopt(name or type(model).__name__, model, tokenizer))
 
+    def twin(self, seed: int = 0) -> Subject:
+        """The same architecture before any training, with random weights drawn by the seed: what chance looks like.
+
+        >>> load().twin().name
+        'untrained all-MiniLM-L6-v2'
+        """
+        from attlas.models import untrained
+
+        return type(self)(untrained(self.name, self.model, self.pieces.tokenizer, seed))
+
     @property
     def sites(self) -> tuple[Site, ...]:
         """All sites, encoder first.

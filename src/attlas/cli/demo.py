@@ -19,7 +19,8 @@ def command(
 ) -> None:
     """Survey the bundled model on the sample corpus, and write a report page and a view of one sentence."""
     from attlas.capture import load
-    from attlas.cli.survey import finish
+    from attlas.cli.finishing import finish
+    from attlas.cli.survey import show
     from attlas.run import progress_on
     from attlas.run.survey import survey
     from attlas.views import write_page
@@ -29,4 +30,4 @@ def command(
     result = survey(subject, "sample", out=out, seed=seed, progress=progress_on(quiet=quiet))
     scene = subject.look(SENTENCE).scene()
     page = write_page(out / "view.html", [scene.with_figures(survey_figures(out, scene))])
-    finish(result, out, f"view: {page}")
+    finish(result, out, show, f"view: {page}")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from attlas.cli.finishing import count, finish
 from attlas.cli.options import (
     AllowPickle,
     Device,
@@ -89,34 +90,17 @@ def command(
         resume=resume, budget=budget, matrix=matrix, checkpoint_every=checkpoint_every,
         progress=progress_on(quiet=quiet),
     )  # fmt: skip
-    finish(result, folder)
-
-
-def finish(result: Any, folder: Path, *more: str) -> None:
-    """Write the page, print a short table and say where the page lies, and whatever more there is."""
-    from attlas.reports import write_report
-
-    page = write_report(folder)  # first, for whoever reads our output may go away
-    show(result)
-    for line in (f"tables: {folder}", *more):
-        typer.echo(line)
-    typer.echo(f"report: {page}")
+    finish(result, folder, show)
 
 
 def show(result: Any, most: int = 12) -> None:
-    """Print the heads that stand out most, with their sentence, and what was skipped."""
+    """Print the heads that stand out most, with their sentence."""
     from rich.console import Console
     from rich.table import Table
 
     from attlas.ids import paper_label
 
-    manifest, console = result.manifest, Console()
-    corpus = manifest.corpus
-    size = f"{_count(corpus['passages'], 'passage')}, {_count(corpus['pieces'], 'piece')}"
-    console.print(
-        f"{manifest.model['name']} on {corpus['name']}: {size}",
-        markup=False, highlight=False, soft_wrap=True,
-    )  # fmt: skip
+    console = Console()
     rows = [
         row
         for row in result.tables["heads"].to_pylist()
@@ -133,10 +117,4 @@ def show(result: Any, most: int = 12) -> None:
     console.print(table)
     more = len(rows) - most
     if more > 0:
-        console.print(f"... and {_count(more, 'head')} more, in the report", highlight=False)
-    for reason, count in manifest.skipped.items():
-        console.print(f"note: {reason}: {count:,}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+        console.print(f"... and {count(more, 'head')} more, in the report", highlight=False)

@@ -9,8 +9,10 @@ comes with attlas.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from attlas.corpora.conll2000 import read_conll2000
 from attlas.corpora.conll2012 import read_conll2012
@@ -82,6 +84,40 @@ class Corpus:
         """
         return tuple(
             layer for layer in _LAYERS if any(getattr(document, layer) is not None for document in self.documents)
+        )
+
+    def halves(self, seed: int = 0) -> tuple[Corpus, Corpus]:
+        """Two halves of about as many words, for choosing on one and scoring on the other.
+
+        No article is in both; a corpus that is a single article is split between its documents.
+
+        >>> texts = [Document.from_words(["a"] * (k + 1), name=str(k)) for k in range(9)]
+        >>> one, other = Corpus(tuple(texts), "plain", "a.txt", "", tuple(range(9))).halves()
+        >>> sorted(int(d.name) for d in (*one.documents, *other.documents)) == list(range(9))
+        True
+        """
+        keys = self.articles if len(set(self.articles)) > 1 else tuple(range(len(self.documents)))
+        if len(keys) < 2:
+            raise CorpusError("it cannot be split in two: it has a single document", file=self.name)
+        sizes: Counter[int] = Counter()
+        for key, document in zip(keys, self.documents, strict=True):
+            sizes[key] += len(document.words)
+        order = sorted(sizes)
+        random.Random(seed).shuffle(order)
+        taken, first = 0, set[int]()
+        for key in order[:-1]:
+            if first and 2 * (taken + sizes[key] / 2) > sizes.total():
+                break
+            first.add(key)
+            taken += sizes[key]
+        return self._part(k in first for k in keys), self._part(k not in first for k in keys)
+
+    def _part(self, kept: Iterable[bool]) -> Corpus:
+        chosen = [k for k, wanted in enumerate(kept) if wanted]
+        return replace(
+            self,
+            documents=tuple(self.documents[k] for k in chosen),
+            articles=tuple(self.articles[k] for k in chosen),
         )
 
 

@@ -4,7 +4,7 @@ This is the only package that knows the model library. See :mod:`attlas.models.s
 everything rests on.
 """
 
-from attlas.models.opening import HEADS, Opened, adopt, open_model
+from attlas.models.opening import HEADS, Opened, adopt, open_model, untrained
 from attlas.models.pieces import Batch, Encoded, Example, Pieces, Side
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
@@ -24,4 +24,5 @@ __all__ = [
     "adopt",
     "open_model",
     "output_matrix",
+    "untrained",
 ]

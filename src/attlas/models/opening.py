@@ -7,6 +7,7 @@ through its softmax.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 import socket
@@ -113,6 +114,23 @@ def adopt(name: str, model: PreTrainedModel, tokenizer: Any) -> Opened:
             model.set_attn_implementation("eager")
             layout = sites.find_sites(model, probing_inputs(model))
     return Opened(name, model, tokenizer, layout, fingerprint(model))
+
+
+def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) -> Opened:
+    """The same architecture with weights as they are before any training, drawn by the seed.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> tiny = BertModel(BertConfig(**small))
+    >>> twins = [untrained("tiny", tiny, None, seed).fingerprint for seed in (7, 7, 8)]
+    >>> twins[0] == twins[1], len({*twins, fingerprint(tiny)})
+    (True, 3)
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        fresh = type(model)(copy.deepcopy(model.config))
+    fresh.to(device=model.device, dtype=model.dtype)  # type: ignore[call-arg]
+    return adopt(f"untrained {name}", fresh, tokenizer)
 
 
 def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:

@@ -7,6 +7,7 @@ file, and may be sent to anybody.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["REPORTS", "write_report"]
 
 
-def _survey(result: Result) -> str:
-    from attlas.reports.survey import survey_page
-
-    return survey_page(result)
-
-
-REPORTS: dict[str, Callable[[Result], str]] = {"survey": _survey}
+REPORTS = ("survey",)  # each is written by the function STUDY_page of the module of its name
 
 
 def write_report(result_folder: Path, out: Path | None = None) -> Path:
@@ -48,7 +43,8 @@ def write_report(result_folder: Path, out: Path | None = None) -> Path:
             f"{folder}: a result of the study {study!r} has no report page yet (there is one for: {known}); "
             "its Parquet tables can be read directly"
         )
-    page = REPORTS[study](result)
+    write: Callable[[Result], str] = getattr(import_module(f"attlas.reports.{study}"), f"{study}_page")
+    page = write(result)
     target = folder if out is None else Path(out)
     if target.is_dir():
         target /= "report.html"

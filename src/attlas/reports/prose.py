@@ -43,7 +43,6 @@ LEADS = {
     "heads": """One row for each head, in weights unless it says norm; ρ is the rank correlation of weight and ‖f(x)‖.
     Click a heading to sort, click again to turn the order round. Type to filter by label (<kbd>3-</kbd>) or by what
     the portrait says (<kbd>previous</kbd>).""",
-    "made": "What was run, so that it can be run again, and what these numbers cannot say.",
 }
 
 LIMITS = """<ul>

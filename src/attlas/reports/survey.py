@@ -7,16 +7,15 @@ survey does not have (parts of speech of a corpus that has none) is left out, no
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from attlas.reports import charts, prose
 from attlas.reports.findings import Numbers, findings, is_number
+from attlas.reports.made import counted, made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.views.figures import EDGES, REST, SHARES
 
@@ -96,18 +95,11 @@ class _Survey:
 def _opening(survey: _Survey) -> str:
     manifest = survey.manifest
     model, corpus = (escape(str(about.get("name", "unnamed"))) for about in (manifest.model, manifest.corpus))
-    counts = ", ".join(
-        f"{value:,} {key}"
-        for key in ("documents", "passages", "pieces")
-        if is_number(value := manifest.corpus.get(key))
-    )
-    skipped = "; ".join(f"{escape(reason)} ({count:,})" for reason, count in manifest.skipped.items() if count)
-    made = f"Made {_when(manifest.started)}in {_duration(manifest.seconds)}."
+    counts = counted(manifest)
     lead = (
         f"This page shows where each of the {len(survey.places)} attention heads of <b>{model}</b> looks while the "
         f"model reads <b>{corpus}</b>{f' ({counts})' if counts else ''}. For every head, attention was sorted by "
-        f"where it goes and averaged over the corpus. {made} "
-        + (f"Cut or left out: {skipped}." if skipped else "Nothing was cut or left out.")
+        f"where it goes and averaged over the corpus. {when_and_what(manifest)}"
     )
     words = "".join(
         f"<div><dt>{term}</dt><dd>{meaning}</dd></div>"
@@ -236,30 +228,7 @@ def _heads(survey: _Survey) -> Section | None:
 
 
 def _made(survey: _Survey) -> Section:
-    manifest = survey.manifest
-    run = {"study": manifest.study, "seed": manifest.seed, "started": manifest.started}
-    groups: dict[str, Mapping[str, object]] = {
-        "Model": manifest.model,
-        "Corpus": manifest.corpus,
-        "Run": {**run, "took": _duration(manifest.seconds)},
-        "Skipped": manifest.skipped,
-        "Versions": manifest.versions,
-    }
-    facts = "".join(
-        f"<div><h3>{title}</h3><dl>"
-        + "".join(
-            f"<div><dt>{escape(key)}</dt><dd>{escape(_plain(value))}</dd></div>" for key, value in group.items()
-        )
-        + "</dl></div>"
-        for title, group in groups.items()
-        if group
-    )
-    plan = escape(json.dumps(manifest.plan, indent=2, ensure_ascii=False))
-    body = (
-        f'<div class="facts">{facts}</div>\n<details><summary>The plan, as it was carried out</summary>'
-        f'<pre tabindex="0">{plan}</pre></details>'
-    )
-    return Section("made", "How it was made", _lead("made") + prose.LIMITS, body)
+    return made(survey.manifest, prose.LIMITS)
 
 
 def _key(survey: _Survey, figures: tuple[Figure, ...]) -> str:
@@ -322,26 +291,3 @@ def _columns(survey: _Survey) -> list[dict[str, str]]:
     if survey.has("spearman"):
         columns.append({"key": "spearman", "title": "ρ", "kind": "signed", "table": "spearman"})
     return columns
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, Mapping | list | tuple):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _when(started: str) -> str:
-    """A date to read, with a space after it; nothing where there is none."""
-    try:
-        moment = datetime.fromisoformat(started.replace("Z", "+00:00"))
-    except ValueError:
-        return ""
-    return f"on {moment.day} {moment:%B %Y} "
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.1f} seconds"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} minutes"
-    return f"{seconds / 3600:.1f} hours"

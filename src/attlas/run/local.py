@@ -20,7 +20,7 @@ from attlas.run.plan import Plan, differences
 from attlas.run.progress import Progress, Silent
 from attlas.stats.accumulator import State, require_same_configuration
 from attlas.stats.bundle import Bundle
-from attlas.store.checkpoint import FILE, FOLDER, load_checkpoint, save_checkpoint
+from attlas.store.checkpoint import checkpoint_file, load_checkpoint, save_checkpoint
 from attlas.store.folder import require_free
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ def carry_out(
     lengths: Sequence[int],
     plan: Plan,
     *,
+    part: str = "",
     out: Path | None = None,
     resume: bool = False,
     budget: int,
@@ -52,9 +53,10 @@ def carry_out(
 ) -> Bundle:
     """Take all items through a study and return its filled bundle.
 
-    ``lengths`` are the items' numbers of pieces, ``budget`` and ``max_items`` limit a batch. With ``out``, a
-    checkpoint is written there every ``checkpoint_every`` seconds, when the run is interrupted from the keyboard,
-    and at the end; saving the result removes it. With ``resume`` a checkpoint of the same plan is continued.
+    ``lengths`` are the items' numbers of pieces, ``budget`` and ``max_items`` limit a batch; ``part`` names this part
+    of a run that has several, each with a checkpoint of its own. With ``out``, a checkpoint is written there every
+    ``checkpoint_every`` seconds, when the run is interrupted from the keyboard, and at the end; saving the result
+    removes it. With ``resume`` a checkpoint of the same plan is continued.
 
     >>> from attlas.stats import PooledMean
     >>> class Length:
@@ -77,13 +79,14 @@ def carry_out(
     bundle, first, seconds = study.empty(), 0, 0.0
     if out is not None:
         out = Path(out)
-        earlier = _earlier(out, plan, fingerprint, resume)
+        earlier = _earlier(out, part, plan, fingerprint, resume)
         if earlier is not None:
             restored = Bundle.from_state(earlier.state)
             require_same_configuration(bundle, restored)
             bundle, first, seconds = restored, earlier.batches, earlier.seconds
-            progress.note(f"resuming after {first} of {len(order)} batches")
-        elif resume:
+            if first < len(order):
+                progress.note(f"resuming after {first} of {len(order)} batches")
+        elif resume and not part:
             progress.note(f"there is no checkpoint in {out}; starting from the beginning")
     elif resume:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
@@ -91,7 +94,7 @@ def carry_out(
     pieces = [sum(lengths[index] for index in batch) for batch in order]
     began = saved = time.monotonic()
     done = _Done(bundle.state(), first, seconds)
-    progress.start(study.name, sum(pieces), sum(pieces[:first]))
+    progress.start(f"{study.name}, {part}" if part else study.name, sum(pieces), sum(pieces[:first]))
     try:
         for number in range(first, len(order)):
             study.update(bundle, [items[index] for index in order[number]])
@@ -99,11 +102,11 @@ def carry_out(
             done = _Done(bundle.state(), number + 1, seconds + now - began)
             progress.advance(pieces[number])
             if out is not None and (now - saved >= checkpoint_every or done.batches == len(order)):
-                _save(out, plan, fingerprint, done)
+                _save(out, part, plan, fingerprint, done)
                 saved = time.monotonic()
     except KeyboardInterrupt:
         if out is not None and done.batches:
-            _save(out, plan, fingerprint, done)
+            _save(out, part, plan, fingerprint, done)
             progress.note(f"interrupted after {done.batches} of {len(order)} batches; go on with --resume")
         raise
     finally:
@@ -111,13 +114,13 @@ def carry_out(
     return bundle
 
 
-def _earlier(out: Path, plan: Plan, order: str, resume: bool) -> _Done | None:
+def _earlier(out: Path, part: str, plan: Plan, order: str, resume: bool) -> _Done | None:
     """What an earlier run left, if it may be continued; refuse what is in the way."""
-    checkpoint = load_checkpoint(out)
+    checkpoint = load_checkpoint(out, part)
     if checkpoint is None:
         require_free(out, plan.to_dict())
         return None
-    where = out / FOLDER / FILE
+    where = checkpoint_file(out, part)
     if not resume:
         raise PlanError(f"{where}: an earlier run was interrupted here; go on with --resume, or delete this file")
     changed = "; ".join(differences(checkpoint.plan, plan))
@@ -132,9 +135,9 @@ def _earlier(out: Path, plan: Plan, order: str, resume: bool) -> _Done | None:
     return _Done(checkpoint.state, int(checkpoint.progress["batches"]), float(checkpoint.progress["seconds"]))
 
 
-def _save(out: Path, plan: Plan, order: str, done: _Done) -> None:
+def _save(out: Path, part: str, plan: Plan, order: str, done: _Done) -> None:
     progress = {"batches": done.batches, "seconds": done.seconds, "order": order}
-    save_checkpoint(out, plan.to_dict(), done.state, progress)
+    save_checkpoint(out, plan.to_dict(), done.state, progress, part)
 
 
 def _fingerprint(order: list[list[int]]) -> str:

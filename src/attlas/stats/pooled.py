@@ -79,8 +79,8 @@ class PooledMean:
         s = np.asarray(sums, dtype=np.float64)
         if s.ndim == 0 or s.shape[1:] != self.shape:
             raise StatsError(f"sums of shape (texts, {str(self.shape)[1:-1]}) were expected, and {s.shape} came")
-        n = _spread(np.asarray(counts, dtype=np.float64), s.shape)
-        _check_numbers(s, n)
+        n = spread(np.asarray(counts, dtype=np.float64), s.shape)
+        check_numbers(s, n)
         if len(s):
             terms = (s, n, s * s, s * n, n * n, n > 0)
             self._totals += [term.sum(axis=0, dtype=np.float64) for term in terms]
@@ -138,8 +138,12 @@ class PooledMean:
         return made
 
 
-def _spread(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Bring counts to the shape of the sums; a single axis always means texts."""
+def spread(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Bring counts to the shape of the sums; a single axis always means texts.
+
+    >>> spread(np.array([1.0, 2.0]), (2, 3)).tolist()
+    [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+    """
     if counts.shape == shape[:1]:
         counts = counts.reshape(-1, *[1] * (len(shape) - 1))
     fits = counts.ndim in (0, len(shape))
@@ -148,8 +152,14 @@ def _spread(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.f
     return np.broadcast_to(counts, shape)
 
 
-def _check_numbers(s: NDArray[np.float64], n: NDArray[np.float64]) -> None:
-    """Refuse what would poison the totals without a trace."""
+def check_numbers(s: NDArray[np.float64], n: NDArray[np.float64]) -> None:
+    """Refuse what would poison the totals without a trace.
+
+    >>> check_numbers(np.array([[1.0]]), np.array([[0.0]]))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.NumberError: the sums of text 0 of the batch, cell (0,) came as 1.0, which is a sum over no case ...
+    """
     for name, values in (("sums", s), ("counts", n)):
         _refuse(~np.isfinite(values), values, name, "is not finite")
     _refuse(n < 0, n, "counts", "is negative")

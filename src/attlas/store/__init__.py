@@ -6,7 +6,7 @@ leaves what was there before or the whole of what is new, and never something in
 when a table is asked for.
 """
 
-from attlas.store.checkpoint import Checkpoint, clear_checkpoint, load_checkpoint, save_checkpoint
+from attlas.store.checkpoint import Checkpoint, clear_checkpoint, load_checkpoint, save_checkpoint, seconds_worked
 from attlas.store.columns import Columns, tables_from_columns
 from attlas.store.folder import require_free
 from attlas.store.manifest import Manifest, versions_here
@@ -23,6 +23,7 @@ __all__ = [
     "plain",
     "require_free",
     "save_checkpoint",
+    "seconds_worked",
     "tables_from_columns",
     "versions_here",
 ]

@@ -2,7 +2,9 @@
 
 Arrays, plan and progress lie together in ``checkpoint/state.npz``, so they can never be of different ages. The
 file is written beside its place, forced to the disk, and then put there by one rename, which happens wholly or not
-at all; a kill leaves the older checkpoint as it was.
+at all; a kill leaves the older checkpoint as it was. A run of several parts (heads are chosen on some texts, then
+scored on others) has one such file for each, ``state-PART.npz``; the file of a part that is done stays until the
+result is saved.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from numpy.typing import NDArray
 from attlas.errors import StoreError
 from attlas.store.plain import plain
 
-FOLDER, FILE, UNFINISHED = "checkpoint", "state.npz", "state.npz.new"
+FOLDER, FILE = "checkpoint", "state.npz"
+UNFINISHED = ".new"
 SCHEMA = 1
 
 
@@ -37,8 +40,21 @@ class Checkpoint(NamedTuple):
     progress: dict[str, Any]
 
 
+def checkpoint_file(folder: Path, part: str = "") -> Path:
+    """Where the checkpoint of a run, or of one part of it, lies.
+
+    >>> checkpoint_file(Path("out"), "choose").as_posix()
+    'out/checkpoint/state-choose.npz'
+    """
+    return folder / FOLDER / (f"state-{part}.npz" if part else FILE)
+
+
 def save_checkpoint(
-    folder: Path, plan: Mapping[str, Any], state: Mapping[str, NDArray[Any]], progress: Mapping[str, Any]
+    folder: Path,
+    plan: Mapping[str, Any],
+    state: Mapping[str, NDArray[Any]],
+    progress: Mapping[str, Any],
+    part: str = "",
 ) -> None:
     """Replace the checkpoint of this folder by a new one, wholly or not at all.
 
@@ -54,25 +70,26 @@ def save_checkpoint(
     if loose:
         raise StoreError(f"{', '.join(loose)}: arrays of Python objects cannot go into a checkpoint")
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    place = folder / FOLDER
+    path = checkpoint_file(folder, part)
+    staged = path.with_name(path.name + UNFINISHED)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        with open(place / UNFINISHED, "wb") as file:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(staged, "wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
             file.flush()
             os.fsync(file.fileno())
-        os.replace(place / UNFINISHED, place / FILE)
+        os.replace(staged, path)
     except OSError as error:
-        raise StoreError(f"{place}: the checkpoint cannot be written ({error.strerror or error})") from error
+        raise StoreError(f"{path.parent}: the checkpoint cannot be written ({error.strerror or error})") from error
 
 
-def load_checkpoint(folder: Path) -> Checkpoint | None:
+def load_checkpoint(folder: Path, part: str = "") -> Checkpoint | None:
     """Read the checkpoint of this folder, or None where there is none.
 
     >>> load_checkpoint(Path("no such folder")) is None
     True
     """
-    path = folder / FOLDER / FILE
+    path = checkpoint_file(folder, part)
     try:
         with np.load(path, allow_pickle=False) as stored:
             about = json.loads(stored["about"].tobytes())
@@ -86,13 +103,34 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
         raise StoreError(f"{path}: this checkpoint cannot be read ({error}); delete it to start over") from error
 
 
+def checkpoint_parts(folder: Path) -> list[str]:
+    """The parts of which there is a checkpoint here; "" stands for a run of a single part.
+
+    >>> checkpoint_parts(Path("no such folder"))
+    []
+    """
+    names = sorted(path.name for path in (folder / FOLDER).glob("state*.npz"))
+    return [name.removeprefix("state").removesuffix(".npz").removeprefix("-") for name in names]
+
+
+def seconds_worked(folder: Path) -> float:
+    """How long all parts of a run have worked so far, over all interruptions.
+
+    >>> seconds_worked(Path("no such folder"))
+    0.0
+    """
+    found = (load_checkpoint(folder, part) for part in checkpoint_parts(folder))
+    return sum((float(one.progress.get("seconds", 0.0)) for one in found if one is not None), 0.0)
+
+
 def clear_checkpoint(folder: Path) -> None:
-    """Remove the checkpoint of this folder, if there is one.
+    """Remove the checkpoints of this folder, if there are any.
 
     >>> clear_checkpoint(Path("no such folder"))
     """
     place = folder / FOLDER
-    for name in (FILE, UNFINISHED):
-        (place / name).unlink(missing_ok=True)
+    for pattern in ("state*.npz", f"state*.npz{UNFINISHED}"):
+        for path in place.glob(pattern):
+            path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # not there, or the user keeps something in it
         place.rmdir()

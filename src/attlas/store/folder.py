@@ -18,7 +18,7 @@ from typing import Any
 
 from attlas.errors import StoreError
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
-from attlas.store.checkpoint import load_checkpoint
+from attlas.store.checkpoint import checkpoint_parts, load_checkpoint
 from attlas.store.manifest import Manifest
 from attlas.store.plain import plain
 
@@ -98,9 +98,10 @@ def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
     if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         raise StoreError(f"{folder}: it holds {', '.join(others[:3])}{more}, which is no result; {advice}")
-    checkpoint = load_checkpoint(folder)
-    if checkpoint is not None and checkpoint.plan != plan:
-        raise StoreError(f"{folder}: it holds the checkpoint of another plan; {advice}")
+    for part in checkpoint_parts(folder):
+        checkpoint = load_checkpoint(folder, part)
+        if checkpoint is not None and checkpoint.plan != plan:
+            raise StoreError(f"{folder}: it holds the checkpoint of another plan; {advice}")
 
 
 def _move_up(folder: Path) -> None:

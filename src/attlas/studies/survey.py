@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attlas.capture import Fold, Subject
+from attlas.capture import Subject
 from attlas.capture.instruments import finite
 from attlas.ids import Site, Stream
 from attlas.measures.norms import gram, value_norms
@@ -32,6 +32,7 @@ from attlas.stats import Bundle, Estimate, PooledMean
 from attlas.studies.figures import QUANTITIES, View, reduce_rows, relate
 from attlas.studies.marks import CLASSES, RANKS, draw_pairs, half_of, mark, mark_edges
 from attlas.studies.portraits import portrait
+from attlas.studies.watching import watch
 from attlas.text import Document
 
 MEASURES = ("weight", "norm")
@@ -110,14 +111,20 @@ class Survey:
         >>> int(bundle["encoder-spearman"].result().n[0, 0])
         1
         """
-        if not batch:
-            return
-        made = self.subject.pieces.batch(batch, self.subject.device)
+        watch(batch, (self, bundle))
+
+    def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
+        """Open a pass: what this study takes from one forward pass over a batch.
+
+        >>> from attlas.capture import load
+        >>> from attlas.text import Passage
+        >>> study = Survey(load())
+        >>> examples = study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))])
+        >>> study.begin(study.subject.pieces.batch(examples), examples).taken
+        {<Stream.ENCODER: 'encoder'>: []}
+        """
         views = {stream: view for stream in self.streams if (view := self._view(made, batch, stream)) is not None}
-        pass_ = _Pass(self, views, [half_of(example.passage, self.seed) for example in batch])
-        with torch.no_grad(), self.subject.use(Fold(pass_.take)):
-            self.subject.run(made)
-        pass_.give(bundle)
+        return _Pass(self, views, [half_of(example.passage, self.seed) for example in batch])
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
         """The answer as tidy rows: heads, parts of speech, Spearman, frequency, and a sentence per head.

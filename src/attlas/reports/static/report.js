@@ -61,7 +61,7 @@
       const place = byId(`figure-${key}`);
       const where = Object.entries(figure.where);
       const rows = (tables[figure.table] ?? []).filter(
-        (row) => row.stream === stream && where.every(([column, values]) => values.includes(row[column])),
+        (row) => (row.stream ?? stream) === stream && where.every(([column, values]) => values.includes(row[column])),
       );
       place.hidden = rows.length === 0;
       if (!rows.length) continue;

@@ -1,0 +1,151 @@
+"""What every run begins and ends with: a model, a corpus, a plan; and a manifest.
+
+A study as one call takes the model as a name or a subject, the corpus as a path, a list of documents or a
+:class:`~attlas.corpora.Corpus`. A :class:`Setting` holds the two with the options that decide the numbers, knows the
+plan that follows from them, and writes the manifest when the work is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attlas.corpora import Corpus, read
+from attlas.run.plan import Plan
+from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
+from attlas.text import Document
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.capture.reading import Reading
+
+BUDGET = 4096
+
+Texts = Corpus | str | Path | Sequence[Document]
+
+
+def as_subject(subject: Subject | str | None) -> Subject:
+    """The model to study: as it is, or loaded by its name (None: the bundled one).
+
+    >>> as_subject(None).name
+    'all-MiniLM-L6-v2'
+    """
+    from attlas.capture import load
+
+    return load(subject) if subject is None or isinstance(subject, str) else subject
+
+
+def as_corpus(corpus: Texts) -> Corpus:
+    """The corpus to read: as it is, from its file, or made of documents.
+
+    >>> as_corpus([Document.from_text("It rained.")]).name
+    'documents'
+    """
+    if isinstance(corpus, Corpus):
+        return corpus
+    if isinstance(corpus, (str, Path)):
+        return read(corpus)
+    digest = hashlib.sha256("\n".join(document.text for document in corpus).encode()).hexdigest()
+    return Corpus(tuple(corpus), "documents", "documents", digest, tuple(range(len(corpus))))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One run of one study: who is studied, on what, with which options and seed, written where.
+
+    ``more`` says of further corpora (say, the one heads are chosen on) what the plan says of the first.
+
+    >>> setting = Setting("survey", as_subject(None), as_corpus("sample"), {"pairs": False})
+    >>> setting.plan.study, setting.plan.options["pairs"]
+    ('survey', False)
+    """
+
+    study: str
+    subject: Subject
+    corpus: Corpus
+    options: Mapping[str, Any]
+    seed: int = 0
+    budget: int = BUDGET
+    out: Path | None = None
+    more: Mapping[str, Corpus] = field(default_factory=dict)
+    started: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+
+    @property
+    def plan(self) -> Plan:
+        """All that decides the numbers.
+
+        >>> Setting("survey", as_subject(None), as_corpus("sample"), {}, seed=7).plan.seed
+        7
+        """
+        corpora = describe(self.corpus) | {name: describe(corpus) for name, corpus in self.more.items()}
+        version = versions_here()["attlas"]
+        batching = {"budget": self.budget}
+        return Plan(self.study, self.options, self.subject.describe(), corpora, batching, self.seed, version)
+
+    def require_free(self, *, resume: bool) -> None:
+        """Refuse a folder that holds anything but this very run, before any work is done.
+
+        >>> Setting("survey", as_subject(None), as_corpus("sample"), {}).require_free(resume=False)
+        """
+        if self.out is not None and not resume:
+            require_free(self.out, self.plan.to_dict())
+
+    def finish(
+        self, tables: Mapping[str, Any], *, counts: Mapping[str, Any], skipped: Mapping[str, int] | None = None
+    ) -> Result:
+        """The result: tables that have rows, with a manifest; saved where the run was to be written.
+
+        ``counts`` is what the manifest adds to the corpus: documents, passages, pieces.
+
+        >>> setting = Setting("survey", as_subject(None), as_corpus("sample"), {})
+        >>> setting.finish({"heads": {"layer": [0]}, "pos": {"layer": []}}, counts={"passages": 1})
+        Result(survey: heads with 1 rows)
+        """
+        here = (datetime.now(timezone.utc) - self.started).total_seconds()
+        seconds = here if self.out is None else max(here, seconds_worked(self.out))
+        manifest = Manifest(
+            self.study,
+            self.plan.to_dict(),
+            versions_here(),
+            self.subject.describe(),
+            {**self.plan.corpus, **counts, "layers": self.corpus.layers},
+            self.seed,
+            {reason: count for reason, count in (skipped or {}).items() if count},
+            self.started.isoformat(timespec="seconds"),
+            round(seconds, 1),
+        )
+        kept = {name: columns for name, columns in tables.items() if next(iter(columns.values()))}
+        result = Result(manifest, kept)
+        if self.out is not None:
+            result.save(self.out)
+        return result
+
+
+def describe(corpus: Corpus) -> dict[str, Any]:
+    """What a plan says of a corpus.
+
+    >>> describe(as_corpus("sample"))["name"]
+    'sample'
+    """
+    return {"name": corpus.name, "format": corpus.format, "sha256": corpus.sha256}
+
+
+def draw(reading: Reading, limit: int | None, seed: int) -> Reading:
+    """Keep so many examples of a reading, drawn by the seed, in their order; all of them where there is no limit.
+
+    >>> from attlas.capture.reading import read_documents
+    >>> texts = [Document.from_text("It rained."), Document.from_text("We stayed in.")]
+    >>> reading = draw(read_documents(as_subject(None), texts), 1, seed=0)
+    >>> len(reading.examples), dict(reading.skipped)
+    (1, {'passages not drawn': 1})
+    """
+    if limit is not None and len(reading.examples) > limit:
+        kept = sorted(random.Random(seed).sample(range(len(reading.examples)), limit))
+        reading.skipped["passages not drawn"] += len(reading.examples) - limit
+        reading.examples = [reading.examples[index] for index in kept]
+    return reading
