@@ -1,9 +1,9 @@
-"""Run all benchmarks and write their page, docs/results/benchmarks.md."""
+"""All benchmarks in one go; the figures go to docs/results/benchmarks.md."""
 
 from __future__ import annotations
 
-from benchmarks import survey, views
+from benchmarks import clusters, relations, survey, views
 
 if __name__ == "__main__":
-    survey.main()
-    views.main()
+    for benchmark in (survey, relations, clusters, views):
+        benchmark.main()

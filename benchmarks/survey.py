@@ -28,8 +28,10 @@ from attlas.models import Example
 from attlas.studies.marks import mark
 from attlas.studies.survey import Survey
 from attlas.text import Document, Passage
+from benchmarks.page import put
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "benchmarks.md"
+ROOT = Path(__file__).resolve().parents[1]
+HEADING = "The survey beside the plain forward pass"
 WORDS = ["the", "farmer", "offered", "apples", ",", "because", "nobody", "noticed", "an", "old", "bridge", "."]
 PIECES = 4096
 ROUNDS = 5
@@ -142,7 +144,7 @@ def peak(model: str, way: str, pieces: int, count: int) -> dict[str, float]:
     """Peak resident size (MiB) of a fresh process that does one thing: in all, and beyond what loading took."""
     command = [sys.executable, "-m", "benchmarks.survey", "--peak", model, way, str(pieces), str(count)]
     given_back = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "100000"}  # count what is in use, not what malloc keeps
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=PAGE.parents[2], env=given_back)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env=given_back)
     measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return measured
 
@@ -166,7 +168,7 @@ def status(name: str) -> float:
 
 def table(title: str, *columns: str) -> list[str]:
     """The head of a table in Markdown."""
-    return ["", f"## {title}", "", "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
+    return ["", f"### {title}", "", "| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
 
 
 def main() -> None:
@@ -174,8 +176,6 @@ def main() -> None:
     subject = load()
     layers, heads = subject.shape(subject.streams[0])
     lines = [
-        "# Benchmarks",
-        "",
         f"Made by `make bench` on {date.today()}: {subject.name} ({layers} layers x {heads} heads), {PIECES:,}",
         f"pieces per batch, torch {torch.__version__} with {torch.get_num_threads()} threads, Python",
         f"{platform.python_version()}, float32, CPU. Time is the median of ratios to a plain forward right",
@@ -209,9 +209,7 @@ def main() -> None:
         runs = (surveyed(long, examples), plain(long, examples))
         times = [seconds(runs[0]) / seconds(runs[1]) for _ in range(4)][1:]
         add(f"{pieces:,}", f"{beyond:.0f}", f"{beyond * 1024 / pieces:.0f}", f"{statistics.median(times):.2f}")
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    print(f"page: {PAGE}")
+    put(HEADING, lines)
 
 
 if __name__ == "__main__":

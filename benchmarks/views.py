@@ -27,10 +27,11 @@ from attlas.corpora import read
 from attlas.errors import ModelError
 from attlas.text import Document
 from benchmarks import browser, peers
+from benchmarks.page import put
 from benchmarks.peers import NotMeasured
-from benchmarks.survey import PAGE, causal
+from benchmarks.survey import causal
 
-HEADING = "## The page beside bertviz"
+HEADING = "The page beside bertviz"
 PIECES = (64, 128, 256, 512)
 LONG = 4096
 VIEWS = ("head", "model", "neuron", "matrix")
@@ -183,8 +184,8 @@ def table(columns: list[str], rows: list[list[str]]) -> list[str]:
     return ["", *("| " + " | ".join(cells) + " |" for cells in (columns, ["---"] * len(columns), *rows))]
 
 
-def section() -> str:
-    """Measure everything and give it as a section in Markdown."""
+def section() -> list[str]:
+    """Measure everything and give the lines of the section."""
     peers.WORK.mkdir(parents=True, exist_ok=True)
     subject, name = encoder()
     notes, scripts, with_bertviz = [], None, False
@@ -227,9 +228,7 @@ def section() -> str:
         judged("its longest gap between frames", strained.get("gap"), "≤", 200, "ms"),
         judged("its longest task", strained.get("task"), "≤", 200, "ms"),
     ]
-    lines = [
-        HEADING,
-        "",
+    return [
         f"Made by `make bench` on {date.today()}: the weights of {name}, 12 layers x 12 heads, on the sample",
         f"corpus cut to so many pieces; bertviz {peers.VERSION}, {browser.version()} headless without a GPU,",
         f"{os.cpu_count()} CPUs, Python {platform.python_version()}; 1 MB is 10^6 bytes. Python time runs from",
@@ -248,15 +247,11 @@ def section() -> str:
         "dragged and zoomed for five seconds.",
         *table(["", "asked for", "measured", "kept"], limits),
     ]
-    return "\n".join([*lines, ""])
 
 
 def main() -> None:
-    """Measure, print, and put the section at the end of the page of results, in place of an earlier one."""
-    new = section()
-    before = PAGE.read_text(encoding="utf-8") if PAGE.exists() else "# Benchmarks\n"
-    PAGE.write_text(before.split(HEADING)[0].rstrip() + "\n\n" + new, encoding="utf-8")
-    print(f"page: {PAGE}")
+    """Measure, print, and write the section."""
+    put(HEADING, section())
 
 
 if __name__ == "__main__":

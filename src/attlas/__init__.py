@@ -24,6 +24,12 @@ if TYPE_CHECKING:
     from attlas.errors import AttlasError
     from attlas.ids import HeadId, Site, Stream
     from attlas.reports import write_report
+    from attlas.run.clusters import clusters
+    from attlas.run.coref import coref
+    from attlas.run.heads import heads
+    from attlas.run.noop import noop
+    from attlas.run.parse import parse
+    from attlas.run.relations import relations
     from attlas.run.survey import survey
     from attlas.store import Result
     from attlas.text import Document, Passage
@@ -44,9 +50,15 @@ __all__ = [
     "Site",
     "Stream",
     "Subject",
+    "clusters",
+    "coref",
     "examine",
+    "heads",
     "load",
+    "noop",
+    "parse",
     "read",
+    "relations",
     "survey",
     "write_report",
 ]
@@ -57,6 +69,12 @@ _HOMES = {
     "attlas.errors": ("AttlasError",),
     "attlas.ids": ("HeadId", "Site", "Stream"),
     "attlas.reports": ("write_report",),
+    "attlas.run.clusters": ("clusters",),
+    "attlas.run.coref": ("coref",),
+    "attlas.run.noop": ("noop",),
+    "attlas.run.parse": ("parse",),
+    "attlas.run.heads": ("heads",),
+    "attlas.run.relations": ("relations",),
     "attlas.run.survey": ("survey",),
     "attlas.store": ("Result",),
     "attlas.text": ("Document", "Passage"),

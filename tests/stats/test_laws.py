@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attlas.errors import StatsError
-from attlas.stats import Accumulator, Bundle, Largest, PooledMean, Resampled, rebuild
+from attlas.stats import Accumulator, Bundle, Largest, Latest, PooledMean, Resampled, rebuild
 from attlas.stats.accumulator import KINDS, describe
 
 Data = dict[str, NDArray[np.float64]]
@@ -106,7 +106,29 @@ def naive_largest(data: Data) -> Any:
     return tuple(kept)
 
 
+def draw_steps(rng: np.random.Generator, texts: int, whole: bool) -> Data:
+    values = rng.integers(-3, 3, (texts, 2)) if whole else rng.normal(0, 1, (texts, 2))
+    return {"steps": rng.integers(1, 6, texts).astype(float), "values": values.astype(float)}
+
+
+def feed_steps(latest: Latest, data: Data) -> None:
+    for step, values in zip(data["steps"], data["values"], strict=True):
+        latest.update(int(step), values)
+
+
+def naive_latest(data: Data) -> Any:
+    rows = sorted((int(step), tuple(map(float, row))) for step, row in zip(*data.values(), strict=True))
+    return rows[-1] if rows else (0, (0.0, 0.0))
+
+
 CASES = {
+    "Latest": Case(
+        empty=lambda: Latest(size=2),
+        unlike=lambda: Latest(size=3),
+        draw=draw_steps,
+        feed=feed_steps,
+        naive=lambda data: (naive_latest(data)[0], np.array(naive_latest(data)[1])),
+    ),
     "Resampled": Case(
         empty=lambda: Resampled(shape=(2, 3), replicates=20, seed=5),
         unlike=lambda: Resampled(shape=(2, 3), replicates=20, seed=6),

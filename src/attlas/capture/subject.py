@@ -16,7 +16,8 @@ from torch import Tensor
 
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
-from attlas.models import Batch, Instrument, Opened, Pieces, Seam, open_model, output_matrix
+from attlas.measures.norms import gram, value_norms
+from attlas.models import AttentionCall, Batch, Instrument, Opened, Pieces, Seam, open_model, output_matrix
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -44,6 +45,7 @@ class Subject:
     def __init__(self, opened: Opened) -> None:
         self.name = opened.name
         self.fingerprint = opened.fingerprint
+        self.missing = opened.missing
         self.model: PreTrainedModel = opened.model
         self.layout = opened.layout
         self.seam = Seam(opened.model, opened.layout.modules, private=opened.layout.private)
@@ -114,6 +116,18 @@ class Subject:
         return len(heads), heads[0]
 
     @property
+    def head(self) -> str | None:
+        """The task head that is on the model (see :func:`load`); None where there is none, or where its checkpoint
+        does not hold that head's weights, which are random then.
+
+        >>> load().head is None, load(head="masked-lm").missing[0]
+        (True, 'cls.predictions.bias')
+        """
+        from attlas.models import head_of
+
+        return None if self.missing else head_of(self.model)
+
+    @property
     def device(self) -> torch.device:
         """Where the model is.
 
@@ -165,6 +179,18 @@ class Subject:
         """
         self.require("norms")
         return output_matrix(self.layout.projections[site], self.heads(site))
+
+    def lengths(self, call: AttentionCall) -> Tensor:
+        """||f(x)|| of every head and key of a call at the seam, (batch, head, key): what turns weights into norms.
+
+        >>> from attlas.capture import Fold
+        >>> subject, seen = load(), []
+        >>> with subject.use(Fold(lambda call: seen.append(subject.lengths(call).shape))):
+        ...     _ = subject.run(subject.batch(["Hello there."]))
+        >>> seen[0]
+        torch.Size([1, 12, 5])
+        """
+        return value_norms(call.values.float(), gram(self.output_matrix(call.site).detach().float()))
 
     @contextmanager
     def use(self, *instruments: Instrument) -> Iterator[None]:

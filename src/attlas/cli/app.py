@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from attlas.cli import demo, doctor, report, serve, survey, view
+from attlas.cli import clusters, coref, demo, doctor, heads, noop, parse, relations, report, serve, survey, view
 
 app = typer.Typer(
     name="attlas",
@@ -18,7 +18,13 @@ app = typer.Typer(
 )
 app.command("demo")(demo.command)
 app.command("view")(view.command)
+app.command("heads")(heads.command)
 app.command("survey")(survey.command)
+app.command("relations")(relations.command)
+app.command("clusters")(clusters.command)
+app.command("parse")(parse.command)
+app.command("noop")(noop.command)
+app.command("coref")(coref.command)
 app.command("report")(report.command)
 app.command("doctor")(doctor.command)
 app.command("serve")(serve.command)

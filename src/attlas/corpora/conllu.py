@@ -6,6 +6,7 @@ the range's own characters: cut where the words meet when they spell the range, 
 lengths, at least one character each; when there are fewer characters than words, the last words share the last
 character. Empty nodes (``8.1``) are left out. LEMMA, UPOS and XPOS become layers unless the column is ``_``
 throughout the file; HEAD and DEPREL are required. A sentence needs a root (several are let pass) and has no cycle.
+Coreference in MISC (``Entity=``) becomes mentions, see :mod:`attlas.corpora.entities`.
 
 With ``unit="document"`` the sentences between two ``# newdoc`` comments, or of the whole file where there are none,
 are joined by a space, or by a blank line where ``# newpar`` starts a paragraph.
@@ -19,9 +20,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from sys import intern
 
+from attlas.corpora.entities import Cell, brackets_in, read_mentions
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
-from attlas.text import ROOT, Document, Span
+from attlas.text import ROOT, Document, Mention, Span
 
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 _COLUMNS = 10
@@ -35,6 +37,7 @@ class _Sentence:
     words: list[Span]
     columns: dict[int, tuple[str, ...]]
     governors: list[int]
+    mentions: list[Mention] | None  # None where nothing is marked
     number: int
     comments: dict[str, str]
 
@@ -85,9 +88,10 @@ def read_articles(path: Readable, unit: str = "sentence") -> list[list[Document]
         for layer, index in columns.items()
         if any(value != "_" for article in articles for s in article for value in s.columns[index])
     }
+    marked = any(sentence.mentions is not None for article in articles for sentence in article)
     if unit == "document":
-        return [[_join(a, present, _name(source, a[0], unit, n))] for n, a in enumerate(articles, start=1)]
-    return [[_join([s], present, _name(source, s, unit, s.number)) for s in article] for article in articles]
+        return [[_join(a, present, marked, _name(source, a[0], unit, n))] for n, a in enumerate(articles, start=1)]
+    return [[_join([s], present, marked, _name(source, s, unit, s.number)) for s in article] for article in articles]
 
 
 def _name(source: Source, first: _Sentence, unit: str, number: int) -> str:
@@ -95,11 +99,12 @@ def _name(source: Source, first: _Sentence, unit: str, number: int) -> str:
     return f"{source.name}, {label or f'{unit} {number}'}"
 
 
-def _join(sentences: Sequence[_Sentence], present: dict[str, int], name: str) -> Document:
+def _join(sentences: Sequence[_Sentence], present: dict[str, int], marked: bool, name: str) -> Document:
     texts: list[str] = []
     words: list[Span] = []
     spans: list[Span] = []
     governors: list[int] = []
+    mentions: list[Mention] = []
     length = 0
     for sentence in sentences:
         if texts:
@@ -108,6 +113,8 @@ def _join(sentences: Sequence[_Sentence], present: dict[str, int], name: str) ->
             length += len(texts[-1])
         spans.append(Span(len(words), len(words) + len(sentence.words)))
         governors.extend(g if g == ROOT else g + len(words) for g in sentence.governors)
+        for mention in sentence.mentions or ():
+            mentions.append(mention.moved(len(words)))
         words.extend(Span(length + w.start, length + w.stop) for w in sentence.words)
         texts.append(sentence.text)
         length += len(sentence.text)
@@ -122,6 +129,7 @@ def _join(sentences: Sequence[_Sentence], present: dict[str, int], name: str) ->
         xpos=columns.get("xpos"),
         governors=tuple(governors),
         relations=tuple(v for s in sentences for v in s.columns[_DEPREL]),
+        mentions=tuple(mentions) if marked else None,
     )
 
 
@@ -159,7 +167,22 @@ def _sentence(source: Source, rows: list[_Row], comments: dict[str, str], number
     columns = {
         index: tuple(intern(fields[index]) for _, fields in words) for index in (_LEMMA, _UPOS, _XPOS, _DEPREL)
     }
-    return _Sentence(text, spans, columns, governors, number, comments)
+    layout = comments.get("global.Entity", "eid")
+    if not layout.startswith(("eid", "GRP")):
+        raise source.error(f"the chain must come first in Entity=, and global.Entity is {layout}", rows[0][0])
+    return _Sentence(text, spans, columns, governors, _mentions(source, rows, governors), number, comments)
+
+
+def _mentions(source: Source, rows: Sequence[_Row], governors: Sequence[int]) -> list[Mention] | None:
+    """The mentions of a sentence; None where no row has any bracket."""
+    cells: list[Cell] = []
+    before = 0
+    for line, fields in rows:
+        word = fields[_ID_AT].isdigit()
+        if brackets := brackets_in(fields[_MISC]):
+            cells.append(Cell(line, before, word, brackets))
+        before += word
+    return read_mentions(source, cells, governors) if cells else None
 
 
 def _order(source: Source, rows: Sequence[_Row]) -> tuple[list[_Row], list[_Surface]]:

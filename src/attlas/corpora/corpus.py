@@ -4,6 +4,10 @@
 with a hash of what was read for the manifest of a result, and the article that each document belongs to, so that
 neighbours can be paired without crossing from one article into the next. The name "sample" opens the sample that
 comes with attlas.
+
+A folder of ``.conll`` or ``.conllu`` files is read as one corpus, file by file in the order of their names (files of
+other names and folders inside it are passed over). A file in it that cannot be read does not stop the rest: it is
+left out, and the corpus says which and why.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from attlas.corpora.conll2000 import read_conll2000
 from attlas.corpora.conll2012 import read_conll2012
@@ -38,6 +43,7 @@ _LAYERS = (
     "translation",
     "links",
 )
+_IN_FOLDERS = {"conll2012": (".conll", "_conll"), "conllu": (".conllu",)}  # formats of whole documents, and endings
 _OPTIONS = {
     "conllu": ("unit",),
     "plain": ("unit",),
@@ -53,7 +59,8 @@ class Corpus:
 
     ``articles[k]`` is the article of document ``k``: the ``# newdoc`` of a treebank, the article of a WikiText file,
     the whole of an ordinary text; in the other formats every document is an article of its own. ``sha256`` is the
-    hash of the file's decompressed bytes (of several files: of their hashes).
+    hash of the file's decompressed bytes (of several files: of their hashes). ``left_out`` says of each file of a
+    folder that could not be read what was wrong with it.
 
     >>> corpus = Corpus((Document.from_words(["Hi"], upos=["INTJ"]),), "conllu", "a.conllu", "", (0,))
     >>> corpus.layers
@@ -65,6 +72,7 @@ class Corpus:
     name: str
     sha256: str
     articles: tuple[int, ...]
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.documents:
@@ -112,6 +120,24 @@ class Corpus:
             taken += sizes[key]
         return self._part(k in first for k in keys), self._part(k not in first for k in keys)
 
+    def sentences(self) -> Corpus:
+        """The same corpus with every sentence as a document of its own, each in the article of its document.
+
+        >>> whole = Corpus((Document.from_text("It rained. We stayed in.", name="a"),), "plain", "a.txt", "", (0,))
+        >>> two = whole.sentences()
+        >>> [(document.name, document.text) for document in two.documents], two.articles
+        ([('a, sentence 1', 'It rained.'), ('a, sentence 2', 'We stayed in.')], (0, 0))
+        """
+        if all(len(document.sentences) == 1 for document in self.documents):
+            return self
+        documents, articles = [], []
+        for document, article in zip(self.documents, self.articles, strict=True):
+            for number, (start, stop) in enumerate(document.sentences, start=1):
+                name = f"{document.name}, sentence {number}" if len(document.sentences) > 1 else document.name
+                documents.append(replace(document.slice(start, stop), name=name))
+                articles.append(article)
+        return replace(self, documents=tuple(documents), articles=tuple(articles))
+
     def _part(self, kept: Iterable[bool]) -> Corpus:
         chosen = [k for k, wanted in enumerate(kept) if wanted]
         return replace(
@@ -131,7 +157,8 @@ def read(
     one_indexed: bool = False,
     target: Readable | None = None,
 ) -> Corpus:
-    """Read a corpus file of any known format, told by its name and its first lines unless ``format`` says it.
+    """Read a corpus file of any known format, told by its name and its first lines unless ``format`` says it, or a
+    folder of ``.conll`` or ``.conllu`` files.
 
     ``unit`` is the document of a treebank (sentence, document) or of plain text (paragraph, line, document);
     ``which`` chooses a set of key phrases; ``gold`` is the file of links of a bitext, which ``one_indexed`` counts
@@ -149,6 +176,8 @@ def read(
         return _read_sample()
     if format is not None and format not in FORMATS:
         raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(FORMATS)}")
+    if not isinstance(source, Source) and Path(source).is_dir():
+        return _read_folder(Path(source), format, unit, [option for option in given if option != "unit"])
     opened = open_source(source)
     if not opened.text.strip():
         raise opened.error("there are no words in this file")
@@ -167,6 +196,41 @@ def read(
         name=opened.name,
         sha256=opened.sha256 if len(parts) == 1 else _hash("".join(part.sha256 for part in parts)),
         articles=tuple(index for index, article in enumerate(articles) for _ in article),
+    )
+
+
+def _read_folder(folder: Path, format: str | None, unit: str | None, given: Sequence[str]) -> Corpus:
+    """All files of a folder whose names promise one format; those that cannot be read are left out and told."""
+    names = sorted(path.name for path in folder.iterdir() if path.is_file())
+    found = {
+        known: [name for name in names if name.removesuffix(".gz").endswith(endings)]
+        for known, endings in _IN_FOLDERS.items()
+        if format in (None, known)
+    }
+    present = [known for known, files in found.items() if files]
+    if len(present) != 1:
+        holds = "both .conll and .conllu files, so name the format" if present else "no .conll or .conllu files"
+        raise CorpusError(f"this is a folder; give one of its files (it holds {holds})", file=folder)
+    _refuse_options(present[0], given)
+    corpora: list[Corpus] = []
+    left_out: list[str] = []
+    for name in found[present[0]]:
+        try:
+            corpora.append(read(folder / name, present[0], unit=unit))
+        except CorpusError as error:
+            left_out.append(str(error).removeprefix(f"{folder}/"))
+    if not corpora:
+        raise CorpusError(f"none of its {len(left_out)} files can be read, first {left_out[0]}", file=folder)
+    firsts = [0]
+    for corpus in corpora:
+        firsts.append(firsts[-1] + corpus.articles[-1] + 1)
+    return Corpus(
+        documents=tuple(document for corpus in corpora for document in corpus.documents),
+        format=present[0],
+        name=folder.resolve().name,
+        sha256=_hash("".join(corpus.sha256 for corpus in corpora)),
+        articles=tuple(first + at for first, corpus in zip(firsts, corpora, strict=False) for at in corpus.articles),
+        left_out=tuple(left_out),
     )
 
 

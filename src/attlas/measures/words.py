@@ -77,5 +77,7 @@ def between_words(weights: Tensor, queries: Grouping, keys: Grouping | None = No
     """
     keys = queries if keys is None else keys
     from_ = queries.members / queries.members.sum(-1, keepdim=True).clamp(min=1)
-    to = keys.members.transpose(1, 2)
-    return torch.matmul(torch.matmul(from_.to(weights.dtype)[:, None], weights), to.to(weights.dtype)[:, None])
+    from_, to = (part.to(weights.dtype)[:, None] for part in (from_, keys.members.transpose(1, 2)))
+    if to.shape[-1] < from_.shape[-2]:  # the smaller product first
+        return torch.matmul(from_, torch.matmul(weights, to))
+    return torch.matmul(torch.matmul(from_, weights), to)

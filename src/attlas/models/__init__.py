@@ -4,7 +4,8 @@ This is the only package that knows the model library. See :mod:`attlas.models.s
 everything rests on.
 """
 
-from attlas.models.opening import HEADS, Opened, adopt, open_model, untrained
+from attlas.models.heads import head_of, possible_heads, with_head
+from attlas.models.opening import HEADS, Opened, adopt, open_model, read_config, untrained
 from attlas.models.pieces import Batch, Encoded, Example, Pieces, Side
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
@@ -22,7 +23,11 @@ __all__ = [
     "Seam",
     "Side",
     "adopt",
+    "head_of",
     "open_model",
     "output_matrix",
+    "possible_heads",
+    "read_config",
     "untrained",
+    "with_head",
 ]

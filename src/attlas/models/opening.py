@@ -41,6 +41,9 @@ FORMATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 class Opened:
     """A model that was opened, with its tokenizer and the layout of its attention.
 
+    ``missing`` are the weights that its checkpoint does not hold and that are random therefore, such as those of a
+    task head that was never trained.
+
     >>> Opened.__dataclass_fields__.keys() >= {"model", "tokenizer", "layout"}
     True
     """
@@ -50,6 +53,7 @@ class Opened:
     tokenizer: Any
     layout: sites.Layout
     fingerprint: str
+    missing: tuple[str, ...] = ()
 
 
 def open_model(
@@ -82,15 +86,30 @@ def open_model(
         config = _config(shown, source, options)
         tokenizer = _tokenizer(shown, source, options)
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
-        model = _weights(shown, source, config, head, seam.NAME, weights)
+        model, missing = _weights(shown, source, config, head, seam.NAME, weights)
         _refuse_damaged(shown, model)
         model = _place(model, device)
         layout = sites.find_sites(model, probing_inputs(model))
         if layout.private:
             # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
-            model = _place(_weights(shown, source, config, head, "eager", weights), device)
+            model = _place(_weights(shown, source, config, head, "eager", weights)[0], device)
             layout = sites.find_sites(model, probing_inputs(model))
-    return Opened(shown, model, tokenizer, layout, fingerprint(model))
+    return Opened(shown, model, tokenizer, layout, fingerprint(model), missing)
+
+
+def read_config(name: str | Path | None = None, *, remote_code: bool = False) -> Any:
+    """The configuration of a model by name, without its weights.
+
+    >>> read_config("no/such-model")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.ModelError: no model 'no/such-model': ...
+    """
+    shown, folder = bundled.resolve(name)
+    source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
+    options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
+    with _quiet():
+        return _config(shown, source, options)
 
 
 def adopt(name: str, model: PreTrainedModel, tokenizer: Any) -> Opened:
@@ -217,20 +236,22 @@ def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
 
 def _weights(
     shown: str, source: str, config: Any, head: str | None, attention: str, options: dict[str, Any]
-) -> PreTrainedModel:
+) -> tuple[PreTrainedModel, tuple[str, ...]]:
+    """The model, and the names of those of its weights that its checkpoint does not hold (tied ones do not count)."""
     import transformers
 
+    options = {**options, "output_loading_info": True}
     seam.register()
     auto = getattr(transformers, HEADS[head] if head else "AutoModel")
     if head and type(config) not in auto._model_mapping:
         raise CapabilityError(f"{shown} ({type(config).__name__}) has no {head} head; choose another, or none")
     try:
         try:
-            model = auto.from_pretrained(source, config=config, attn_implementation=attention, **options)
+            model, loading = auto.from_pretrained(source, config=config, attn_implementation=attention, **options)
         except (ValueError, KeyError) as error:
             if attention == "eager" or "safetensors" in str(error):
                 raise
-            model = auto.from_pretrained(source, config=config, attn_implementation="eager", **options)
+            model, loading = auto.from_pretrained(source, config=config, attn_implementation="eager", **options)
     except Exception as error:
         if "safetensors" in str(error):
             raise ModelError(
@@ -239,7 +260,7 @@ def _weights(
             ) from error
         raise ModelError(f"the weights of {shown} cannot be opened: {_first(error)}") from error
     opened: PreTrainedModel = model.eval()
-    return opened
+    return opened, tuple(sorted(loading["missing_keys"]))
 
 
 def _refuse_damaged(shown: str, model: PreTrainedModel) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["REPORTS", "write_report"]
 
 
-REPORTS = ("survey",)  # each is written by the function STUDY_page of the module of its name
+# Each is written by the function STUDY_page of the module of its name.
+REPORTS = ("survey", "coref", "relations", "clusters", "parse", "noop")
 
 
 def write_report(result_folder: Path, out: Path | None = None) -> Path:

@@ -112,7 +112,7 @@ def layer_dots(
     shape = alt.Shape("measure:N", scale=alt.Scale(domain=_MEASURES, range=["circle", "diamond"]), legend=None)
     y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5, grid=True))
     base = (
-        _rows()
+        rows_of_page()
         .transform_calculate(measure="isValid(datum.measure) ? datum.measure : 'weight'")
         .transform_joinaggregate(measures="distinct(measure)")
         .transform_calculate(at="datum.layer + 1 + (datum.measures < 2 ? 0 : datum.measure == 'norm' ? 0.17 : -0.17)")
@@ -133,13 +133,13 @@ def layer_dots(
         .mark_line(strokeWidth=1.8)
         .encode(x=x, y=alt.Y("mean:Q"), color=colour)
     )
-    known = _rows() if zero_line else _rows().transform_filter("isValid(datum.chance)")
+    known = rows_of_page() if zero_line else rows_of_page().transform_filter("isValid(datum.chance)")
     chance = (
         known.transform_aggregate(chance="mean(chance)", groupby=["measure"])
         .mark_rule(strokeDash=[4, 3], stroke="currentColor", opacity=0.6)
         .encode(y=alt.YDatum(0, type="quantitative") if zero_line else alt.Y("chance:Q"))
     )
-    return _spec(alt.layer(chance, means, dots).properties(width="container", height=height))
+    return finished(alt.layer(chance, means, dots).properties(width="container", height=height))
 
 
 def head_map(quantities: Sequence[tuple[str, str]], *, layers: int, heads: int) -> Spec:
@@ -152,19 +152,19 @@ def head_map(quantities: Sequence[tuple[str, str]], *, layers: int, heads: int) 
     >>> [param["name"] for param in spec["params"]]
     ['quantity', 'measure']
     """
-    chosen = _choice("quantity", [name for name, _ in quantities], [label for _, label in quantities])
-    measure = _choice("measure", _MEASURES)
-    rows = _rows().transform_filter("datum.quantity == quantity && datum.measure == measure")
-    chart = _cells(rows.transform_calculate(shown="datum.value"), "measure:N", layers=layers, heads=heads)
+    chosen = choice("quantity", [name for name, _ in quantities], [label for _, label in quantities])
+    measure = choice("measure", _MEASURES)
+    rows = rows_of_page().transform_filter("datum.quantity == quantity && datum.measure == measure")
+    chart = head_cells(rows.transform_calculate(shown="datum.value"), "measure:N", layers=layers, heads=heads)
     missing = (
-        _rows()
+        rows_of_page()
         .transform_calculate(fits="datum.quantity == quantity && datum.measure == measure ? 1 : 0")
         .transform_aggregate(fits="sum(fits)")
         .transform_filter("datum.fits == 0")
         .mark_text(fontSize=13, color="currentColor", text="not measured in this way")
         .encode(x=alt.value(alt.ExprRef("width / 2")), y=alt.value(alt.ExprRef("height / 2")))
     )
-    return _spec(alt.layer(*chart, missing).add_params(chosen, measure).properties(**_size(layers)))
+    return finished(alt.layer(*chart, missing).add_params(chosen, measure).properties(**map_size(layers)))
 
 
 def part_map(parts: Sequence[str], *, layers: int) -> Spec:
@@ -174,7 +174,7 @@ def part_map(parts: Sequence[str], *, layers: int) -> Spec:
     ['direction', 'measure', 'show']
     """
     rows = (
-        _rows()
+        rows_of_page()
         .transform_filter("datum.direction == direction && datum.measure == measure")
         .transform_calculate(shown=_RELATIVE)
         .transform_aggregate(shown="mean(shown)", heads="count()", groupby=["layer", "pos"])
@@ -189,9 +189,9 @@ def part_map(parts: Sequence[str], *, layers: int) -> Spec:
         alt.Tooltip("shown:Q", title="mean over heads", format=".3~r"),
     ]
     chart = _painted(rows, x, y, tooltip, numbers=layers <= 16)
-    directions = _choice("direction", ["to", "from"], ["attention to", "attention from"])
-    params = [directions, _choice("measure", _MEASURES), _choice("show", ["share", "ratio"], _SCALES)]
-    return _spec(alt.layer(*chart).add_params(*params).properties(**_size(len(parts))))
+    directions = choice("direction", ["to", "from"], ["attention to", "attention from"])
+    params = [directions, choice("measure", _MEASURES), choice("show", ["share", "ratio"], _SCALES)]
+    return finished(alt.layer(*chart).add_params(*params).properties(**map_size(len(parts))))
 
 
 def part_heads_map(parts: Sequence[str], *, layers: int, heads: int) -> Spec:
@@ -203,18 +203,18 @@ def part_heads_map(parts: Sequence[str], *, layers: int, heads: int) -> Spec:
     ['pos', 'direction', 'measure', 'show']
     """
     params = [
-        _choice("pos", list(parts), label="part of speech"),
+        choice("pos", list(parts), label="part of speech"),
         alt.param(name="direction", value="to"),
         alt.param(name="measure", value="weight"),
         alt.param(name="show", value="share"),
     ]
     rows = (
-        _rows()
+        rows_of_page()
         .transform_filter("datum.pos == pos && datum.direction == direction && datum.measure == measure")
         .transform_calculate(shown=_RELATIVE)
     )
-    chart = _cells(rows, "pos:N", layers=layers, heads=heads)
-    return _spec(alt.layer(*chart).add_params(*params).properties(**_size(layers)))
+    chart = head_cells(rows, "pos:N", layers=layers, heads=heads)
+    return finished(alt.layer(*chart).add_params(*params).properties(**map_size(layers)))
 
 
 def frequency_lines() -> Spec:
@@ -224,7 +224,7 @@ def frequency_lines() -> Spec:
     'log'
     """
     base = (
-        _rows()
+        rows_of_page()
         .transform_calculate(upper="isValid(datum.rank_to) ? datum.rank_to : datum.rank_from * 2")
         .transform_aggregate(value="mean(value)", groupby=["layer", "rank_from", "rank_to", "upper"])
         .transform_joinaggregate(level="mean(value)", groupby=["layer"])
@@ -258,7 +258,7 @@ def frequency_lines() -> Spec:
     ]
     lines = base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour, detail="layer:N")
     dots = base.mark_point(filled=True, size=26, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    return _spec(alt.layer(lines, dots).properties(width="container", height=240))
+    return finished(alt.layer(lines, dots).properties(width="container", height=240))
 
 
 _SCALES = ["share of attention", "times chance"]
@@ -267,7 +267,12 @@ _RELATIVE = (
 )
 
 
-def _rows() -> alt.Chart:
+def rows_of_page() -> alt.Chart:
+    """A chart of the rows that the page will hand to it.
+
+    >>> rows_of_page().data.name
+    'rows'
+    """
     return alt.Chart(_ROWS)
 
 
@@ -287,22 +292,36 @@ def _tooltip(*extra: str, chance: bool = True) -> list[alt.Tooltip]:
     ]
 
 
-def _choice(name: str, options: Sequence[str], labels: Sequence[str] | None = None, label: str = "") -> alt.Parameter:
+def choice(name: str, options: Sequence[str], labels: Sequence[str] | None = None, label: str = "") -> alt.Parameter:
+    """A list to choose from beside a chart; its first option is chosen at first.
+
+    >>> choice("measure", ["weight", "norm"]).param.value
+    'weight'
+    """
     bind = alt.binding_select(options=list(options), labels=list(labels or options), name=label or name)
     return alt.param(name=name, value=options[0] if options else "", bind=bind)
 
 
-def _size(rows: int) -> Spec:
-    """A map as wide as its place and as high as it has rows."""
+def map_size(rows: int) -> Spec:
+    """A map as wide as its place and as high as it has rows.
+
+    >>> map_size(12)["height"]
+    312
+    """
     return {"width": "container", "height": max(rows, 2) * (26 if rows <= 16 else 22 if rows <= 24 else 17)}
 
 
-def _cells(rows: alt.Chart, detail: str, *, layers: int, heads: int) -> list[alt.Chart]:
-    """A map of one cell for each head, on a grid that is there even where nothing was measured."""
+def head_cells(rows: alt.Chart, detail: str, *, layers: int, heads: int) -> list[alt.Chart]:
+    """A map of one cell for each head, on a grid that is there even where nothing was measured; the colour is the
+    column ``shown`` of the rows.
+
+    >>> len(head_cells(rows_of_page(), "pos:N", layers=12, heads=12))
+    3
+    """
     x = alt.X("column:O", title="head", axis=alt.Axis(labelAngle=0, labelOverlap=True, orient="top"))
     y = alt.Y("row:O", title="layer", axis=alt.Axis(labelOverlap=True))
     grid = (
-        _rows()
+        rows_of_page()
         .transform_aggregate(count="count()", groupby=["layer", "head"])
         .transform_calculate(row="datum.layer + 1", column="datum.head + 1")
         .mark_rect(color=_FAINT)
@@ -330,7 +349,12 @@ def _painted(rows: alt.Chart, x: alt.X, y: alt.Y, tooltip: list[alt.Tooltip], *,
     return [cells, written]
 
 
-def _spec(chart: alt.LayerChart) -> Spec:
+def finished(chart: alt.LayerChart) -> Spec:
+    """A chart as the page takes it.
+
+    >>> "config" in finished(alt.layer(rows_of_page().mark_point()))
+    False
+    """
     spec: Spec = chart.to_dict()
     spec.pop("config", None)
     return spec

@@ -109,8 +109,10 @@ def render(
     sections: Sequence[Section],
     tables: Mapping[str, pyarrow.Table],
     extra: Mapping[str, Any] | None = None,
+    tail: str = "",
 ) -> str:
-    """Write the whole page: ``opening`` is the HTML below the title, ``extra`` goes to the page's script.
+    """Write the whole page: ``opening`` is the HTML below the title, ``extra`` goes to the page's script, ``tail`` is
+    HTML at the very end, such as a gallery of scenes.
 
     >>> page = render("A <b>", "<p>Hello.</p>", [], {})
     >>> "<title>A &lt;b&gt;</title>" in page, page.count("http-equiv")
@@ -164,6 +166,7 @@ to see them. Nothing is loaded from anywhere.</p></noscript>
 </main>
 <script type="application/json" id="data">{script_json(data)}</script>
 <script>{library}</script>
+{tail}
 </body>
 </html>
 """

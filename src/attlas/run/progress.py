@@ -124,10 +124,11 @@ class Lines:
         print(f"{self._description}: {text}" if self._description else text, file=self._stream, flush=True)
 
     def finish(self) -> None:
-        """Nothing is left to do: every line was complete.
+        """Every line was complete; what is noted from now on stands for itself.
 
         >>> Lines(sys.stdout).finish()
         """
+        self._description = ""
 
 
 class Bar:

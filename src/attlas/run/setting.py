@@ -87,6 +87,11 @@ class Setting:
         batching = {"budget": self.budget}
         return Plan(self.study, self.options, self.subject.describe(), corpora, batching, self.seed, version)
 
+    @property
+    def _left_out(self) -> list[str]:
+        """What was wrong with each file of a folder that could not be read."""
+        return [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
+
     def require_free(self, *, resume: bool) -> None:
         """Refuse a folder that holds anything but this very run, before any work is done.
 
@@ -115,7 +120,8 @@ class Setting:
             self.subject.describe(),
             {**self.plan.corpus, **counts, "layers": self.corpus.layers},
             self.seed,
-            {reason: count for reason, count in (skipped or {}).items() if count},
+            dict.fromkeys((f"file left out: {why}" for why in self._left_out), 1)
+            | {reason: count for reason, count in (skipped or {}).items() if count},
             self.started.isoformat(timespec="seconds"),
             round(seconds, 1),
         )

@@ -8,6 +8,7 @@ run on one core, on many, and across a crash without knowing it. numpy is all th
 from attlas.stats.accumulator import Accumulator, State, rebuild, register, require_same_configuration
 from attlas.stats.bundle import Bundle
 from attlas.stats.largest import Largest
+from attlas.stats.latest import Latest
 from attlas.stats.multiple import holm, p_above_zero
 from attlas.stats.pooled import Estimate, PooledMean
 from attlas.stats.resampled import Resampled
@@ -17,6 +18,7 @@ __all__ = [
     "Bundle",
     "Estimate",
     "Largest",
+    "Latest",
     "PooledMean",
     "Resampled",
     "State",

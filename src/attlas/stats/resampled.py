@@ -90,14 +90,24 @@ class Resampled:
         self._sums += other._sums
         self._counts += other._counts
 
+    def means(self) -> NDArray[np.float64]:
+        """The means of the sample (first) and of every replicate, for intervals of what is computed from several
+        cells; NaN where there is nothing.
+
+        >>> Resampled(shape=(2,), replicates=3).means().shape
+        (4, 2)
+        """
+        nothing = np.full(self._sums.shape, np.nan)
+        means: NDArray[np.float64] = np.divide(self._sums, self._counts, out=nothing, where=self._counts > 0)
+        return means
+
     def result(self) -> Estimate:
         """The mean, the number of cases, and the middle 95 % of the replicates; NaN where there is nothing.
 
         >>> Resampled(shape=()).result().n.item()
         0.0
         """
-        sums, counts = (part.reshape(self.replicates + 1, -1) for part in (self._sums, self._counts))
-        means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+        means = self.means().reshape(self.replicates + 1, -1)
         ends = np.full((2, means.shape[1]), np.nan)
         for cell, replicates in enumerate(means[1:].T):
             known = replicates[np.isfinite(replicates)]

@@ -24,8 +24,7 @@ from torch import Tensor
 
 from attlas.capture import Subject
 from attlas.capture.instruments import finite
-from attlas.ids import Site, Stream
-from attlas.measures.norms import gram, value_norms
+from attlas.ids import Stream
 from attlas.measures.rows import matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example, Side
 from attlas.stats import Bundle, Estimate, PooledMean
@@ -76,7 +75,6 @@ class Survey:
         self.seed = seed
         self.norms = subject.has_norms
         self._statistics = matrix_statistics if matrix else statistics
-        self._grams: dict[Site, Tensor] = {}
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing: per stream the figures, their chance, parts of speech, Spearman and
@@ -204,18 +202,6 @@ class Survey:
         place = 1 if side is batch.target else 0
         return [example.passage.documents[place : place + 1] for example in examples]
 
-    def gram(self, site: Site) -> Tensor:
-        """W_O W_O^T of a site, computed once.
-
-        >>> from attlas.capture import load
-        >>> study = Survey(load())
-        >>> study.gram(study.subject.sites[0]).shape
-        torch.Size([12, 32, 32])
-        """
-        if site not in self._grams:
-            self._grams[site] = gram(self.subject.output_matrix(site).detach().float())
-        return self._grams[site]
-
 
 class _Pass:
     """One forward pass: takes every call at the seam, and gives the sums of all layers to a bundle at its end."""
@@ -234,7 +220,7 @@ class _Pass:
         study = self.study
         lengths = None
         if study.norms:
-            lengths = value_norms(call.values.float(), study.gram(call.site))
+            lengths = study.subject.lengths(call)
         rows = study._statistics(call, view.columns, lengths, view.pairs)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()

@@ -66,6 +66,15 @@ class Mention(NamedTuple):
     chain: str
     head: int | None = None
 
+    def moved(self, by: int) -> Mention:
+        """The same mention so many words later.
+
+        >>> Mention(0, 2, "farmer", 1).moved(3)
+        Mention(start=3, stop=5, chain='farmer', head=4)
+        """
+        head = None if self.head is None else self.head + by
+        return Mention(self.start + by, self.stop + by, self.chain, head)
+
 
 @dataclass(frozen=True)
 class Links:
@@ -214,11 +223,7 @@ class Document:
                 if start <= c.start and c.stop <= stop
             ),
             mentions=self.mentions
-            and tuple(
-                Mention(m.start - start, m.stop - start, m.chain, None if m.head is None else m.head - start)
-                for m in self.mentions
-                if start <= m.start and m.stop <= stop
-            ),
+            and tuple(m.moved(-start) for m in self.mentions if start <= m.start and m.stop <= stop),
             translation=None,
             links=None,
         )

@@ -1,0 +1,125 @@
+"""attlas clusters: which heads attend alike, and do heads of one layer lie together?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from attlas.cli.finishing import finish
+from attlas.cli.options import (
+    AllowPickle,
+    Device,
+    Dtype,
+    Model,
+    Out,
+    Quiet,
+    RemoteCode,
+    Resume,
+    Seed,
+    device_or_default,
+    slug,
+)
+
+
+def command(
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help='A file (CoNLL-U, CoNLL-2000/2012, bitext, key phrases, plain text; .gz too), or "sample".'
+        ),
+    ],
+    model: Model = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="The file's format, where it cannot be told.")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit", help="What is one document: sentence, document (treebank); paragraph, line, document."
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="The translations, line by line, where they are another file.")
+    ] = None,
+    relations: Annotated[
+        Path | None,
+        typer.Option("--relations", help="Result folder of attlas relations of this model, to name its best heads."),
+    ] = None,
+    pairs: Annotated[
+        bool | None,
+        typer.Option(
+            "--pairs/--single", help="Read neighbouring segments as pairs; default for plain text with paragraphs."
+        ),
+    ] = None,
+    max_pieces: Annotated[int, typer.Option("--max-pieces", min=4, help="Longest passage.")] = 128,
+    long: Annotated[str, typer.Option("--long", help="What to do with longer texts: cut, refuse or skip.")] = "cut",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many passages, drawn by the seed.")] = None,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", min=1, help="Pieces per batch, padding included; 4096 or what fits in half a GiB."),
+    ] = None,
+    device: Device = None,
+    dtype: Dtype = None,
+    out: Out = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    checkpoint_every: Annotated[
+        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
+    ] = 20.0,
+    quiet: Quiet = False,
+    remote_code: RemoteCode = False,
+    allow_pickle: AllowPickle = False,
+) -> None:
+    """See which heads attend alike: distances of all pairs of heads, a map, a tree, and whether layers lie together.
+
+    Writes a folder with tables (Parquet), a manifest and a report page. An untrained twin is measured beside.
+    """
+    from attlas.capture import load
+    from attlas.corpora import read
+    from attlas.run import progress_on
+    from attlas.run.clusters import clusters
+
+    texts = read(corpus, format, unit=unit, target=target)
+    subject = load(
+        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+    )  # fmt: skip
+    folder = out or Path(f"clusters-{slug(subject.name)}-{slug(texts.name)}")
+    result = clusters(
+        subject, texts, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, relations=relations, seed=seed,
+        out=folder, resume=resume, budget=budget, checkpoint_every=checkpoint_every,
+        progress=progress_on(quiet=quiet),
+    )  # fmt: skip
+    finish(result, folder, show)
+
+
+def show(result: Any, most: int = 8) -> None:
+    """Print what lies together, how many heads do what, and the tightest pairs."""
+    from collections import Counter
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from attlas.ids import paper_label
+
+    console = Console()
+    table = Table("stream", "", "within layers", "between", "ratio", "p", "stress", box=None, header_style="bold")
+    for row in result.tables["togetherness"].to_pylist():
+        numbers = [row["within"], row["between"], row["ratio"], row["p"], row["stress"]]
+        written = ["" if number is None else f"{number:.4g}" for number in numbers]
+        table.add_row(row["stream"], "model" if row["of"] == "model" else "untrained", *written)
+    console.print(table)
+    heads = result.tables["clusters"].to_pylist()
+    counts = Counter(row["behaviour"] for row in heads)
+    console.print(
+        "heads: " + ", ".join(f"{count} {name}" for name, count in counts.most_common()),
+        highlight=False,
+        soft_wrap=True,
+    )
+    rows = sorted(result.tables["pairs"].to_pylist(), key=lambda row: row["value"])[:most]
+    table = Table("stream", "nearest heads", "", "nats", "untrained", box=None, header_style="bold")
+    for row in rows:
+        labels = (paper_label(row["layer"], row["head"]), paper_label(row["layer_b"], row["head_b"]))
+        table.add_row(row["stream"], *labels, f"{row['value']:.4f}", f"{row['twin']:.4f}")
+    console.print(table)

@@ -1,0 +1,139 @@
+"""attlas noop: does a loss depend on attention to the places where heads rest?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from attlas.cli.finishing import finish
+from attlas.cli.options import (
+    AllowPickle,
+    Device,
+    Dtype,
+    Model,
+    Out,
+    Quiet,
+    RemoteCode,
+    Resume,
+    Seed,
+    device_or_default,
+    slug,
+)
+
+
+def command(
+    corpus: Annotated[
+        str,
+        typer.Argument(help='A file (plain text, CoNLL-U, CoNLL-2000/2012, bitext ...; .gz too), or "sample".'),
+    ],
+    model: Model = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            "--loss",
+            help="causal-lm, masked-lm, translation; tagging:upos, tagging:xpos, tagging:chunks train a small head; "
+            "auto takes what the model offers.",
+        ),
+    ] = "auto",
+    format: Annotated[
+        str | None, typer.Option("--format", help="The file's format, where it cannot be told.")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit", help="What is one document: sentence, document (treebank); paragraph, line, document."
+        ),
+    ] = None,
+    target: Annotated[
+        Path | None, typer.Option("--target", help="The translations, line by line, where they are another file.")
+    ] = None,
+    pairs: Annotated[
+        bool | None,
+        typer.Option("--pairs/--single", help="Read neighbouring segments of plain text as pairs, or one by one."),
+    ] = None,
+    max_pieces: Annotated[
+        int | None, typer.Option("--max-pieces", min=4, help="Longest passage; 128 unless told.")
+    ] = None,
+    long: Annotated[str, typer.Option("--long", help="What to do with longer texts: cut, refuse or skip.")] = "cut",
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="So many passages (of each half, if a head is trained).")
+    ] = None,
+    budget: Annotated[
+        int, typer.Option("--budget", min=1, help="Pieces per batch; fewer where memory is short.")
+    ] = 1024,
+    device: Device = None,
+    dtype: Dtype = None,
+    out: Out = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    checkpoint_every: Annotated[
+        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
+    ] = 20.0,
+    quiet: Quiet = False,
+    remote_code: RemoteCode = False,
+    allow_pickle: AllowPickle = False,
+) -> None:
+    """Measure how much a loss depends on attention to [SEP], the first piece, punctuation and all else.
+
+    Takes the mean |dL/d alpha| by class of key, for every layer and head, of the model and of its untrained twin.
+    Writes a folder with tables (Parquet), a manifest and a report page.
+    """
+    from attlas.corpora import read
+    from attlas.run import progress_on
+    from attlas.run.losses import open_for_loss
+    from attlas.run.noop import noop
+
+    texts = read(corpus, format, unit=unit, target=target)
+    subject, chosen = open_for_loss(
+        model, loss, texts, device=device_or_default(device), dtype=dtype, remote_code=remote_code,
+        allow_pickle=allow_pickle,
+    )  # fmt: skip
+    folder = out or Path(f"noop-{slug(subject.name)}-{slug(texts.name)}")
+    result = noop(
+        subject, texts, loss=chosen, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, seed=seed,
+        out=folder, resume=resume, budget=budget, checkpoint_every=checkpoint_every,
+        progress=progress_on(quiet=quiet),
+    )  # fmt: skip
+    trained = loss == "auto" and chosen.startswith("tagging:")
+    said = f"loss: {chosen}, by a small head trained here, as no other loss is to be had of this model and corpus"
+    finish(result, folder, show, *([said] if trained else []))
+
+
+def show(result: Any) -> None:
+    """Print, layer by layer, the weight and the gradient of the place where heads rest."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from attlas.reports.noop_findings import NAMES, Layers
+
+    console = Console()
+    found = result.tables["loss"].to_pylist()[0]
+    right = f", right {found['accuracy']:.3f}" + (
+        "" if found["majority"] is None else f" (majority {found['majority']:.3f})"
+    )
+    console.print(
+        f"loss {found['loss']}: {found['value']:.3f} nats{right}; untrained twin {found['twin_value']:.3f}, "
+        f"right {found['twin_accuracy']:.3f}",
+        highlight=False,
+    )
+    layers = Layers(result.tables["noop_layers"].to_pylist())
+    table = Table(
+        "stream", "layer", "keys", "weight", "|dL/dα|", "over other keys", "twin", box=None, header_style="bold"
+    )
+    for stream in layers.streams:
+        rest = layers.resting(stream)
+        for row in layers.of(stream, rest) if rest else ():
+            cells = (
+                f"{row['weight']:.2f}",
+                f"{row['value']:.2e}",
+                _ratio(row["relative"]),
+                _ratio(row["twin_relative"]),
+            )
+            table.add_row(stream, str(row["layer"] + 1), NAMES[rest], *cells)
+    console.print(table)
+
+
+def _ratio(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"

@@ -1,0 +1,120 @@
+"""attlas parse: train probes that read dependency trees off attention."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from attlas.cli.finishing import finish
+from attlas.cli.options import (
+    AllowPickle,
+    Device,
+    Dtype,
+    Model,
+    Out,
+    Quiet,
+    RemoteCode,
+    Resume,
+    Seed,
+    device_or_default,
+    slug,
+)
+
+
+def command(
+    treebank: Annotated[
+        str, typer.Argument(help='A treebank to train on (CoNLL-U; .gz too), or "sample".', show_default=False)
+    ],
+    dev: Annotated[
+        Path | None, typer.Option("--dev", help="The part that training is stopped by; else some of the treebank.")
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option("--test", help="The part that is scored on; else some of the treebank.")
+    ] = None,
+    model: Model = None,
+    vectors: Annotated[
+        str,
+        typer.Option(
+            "--vectors",
+            help='Word vectors: a text file ("word v1 v2 ...", also .gz), a .npy with vocab.txt[.gz] beside it, or '
+            '"input" for the model\'s own input embeddings.',
+        ),
+    ] = "input",
+    max_pieces: Annotated[
+        int | None, typer.Option("--max-pieces", min=4, help="Longest sentence; 128 or the window if left out.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="So many sentences of each part, drawn by the seed.")
+    ] = None,
+    structural: Annotated[
+        bool, typer.Option("--structural/--no-structural", help="Also the structural probe, on states.")
+    ] = True,
+    rank: Annotated[int, typer.Option("--rank", min=1, help="Dimensions of the structural probe.")] = 64,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="At most so many for each probe.")] = 30,
+    patience: Annotated[
+        int, typer.Option("--patience", min=1, help="Stop after so many epochs that bring nothing on dev.")
+    ] = 3,
+    max_disk: Annotated[
+        float, typer.Option("--max-disk", min=0, help="Most GB that features may take on disk at a time.")
+    ] = 8.0,
+    keep_features: Annotated[
+        bool, typer.Option("--keep-features", help="Leave the captured features in the folder.")
+    ] = False,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")] = 4096,
+    device: Device = None,
+    dtype: Dtype = None,
+    out: Out = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    checkpoint_every: Annotated[
+        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
+    ] = 20.0,
+    quiet: Quiet = False,
+    remote_code: RemoteCode = False,
+    allow_pickle: AllowPickle = False,
+) -> None:
+    """Train probes that read dependency trees off attention, beside baselines and the untrained twin.
+
+    Writes a folder with tables (Parquet), a manifest and a report page.
+    """
+    from attlas.capture import load
+    from attlas.corpora import read
+    from attlas.run import progress_on
+    from attlas.run.parse import parse, require_trees
+
+    texts = read(treebank)
+    require_trees(texts)
+    subject = load(
+        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+    )  # fmt: skip
+    folder = out or Path(f"parse-{slug(subject.name)}-{slug(texts.name)}")
+    result = parse(
+        subject, texts, dev=dev, test=test, vectors=vectors, max_pieces=max_pieces, limit=limit,
+        structural=structural, rank=rank, epochs=epochs, patience=patience, max_disk=max_disk,
+        keep_features=keep_features, seed=seed, out=folder, resume=resume, budget=budget,
+        checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),
+    )  # fmt: skip
+    finish(result, folder, show)
+
+
+def show(result: Any) -> None:
+    """Print the score of every probe."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table("probe", "", "test", "95 %", "dev", "published", box=None, header_style="bold")
+    for row in result.table.to_pylist():
+        published = "" if row["published"] is None else f"{100 * row['published']:.0f}"
+        span = "" if row["low"] is None else f"{100 * row['low']:.1f} to {100 * row['high']:.1f}"
+        table.add_row(
+            row["probe"], row["metric"], f"{100 * row['value']:.1f}", span, f"{100 * row['dev']:.1f}", published
+        )
+    console.print(table)
+    test = result.manifest.corpus["parts"]["test"]
+    console.print(
+        f"{test['scored_words']:,} words of {test['sentences']:,} sentences were scored; published: BERT, WSJ",
+        highlight=False,
+    )

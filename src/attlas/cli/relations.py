@@ -1,0 +1,105 @@
+"""attlas relations: every head as a dependency parser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from attlas.cli.finishing import finish
+from attlas.cli.options import (
+    AllowPickle,
+    Device,
+    Dtype,
+    Model,
+    Out,
+    Quiet,
+    RemoteCode,
+    Resume,
+    Seed,
+    device_or_default,
+    slug,
+)
+
+
+def command(
+    treebank: Annotated[str, typer.Argument(help='A treebank (CoNLL-U; .gz too; or a folder of them), or "sample".')],
+    model: Model = None,
+    select: Annotated[
+        str | None,
+        typer.Option("--select", help="A treebank to choose heads on; else one half of the documents is."),
+    ] = None,
+    measure: Annotated[str, typer.Option("--measure", help="weight or norm.")] = "weight",
+    max_pieces: Annotated[
+        int | None, typer.Option("--max-pieces", min=4, help="Longest sentence; 512 or the window.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="So many sentences of each side, drawn by the seed.")
+    ] = None,
+    budget: Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")] = 4096,
+    device: Device = None,
+    dtype: Dtype = None,
+    out: Out = None,
+    seed: Seed = 0,
+    resume: Resume = False,
+    checkpoint_every: Annotated[
+        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
+    ] = 20.0,
+    quiet: Quiet = False,
+    remote_code: RemoteCode = False,
+    allow_pickle: AllowPickle = False,
+) -> None:
+    """Ask of every head how well it finds the governor of a word, relation by relation.
+
+    Heads are chosen on one part of the texts and scored on the other, beside the best fixed offset and an untrained
+    twin of the model. Writes a folder with tables (Parquet), a manifest and a report page.
+    """
+    from attlas.capture import load
+    from attlas.corpora import read
+    from attlas.run import progress_on
+    from attlas.run.relations import relations
+
+    texts = read(treebank)
+    chosen_on = None if select is None else read(select)
+    subject = load(
+        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+    )  # fmt: skip
+    folder = out or Path(f"relations-{slug(subject.name)}-{slug(texts.name)}")
+    result = relations(
+        subject, texts, select=chosen_on, measure=measure, max_pieces=max_pieces, limit=limit, seed=seed, out=folder,
+        resume=resume, budget=budget, checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),
+    )  # fmt: skip
+    finish(result, folder, show)
+
+
+def show(result: Any, most: int = 16) -> None:
+    """Print the most frequent relations: chosen head, accuracy, best offset, untrained twin."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from attlas.ids import paper_label
+
+    rows = [row for row in result.tables["relations"].to_pylist() if row["best"]]
+    table = Table(
+        "relation", "n", "head", "accuracy", "95 %", "best offset", "untrained", box=None, header_style="bold"
+    )
+    for row in rows[:most]:
+        table.add_row(
+            row["relation"],
+            f"{row['n']:,}",
+            f"{paper_label(row['layer'], row['head'])} {row['direction']}",
+            f"{100 * row['value']:.1f}" + ("*" if _sure(row) else ""),
+            f"{100 * row['low']:.1f}-{100 * row['high']:.1f}",
+            f"{100 * row['baseline']:.1f} ({row['offset']:+d})",
+            f"{100 * row['twin']:.1f}",
+        )
+    console = Console()
+    console.print(table)
+    if len(rows) > most:
+        console.print(f"... and {len(rows) - most} more, in the report", highlight=False)
+    console.print("* better than the offset, p < .01 after Holm's correction", highlight=False)
+
+
+def _sure(row: dict[str, Any]) -> bool:
+    return row["p_adjusted"] is not None and row["p_adjusted"] < 0.01 and row["margin"] > 0

@@ -1,0 +1,123 @@
+"""How far apart heads are: the Jensen-Shannon divergence of their attention, for all pairs of heads at once.
+
+For two rows p and q with the mean m, JS = H(m) - (H(p) + H(q)) / 2, between 0 and ln 2 nats. With s = p + q that is
+
+    JS = 1/2 Σ_k (s ln 2 - s ln s + p ln p + q ln q)
+
+so that, the heads' own sums being taken once, a pair costs one logarithm per key, and each pair is taken once. The
+work goes in chunks whose sums and logarithms stay in the processor's cache. Nothing is smoothed: 0 ln 0 is 0.
+
+What is left of two nearly equal rows is a small difference of sums near H, so the sums matter: over keys they are
+taken in float32 by halves (the error of a row stays below a millionth of a nat), over queries in float64; what
+rounding pushes below zero is zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+CHUNK = 1 << 20  # numbers per thread, twice: few enough for the cache, and enough to keep Python out of the way
+DEVICE_CHUNK = 1 << 25
+SMALL = 1 << 24  # logarithms that are not worth a second thread
+THREADS = 8  # beyond which threads only wait for Python
+_TINY = torch.finfo(torch.float32).tiny
+
+
+def head_pairs(heads: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The two heads of every pair, in the order of :func:`divergences`.
+
+    >>> [place.tolist() for place in head_pairs(3)]
+    [[0, 0, 1], [1, 2, 2]]
+    """
+    first, second = np.triu_indices(heads, 1)
+    return first.astype(np.int64), second.astype(np.int64)
+
+
+def entropies(weights: Tensor) -> Tensor:
+    """Entropy of every row in nats, (head, query), from weights (head, query, key).
+
+    >>> entropies(torch.tensor([[[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]])).tolist()
+    [[0.693..., -0.0]]
+    """
+    logs = weights.float().clamp(min=_TINY).log_()
+    return -logs.mul_(weights).sum(-1)
+
+
+def divergences(weights: Tensor, own: Tensor | None = None, *, chunk: int | None = None) -> Tensor:
+    """Sum over queries of the divergence of every pair of heads: (pairs) in float64, from (head, query, key).
+
+    The pairs come as in :func:`head_pairs`. ``own`` are the rows' :func:`entropies`, where they are known already;
+    ``chunk`` is how many numbers to take at a time.
+
+    >>> weights = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]]])
+    >>> [round(value, 4) for value in divergences(weights).tolist()]
+    [0.6931, 0.0, 0.6931]
+    """
+    weights = weights.detach().float()
+    heads, queries, keys = weights.shape
+    own = entropies(weights) if own is None else own
+    mass = weights.sum(-1).double().sum(-1)
+    alone = mass * math.log(2) - own.double().sum(-1)  # what a head brings to each of its pairs
+    # The least normal number stands for zero: its logarithm is finite, and times itself it is nothing.
+    filled = weights.clamp(min=_TINY)
+    on_cpu = weights.device.type == "cpu"
+    most = max(1, (chunk or (CHUNK if on_cpu else DEVICE_CHUNK)) // keys)  # rows at a time
+    found = torch.empty(heads * (heads - 1) // 2, dtype=torch.float64, device=weights.device)
+    todo = iter(range(heads - 1))  # whoever is free takes the next head
+
+    def work() -> None:
+        sums, logs = (torch.empty(min(most, heads * queries) * keys, device=weights.device) for _ in range(2))
+        for head in todo:
+            place = head * heads - head * (head + 1) // 2
+            for first in range(head + 1, heads, most):
+                others = filled[first : first + most]
+                both = alone[first : first + most] + alone[head]
+                at = place + first - head - 1
+                found[at : at + len(others)] = both - _joint(others, filled[head], most, sums, logs)
+
+    _in_threads(work, THREADS if on_cpu and heads * heads * queries * keys > SMALL else 1)
+    return found.mul_(0.5).clamp_(min=0.0)
+
+
+def _joint(others: Tensor, head: Tensor, most: int, sums: Tensor, logs: Tensor) -> Tensor:
+    """Sum over queries and keys of s ln s of one head with some others, in the buffers given."""
+    by_query = torch.empty(others.shape[:2], device=others.device)
+    step = max(1, most // len(others))
+    for start in range(0, others.shape[1], step):
+        rows = slice(start, start + step)
+        s, log = (buffer[: others[:, rows].numel()].view_as(others[:, rows]) for buffer in (sums, logs))
+        torch.add(others[:, rows], head[rows], out=s)
+        torch.log(s, out=log)
+        torch.sum(log.mul_(s), -1, out=by_query[:, rows])
+    return by_query.double().sum(-1)
+
+
+def _in_threads(work: Callable[[], None], most: int) -> None:
+    """Let as many threads as torch has, and at most so many, do the work, each by itself.
+
+    Torch would split every operation among its threads and have them wait for each other after each, thousands of
+    times; where others use the machine, too, that waiting takes many times as long as the work.
+    """
+    allowed = torch.get_num_threads()
+    threads = min(most, allowed)
+    if threads < 2:
+        work()
+        return
+
+    def alone() -> None:
+        torch.set_num_threads(1)  # this thread's own operations are not to be split
+        work()
+
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            for done in [pool.submit(alone) for _ in range(threads)]:
+                done.result()
+    finally:
+        torch.set_num_threads(allowed)

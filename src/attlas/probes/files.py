@@ -1,0 +1,231 @@
+"""What probes read, on disk: flat files of numbers, mapped into memory.
+
+For each part of a treebank there is one file of attention between words, (sentence, from, to, head) in float16, one
+of states, (layer, sentence, word, size) in float16, and one of distances in the tree, a byte each. Sentences of one
+length lie together, so a batch is a few rows of an array without padding. Nothing is ever read whole: a batch is
+copied out of the mapping when it is needed. ``index.json`` says what lies where, and for whom it was written.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.errors import StoreError
+from attlas.probes.trees import Part, distances
+
+INDEX, FINISHED = "index.json", "finished"
+GB = 1e9
+
+Shape = Callable[[int, int], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Room:
+    """How large things are: heads of all layers, layers of states (0: none are kept), and the size of a state.
+
+    >>> Room(heads=144, layers=13, size=384).shapes()["attention"](2, 5)
+    (2, 6, 6, 144)
+    """
+
+    heads: int
+    layers: int = 0
+    size: int = 0
+
+    def shapes(self) -> dict[str, Shape]:
+        """The shape of each kind of block, from the number of sentences and their words.
+
+        >>> list(Room(heads=4).shapes())
+        ['attention']
+        """
+        shapes: dict[str, Shape] = {"attention": lambda count, words: (count, words + 1, words + 1, self.heads)}
+        if self.layers:
+            shapes["states"] = lambda count, words: (self.layers, count, words, self.size)
+            shapes["distances"] = lambda count, words: (count, words, words)
+        return shapes
+
+    def bytes(self, parts: Sequence[Part]) -> dict[str, int]:
+        """How many bytes each kind of file will take.
+
+        >>> from attlas.probes.trees import Tree
+        >>> Room(heads=10).bytes([Part.of("train", [Tree((0,), (1,), (True,), ("",))])])
+        {'attention': 80}
+        """
+        return {
+            kind: sum(
+                math.prod(shape(len(group.members), group.words)) * _dtype(kind).itemsize
+                for part in parts
+                for group in part.groups
+            )
+            for kind, shape in self.shapes().items()
+        }
+
+
+class FlatFile:
+    """One flat file, as an array for every length of sentence.
+
+    >>> import tempfile
+    >>> file = FlatFile(Path(tempfile.mkdtemp()) / "a.bin", {2: (3, 2, 2)}, np.dtype(np.uint8), new=True)
+    >>> file.blocks[2][0] = 7
+    >>> int(file.blocks[2].sum()), isinstance(file.mapped, np.memmap)
+    (28, True)
+    """
+
+    def __init__(
+        self, path: Path, shapes: Mapping[int, tuple[int, ...]], dtype: np.dtype[Any], *, new: bool = False
+    ) -> None:
+        self.path = path
+        size = sum(math.prod(shape) for shape in shapes.values())
+        if new or not path.exists() or path.stat().st_size != size * dtype.itemsize:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "wb") as file:
+                file.truncate(size * dtype.itemsize)
+        self.mapped: np.memmap[Any, Any] = np.memmap(path, dtype=dtype, mode="r+", shape=(size,))
+        self.blocks: dict[int, NDArray[Any]] = {}
+        whole, at = np.asarray(self.mapped), 0
+        for words, shape in shapes.items():
+            self.blocks[words] = whole[at : at + math.prod(shape)].reshape(shape)
+            at += math.prod(shape)
+
+
+class Features:
+    """All feature files of one model on the parts of a treebank, in a folder of their own.
+
+    >>> import tempfile
+    >>> from attlas.probes.trees import Tree
+    >>> part = Part.of("train", [Tree((0, 1), (1, 2), (True, True), ("", ""))])
+    >>> features = Features(Path(tempfile.mkdtemp()), [part], Room(heads=3, layers=1, size=2), {"model": "tiny"})
+    >>> features.block("train", "attention", 2).shape, features.block("train", "distances", 2).tolist()
+    ((1, 3, 3, 3), [[[0, 1], [1, 0]]])
+    """
+
+    def __init__(self, folder: Path, parts: Sequence[Part], room: Room, made_for: Mapping[str, Any]) -> None:
+        self.folder, self.room = folder, room
+        self.parts = {part.name: part for part in parts}
+        index = {
+            "for": dict(made_for),
+            "heads": room.heads,
+            "layers": room.layers,
+            "size": room.size,
+            "order": "blocks of sentences of one length, from short to long; "
+            "attention (sentence, from, to, head), the last word being all pieces outside words; "
+            "states (layer, sentence, word, size); distances (sentence, word, word)",
+            "parts": {
+                part.name: [
+                    {"words": group.words, "sentences": [int(member) for member in group.members]}
+                    for group in part.groups
+                ]
+                for part in parts
+            },
+        }
+        place = folder / INDEX
+        self.kept = place.exists() and _same(place, index)
+        """Whether the folder held files of this very plan already."""
+        self._files: dict[tuple[str, str], FlatFile] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not self.kept:
+                (folder / FINISHED).unlink(missing_ok=True)
+            for part in parts:
+                for kind, shape in room.shapes().items():
+                    sizes = {group.words: shape(len(group.members), group.words) for group in part.groups}
+                    path = folder / f"{part.name}-{kind}.bin"
+                    self._files[part.name, kind] = FlatFile(path, sizes, _dtype(kind), new=not self.kept)
+            if not self.kept:
+                place.write_text(json.dumps(index), encoding="utf-8")
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: the features cannot be written ({error.strerror or error}); choose another --out"
+            ) from error
+        if room.layers and not self.kept:
+            self._fill_distances()
+
+    def block(self, part: str, kind: str, words: int) -> NDArray[Any]:
+        """All sentences of one length, as they lie in the file."""
+        return self._files[part, kind].blocks[words]
+
+    def flush(self) -> None:
+        """Wait until everything is on the disk."""
+        for file in self._files.values():
+            file.mapped.flush()
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything was written, now or by an earlier run of the same plan."""
+        return self.kept and (self.folder / FINISHED).exists()
+
+    def finish(self) -> None:
+        """Say that everything was written."""
+        self.flush()
+        (self.folder / FINISHED).touch()
+        self.kept = True
+
+    def delete(self) -> None:
+        """Give the room back; the features cannot be used any more."""
+        self._files.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _fill_distances(self) -> None:
+        for part in self.parts.values():
+            for tree, (words, row) in zip(part.trees, part.places, strict=True):
+                self.block(part.name, "distances", words)[row] = distances(tree.governors)
+
+
+def check_room(folder: Path, needed: Mapping[str, int], most: float, there: int = 0) -> None:
+    """Refuse features that would take more than ``most`` GB, or more than the disk has (``there`` bytes of them may
+    be on it already).
+
+    >>> check_room(Path("."), {"attention": 3_000_000_000}, most=2.0)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.StoreError: the features would take 3.0 GB on disk (attention 3.0 GB), and --max-disk allows 2 GB...
+    """
+    total = sum(needed.values())
+    if total > most * GB:
+        raise StoreError(
+            f"the features would take {size_of(total)} on disk ({_listed(needed)}), and --max-disk allows {most:g} "
+            f"GB; allow more (--max-disk {math.ceil(total / GB)}), or ask for less (--limit, --max-pieces, "
+            "--no-structural)"
+        )
+    place = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.exists())
+    free = shutil.disk_usage(place).free
+    if total > free + there:
+        raise StoreError(
+            f"the features would take {size_of(total)} on disk ({_listed(needed)}), and {place} has "
+            f"{size_of(free)} free; free some, choose another --out, or ask for less (--limit, --max-pieces, "
+            "--no-structural)"
+        )
+
+
+def size_of(count: int) -> str:
+    """A number of bytes to read.
+
+    >>> size_of(4_600_000_000), size_of(12_000)
+    ('4.6 GB', '0.01 MB')
+    """
+    if count >= 1e8:
+        return f"{count / GB:.1f} GB"
+    return f"{count / 1e6:.0f} MB" if count >= 1e6 else f"{count / 1e6:.2f} MB"
+
+
+def _listed(needed: Mapping[str, int]) -> str:
+    return ", ".join(f"{kind} {size_of(count)}" for kind, count in needed.items())
+
+
+def _dtype(kind: str) -> np.dtype[Any]:
+    return np.dtype(np.uint8 if kind == "distances" else np.float16)
+
+
+def _same(path: Path, index: Mapping[str, Any]) -> bool:
+    try:
+        return bool(json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(index)))
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,154 @@
+"""Capturing what probes read: attention between words and states of words, straight to disk.
+
+The writer is a study like any other to the engine that runs it: it takes a batch through the model and puts what it
+sees into the files, and it can be stopped and resumed between batches. The same batch always writes the same bytes
+to the same places, so one that was half written is simply written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attlas.capture import Fold, Subject
+from attlas.capture.instruments import finite
+from attlas.errors import CapabilityError, NumberError
+from attlas.measures.words import Grouping, between_words, group
+from attlas.models import AttentionCall, Example
+from attlas.probes.files import Features, Room
+from attlas.probes.trees import Part
+from attlas.stats import Bundle, PooledMean
+
+LARGEST = 65504.0  # of float16
+
+
+class Item(NamedTuple):
+    """A sentence to be captured, and where it belongs.
+
+    >>> Item(None, "train", 5, 0, (0, 1, 2, 3, 4)).words
+    5
+    """
+
+    example: Example
+    part: str
+    words: int
+    row: int
+    kept: tuple[int, ...]
+
+
+def items_of(part: Part, examples: Sequence[Example]) -> list[Item]:
+    """The sentences of a part, each with its place in the files.
+
+    >>> items_of(Part.of("train", []), [])
+    []
+    """
+    return [
+        Item(example, part.name, words, row, tree.kept)
+        for example, tree, (words, row) in zip(examples, part.trees, part.places, strict=True)
+    ]
+
+
+def room_for(subject: Subject, *, states: bool) -> Room:
+    """How large the features of a model are: heads of its own stream and, if wanted, states of all layers.
+
+    >>> from attlas.capture import load
+    >>> room_for(load(), states=True)
+    Room(heads=72, layers=7, size=384)
+    """
+    layers, heads = subject.shape(subject.pieces.own)
+    if not states:
+        return Room(layers * heads)
+    found = _states(subject, subject.run(subject.batch(["a"]), output_hidden_states=True))
+    return Room(layers * heads, len(found), int(found[0].shape[-1]))
+
+
+class Writer:
+    """Takes sentences through a model and writes what probes need.
+
+    >>> from attlas.capture import load
+    >>> Writer(load(), None).name
+    'parse'
+    """
+
+    name = "parse"
+
+    def __init__(self, subject: Subject, features: Features | None) -> None:
+        self.subject, self.features = subject, features
+        self.stream = subject.pieces.own
+
+    def empty(self) -> Bundle:
+        """Counts what was written.
+
+        >>> from attlas.capture import load
+        >>> list(Writer(load(), None).empty())
+        ['words']
+        """
+        return Bundle({"words": PooledMean(())})
+
+    def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:
+        """Run a batch through the model and write its features."""
+        features, subject = self.features, self.subject
+        assert features is not None
+        made = subject.pieces.batch([item.example for item in batch], subject.device)
+        assert made.source is not None
+        grouping = group(
+            [item.example.source.segmentation for item in batch],
+            made.source.real.shape[1],
+            made.source.starts,
+            subject.device,
+        )
+        taken: list[Tensor] = []
+
+        def take(call: AttentionCall) -> None:
+            if call.site.stream is self.stream:
+                weights = finite(call.weights(), call.site).float()
+                taken.append(between_words(weights, grouping).half().cpu())
+
+        options = {"output_hidden_states": True} if features.room.layers else {}
+        with torch.no_grad(), subject.use(Fold(take)):
+            output = subject.run(made, **options)
+        attention = torch.cat(taken, dim=1).permute(0, 2, 3, 1).numpy()
+        states = self._words(output, grouping) if features.room.layers else None
+        for number, item in enumerate(batch):
+            groups = np.array([*item.kept, grouping.words])
+            block = features.block(item.part, "attention", item.words)
+            block[item.row] = attention[number][groups[:, None], groups[None, :]]
+            if states is not None:
+                block = features.block(item.part, "states", item.words)
+                block[:, item.row] = states[number][:, groups[:-1]]
+        bundle["words"].update([float(item.words) for item in batch], 1)
+
+    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
+        """None: what was written is for probes.
+
+        >>> from attlas.capture import load
+        >>> Writer(load(), None).tables(Bundle({}))
+        {}
+        """
+        return {}
+
+    def _words(self, output: Any, grouping: Grouping) -> Any:
+        """States of words, (sentence, layer, word, size): the mean over each word's pieces."""
+        members = grouping.members[:, : grouping.words]
+        mean = members / members.sum(-1, keepdim=True).clamp(min=1)
+        found = [
+            (mean.to(state.dtype) @ state).float().clamp(-LARGEST, LARGEST) for state in _states(self.subject, output)
+        ]
+        states = torch.stack(found, dim=1)
+        if not bool(torch.isfinite(states.sum())):
+            raise NumberError(f"NaN in the states of {self.subject.name}; try --dtype float32")
+        return states.half().cpu().numpy()
+
+
+def _states(subject: Subject, output: Any) -> tuple[Tensor, ...]:
+    names = ("hidden_states", "encoder_hidden_states")
+    found = next((states for name in names if (states := getattr(output, name, None))), None)
+    if found is None:
+        raise CapabilityError(
+            f"{subject.name} does not hand out its states; leave the structural probe out (--no-structural)"
+        )
+    return tuple(found)

@@ -1,0 +1,171 @@
+"""Which loss a model offers on a corpus, and opening the model with the head that goes with it.
+
+A model offers a loss if its checkpoint holds the weights of that head, not merely if its family has one; a loss by
+tags is offered wherever the corpus has tags, since a small head is trained on the spot. What does not fit is refused
+with a sentence that says what would.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attlas.corpora import Corpus
+from attlas.errors import CapabilityError, CorpusError
+from attlas.studies.losses import HEADS
+from attlas.studies.tagging import LAYERS
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+
+HEADS_BACK = {head: loss for loss, head in HEADS.items()}
+LOSSES = (*HEADS, *(f"tagging:{layer}" for layer in LAYERS))
+_FORMATS = {"upos": "CoNLL-U", "xpos": "CoNLL-U, CoNLL-2000 and CoNLL-2012", "chunks": "CoNLL-2000"}
+
+
+def open_for_loss(
+    name: str | Path | None, loss: str, texts: Corpus, *, remote_code: bool = False, **opening: Any
+) -> tuple[Subject, str]:
+    """Open a model with the head of a loss; "auto" takes what the model offers, or else the corpus's tags.
+
+    >>> from attlas.corpora import read
+    >>> subject, loss = open_for_loss(None, "auto", read("sample"))
+    >>> subject.head is None, loss
+    (True, 'tagging:upos')
+    """
+    from attlas.capture import load
+    from attlas.models import possible_heads, read_config
+
+    require_known(loss)
+    opening = {**opening, "remote_code": remote_code}
+    if loss.startswith("tagging:"):
+        require_layer(texts, loss)
+        return load(name, **opening), loss
+    config = read_config(name, remote_code=remote_code)
+    heads = possible_heads(config)
+    if loss != "auto":
+        if HEADS[loss] not in heads:
+            raise _refusal(_shown(name), loss, _another(heads, config))
+        require_layer(texts, loss)
+        return checked(load(name, head=HEADS[loss], **opening), loss, texts)
+    own = HEADS_BACK[heads[0]] if heads else ""
+    why = "its family has no such head"
+    if own and (own != "translation" or "translation" in texts.layers):
+        subject = load(name, head=heads[0], **opening)
+        why = _fault(subject, own)
+        if not why:
+            return subject, own
+    tags = _tags(texts)
+    if tags is not None:
+        return load(name, **opening), tags
+    require_layer(texts, own)
+    raise _refusal(_shown(name), "", why)
+
+
+def checked(subject: Subject, loss: str, texts: Corpus) -> tuple[Subject, str]:
+    """Make sure that a model that is open already offers a loss on a corpus; "auto" finds one.
+
+    >>> from attlas.capture import load
+    >>> from attlas.corpora import read
+    >>> checked(load(), "masked-lm", read("sample"))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 offers no masked-lm loss: it was opened without that head; ...
+    """
+    require_known(loss)
+    if loss == "auto":
+        own = HEADS_BACK.get(subject.head or "")
+        lacking = own == "translation" and "translation" not in texts.layers
+        if own is not None and not lacking and not _fault(subject, own):
+            return subject, own
+        tags = _tags(texts)
+        if tags is None:
+            raise _refusal(subject.name, "", "it was opened without a head, and the corpus has no tags")
+        return subject, tags
+    require_layer(texts, loss)
+    if loss in HEADS and (fault := _fault(subject, loss)):
+        raise _refusal(subject.name, loss, fault)
+    return subject, loss
+
+
+def require_known(loss: str) -> None:
+    """Refuse a loss that does not exist.
+
+    >>> require_known("mlm")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: there is no loss 'mlm'; choose auto, causal-lm, ...
+    """
+    if loss not in ("auto", *LOSSES):
+        raise CapabilityError(f"there is no loss {loss!r}; choose auto, {', '.join(LOSSES[:-1])} or {LOSSES[-1]}")
+
+
+def require_layer(texts: Corpus, loss: str) -> None:
+    """Refuse a corpus that lacks what a loss needs: tags, or translations.
+
+    >>> from attlas.corpora import read
+    >>> from attlas.corpora.source import Source
+    >>> require_layer(read(Source.of_text("It rained.", name="tale.txt")), "tagging:upos")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: tale.txt: it has no upos, which the loss tagging:upos learns; a CoNLL-U file has ...
+    """
+    if loss == "translation" and "translation" not in texts.layers:
+        raise CorpusError(
+            "it has no translations, which the loss of a translation model needs; give a bitext (source ||| target), "
+            "or the file of translations (--target)",
+            file=texts.name,
+        )
+    layer = loss.removeprefix("tagging:")
+    if layer != loss and layer not in texts.layers:
+        raise CorpusError(
+            f"it has no {layer}, which the loss {loss} learns; a {_FORMATS[layer]} file has them", file=texts.name
+        )
+
+
+def _tags(texts: Corpus) -> str | None:
+    return next((f"tagging:{layer}" for layer in LAYERS if layer in texts.layers), None)
+
+
+def _fault(subject: Subject, loss: str) -> str:
+    """Why a model that is open does not offer a loss; nothing where it does."""
+    from attlas.ids import Stream
+
+    if subject.missing and subject.head is None:
+        more = len(subject.missing) - 1
+        rest = f" and {more} more" if more else ""
+        return f"its checkpoint does not hold the weights of that head ({subject.missing[0]}{rest})"
+    if subject.head != HEADS[loss]:
+        return "it was opened without that head"
+    if loss == "causal-lm" and subject.pieces.own is not Stream.DECODER:
+        return "it reads in both directions, so that the next piece is no secret to it"
+    if loss == "masked-lm" and subject.pieces.own is Stream.DECODER:
+        return "it does not see what comes after a masked piece"
+    return ""
+
+
+def _another(heads: tuple[str, ...], config: Any) -> str:
+    """What a family has instead of the head that was asked for."""
+    if not heads:
+        return f"its family ({config.model_type}) has no such head"
+    own = HEADS_BACK[heads[0]]
+    return f"its family ({config.model_type}) has no such head, but {own} (--loss {own})"
+
+
+def _refusal(name: str, loss: str, why: str) -> CapabilityError:
+    """One sentence: what is lacking, and which models have what."""
+    from attlas.models import with_head
+
+    models = {head: with_head(head) for head in HEADS_BACK}
+    return CapabilityError(
+        f"{name} offers no {loss or 'language-model'} loss: {why}; use a masked LM such as {models['masked-lm']} "
+        f"(--loss masked-lm), a causal one such as {models['causal-lm']} (--loss causal-lm), a translation model "
+        f"such as {models['seq2seq']} on a bitext (--loss translation), or train a small head here on a corpus with "
+        "tags (--loss tagging:upos)"
+    )
+
+
+def _shown(name: str | Path | None) -> str:
+    from attlas.models.bundled import resolve
+
+    return resolve(name)[0]

@@ -1,0 +1,263 @@
+"""The no-op test as one call: find the loss, train a small head if it needs one, measure gradients, and the same of
+the untrained twin.
+
+Its parts (training, gradients; the same again for the twin) have a checkpoint each, so that a killed run goes on
+where it was.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attlas.corpora import Corpus
+from attlas.errors import CorpusError
+from attlas.run.batches import batches
+from attlas.run.local import carry_out
+from attlas.run.losses import checked, open_for_loss
+from attlas.run.progress import Progress
+from attlas.run.setting import Setting, Texts, as_corpus, draw
+from attlas.store import Result
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.capture.reading import Reading
+    from attlas.models import Example
+    from attlas.stats import Bundle
+    from attlas.studies.tagging import Lesson, TaggingLoss
+
+BUDGET = 1024  # pieces of a batch: the graph of all layers is kept until the way back
+LONGEST = 128
+LESSON, HELD = 256, 10
+EPOCHS, STEPS, MOST = 8, 240, 40  # passes; more of them where they are short
+
+
+def noop(
+    subject: Subject | str | None = None,
+    corpus: Texts = "sample",
+    *,
+    loss: str = "auto",
+    pairs: bool | None = None,
+    max_pieces: int | None = None,
+    long: str = "cut",
+    limit: int | None = None,
+    seed: int = 0,
+    out: Path | str | None = None,
+    resume: bool = False,
+    budget: int = BUDGET,
+    checkpoint_every: float = 20.0,
+    progress: Progress | None = None,
+) -> Result:
+    """Measure, head by head, how much a loss depends on the attention to each class of key.
+
+    ``loss`` is causal-lm, masked-lm or translation, which need a model whose checkpoint holds that head, or
+    tagging:upos, tagging:xpos or tagging:chunks, for which a small head is trained on one half of the documents and
+    gradients are measured on the other; "auto" takes what the model offers, or else the corpus's tags. ``pairs``,
+    ``long`` and ``limit`` are as in :func:`attlas.survey`; ``limit`` holds for each half. ``max_pieces`` defaults to
+    128.
+
+    >>> from attlas.text import Document
+    >>> nouns = ("Cats", "Dogs", "Men", "Cows")
+    >>> texts = [Document.from_words([noun, "slept"], upos=["NOUN", "VERB"]) for noun in nouns]
+    >>> result = noop(None, texts, loss="tagging:upos")
+    >>> result.manifest.study, list(result.tables)
+    ('noop', ['noop', 'noop_layers', 'loss'])
+    """
+    texts = as_corpus(corpus)
+    if subject is None or isinstance(subject, str):
+        model, loss = open_for_loss(subject, loss, texts)
+    else:
+        model, loss = checked(subject, loss, texts)
+    tagging = loss.startswith("tagging:")
+    several = texts.format == "plain" and len(texts.documents) > 1
+    paired = not tagging and (pairs if pairs is not None else several and model.pieces.pairs)
+    pieces = max_pieces or min(model.pieces.window, LONGEST)
+    options = {"loss": loss, "pairs": paired, "max_pieces": pieces, "long": long, "limit": limit}
+    setting = Setting("noop", model, texts, options, seed, budget, None if out is None else Path(out))
+    setting.require_free(resume=resume)
+    if progress is not None and len(texts.documents) > 500:  # this takes a while
+        progress.note(f"cutting {len(texts.documents):,} documents into pieces")
+    trained_on, measured_on = readings(model, texts, loss, paired, pieces, long, limit, seed)
+
+    def carry(study: Any, items: Sequence[Any], lengths: Sequence[int], part: str, budget: int) -> Bundle:
+        return carry_out(
+            study, items, lengths, setting.plan, part=part, out=setting.out, resume=resume, budget=budget,
+            report_progress=progress, checkpoint_every=checkpoint_every,
+        )  # fmt: skip
+
+    from attlas.studies.losses import PieceLoss
+    from attlas.studies.noop import NoOp
+    from attlas.studies.noop_tables import tables
+
+    found: dict[str, tuple[NoOp, Bundle, float | None]] = {}
+    for who, studied in (("", model), ("untrained ", model.twin(seed))):
+        passes = None
+        if trained_on is None:
+            measured: Any = PieceLoss(studied, loss, seed=seed)
+        else:
+            measured = tagging_loss(studied, loss, trained_on)
+            passes = _train(measured, trained_on, f"{who}training", seed, carry)
+        study = NoOp(studied, measured, seed=seed)
+        lengths = [example.length for example in measured_on.examples]
+        found[who] = (study, carry(study, measured_on.examples, lengths, f"{who}gradients", budget), passes)
+    (study, bundle, passes), (_, twin, _) = found.values()
+    made = tables(study, bundle, twin)
+    made["loss"] = _loss_table(loss, study.loss, bundle, twin, trained_on, measured_on, passes)
+    skipped = measured_on.skipped if trained_on is None else measured_on.skipped + trained_on.skipped
+    return setting.finish(made, counts=_counts(texts, trained_on, measured_on), skipped=skipped)
+
+
+def readings(
+    model: Subject,
+    texts: Corpus,
+    loss: str,
+    paired: bool,
+    pieces: int,
+    long: str,
+    limit: int | None,
+    seed: int,
+) -> tuple[Reading | None, Reading]:
+    """The texts that a small head is trained on, where one is needed, and those that gradients are measured on.
+
+    >>> from attlas.run.setting import as_subject
+    >>> one, other = readings(as_subject(None), as_corpus("sample"), "tagging:upos", False, 64, "cut", 5, 0)
+    >>> len(one.examples), len(other.examples)
+    (5, 5)
+    """
+    from attlas.capture.reading import read_documents
+    from attlas.studies.tagging import wordwise
+
+    def read(corpus: Corpus) -> Reading:
+        reading = read_documents(
+            model, corpus.documents, articles=corpus.articles, limit=pieces, pairs=paired, long=long
+        )  # fmt: skip
+        if loss == "translation":
+            whole = [example for example in reading.examples if example.target is not None]
+            reading.skipped["without a translation"] += len(reading.examples) - len(whole)
+            reading.examples = whole
+        elif loss.startswith("tagging:"):
+            tagged = [example for example in reading.examples if any(wordwise(example, loss.split(":")[1]))]
+            reading.skipped[f"without a word that has {loss.split(':')[1]}"] += len(reading.examples) - len(tagged)
+            reading.examples = tagged
+        else:
+            longer = [example for example in reading.examples if example.source.length > 1]
+            reading.skipped["of a single piece, so that nothing can be predicted"] += len(reading.examples) - len(
+                longer
+            )
+            reading.examples = longer
+        reading.skipped = +reading.skipped
+        if not reading.examples:
+            raise CorpusError(f"nothing is left for the loss {loss}: {dict(reading.skipped)}", file=texts.name)
+        return draw(reading, limit, seed)
+
+    if not loss.startswith("tagging:"):
+        return None, read(texts)
+    first, second = texts.halves(seed)
+    trained_on, measured_on = read(first), read(second)
+    if len(trained_on.examples) < 2:
+        raise CorpusError("a head cannot be trained on a single text; give more texts", file=texts.name)
+    return trained_on, measured_on
+
+
+def tagging_loss(subject: Subject, loss: str, trained_on: Reading) -> TaggingLoss:
+    """The loss of tagging with the tags that are in the training texts; it has yet to be trained.
+
+    >>> from attlas.run.setting import as_subject
+    >>> model = as_subject(None)
+    >>> reading, _ = readings(model, as_corpus("sample"), "tagging:upos", False, 64, "cut", 5, 0)
+    >>> "NOUN" in tagging_loss(model, "tagging:upos", reading).tags
+    True
+    """
+    from attlas.studies.tagging import TaggingLoss
+
+    layer = loss.split(":")[1]
+    return TaggingLoss(subject, layer, sorted(_tag_counts(trained_on, layer)))
+
+
+def lessons(reading: Reading, seed: int) -> list[Lesson]:
+    """All lessons of all passes: groups of texts of like length in an order drawn anew for each pass, then the tenth
+    of the texts that is held out.
+
+    >>> from attlas.run.setting import as_subject
+    >>> reading, _ = readings(as_subject(None), as_corpus("sample"), "tagging:upos", False, 64, "cut", 20, 0)
+    >>> EPOCHS <= [lesson.last for lesson in lessons(reading, 0)].count(True) <= MOST
+    True
+    """
+    from attlas.studies.tagging import Lesson
+
+    shuffled = list(reading.examples)
+    random.Random(seed).shuffle(shuffled)
+    cut = max(1, len(shuffled) // HELD)
+    held, learned = _groups(shuffled[:cut]), _groups(shuffled[cut:])
+    made = []
+    for epoch in range(min(MOST, max(EPOCHS, math.ceil(STEPS / len(learned))))):
+        order = list(learned)
+        random.Random(f"{seed} {epoch}").shuffle(order)
+        made += [Lesson(group, False, False) for group in order]
+        made += [Lesson(group, True, number == len(held) - 1) for number, group in enumerate(held)]
+    return made
+
+
+def _groups(examples: Sequence[Example]) -> list[tuple[Example, ...]]:
+    lengths = [example.source.length for example in examples]
+    return [tuple(examples[index] for index in group) for group in batches(lengths, LESSON)]
+
+
+def _train(loss: TaggingLoss, reading: Reading, part: str, seed: int, carry: Any) -> float:
+    """Train the head of a loss; gives the number of passes it took to the best one."""
+    from attlas.studies.tagging import Training
+
+    training, plan = Training(loss), lessons(reading, seed)
+    pieces = sum(example.source.length for lesson in plan for example in lesson.examples)
+    alike = [max(1, pieces // len(plan))] * len(plan)  # all of one length, so that they are taken in their order
+    learner = training.learner(carry(training, plan, alike, part, 1))
+    loss.head = learner.linear()
+    return learner.numbers["best_epoch"]
+
+
+def _tag_counts(reading: Reading, layer: str) -> Counter[str]:
+    from attlas.studies.tagging import wordwise
+
+    return Counter(tag for example in reading.examples for tag in wordwise(example, layer) if tag)
+
+
+def _loss_table(
+    name: str,
+    loss: Any,
+    bundle: Bundle,
+    twin: Bundle,
+    trained_on: Reading | None,
+    measured_on: Reading,
+    passes: float | None,
+) -> dict[str, list[Any]]:
+    row: dict[str, Any] = {"loss": name}
+    for prefix, part in (("", bundle), ("twin_", twin)):
+        value, right = part["loss"].result(), part["right"].result()
+        row |= {f"{prefix}value": value.value, f"{prefix}low": value.low, f"{prefix}high": value.high}
+        row |= {f"{prefix}accuracy": right.value, f"{prefix}accuracy_low": right.low, "n": value.n}
+        row |= {f"{prefix}accuracy_high": right.high}
+    row |= {"even": math.log(loss.choices), "majority": math.nan, "majority_tag": None, "passes": passes}
+    if trained_on is not None:
+        layer = name.split(":")[1]
+        known = set(loss.tags)
+        there = Counter({tag: n for tag, n in _tag_counts(measured_on, layer).items() if tag in known})
+        often = _tag_counts(trained_on, layer).most_common(1)[0][0]
+        row |= {"majority": there[often] / max(1, there.total()), "majority_tag": often}
+    return {key: [_plain(value)] for key, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    return None if math.isnan(value) else float(value)
+
+
+def _counts(texts: Corpus, trained_on: Reading | None, measured_on: Reading) -> dict[str, int]:
+    found = {
+        "documents": len(texts.documents), "passages": len(measured_on.examples), "pieces": measured_on.pieces,
+    }  # fmt: skip
+    return found if trained_on is None else found | {"training passages": len(trained_on.examples)}

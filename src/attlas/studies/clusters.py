@@ -1,0 +1,242 @@
+"""Clusters of heads: which heads attend alike, and do heads of one layer lie together (Clark et al.)?
+
+The distance of two heads is the Jensen-Shannon divergence of their rows, in nats, as a mean over all queries of a
+corpus: 0 where they attend alike, ln 2 = .69 where they never look at the same key. It is taken for all pairs of
+heads of a stream in one pass: a text's weights are kept, without padding, until the model is through with the batch,
+reduced to one sum per pair, and let go. The same pass gives what every head mostly does
+(:mod:`attlas.studies.behaviour`).
+
+From the distances come a map, a tree, and a test of whether layers lie together (:mod:`attlas.studies.arrangement`),
+all of them also for the untrained twin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import pad
+
+from attlas.capture import Subject
+from attlas.capture.instruments import finite
+from attlas.ids import Stream
+from attlas.measures.divergence import divergences, entropies
+from attlas.models import AttentionCall, Batch, Example, Side
+from attlas.stats import Bundle, PooledMean
+from attlas.studies.arrangement import SHUFFLES, square
+from attlas.studies.behaviour import FIGURES, Place
+from attlas.studies.marks import CLASSES, half_of, mark
+from attlas.studies.watching import watch
+
+HALVES = (1, 2)
+_SPECIAL = [CLASSES.index(name) for name in ("first", "cls", "sep", "punctuation")]
+
+
+class Clusters:
+    """The study. ``relations`` names heads that are known for a relation (:func:`~.behaviour.relation_heads`).
+
+    >>> from attlas.capture import load
+    >>> study = Clusters(load())
+    >>> study.tables(study.empty())["clusters"]["x"]
+    []
+    """
+
+    name = "clusters"
+
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        streams: Sequence[Stream] | None = None,
+        relations: Mapping[Place, Sequence[str]] | None = None,
+        seed: int = 0,
+        shuffles: int = SHUFFLES,
+    ) -> None:
+        self.subject = subject
+        self.streams = tuple(streams or subject.streams)
+        self.relations = dict(relations or {})
+        self.seed, self.shuffles = seed, shuffles
+
+    def empty(self) -> Bundle:
+        """A bundle that has seen nothing: per stream the pairs of heads by half of the texts, the pairs of layers,
+        within and between layers, and the heads' own figures.
+
+        >>> from attlas.capture import load
+        >>> sorted(Clusters(load()).empty())
+        ['encoder-apart', 'encoder-figures', 'encoder-layers', 'encoder-pairs-1', 'encoder-pairs-2']
+        """
+        parts: dict[str, Any] = {}
+        for stream in self.streams:
+            layers, heads = self.subject.shape(stream)
+            count = layers * heads
+            for half in HALVES:
+                parts[f"{stream}-pairs-{half}"] = PooledMean((count * (count - 1) // 2,))
+            parts[f"{stream}-layers"] = PooledMean((layers, layers))
+            parts[f"{stream}-apart"] = PooledMean((2,))
+            parts[f"{stream}-figures"] = PooledMean((layers, heads, len(FIGURES)))
+        return Bundle(parts)
+
+    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+        """Run a batch through the model and take its sums into the bundle.
+
+        >>> from attlas.capture import load
+        >>> from attlas.text import Document, Passage
+        >>> study = Clusters(load())
+        >>> bundle = study.empty()
+        >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
+        >>> bundle["encoder-layers"].result().value.shape
+        (6, 6)
+        """
+        watch(batch, (self, bundle))
+
+    def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
+        """Open a pass: what this study takes from one forward pass over a batch.
+
+        >>> from attlas.capture import load
+        >>> from attlas.text import Document, Passage
+        >>> study = Clusters(load())
+        >>> examples = study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))])
+        >>> list(study.begin(study.subject.pieces.batch(examples), examples).texts)
+        [<Stream.ENCODER: 'encoder'>]
+        """
+        return _Pass(self, made, batch)
+
+    def tables(self, bundle: Bundle, twin: Bundle | None = None) -> dict[str, dict[str, list[Any]]]:
+        """The answer as tidy rows: heads on the map, pairs of heads, joins of the tree, pairs of layers, and whether
+        layers lie together; beside the same of the untrained twin where its bundle is given.
+
+        >>> from attlas.capture import load
+        >>> study = Clusters(load())
+        >>> list(study.tables(study.empty()))
+        ['clusters', 'pairs', 'joins', 'layer_pairs', 'togetherness']
+        """
+        from attlas.studies.cluster_tables import cluster_tables
+
+        return cluster_tables(self, bundle, twin)
+
+
+class _Pass:
+    """One forward pass: keeps the weights of every text, layer by layer, until it gives their sums to a bundle."""
+
+    def __init__(self, study: Clusters, made: Batch, batch: Sequence[Example]) -> None:
+        self.study, self.made = study, made
+        self.halves = [half_of(example.passage, study.seed) for example in batch]
+        self.texts: dict[Stream, list[_Text]] = {}
+        for stream in study.streams:
+            queries, keys = made.queries(stream), made.keys(stream)
+            if queries is not None and keys is not None:
+                marked = mark(keys, self._documents(keys, batch), (), {})
+                self.texts[stream] = [
+                    _Text(_span(queries, row), _span(keys, row), marked.classes[row]) for row in range(len(batch))
+                ]
+
+    def take(self, call: AttentionCall) -> None:
+        """Keep the weights of one layer, each text's own part of them."""
+        texts = self.texts.get(call.site.stream)
+        if texts is None:
+            return
+        weights, visible = finite(call.weights(), call.site).detach(), call.visible()
+        for row, text in enumerate(texts):
+            own = weights[row, :, text.queries, text.keys].float()
+            total = own.sum(-1, keepdim=True)
+            # In half precision a row may miss one by a little; what goes to a sink goes to a key of its own.
+            whole = own / total if call.sinks is None else torch.cat([own, (1 - total).clamp(min=0)], -1)
+            text.weights.append(whole)
+            seen = None if visible is None else visible[row if len(visible) > 1 else 0]
+            text.even.append(_even(text, seen, call.shape[1], whole.shape[-1]))
+
+    def give(self, bundle: Bundle) -> None:
+        """Reduce text by text, letting each text's weights go before the next."""
+        for stream, texts in self.texts.items():
+            for text, half in zip(texts, self.halves, strict=True):
+                if not text.weights:
+                    continue
+                widest = max(layer.shape[-1] for layer in text.weights)
+                weights = torch.cat([pad(layer, (0, widest - layer.shape[-1])) for layer in text.weights])
+                text.weights.clear()
+                layers, queries = len(text.even), weights.shape[1]
+                own = entropies(weights)
+                sums = divergences(weights, own).cpu().numpy()
+                bundle[f"{stream}-pairs-{half}"].update(sums[None], queries)
+                _give_layers(bundle, stream, square(sums, len(weights)), layers, queries)
+                figures, counts = _figures(weights, own, text, stream)
+                shape = (1, layers, len(weights) // layers, len(FIGURES))
+                bundle[f"{stream}-figures"].update(figures.reshape(shape), counts[None, None, None])
+
+    def _documents(self, side: Side, examples: Sequence[Example]) -> list[Any]:
+        """The documents behind each sequence of a side: a pair is one sequence, a translation two."""
+        if not self.study.subject.pieces.translating:
+            return [example.passage.documents for example in examples]
+        place = 1 if side is self.made.target else 0
+        return [example.passage.documents[place : place + 1] for example in examples]
+
+
+class _Text:
+    """One text of a pass: where its real pieces are, what its keys are, and what was kept of it, layer by layer."""
+
+    def __init__(self, queries: slice, keys: slice, classes: Tensor) -> None:
+        self.queries, self.keys = queries, keys
+        self.classes = classes[keys]
+        self.weights: list[Tensor] = []
+        self.even: list[Tensor] = []
+
+
+def _span(side: Side, row: int) -> slice:
+    start = side.starts[row]
+    return slice(start, start + side.encoded[row].length)
+
+
+def _even(text: _Text, visible: Tensor | None, heads: int, keys: int) -> Tensor:
+    """Sum over queries of the entropy of even attention, for every head of a layer."""
+    if visible is None:
+        count = text.classes.new_full((1, text.queries.stop - text.queries.start), keys)
+    else:
+        sink = keys - (text.keys.stop - text.keys.start)
+        count = visible[:, text.queries, text.keys].sum(-1).float() + sink
+    return count.clamp(min=1).log().sum(-1).expand(heads)
+
+
+def _give_layers(bundle: Bundle, stream: Stream, matrix: NDArray[np.float64], layers: int, queries: int) -> None:
+    """Mean distance of heads of two layers, and of all pairs within and between layers, of one text."""
+    heads = len(matrix) // layers
+    blocks = matrix.reshape(layers, heads, layers, heads).sum((1, 3))
+    pairs = np.full((layers, layers), float(heads * heads))
+    np.fill_diagonal(pairs, heads * (heads - 1))
+    counts = np.where(pairs > 0, queries, 0)
+    bundle[f"{stream}-layers"].update((blocks / np.maximum(pairs, 1))[None], counts[None])
+    same = np.eye(layers, dtype=bool)
+    totals = np.array([blocks[same].sum(), blocks[~same].sum()])
+    number = np.array([pairs[same].sum(), pairs[~same].sum()])
+    bundle[f"{stream}-apart"].update((totals / np.maximum(number, 1))[None], np.where(number > 0, queries, 0)[None])
+
+
+def _figures(
+    weights: Tensor, own: Tensor, text: _Text, stream: Stream
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The heads' own figures of one text, (head, figure), and over how many queries each is (figure)."""
+    queries, real = weights.shape[1], len(text.classes)
+    within = stream is not Stream.CROSS
+    received = weights[..., :real].sum(1) @ text.classes
+    columns = {
+        "entropy": own.sum(-1),
+        "even": torch.cat(text.even),
+        **({f: weights.diagonal(k, 1, 2).sum(-1) for f, k in _OFFSETS.items()} if within else {}),
+        **{name: received[:, CLASSES.index(name)] for name in CLASSES[:-1]},
+        "special": received[:, _SPECIAL].sum(-1),
+    }
+    there = dict(zip(CLASSES, text.classes.sum(0).tolist(), strict=True))
+    counts = dict.fromkeys(FIGURES, float(queries))
+    counts |= {name: counts[name] if there[name] else 0.0 for name in CLASSES[:-1]}
+    counts |= {"previous": (queries - 1.0) * within, "next": (queries - 1.0) * within, "self": queries * within}
+    if stream is Stream.DECODER:
+        counts["next"] = 0.0
+    nothing = torch.zeros_like(columns["entropy"])
+    stacked = torch.stack([columns[name] if counts[name] else nothing for name in FIGURES], -1)
+    return stacked.double().cpu().numpy(), np.array([counts[name] for name in FIGURES])
+
+
+_OFFSETS = {"previous": -1, "next": 1, "self": 0}

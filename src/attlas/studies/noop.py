@@ -1,0 +1,244 @@
+"""The no-op test: does it matter to a loss how much attention goes to the places where heads rest?
+
+Many heads put most of their weight on [SEP], on the first piece or on punctuation. If that is a way of doing nothing,
+the loss should hardly change with those weights. So for every head and every visible pair of a query and a key the
+gradient |dL/d alpha| is taken, and averaged by the class of the key (Clark et al. 2019): the first piece, [CLS],
+[SEP], periods and commas, all others; and by its place: the query itself, the piece before, the piece after.
+
+The weights of all layers enter the graph as tensors of their own, through the seam, in one backward pass for each
+batch. L is the mean loss of a text, and the texts of a batch are added up: so every text's gradient is that of its
+own loss, whatever it was batched with. As a piece of a long text has a smaller share in that mean, gradients are
+averaged over the pairs of a text first and then over texts; and a class is compared with other keys in the texts that
+have both. Pairs of all texts in one heap would set classes with one key to a text against classes that long texts
+have most of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attlas.capture import Override, Subject
+from attlas.capture.instruments import finite
+from attlas.errors import NumberError
+from attlas.ids import Site, Stream
+from attlas.models import AttentionCall, Example
+from attlas.stats import Bundle, PooledMean, Resampled
+from attlas.studies.losses import Loss, Scored, Task, text_seed
+from attlas.studies.marks import CLASSES, mark
+from attlas.text import Document
+
+PLACES = ("self", "previous", "next")
+KEYS = (*CLASSES, *PLACES)
+OTHER = KEYS.index("other")
+OFFSETS = {"self": 0, "previous": -1, "next": 1}
+REPLICATES = 400
+
+
+@dataclass
+class Kept:
+    """The weights of one pass that are part of the graph, with what may be seen, by site.
+
+    >>> Kept().weights
+    {}
+    """
+
+    weights: dict[Site, Tensor] = field(default_factory=dict)
+    visible: dict[Site, Tensor | None] = field(default_factory=dict)
+
+    def keep(self, call: AttentionCall) -> Tensor:
+        """Hand the model its own weights, as a tensor that a gradient can be asked for."""
+        weights = finite(call.weights(), call.site)
+        if not weights.requires_grad:  # before the first layer there is nothing to differentiate
+            weights = weights.detach().requires_grad_()
+        self.weights[call.site], self.visible[call.site] = weights, call.visible()
+        return weights
+
+
+class Passed(NamedTuple):
+    """One pass forward and back: the weights, dL/d alpha by site, and the loss text by text.
+
+    >>> Passed._fields
+    ('kept', 'gradients', 'scored')
+    """
+
+    kept: Kept
+    gradients: dict[Site, Tensor]
+    scored: Scored
+
+
+def forward_and_back(subject: Subject, loss: Loss, task: Task) -> Passed:
+    """Run one batch forward and back, every text by its own mean loss.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.tagging import LinearMap, TaggingLoss
+    >>> from attlas.text import Passage
+    >>> subject = load()
+    >>> loss = TaggingLoss(subject, "upos", ["A", "B"], LinearMap(torch.randn(2, 384), torch.zeros(2)))
+    >>> document = Document.from_words(["It", "rained"], upos=["A", "B"])
+    >>> passed = forward_and_back(subject, loss, loss.task([subject.pieces.encode(Passage(document))]))
+    >>> passed.gradients[subject.sites[0]].shape
+    torch.Size([1, 12, 4, 4])
+    """
+    kept = Kept()
+    with torch.enable_grad(), _frozen(subject.model), subject.use(Override(make=kept.keep)):
+        scored = loss.score(task)
+        weights = list(kept.weights.values())
+        made = torch.autograd.grad(scored.mean.sum(), weights, allow_unused=True)
+    found = {
+        site: torch.zeros_like(own) if gradient is None else _finite(gradient, site)
+        for (site, own), gradient in zip(kept.weights.items(), made, strict=True)
+    }
+    return Passed(kept, found, scored._replace(total=scored.total.detach()))
+
+
+class NoOp:
+    """The study, of one loss.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.tagging import TaggingLoss
+    >>> sorted(NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"])).empty())[:3]
+    ['encoder-gradient', 'encoder-layers', 'encoder-paid']
+    """
+
+    name = "noop"
+
+    def __init__(self, subject: Subject, loss: Loss, *, seed: int = 0) -> None:
+        self.subject, self.loss, self.seed = subject, loss, seed
+        self.streams = loss.streams
+
+    def empty(self) -> Bundle:
+        """A bundle that has seen nothing. Per stream, for every head: the gradient, that of other keys in the same
+        texts (its rival), gradient times weight, weight, and pairs; for every layer the gradient, with resamples of
+        it and its rival, and what rides on a class in all. Also the loss and the share of right predictions.
+
+        >>> from attlas.capture import load
+        >>> from attlas.studies.tagging import TaggingLoss
+        >>> len(NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"])).empty())
+        10
+        """
+        parts: dict[str, Any] = {"loss": PooledMean(()), "right": PooledMean(())}
+        for stream in self.streams:
+            layers, heads = self.subject.shape(stream)
+            for what in ("gradient", "rival", "paid", "weight", "pairs"):
+                parts[f"{stream}-{what}"] = PooledMean((layers, heads, len(KEYS)))
+            for what in ("layers", "rides"):
+                parts[f"{stream}-{what}"] = PooledMean((layers, len(KEYS)))
+            parts[f"{stream}-resampled"] = Resampled((2, layers, len(KEYS)), replicates=REPLICATES, seed=self.seed)
+        return Bundle(parts)
+
+    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+        """Run a batch forward and back, and take its sums into the bundle; texts without a prediction do not count.
+
+        >>> from attlas.capture import load
+        >>> from attlas.studies.tagging import TaggingLoss
+        >>> study = NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"]))
+        >>> study.update(study.empty(), [])
+        """
+        if not batch:
+            return
+        task = self.loss.task(batch)
+        passed = forward_and_back(self.subject, self.loss, task)
+        total, count, right = (part.double().cpu().numpy() for part in passed.scored)
+        bundle["loss"].update(total, count)
+        bundle["right"].update(right, count)
+        keys = [text_seed(example.passage, 0) >> 1 for example in batch]
+        for stream in self.streams:
+            queries, real, classes = self._sides(task, batch, stream)
+            pairs = (queries & (passed.scored.predicted > 0)[:, None])[:, None, :, None] & real[:, None, None, :]
+            sites = [site for site in self.subject.sites if site.stream is stream]
+            layers = [_sums(passed, site, pairs, classes) for site in sites]
+            gradient, paid, weight, seen, rows = (
+                torch.stack([layer[part] for layer in layers], dim=1).double().cpu().numpy() for part in range(5)
+            )
+            there = (seen > 0).astype(float)
+            mean, mean_paid = (part / np.maximum(seen, 1) for part in (gradient, paid))
+            both = there * there[..., OTHER, None]
+            rival = mean[..., OTHER, None] * both
+            bundle[f"{stream}-gradient"].update(mean, there)
+            bundle[f"{stream}-rival"].update(rival, both)
+            bundle[f"{stream}-paid"].update(mean_paid, there)
+            bundle[f"{stream}-weight"].update(weight, rows)
+            bundle[f"{stream}-pairs"].update(seen, 1)
+            bundle[f"{stream}-layers"].update(mean.sum(2), there.sum(2))
+            bundle[f"{stream}-rides"].update(paid.sum(2), 1)
+            sums = np.stack([(mean * both).sum(2), rival.sum(2)], axis=1)
+            bundle[f"{stream}-resampled"].update(sums, np.stack([both.sum(2)] * 2, axis=1), keys)
+
+    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
+        """The answer without a twin to compare with; :func:`attlas.studies.noop_tables.tables` has both.
+
+        >>> from attlas.capture import load
+        >>> from attlas.studies.tagging import TaggingLoss
+        >>> study = NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"]))
+        >>> list(study.tables(study.empty()))
+        ['noop', 'noop_layers']
+        """
+        from attlas.studies.noop_tables import tables
+
+        return tables(self, bundle, bundle)
+
+    def _sides(self, task: Task, examples: Sequence[Example], stream: Stream) -> tuple[Tensor, Tensor, Tensor]:
+        """Which queries and keys are real, and the class of each key (text, key, class)."""
+        queries, keys = task.batch.queries(stream), task.batch.keys(stream)
+        assert queries is not None
+        assert keys is not None
+        texts: list[Sequence[Document]] = [example.passage.documents for example in examples]
+        if self.subject.pieces.translating:
+            place = 1 if keys is task.batch.target else 0
+            texts = [documents[place : place + 1] for documents in texts]
+        classes = mark(keys, texts, (), {}).classes
+        if task.altered is not None:  # what is shown as a mask or another piece is no period any more
+            classes = classes.clone()
+            classes[task.altered] = torch.eye(len(CLASSES), device=classes.device)[CLASSES.index("other")]
+        return queries.real, keys.real, classes
+
+
+def _sums(passed: Passed, site: Site, pairs: Tensor, classes: Tensor) -> tuple[Tensor, ...]:
+    """Per text, head and class or place of key: sums of |g|, of alpha |g|, of alpha; how many pairs and queries."""
+    visible = passed.kept.visible[site]
+    pairs = pairs if visible is None else pairs & visible
+    alpha = passed.kept.weights[site].detach().float() * pairs
+    size = passed.gradients[site].float().abs() * pairs
+    places = site.stream is not Stream.CROSS
+    summed = [_by_key(values, classes, places) for values in (size, alpha * size, alpha)]
+    seen = _by_key(pairs.float().expand_as(alpha), classes, places)
+    rows = pairs.any(-1).sum(-1).float().expand(alpha.shape[:2])[..., None].expand_as(seen).clone()
+    rows[..., len(CLASSES) :] = seen[..., len(CLASSES) :]  # each query has at most one key of a place
+    return (*summed, seen, rows)
+
+
+def _by_key(values: Tensor, classes: Tensor, places: bool) -> Tensor:
+    """Sum (text, head, query, key) over pairs, by class of key and by place: (text, head, class or place)."""
+    by_class = torch.matmul(values.sum(2), classes)
+    if not places:
+        return torch.cat([by_class, by_class.new_zeros(*by_class.shape[:2], len(PLACES))], -1)
+    by_place = [torch.diagonal(values, OFFSETS[place], dim1=2, dim2=3).sum(-1) for place in PLACES]
+    return torch.cat([by_class, torch.stack(by_place, -1)], -1)
+
+
+def _finite(gradient: Tensor, site: Site) -> Tensor:
+    if not bool(torch.isfinite(gradient.sum())):
+        raise NumberError(
+            f"NaN or infinity in the gradients at {site}; the number format may be too narrow (try --dtype float32)"
+        )
+    return gradient
+
+
+@contextmanager
+def _frozen(model: torch.nn.Module) -> Iterator[None]:
+    """Ask for no gradients of the model's own parameters, which saves keeping what they would need."""
+    asked = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    for parameter in asked:
+        parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter in asked:
+            parameter.requires_grad_(True)

@@ -1,0 +1,135 @@
+"""What the no-op test found, as tidy rows: head by head, layer by layer, and the loss itself.
+
+Gradients are larger in some layers than in others, so that they can only be compared within a layer: beside every
+mean gradient stands its ratio to that of *other* keys (neither special nor punctuation nor the first piece) in the
+same texts and the same layer or head. ``n`` counts texts, ``pairs`` the visible pairs of a query and such a key in
+them. The same of the untrained twin stands in every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.ids import Stream
+from attlas.stats import Bundle, Estimate, Resampled
+from attlas.studies.marks import CLASSES
+from attlas.studies.noop import KEYS
+
+if TYPE_CHECKING:
+    from attlas.studies.noop import NoOp
+
+Array = NDArray[np.float64]
+
+
+def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, list[Any]]]:
+    """The tables noop (heads) and noop_layers, of a model and its untrained twin.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.noop import NoOp
+    >>> from attlas.studies.tagging import TaggingLoss
+    >>> study = NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"]))
+    >>> len(tables(study, study.empty(), study.empty())["noop"]["value"])
+    0
+    """
+    heads: list[dict[str, Any]] = []
+    layers: list[dict[str, Any]] = []
+    for stream in study.streams:
+        ours, theirs = _of(bundle, stream), _of(twin, stream)
+        count, per_layer = study.subject.shape(stream)
+        for layer, head, key in np.ndindex(count, per_layer, len(KEYS)):
+            if ours["heads_n"][layer, head, key] > 0:
+                place = {"stream": stream.value, "layer": layer, "head": head, "class": KEYS[key]}
+                heads.append(place | _head_row(ours, theirs, (layer, head, key)))
+        for layer, key in np.ndindex(count, len(KEYS)):
+            if ours["layers_n"][layer, key] > 0:
+                place = {"stream": stream.value, "layer": layer, "class": KEYS[key]}
+                layers.append(place | _layer_row(ours, theirs, (layer, key)))
+    return {"noop": _columns(heads, HEAD_COLUMNS), "noop_layers": _columns(layers, LAYER_COLUMNS)}
+
+
+HEAD_COLUMNS = (
+    "stream", "layer", "head", "class", "value", "n", "low", "high", "pairs", "relative", "paid", "weight", "twin",
+    "twin_relative", "twin_paid", "twin_weight",
+)  # fmt: skip
+LAYER_COLUMNS = (
+    "stream", "layer", "class", "value", "n", "low", "high", "pairs", "relative", "relative_low", "relative_high",
+    "paid", "paid_share", "weight", "twin", "twin_low", "twin_high", "twin_relative", "twin_relative_low",
+    "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight",
+)  # fmt: skip
+
+
+def _of(bundle: Bundle, stream: Stream) -> dict[str, Array]:
+    """All figures of one stream of one model, as arrays over layers (heads) and classes or places of keys."""
+    gradient, rival, paid, weight, pairs, layers, rides = (
+        bundle[f"{stream}-{what}"].result()
+        for what in ("gradient", "rival", "paid", "weight", "pairs", "layers", "rides")
+    )
+    resampled = bundle[f"{stream}-resampled"]
+    assert isinstance(resampled, Resampled)
+    means = resampled.means()
+    relative = _divide(means[:, 0], means[:, 1])
+    low, high = _middle(relative[1:])
+    heads = gradient.value.shape[1]
+    seen = np.nan_to_num(pairs.value) * pairs.n
+    return {
+        "heads": gradient.value, "heads_n": gradient.n, "heads_low": gradient.low, "heads_high": gradient.high,
+        "heads_pairs": seen, "heads_relative": _divide(gradient.value, rival.value), "heads_paid": paid.value,
+        "heads_weight": weight.value,
+        "layers": layers.value, "layers_n": layers.n / heads, "layers_low": layers.low, "layers_high": layers.high,
+        "pairs": seen.sum(1), "relative": relative[0], "relative_low": low, "relative_high": high,
+        "paid": _over_heads(paid), "weight": _over_heads(weight),
+        "paid_share": _divide(rides.value, rides.value[:, : len(CLASSES)].sum(-1, keepdims=True)),
+    }  # fmt: skip
+
+
+def _over_heads(estimate: Estimate) -> Array:
+    """The mean over the heads of a layer, each with its number of cases."""
+    return _divide((np.nan_to_num(estimate.value) * estimate.n).sum(1), estimate.n.sum(1))
+
+
+def _head_row(ours: Mapping[str, Array], theirs: Mapping[str, Array], cell: tuple[int, ...]) -> dict[str, Any]:
+    row = {"value": ours["heads"][cell]}
+    row |= {name: ours[f"heads_{name}"][cell] for name in ("n", "low", "high", "pairs", "relative", "paid", "weight")}
+    row |= {"twin": theirs["heads"][cell]}
+    return row | {f"twin_{name}": theirs[f"heads_{name}"][cell] for name in ("relative", "paid", "weight")}
+
+
+def _layer_row(ours: Mapping[str, Array], theirs: Mapping[str, Array], cell: tuple[int, ...]) -> dict[str, Any]:
+    shared = ("relative", "relative_low", "relative_high", "paid", "paid_share", "weight")
+    row = {"value": ours["layers"][cell], "pairs": ours["pairs"][cell]}
+    row |= {name: ours[f"layers_{name}"][cell] for name in ("n", "low", "high")}
+    row |= {name: ours[name][cell] for name in shared}
+    row |= {"twin": theirs["layers"][cell]}
+    row |= {f"twin_{end}": theirs[f"layers_{end}"][cell] for end in ("low", "high")}
+    return row | {f"twin_{name}": theirs[name][cell] for name in shared}
+
+
+def _divide(above: Array, below: Array) -> Array:
+    above, below = np.broadcast_arrays(above, below)
+    divided: Array = np.divide(above, below, out=np.full(above.shape, np.nan), where=np.nan_to_num(below) > 0)
+    return divided
+
+
+def _middle(replicates: Array) -> tuple[Array, Array]:
+    """The middle 95 % of replicates, cell by cell."""
+    low, high = np.full(replicates.shape[1:], np.nan), np.full(replicates.shape[1:], np.nan)
+    for cell in np.ndindex(*replicates.shape[1:]):
+        known = replicates.reshape(len(replicates), -1)[:, np.ravel_multi_index(cell, low.shape)]
+        known = known[np.isfinite(known)]
+        if len(known):
+            low[cell], high[cell] = np.quantile(known, (0.025, 0.975))
+    return low, high
+
+
+def _columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, list[Any]]:
+    return {name: [_plain(row[name]) for row in rows] for name in names}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (str, int)):
+        return value
+    return None if np.isnan(value) else float(value)

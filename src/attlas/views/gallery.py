@@ -1,0 +1,47 @@
+"""Small scenes inside another page, each opened in the viewer by a button.
+
+A report that speaks of a sentence can let its reader look at it: :func:`open_button` is the button,
+:func:`gallery` goes to the end of the page and holds all scenes, the viewer's styles and its script, each once.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from attlas.views.page import script_json
+from attlas.views.payload import pack
+from attlas.views.scene import Scene
+from attlas.views.script import join, static
+
+
+def open_button(number: int, text: str, **selection: Any) -> str:
+    """A button that opens a scene of the page's gallery; ``selection`` is where the viewer starts.
+
+    >>> open_button(0, "look", layer=3)
+    '<button type="button" class="look" data-scene="0" data-selection="{&quot;layer&quot;: 3}">look</button>'
+    """
+    chosen = escape(json.dumps(selection))
+    return (
+        f'<button type="button" class="look" data-scene="{number}" data-selection="{chosen}">{escape(text)}</button>'
+    )
+
+
+def gallery(scenes: Sequence[Scene]) -> str:
+    """What the page needs for its buttons to work, as HTML; nothing where there are no scenes.
+
+    >>> gallery([])
+    ''
+    """
+    if not scenes:
+        return ""
+    parts = []
+    for number, scene in enumerate(scenes):
+        payload = pack([scene])
+        held = {"header": payload.header, "blocks": [b64encode(block).decode("ascii") for block in payload.blocks()]}
+        parts.append(f'<script type="application/json" id="attlas-scene-{number}">{script_json(held)}</script>')
+    script = f'<script type="module">\n{join("gallery")}\n$gallery.bindGallery();\n</script>'
+    return "\n".join([f"<style>\n{static('viewer.css')}</style>", *parts, script])

@@ -1,0 +1,66 @@
+"""Three studies in one pass, against each of them alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import twins
+from attlas.capture import Subject
+from attlas.corpora import read
+from attlas.run.clusters import clusters
+from attlas.run.heads import heads
+from attlas.run.relations import relations
+from attlas.run.survey import survey
+
+FEW = read("sample").sentences().documents[:30]
+
+
+def bert() -> Subject:
+    return Subject.of(twins.model("bert"), twins.tokenizer(False), "twin")
+
+
+def rows(result: Any, table: str, places: int = 5) -> list[dict[str, Any]]:
+    return [
+        {key: round(value, places) if isinstance(value, float) else value for key, value in row.items()}
+        for row in result.tables[table].to_pylist()
+    ]
+
+
+def test_together_they_say_what_each_says_alone() -> None:
+    subject = bert()
+    together = heads(subject, FEW)
+    alone = {"survey": survey(subject, FEW, max_pieces=128), "relations": relations(subject, FEW, max_pieces=128)}
+    for table in ("relations", "relation_heads", "offsets"):
+        assert rows(together["relations"], table) == rows(alone["relations"], table)
+    for table in ("heads", "pos", "spearman", "portraits"):
+        assert rows(together["survey"], table) == rows(alone["survey"], table)
+    apart = clusters(subject, FEW, max_pieces=128)
+    for table in ("pairs", "layer_pairs"):
+        assert rows(together["clusters"], table) == rows(apart, table)
+
+
+def test_a_killed_run_goes_on_and_leaves_three_results(tmp_path: Path) -> None:
+    subject, calls = bert(), []
+    out = tmp_path / "out"
+
+    class Stop:
+        def start(self, name: str, total: int, done: int) -> None:
+            calls.append(name)
+            if len(calls) == 2:
+                raise KeyboardInterrupt
+
+        def advance(self, pieces: int) -> None: ...
+        def note(self, text: str) -> None: ...
+        def finish(self) -> None: ...
+
+    with pytest.raises(KeyboardInterrupt):
+        heads(subject, FEW, out=out, progress=Stop(), checkpoint_every=0)
+    assert (out / ".run" / "checkpoint" / "state-choosing.npz").exists()
+    results = heads(subject, FEW, out=out, resume=True)
+    assert sorted(path.name for path in out.iterdir()) == ["clusters", "relations", "survey"]
+    fresh = heads(subject, FEW)
+    for name, table in (("survey", "heads"), ("relations", "relations"), ("clusters", "pairs")):
+        assert results[name].tables[table] == fresh[name].tables[table]
