@@ -1,6 +1,7 @@
 """Takes the pictures that stand in these pages, by the Chromium of this machine.
 
-    python docs/picture.py report FOLDER NAME   pictures/NAME-light.png and -dark.png: the top of a survey's report page
+    python docs/picture.py report FOLDER NAME ID ...
+                                                pictures/NAME-light.png and -dark.png: these sections or figures of a report page
     python docs/picture.py views [LONG.txt]     pictures/view-*.png: each view of the farmer sentences, on the bundled
                                                 model and on smollm2; of a long text, if one is given, the matrix
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,19 +42,16 @@ def opened(page: Path, fragment: str, scheme: str, width: int, height: int) -> I
         browser.close()
 
 
-def report(folder: Path, name: str) -> None:
-    """The charts at the top of a report page."""
+def report(folder: Path, name: str, sections: Sequence[str]) -> None:
+    """Some sections or figures of a report page, by their ids, one after the other."""
     from attlas.reports import write_report
 
     page = write_report(folder)
     for scheme in ("light", "dark"):
         with opened(page, "", scheme, 1200, 1500) as tab:
-            first, after = (
-                tab.locator("h2", has_text=title).bounding_box() for title in ("Where attention goes", "How broad")
-            )
-            assert first is not None
-            assert after is not None
-            clip: Any = {"x": 0, "y": first["y"] - 30, "width": 1200, "height": after["y"] - first["y"]}
+            places = [tab.locator(f"#{section}").bounding_box() for section in sections]
+            tops, ends = zip(*((box["y"], box["y"] + box["height"]) for box in places if box), strict=True)
+            clip: Any = {"x": 0, "y": min(tops) - 24, "width": 1200, "height": max(ends) - min(tops) + 48}
             tab.screenshot(path=PICTURES / f"{name}-{scheme}.png", full_page=True, clip=clip)
 
 
@@ -100,8 +98,8 @@ def _shoot(page: Path, fragment: str, name: str, height: int) -> None:
 if __name__ == "__main__":
     PICTURES.mkdir(exist_ok=True)
     match sys.argv[1:]:
-        case ["report", folder, name]:
-            report(Path(folder), name)
+        case ["report", folder, name, *sections] if sections:
+            report(Path(folder), name, sections)
         case ["views", *rest]:
             views(Path(rest[0]) if rest else None)
         case _:
