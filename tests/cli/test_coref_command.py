@@ -109,7 +109,7 @@ def test_killed_in_any_part_and_resumed(place: Path, model: Path, monkeypatch: p
     ("arguments", "phrases"),
     [
         (["prose.txt"], ["prose.txt: it has no mentions", "CoNLL-2012 or OntoGUM (.conll), or CoNLL-U with Entity="]),
-        (["one.conll"], ["one.conll", "it cannot be split in two: it has a single document"]),
+        (["one.conll"], ["one.conll", "it cannot be divided into 2 parts: it has a single document"]),
         (["singles.conll"], ["no mention with an antecedent in its window to choose heads on", "--select"]),
         (["two.conll", "--select", "single.conll"], ["no mention with an antecedent", "to choose heads on"]),
         (["two.conll", "--max-pieces", "4"], ["no mention with an antecedent", "--max-pieces"]),

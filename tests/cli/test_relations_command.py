@@ -86,7 +86,7 @@ def test_a_run_ends_with_a_table_and_a_page(place: Path, model: Path, capfd: pyt
     [
         (("relations", "tale.txt"), ("tale.txt", "no governors and relations", "CoNLL-U")),
         (("relations", "tree.conllu", "--select", "tale.txt"), ("tale.txt", "no governors and relations")),
-        (("relations", "one.conllu"), ("one.conllu", "cannot be split in two")),
+        (("relations", "one.conllu"), ("one.conllu", "cannot be divided into 2 parts")),
         (("relations", "tree.conllu", "--measure", "weights"), ("no measure 'weights'", "weight or norm")),
         (("relations", "nowhere.conllu"), ("nowhere.conllu",)),
         (("relations", "tree.conllu", "--max-pieces", "4"), ("nothing is left",)),

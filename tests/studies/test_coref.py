@@ -307,7 +307,7 @@ def test_refusals() -> None:
     subject = subject_of("bert")
     with pytest.raises(CorpusError, match="no mention with an antecedent in its window to choose heads on"):
         coref(subject, TALES, select=[tale("Nobody slept .", "", n="Nobody")])
-    with pytest.raises(CorpusError, match="cannot be split in two"):
+    with pytest.raises(CorpusError, match="cannot be divided into 2 parts"):
         coref(subject, TALES[:1])
     with pytest.raises(TextError, match="no measure 'weights'"):
         coref(subject, TALES, measure="weights")

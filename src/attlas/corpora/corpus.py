@@ -95,30 +95,49 @@ class Corpus:
         )
 
     def halves(self, seed: int = 0) -> tuple[Corpus, Corpus]:
-        """Two halves of about as many words, for choosing on one and scoring on the other.
-
-        No article is in both; a corpus that is a single article is split between its documents.
+        """Two halves of about as many words, for choosing on one and scoring on the other; see :meth:`divide`.
 
         >>> texts = [Document.from_words(["a"] * (k + 1), name=str(k)) for k in range(9)]
         >>> one, other = Corpus(tuple(texts), "plain", "a.txt", "", tuple(range(9))).halves()
         >>> sorted(int(d.name) for d in (*one.documents, *other.documents)) == list(range(9))
         True
         """
-        keys = self.articles if len(set(self.articles)) > 1 else tuple(range(len(self.documents)))
-        if len(keys) < 2:
-            raise CorpusError("it cannot be split in two: it has a single document", file=self.name)
+        one, other = self.divide((0.5, 0.5), seed)
+        return one, other
+
+    def divide(self, shares: Sequence[float], seed: int = 0) -> list[Corpus]:
+        """Parts that have about these shares of the corpus's words, drawn by the seed; none is empty.
+
+        No article is in two parts, since sentences of one article share words and topics; a corpus of fewer articles
+        than parts is divided between its documents.
+
+        >>> texts = [Document.from_words(["a"] * 10, name=str(k)) for k in range(20)]
+        >>> parts = Corpus(tuple(texts), "plain", "a.txt", "", tuple(range(20))).divide((0.8, 0.1, 0.1))
+        >>> [len(part.documents) for part in parts]
+        [16, 2, 2]
+        """
+        keys = self.articles if len(set(self.articles)) >= len(shares) else tuple(range(len(self.documents)))
         sizes: Counter[int] = Counter()
         for key, document in zip(keys, self.documents, strict=True):
             sizes[key] += len(document.words)
+        if len(sizes) < len(shares):
+            documents = "a single document" if len(sizes) == 1 else f"{len(sizes)} documents"
+            raise CorpusError(
+                f"it cannot be divided into {len(shares)} parts: it has {documents}; give the other parts as files "
+                "of their own",
+                file=self.name,
+            )
         order = sorted(sizes)
         random.Random(seed).shuffle(order)
-        taken, first = 0, set[int]()
-        for key in order[:-1]:
-            if first and 2 * (taken + sizes[key] / 2) > sizes.total():
-                break
-            first.add(key)
-            taken += sizes[key]
-        return self._part(k in first for k in keys), self._part(k not in first for k in keys)
+        taken = [0.0] * len(shares)
+        part_of: dict[int, int] = {}
+        for place, key in enumerate(order):
+            empty = [part for part, size in enumerate(taken) if not size]
+            wanting = empty if len(empty) >= len(order) - place else range(len(shares))
+            part = max(wanting, key=lambda part: shares[part] - taken[part] / sizes.total())
+            part_of[key] = part
+            taken[part] += sizes[key]
+        return [self._part(part_of[key] == part for key in keys) for part in range(len(shares))]
 
     def sentences(self) -> Corpus:
         """The same corpus with every sentence as a document of its own, each in the article of its document.

@@ -12,6 +12,7 @@ GREY = "#8a8f98"
 COLOURS = {"trained": WEIGHT_COLOUR, "untrained": NORM_COLOUR, "none": GREY}
 _LINES = ("#3a80c2", "#1f9d8a", "#8a62c9", "#cb7a1c", "#c2506b", "#8a8f98")
 _ROWS = alt.NamedData(name="rows")
+_TWO_LINES = "indexof(datum.label, ': ') < 0 ? ['', datum.label] : split(datum.label, ': ')"
 _INTERVAL = "isValid(datum.low) ? format(100 * datum.low, '.1f') + ' to ' + format(100 * datum.high, '.1f') : 'none'"
 
 
@@ -118,7 +119,7 @@ def relation_map(probes: Sequence[str], relations: Sequence[str]) -> Spec:
         percent="100 * datum.value",
         interval=_INTERVAL,
     )
-    axis = alt.Axis(orient="top", labelAngle=0, labelLimit=200, labelExpr="split(datum.label, ': ')")
+    axis = alt.Axis(orient="top", labelAngle=0, labelLimit=200, labelExpr=_TWO_LINES, labelPadding=19)
     x = alt.X("probe:N", sort=list(probes), title=None, axis=axis)
     y = alt.Y("relation:N", sort=list(relations), title=None)
     tooltip = [

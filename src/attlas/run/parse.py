@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus
-from attlas.corpora.dividing import by_sentence, divide
 from attlas.errors import CorpusError, PlanError
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress, Silent
@@ -157,7 +156,7 @@ def parts_of(given: Mapping[str, Corpus], seed: int) -> tuple[dict[str, Corpus],
         return parts, ""
     shares = {name: SHARES[name] for name in ("train", *missing)}
     shares = {name: share / sum(shares.values()) for name, share in shares.items()}
-    parts |= zip(shares, divide(given["train"], list(shares.values()), seed), strict=True)
+    parts |= zip(shares, given["train"].divide(list(shares.values()), seed), strict=True)
     listed = ", ".join(f"{100 * share:.0f} % {name}" for name, share in shares.items())
     return {name: parts[name] for name in SHARES}, f"{given['train'].name} was divided by article: {listed}"
 
@@ -181,7 +180,7 @@ class _Sentences:
         parts = []
         skipped: Counter[str] = Counter()
         for name, corpus in corpora.items():
-            documents = [d for d in by_sentence(corpus.documents) if d.governors is not None]
+            documents = [d for d in corpus.sentences().documents if d.governors is not None]
             reading = draw(read_documents(model, documents, limit=pieces, long="skip"), limit, seed)
             trees = [tree_of(example) for example in reading.examples]
             kept = [place for place, tree in enumerate(trees) if any(tree.scored)]
