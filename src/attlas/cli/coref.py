@@ -11,14 +11,19 @@ import typer
 from attlas.cli.finishing import finish
 from attlas.cli.options import (
     AllowPickle,
+    Budget,
+    CheckpointEvery,
     Device,
     Dtype,
+    MaxPieces,
+    Measure,
     Model,
     Out,
     Quiet,
     RemoteCode,
     Resume,
     Seed,
+    Select,
     device_or_default,
     slug,
 )
@@ -33,23 +38,16 @@ def command(
         ),
     ],
     model: Model = None,
-    select: Annotated[
-        str | None,
-        typer.Option("--select", help="Choose heads on this corpus; else on one half of the documents."),
-    ] = None,
-    measure: Annotated[str, typer.Option("--measure", help="weight, or norm (of weight times vector).")] = "weight",
-    max_pieces: Annotated[
-        int | None, typer.Option("--max-pieces", min=4, help="Longest window; 512 or the model's window.")
-    ] = None,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")] = 4096,
+    select: Select = None,
+    measure: Measure = "weight",
+    max_pieces: MaxPieces = None,
+    budget: Budget = 4096,
     device: Device = None,
     dtype: Dtype = None,
     out: Out = None,
     seed: Seed = 0,
     resume: Resume = False,
-    checkpoint_every: Annotated[
-        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
-    ] = 20.0,
+    checkpoint_every: CheckpointEvery = 20.0,
     quiet: Quiet = False,
     remote_code: RemoteCode = False,
     allow_pickle: AllowPickle = False,

@@ -11,8 +11,13 @@ from attlas.cli import clusters, relations, survey
 from attlas.cli.finishing import finish
 from attlas.cli.options import (
     AllowPickle,
+    CheckpointEvery,
     Device,
     Dtype,
+    FittingBudget,
+    Limit,
+    MaxPieces,
+    Measure,
     Model,
     Out,
     Quiet,
@@ -29,24 +34,16 @@ SHOW = {"survey": survey.show, "relations": relations.show, "clusters": clusters
 def command(
     treebank: Annotated[str, typer.Argument(help='A treebank (CoNLL-U; .gz too; or a folder of them), or "sample".')],
     model: Model = None,
-    measure: Annotated[str, typer.Option("--measure", help="What relations go by: weight or norm.")] = "weight",
-    max_pieces: Annotated[
-        int | None, typer.Option("--max-pieces", min=4, help="Longest sentence; 512 or the window.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="So many sentences of each half, drawn by the seed.")
-    ] = None,
-    budget: Annotated[
-        int | None, typer.Option("--budget", min=1, help="Pieces per batch, padding included; by default what fits.")
-    ] = None,
+    measure: Measure = "weight",
+    max_pieces: MaxPieces = None,
+    limit: Limit = None,
+    budget: FittingBudget = None,
     device: Device = None,
     dtype: Dtype = None,
     out: Out = None,
     seed: Seed = 0,
     resume: Resume = False,
-    checkpoint_every: Annotated[
-        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
-    ] = 20.0,
+    checkpoint_every: CheckpointEvery = 20.0,
     quiet: Quiet = False,
     remote_code: RemoteCode = False,
     allow_pickle: AllowPickle = False,

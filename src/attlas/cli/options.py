@@ -19,6 +19,37 @@ AllowPickle = Annotated[bool, typer.Option("--allow-pickle", help="Read weights 
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the result.")]
 Seed = Annotated[int, typer.Option("--seed", help="Decides every draw.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on where an interrupted run stopped.")]
+Format = Annotated[str | None, typer.Option("--format", help="The file's format, where it cannot be told.")]
+Unit = Annotated[
+    str | None,
+    typer.Option("--unit", help="What is one document: sentence, document (treebank); paragraph, line, document."),
+]
+Target = Annotated[
+    Path | None, typer.Option("--target", help="The translations, line by line, where they are another file.")
+]
+Pairs = Annotated[
+    bool | None,
+    typer.Option(
+        "--pairs/--single", help="Read neighbouring segments as pairs; default for plain text with paragraphs."
+    ),
+]
+MaxPieces = Annotated[
+    int | None,
+    typer.Option("--max-pieces", min=4, help="Longest text in pieces; if left out, what the study asks for."),
+]
+Long = Annotated[str, typer.Option("--long", help="What to do with longer texts: cut, refuse or skip.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="So many texts (of each part), drawn by the seed.")]
+Measure = Annotated[str, typer.Option("--measure", help="weight, or norm (of weight times vector).")]
+Select = Annotated[
+    str | None, typer.Option("--select", help="A corpus to choose heads on; else one half of the documents is.")
+]
+Budget = Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")]
+FittingBudget = Annotated[
+    int | None, typer.Option("--budget", min=1, help="Pieces per batch, padding included; by default what fits.")
+]
+CheckpointEvery = Annotated[
+    float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 

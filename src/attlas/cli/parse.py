@@ -10,8 +10,12 @@ import typer
 from attlas.cli.finishing import finish
 from attlas.cli.options import (
     AllowPickle,
+    Budget,
+    CheckpointEvery,
     Device,
     Dtype,
+    Limit,
+    MaxPieces,
     Model,
     Out,
     Quiet,
@@ -42,12 +46,8 @@ def command(
             '"input" for the model\'s own input embeddings.',
         ),
     ] = "input",
-    max_pieces: Annotated[
-        int | None, typer.Option("--max-pieces", min=4, help="Longest sentence; 128 or the window if left out.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="So many sentences of each part, drawn by the seed.")
-    ] = None,
+    max_pieces: MaxPieces = None,
+    limit: Limit = None,
     structural: Annotated[
         bool, typer.Option("--structural/--no-structural", help="Also the structural probe, on states.")
     ] = True,
@@ -62,15 +62,13 @@ def command(
     keep_features: Annotated[
         bool, typer.Option("--keep-features", help="Leave the captured features in the folder.")
     ] = False,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")] = 4096,
+    budget: Budget = 4096,
     device: Device = None,
     dtype: Dtype = None,
     out: Out = None,
     seed: Seed = 0,
     resume: Resume = False,
-    checkpoint_every: Annotated[
-        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
-    ] = 20.0,
+    checkpoint_every: CheckpointEvery = 20.0,
     quiet: Quiet = False,
     remote_code: RemoteCode = False,
     allow_pickle: AllowPickle = False,

@@ -10,14 +10,20 @@ import typer
 from attlas.cli.finishing import finish
 from attlas.cli.options import (
     AllowPickle,
+    Budget,
+    CheckpointEvery,
     Device,
     Dtype,
+    Limit,
+    MaxPieces,
+    Measure,
     Model,
     Out,
     Quiet,
     RemoteCode,
     Resume,
     Seed,
+    Select,
     device_or_default,
     slug,
 )
@@ -26,26 +32,17 @@ from attlas.cli.options import (
 def command(
     treebank: Annotated[str, typer.Argument(help='A treebank (CoNLL-U; .gz too; or a folder of them), or "sample".')],
     model: Model = None,
-    select: Annotated[
-        str | None,
-        typer.Option("--select", help="A treebank to choose heads on; else one half of the documents is."),
-    ] = None,
-    measure: Annotated[str, typer.Option("--measure", help="weight or norm.")] = "weight",
-    max_pieces: Annotated[
-        int | None, typer.Option("--max-pieces", min=4, help="Longest sentence; 512 or the window.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="So many sentences of each side, drawn by the seed.")
-    ] = None,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")] = 4096,
+    select: Select = None,
+    measure: Measure = "weight",
+    max_pieces: MaxPieces = None,
+    limit: Limit = None,
+    budget: Budget = 4096,
     device: Device = None,
     dtype: Dtype = None,
     out: Out = None,
     seed: Seed = 0,
     resume: Resume = False,
-    checkpoint_every: Annotated[
-        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
-    ] = 20.0,
+    checkpoint_every: CheckpointEvery = 20.0,
     quiet: Quiet = False,
     remote_code: RemoteCode = False,
     allow_pickle: AllowPickle = False,

@@ -10,14 +10,23 @@ import typer
 from attlas.cli.finishing import count, finish
 from attlas.cli.options import (
     AllowPickle,
+    Budget,
+    CheckpointEvery,
     Device,
     Dtype,
+    Format,
+    Limit,
+    Long,
+    MaxPieces,
     Model,
     Out,
+    Pairs,
     Quiet,
     RemoteCode,
     Resume,
     Seed,
+    Target,
+    Unit,
     device_or_default,
     slug,
 )
@@ -31,31 +40,14 @@ def command(
         ),
     ],
     model: Model = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="The file's format, where it cannot be told.")
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            "--unit", help="What is one document: sentence, document (treebank); paragraph, line, document."
-        ),
-    ] = None,
-    target: Annotated[
-        Path | None, typer.Option("--target", help="The translations, line by line, where they are another file.")
-    ] = None,
-    pairs: Annotated[
-        bool | None,
-        typer.Option(
-            "--pairs/--single", help="Read neighbouring segments as pairs; default for plain text with paragraphs."
-        ),
-    ] = None,
-    max_pieces: Annotated[
-        int | None,
-        typer.Option("--max-pieces", min=4, help="Longest passage; 128 for pairs, else 512 or the window."),
-    ] = None,
-    long: Annotated[str, typer.Option("--long", help="What to do with longer texts: cut, refuse or skip.")] = "cut",
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many passages, drawn by the seed.")] = None,
-    budget: Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")] = 4096,
+    format: Format = None,
+    unit: Unit = None,
+    target: Target = None,
+    pairs: Pairs = None,
+    max_pieces: MaxPieces = None,
+    long: Long = "cut",
+    limit: Limit = None,
+    budget: Budget = 4096,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="By the matrix of weights: slow, to check the fast way.")
     ] = False,
@@ -64,9 +56,7 @@ def command(
     out: Out = None,
     seed: Seed = 0,
     resume: Resume = False,
-    checkpoint_every: Annotated[
-        float, typer.Option("--checkpoint-every", min=0, help="Seconds between checkpoints, for --resume.")
-    ] = 20.0,
+    checkpoint_every: CheckpointEvery = 20.0,
     quiet: Quiet = False,
     remote_code: RemoteCode = False,
     allow_pickle: AllowPickle = False,

@@ -32,7 +32,7 @@ def clusters(
     corpus: Texts = "sample",
     *,
     pairs: bool | None = None,
-    max_pieces: int = PIECES,
+    max_pieces: int | None = None,
     long: str = "cut",
     limit: int | None = None,
     relations: Path | str | Result | None = None,
@@ -46,7 +46,8 @@ def clusters(
     """Measure how far apart all pairs of heads are, and see which lie together.
 
     ``pairs`` reads neighbouring segments as sentence pairs (None: for plain text of several paragraphs, where the
-    model knows pairs). ``limit`` keeps so many passages, drawn by ``seed``. ``relations`` is a result of that study
+    model knows pairs). ``max_pieces`` defaults to 128 or the window, ``limit`` keeps so many passages, drawn by
+    ``seed``. ``relations`` is a result of that study
     of the same model, whose best heads then go by their relation. ``budget`` is how many pieces to take at a time
     (None: 4,096, or fewer where a model has so many heads that their weights would take more than half a GiB).
 
@@ -62,7 +63,7 @@ def clusters(
     known = known_heads(model, relations)
     several = texts.format == "plain" and len(texts.documents) > 1
     paired = pairs if pairs is not None else several and model.pieces.pairs
-    pieces = min(model.pieces.window, max_pieces) if max_pieces == PIECES else max_pieces
+    pieces = max_pieces or min(model.pieces.window, PIECES)
     chosen = budget or fitting_budget(model, pieces)
     options = {
         "pairs": paired, "max_pieces": pieces, "long": long, "limit": limit,
