@@ -7,29 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from attlas.cli import options
 from attlas.cli.finishing import finish
-from attlas.cli.options import (
-    AllowPickle,
-    CheckpointEvery,
-    Device,
-    Dtype,
-    FittingBudget,
-    Format,
-    Limit,
-    Long,
-    MaxPieces,
-    Model,
-    Out,
-    Pairs,
-    Quiet,
-    RemoteCode,
-    Resume,
-    Seed,
-    Target,
-    Unit,
-    device_or_default,
-    slug,
-)
 
 
 def command(
@@ -39,43 +18,40 @@ def command(
             help='A file (CoNLL-U, CoNLL-2000/2012, bitext, key phrases, plain text; .gz too), or "sample".'
         ),
     ],
-    model: Model = None,
-    format: Format = None,
-    unit: Unit = None,
-    target: Target = None,
+    model: options.Model = None,
+    format: options.Format = None,
+    unit: options.Unit = None,
+    target: options.Target = None,
     relations: Annotated[
         Path | None,
         typer.Option("--relations", help="Result folder of attlas relations of this model, to name its best heads."),
     ] = None,
-    pairs: Pairs = None,
-    max_pieces: MaxPieces = None,
-    long: Long = "cut",
-    limit: Limit = None,
-    budget: FittingBudget = None,
-    device: Device = None,
-    dtype: Dtype = None,
-    out: Out = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    checkpoint_every: CheckpointEvery = 20.0,
-    quiet: Quiet = False,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    pairs: options.Pairs = None,
+    max_pieces: options.MaxPieces = None,
+    long: options.Long = "cut",
+    limit: options.Limit = None,
+    budget: options.FittingBudget = None,
+    device: options.Device = None,
+    dtype: options.Dtype = None,
+    out: options.Out = None,
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
+    checkpoint_every: options.CheckpointEvery = 20.0,
+    quiet: options.Quiet = False,
+    remote_code: options.RemoteCode = False,
+    allow_pickle: options.AllowPickle = False,
 ) -> None:
     """See which heads attend alike: distances of all pairs of heads, a map, a tree, and whether layers lie together.
 
     Writes a folder with tables (Parquet), a manifest and a report page. An untrained twin is measured beside.
     """
-    from attlas.capture import load
     from attlas.corpora import read
     from attlas.run import progress_on
     from attlas.run.clusters import clusters
 
     texts = read(corpus, format, unit=unit, target=target)
-    subject = load(
-        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-    )  # fmt: skip
-    folder = out or Path(f"clusters-{slug(subject.name)}-{slug(texts.name)}")
+    subject = options.opened(model, device, dtype, remote_code, allow_pickle)
+    folder = out or Path(f"clusters-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = clusters(
         subject, texts, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, relations=relations, seed=seed,
         out=folder, resume=resume, budget=budget, checkpoint_every=checkpoint_every,

@@ -8,25 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from attlas.cli import options
 from attlas.cli.finishing import finish
-from attlas.cli.options import (
-    AllowPickle,
-    Budget,
-    CheckpointEvery,
-    Device,
-    Dtype,
-    MaxPieces,
-    Measure,
-    Model,
-    Out,
-    Quiet,
-    RemoteCode,
-    Resume,
-    Seed,
-    Select,
-    device_or_default,
-    slug,
-)
 
 
 def command(
@@ -37,35 +20,32 @@ def command(
             'files, or "sample".'
         ),
     ],
-    model: Model = None,
-    select: Select = None,
-    measure: Measure = "weight",
-    max_pieces: MaxPieces = None,
-    budget: Budget = 4096,
-    device: Device = None,
-    dtype: Dtype = None,
-    out: Out = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    checkpoint_every: CheckpointEvery = 20.0,
-    quiet: Quiet = False,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    model: options.Model = None,
+    select: options.Select = None,
+    measure: options.Measure = "weight",
+    max_pieces: options.MaxPieces = None,
+    budget: options.Budget = 4096,
+    device: options.Device = None,
+    dtype: options.Dtype = None,
+    out: options.Out = None,
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
+    checkpoint_every: options.CheckpointEvery = 20.0,
+    quiet: options.Quiet = False,
+    remote_code: options.RemoteCode = False,
+    allow_pickle: options.AllowPickle = False,
 ) -> None:
     """Ask of every head whether a mention attends most to an antecedent, beside simple rules and an untrained twin.
 
     Writes a folder with tables (Parquet), a manifest and a report page.
     """
-    from attlas.capture import load
     from attlas.run import progress_on
     from attlas.run.coref import coref, whole_documents
 
     texts = whole_documents(corpus)
     chosen_on = None if select is None else whole_documents(select)
-    subject = load(
-        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-    )  # fmt: skip
-    folder = out or Path(f"coref-{slug(subject.name)}-{slug(texts.name)}")
+    subject = options.opened(model, device, dtype, remote_code, allow_pickle)
+    folder = out or Path(f"coref-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = coref(
         subject, texts, select=chosen_on, measure=measure, max_pieces=max_pieces, seed=seed, out=folder,
         resume=resume, budget=budget, checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),

@@ -7,61 +7,40 @@ from typing import Annotated
 
 import typer
 
-from attlas.cli import clusters, relations, survey
+from attlas.cli import clusters, options, relations, survey
 from attlas.cli.finishing import finish
-from attlas.cli.options import (
-    AllowPickle,
-    CheckpointEvery,
-    Device,
-    Dtype,
-    FittingBudget,
-    Limit,
-    MaxPieces,
-    Measure,
-    Model,
-    Out,
-    Quiet,
-    RemoteCode,
-    Resume,
-    Seed,
-    device_or_default,
-    slug,
-)
 
 SHOW = {"survey": survey.show, "relations": relations.show, "clusters": clusters.show}
 
 
 def command(
     treebank: Annotated[str, typer.Argument(help='A treebank (CoNLL-U; .gz too; or a folder of them), or "sample".')],
-    model: Model = None,
-    measure: Measure = "weight",
-    max_pieces: MaxPieces = None,
-    limit: Limit = None,
-    budget: FittingBudget = None,
-    device: Device = None,
-    dtype: Dtype = None,
-    out: Out = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    checkpoint_every: CheckpointEvery = 20.0,
-    quiet: Quiet = False,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    model: options.Model = None,
+    measure: options.Measure = "weight",
+    max_pieces: options.MaxPieces = None,
+    limit: options.Limit = None,
+    budget: options.FittingBudget = None,
+    device: options.Device = None,
+    dtype: options.Dtype = None,
+    out: options.Out = None,
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
+    checkpoint_every: options.CheckpointEvery = 20.0,
+    quiet: options.Quiet = False,
+    remote_code: options.RemoteCode = False,
+    allow_pickle: options.AllowPickle = False,
 ) -> None:
     """Survey, relations and clusters of a treebank, in one pass over its sentences.
 
     Writes a folder with a result and a report page for each.
     """
-    from attlas.capture import load
     from attlas.corpora import read
     from attlas.run import progress_on
     from attlas.run.heads import heads
 
     texts = read(treebank)
-    subject = load(
-        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-    )  # fmt: skip
-    folder = out or Path(f"heads-{slug(subject.name)}-{slug(texts.name)}")
+    subject = options.opened(model, device, dtype, remote_code, allow_pickle)
+    folder = out or Path(f"heads-{options.slug(subject.name)}-{options.slug(texts.name)}")
     results = heads(
         subject, texts, measure=measure, max_pieces=max_pieces, limit=limit, seed=seed, out=folder, resume=resume,
         budget=budget, checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),

@@ -7,29 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from attlas.cli import options
 from attlas.cli.finishing import finish
-from attlas.cli.options import (
-    AllowPickle,
-    Budget,
-    CheckpointEvery,
-    Device,
-    Dtype,
-    Format,
-    Limit,
-    Long,
-    MaxPieces,
-    Model,
-    Out,
-    Pairs,
-    Quiet,
-    RemoteCode,
-    Resume,
-    Seed,
-    Target,
-    Unit,
-    device_or_default,
-    slug,
-)
 
 
 def command(
@@ -37,7 +16,7 @@ def command(
         str,
         typer.Argument(help='A file (plain text, CoNLL-U, CoNLL-2000/2012, bitext ...; .gz too), or "sample".'),
     ],
-    model: Model = None,
+    model: options.Model = None,
     loss: Annotated[
         str,
         typer.Option(
@@ -46,23 +25,23 @@ def command(
             "auto takes what the model offers.",
         ),
     ] = "auto",
-    format: Format = None,
-    unit: Unit = None,
-    target: Target = None,
-    pairs: Pairs = None,
-    max_pieces: MaxPieces = None,
-    long: Long = "cut",
-    limit: Limit = None,
-    budget: Budget = 1024,
-    device: Device = None,
-    dtype: Dtype = None,
-    out: Out = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    checkpoint_every: CheckpointEvery = 20.0,
-    quiet: Quiet = False,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    format: options.Format = None,
+    unit: options.Unit = None,
+    target: options.Target = None,
+    pairs: options.Pairs = None,
+    max_pieces: options.MaxPieces = None,
+    long: options.Long = "cut",
+    limit: options.Limit = None,
+    budget: options.Budget = 1024,
+    device: options.Device = None,
+    dtype: options.Dtype = None,
+    out: options.Out = None,
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
+    checkpoint_every: options.CheckpointEvery = 20.0,
+    quiet: options.Quiet = False,
+    remote_code: options.RemoteCode = False,
+    allow_pickle: options.AllowPickle = False,
 ) -> None:
     """Measure how much a loss depends on attention to [SEP], the first piece, punctuation and all else.
 
@@ -76,10 +55,10 @@ def command(
 
     texts = read(corpus, format, unit=unit, target=target)
     subject, chosen = open_for_loss(
-        model, loss, texts, device=device_or_default(device), dtype=dtype, remote_code=remote_code,
+        model, loss, texts, device=options.device_or_default(device), dtype=dtype, remote_code=remote_code,
         allow_pickle=allow_pickle,
     )  # fmt: skip
-    folder = out or Path(f"noop-{slug(subject.name)}-{slug(texts.name)}")
+    folder = out or Path(f"noop-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = noop(
         subject, texts, loss=chosen, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, seed=seed,
         out=folder, resume=resume, budget=budget, checkpoint_every=checkpoint_every,

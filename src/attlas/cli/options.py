@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
 
 Model = Annotated[
     str | None,
@@ -64,6 +67,21 @@ def device_or_default(device: str | None) -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def opened(
+    model: str | None, device: str | None, dtype: str | None, remote_code: bool, allow_pickle: bool
+) -> Subject:
+    """The model that these options ask for, loaded.
+
+    >>> opened(None, "cpu", None, False, False).name
+    'all-MiniLM-L6-v2'
+    """
+    from attlas.capture import load
+
+    return load(
+        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+    )  # fmt: skip
 
 
 def slug(name: str) -> str:

@@ -7,24 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from attlas.cli import options
 from attlas.cli.finishing import finish
-from attlas.cli.options import (
-    AllowPickle,
-    Budget,
-    CheckpointEvery,
-    Device,
-    Dtype,
-    Limit,
-    MaxPieces,
-    Model,
-    Out,
-    Quiet,
-    RemoteCode,
-    Resume,
-    Seed,
-    device_or_default,
-    slug,
-)
 
 
 def command(
@@ -37,7 +21,7 @@ def command(
     test: Annotated[
         Path | None, typer.Option("--test", help="The part that is scored on; else some of the treebank.")
     ] = None,
-    model: Model = None,
+    model: options.Model = None,
     vectors: Annotated[
         str,
         typer.Option(
@@ -46,8 +30,8 @@ def command(
             '"input" for the model\'s own input embeddings.',
         ),
     ] = "input",
-    max_pieces: MaxPieces = None,
-    limit: Limit = None,
+    max_pieces: options.MaxPieces = None,
+    limit: options.Limit = None,
     structural: Annotated[
         bool, typer.Option("--structural/--no-structural", help="Also the structural probe, on states.")
     ] = True,
@@ -62,32 +46,29 @@ def command(
     keep_features: Annotated[
         bool, typer.Option("--keep-features", help="Leave the captured features in the folder.")
     ] = False,
-    budget: Budget = 4096,
-    device: Device = None,
-    dtype: Dtype = None,
-    out: Out = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    checkpoint_every: CheckpointEvery = 20.0,
-    quiet: Quiet = False,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    budget: options.Budget = 4096,
+    device: options.Device = None,
+    dtype: options.Dtype = None,
+    out: options.Out = None,
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
+    checkpoint_every: options.CheckpointEvery = 20.0,
+    quiet: options.Quiet = False,
+    remote_code: options.RemoteCode = False,
+    allow_pickle: options.AllowPickle = False,
 ) -> None:
     """Train probes that read dependency trees off attention, beside baselines and the untrained twin.
 
     Writes a folder with tables (Parquet), a manifest and a report page.
     """
-    from attlas.capture import load
     from attlas.corpora import read
     from attlas.run import progress_on
     from attlas.run.parse import parse, require_trees
 
     texts = read(treebank)
     require_trees(texts)
-    subject = load(
-        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-    )  # fmt: skip
-    folder = out or Path(f"parse-{slug(subject.name)}-{slug(texts.name)}")
+    subject = options.opened(model, device, dtype, remote_code, allow_pickle)
+    folder = out or Path(f"parse-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = parse(
         subject, texts, dev=dev, test=test, vectors=vectors, max_pieces=max_pieces, limit=limit,
         structural=structural, rank=rank, epochs=epochs, patience=patience, max_disk=max_disk,

@@ -7,62 +7,41 @@ from typing import Annotated, Any
 
 import typer
 
+from attlas.cli import options
 from attlas.cli.finishing import finish
-from attlas.cli.options import (
-    AllowPickle,
-    Budget,
-    CheckpointEvery,
-    Device,
-    Dtype,
-    Limit,
-    MaxPieces,
-    Measure,
-    Model,
-    Out,
-    Quiet,
-    RemoteCode,
-    Resume,
-    Seed,
-    Select,
-    device_or_default,
-    slug,
-)
 
 
 def command(
     treebank: Annotated[str, typer.Argument(help='A treebank (CoNLL-U; .gz too; or a folder of them), or "sample".')],
-    model: Model = None,
-    select: Select = None,
-    measure: Measure = "weight",
-    max_pieces: MaxPieces = None,
-    limit: Limit = None,
-    budget: Budget = 4096,
-    device: Device = None,
-    dtype: Dtype = None,
-    out: Out = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    checkpoint_every: CheckpointEvery = 20.0,
-    quiet: Quiet = False,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    model: options.Model = None,
+    select: options.Select = None,
+    measure: options.Measure = "weight",
+    max_pieces: options.MaxPieces = None,
+    limit: options.Limit = None,
+    budget: options.Budget = 4096,
+    device: options.Device = None,
+    dtype: options.Dtype = None,
+    out: options.Out = None,
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
+    checkpoint_every: options.CheckpointEvery = 20.0,
+    quiet: options.Quiet = False,
+    remote_code: options.RemoteCode = False,
+    allow_pickle: options.AllowPickle = False,
 ) -> None:
     """Ask of every head how well it finds the governor of a word, relation by relation.
 
     Heads are chosen on one part of the texts and scored on the other, beside the best fixed offset and an untrained
     twin of the model. Writes a folder with tables (Parquet), a manifest and a report page.
     """
-    from attlas.capture import load
     from attlas.corpora import read
     from attlas.run import progress_on
     from attlas.run.relations import relations
 
     texts = read(treebank)
     chosen_on = None if select is None else read(select)
-    subject = load(
-        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-    )  # fmt: skip
-    folder = out or Path(f"relations-{slug(subject.name)}-{slug(texts.name)}")
+    subject = options.opened(model, device, dtype, remote_code, allow_pickle)
+    folder = out or Path(f"relations-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = relations(
         subject, texts, select=chosen_on, measure=measure, max_pieces=max_pieces, limit=limit, seed=seed, out=folder,
         resume=resume, budget=budget, checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),

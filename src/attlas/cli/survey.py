@@ -7,29 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from attlas.cli import options
 from attlas.cli.finishing import count, finish
-from attlas.cli.options import (
-    AllowPickle,
-    Budget,
-    CheckpointEvery,
-    Device,
-    Dtype,
-    Format,
-    Limit,
-    Long,
-    MaxPieces,
-    Model,
-    Out,
-    Pairs,
-    Quiet,
-    RemoteCode,
-    Resume,
-    Seed,
-    Target,
-    Unit,
-    device_or_default,
-    slug,
-)
 
 
 def command(
@@ -39,42 +18,39 @@ def command(
             help='A file (CoNLL-U, CoNLL-2000/2012, bitext, key phrases, plain text; .gz too), or "sample".'
         ),
     ],
-    model: Model = None,
-    format: Format = None,
-    unit: Unit = None,
-    target: Target = None,
-    pairs: Pairs = None,
-    max_pieces: MaxPieces = None,
-    long: Long = "cut",
-    limit: Limit = None,
-    budget: Budget = 4096,
+    model: options.Model = None,
+    format: options.Format = None,
+    unit: options.Unit = None,
+    target: options.Target = None,
+    pairs: options.Pairs = None,
+    max_pieces: options.MaxPieces = None,
+    long: options.Long = "cut",
+    limit: options.Limit = None,
+    budget: options.Budget = 4096,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="By the matrix of weights: slow, to check the fast way.")
     ] = False,
-    device: Device = None,
-    dtype: Dtype = None,
-    out: Out = None,
-    seed: Seed = 0,
-    resume: Resume = False,
-    checkpoint_every: CheckpointEvery = 20.0,
-    quiet: Quiet = False,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    device: options.Device = None,
+    dtype: options.Dtype = None,
+    out: options.Out = None,
+    seed: options.Seed = 0,
+    resume: options.Resume = False,
+    checkpoint_every: options.CheckpointEvery = 20.0,
+    quiet: options.Quiet = False,
+    remote_code: options.RemoteCode = False,
+    allow_pickle: options.AllowPickle = False,
 ) -> None:
     """Measure every head over a corpus: where its attention goes, in weights and in norms.
 
     Writes a folder with tables (Parquet), a manifest and a report page.
     """
-    from attlas.capture import load
     from attlas.corpora import read
     from attlas.run import progress_on
     from attlas.run.survey import survey
 
     texts = read(corpus, format, unit=unit, target=target)
-    subject = load(
-        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-    )  # fmt: skip
-    folder = out or Path(f"survey-{slug(subject.name)}-{slug(texts.name)}")
+    subject = options.opened(model, device, dtype, remote_code, allow_pickle)
+    folder = out or Path(f"survey-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = survey(
         subject, texts, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, seed=seed, out=folder,
         resume=resume, budget=budget, matrix=matrix, checkpoint_every=checkpoint_every,
