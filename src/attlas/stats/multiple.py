@@ -7,10 +7,14 @@ heads have to do with each other.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attlas.stats.pooled import NORMAL_QUANTILE_975, Estimate
+
+_upper_tail = np.vectorize(lambda z: math.erfc(z / math.sqrt(2)) / 2, otypes=[np.float64])
 
 
 def p_above_zero(estimate: Estimate) -> NDArray[np.float64]:
@@ -20,14 +24,11 @@ def p_above_zero(estimate: Estimate) -> NDArray[np.float64]:
     >>> p_above_zero(Estimate(value, n, value - 1.96, value + 1.96)).round(3).tolist()
     [0.025, 0.5]
     """
-    from scipy.special import ndtr
-
     error = (estimate.value - estimate.low) / NORMAL_QUANTILE_975
     with np.errstate(divide="ignore", invalid="ignore"):
         z = estimate.value / error
     z = np.where((error == 0) & (estimate.value == 0), 0.0, z)  # never different, so nothing to see
-    p: NDArray[np.float64] = ndtr(-z)
-    return p
+    return np.asarray(_upper_tail(z), dtype=np.float64)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
