@@ -38,7 +38,7 @@ def build(folders: list[Path]) -> None:
     for name, found in zip(names, tables, strict=True):
         lines += ["", f"## {name}", ""]
         lines += [f"- {_plain(finding.text)}" for finding in findings(found)]
-        lines += ["", *_layers(found), *_costs(found)]
+        lines += [f"- {text}" for text in (*_layers(found), *_costs(found))]
     lines += ["", "## How they were made", ""]
     lines += [_made(folder, result) for folder, result in zip(folders, results, strict=True)]
     PAGE.parent.mkdir(exist_ok=True)
@@ -65,7 +65,8 @@ def _layers(found: dict[str, Any]) -> list[str]:
 def _costs(found: dict[str, Any]) -> list[str]:
     trained = [row for row in found["parse"] if row["epochs"]]
     listed = "; ".join(
-        f"{row['probe']} {row['parameters']:,} parameters, {row['epochs']} epochs, {row['seconds']:.0f} s" for row in trained
+        f"{row['probe']} {row['parameters']:,} parameters, {row['epochs']} epochs, {row['seconds']:.0f} s"
+        for row in trained
     )
     return [f"Cost: {listed}."]
 
@@ -74,7 +75,9 @@ def _made(folder: Path, result: Any) -> str:
     m = result.manifest
     options = m.plan["options"]
     command = f"attlas parse {m.corpus['name']}"
-    command += "".join(f" --{part} {m.corpus[part]['name']}" for part in ("dev", "test") if isinstance(m.corpus.get(part), dict))
+    command += "".join(
+        f" --{part} {m.corpus[part]['name']}" for part in ("dev", "test") if isinstance(m.corpus.get(part), dict)
+    )
     command += f" --model {m.model['name']} --vectors {options['vectors']}"
     command += f" --limit {options['limit']}" if options["limit"] else ""
     parts = ", ".join(f"{name} {part['sentences']:,} sentences" for name, part in m.corpus["parts"].items())
