@@ -79,11 +79,13 @@ class PooledMean:
         s = np.asarray(sums, dtype=np.float64)
         if s.ndim == 0 or s.shape[1:] != self.shape:
             raise StatsError(f"sums of shape (texts, {str(self.shape)[1:-1]}) were expected, and {s.shape} came")
-        n = spread(np.asarray(counts, dtype=np.float64), s.shape)
+        n = aligned(np.asarray(counts, dtype=np.float64), s.shape)
         check_numbers(s, n)
-        if len(s):
-            terms = (s, n, s * s, s * n, n * n, n > 0)
-            self._totals += [term.sum(axis=0, dtype=np.float64) for term in terms]
+        if len(s):  # counts are often the same for many cells, and stay as small as they came
+            products = (np.einsum("t...,t...->...", s, other) for other in (s, n))
+            terms = (s.sum(0), n.sum(0), *products, (n * n).sum(0), (n > 0).sum(0))
+            for place, term in enumerate(terms):
+                self._totals[place] += term
 
     def merge(self, other: PooledMean) -> None:
         """Take in the texts of another.
@@ -138,18 +140,20 @@ class PooledMean:
         return made
 
 
-def spread(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Bring counts to the shape of the sums; a single axis always means texts.
+def aligned(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Counts with the axes of the sums, one for each text; a single axis always means texts, and the others may be
+    of size 1.
 
-    >>> spread(np.array([1.0, 2.0]), (2, 3)).tolist()
-    [[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]
+    >>> aligned(np.array([1.0, 2.0]), (2, 3)).tolist()
+    [[1.0], [2.0]]
     """
     if counts.shape == shape[:1]:
         counts = counts.reshape(-1, *[1] * (len(shape) - 1))
     fits = counts.ndim in (0, len(shape))
     if not fits or any(have not in (1, want) for have, want in zip(counts.shape, shape, strict=False)):
         raise StatsError(f"counts of shape {shape}, or one per text, were expected, and {counts.shape} came")
-    return np.broadcast_to(counts, shape)
+    counts = counts.reshape([1] * len(shape)) if counts.ndim == 0 else counts
+    return np.broadcast_to(counts, (shape[0], *counts.shape[1:]))
 
 
 def check_numbers(s: NDArray[np.float64], n: NDArray[np.float64]) -> None:
@@ -161,7 +165,8 @@ def check_numbers(s: NDArray[np.float64], n: NDArray[np.float64]) -> None:
     attlas.errors.NumberError: the sums of text 0 of the batch, cell (0,) came as 1.0, which is a sum over no case ...
     """
     for name, values in (("sums", s), ("counts", n)):
-        _refuse(~np.isfinite(values), values, name, "is not finite")
+        if not np.isfinite(values.sum()):  # which any single one would spoil
+            _refuse(~np.isfinite(values), values, name, "is not finite")
     _refuse(n < 0, n, "counts", "is negative")
     _refuse((n == 0) & (s != 0), s, "sums", "is a sum over no case")
 

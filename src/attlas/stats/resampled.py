@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from attlas.errors import StatsError
 from attlas.stats.accumulator import State, check_header, header, register, require_same_configuration
-from attlas.stats.pooled import Estimate, check_numbers, spread
+from attlas.stats.pooled import Estimate, aligned, check_numbers
 
 REPLICATES = 1000
 ARRAYS = ("sums", "counts", "seed")
@@ -64,8 +64,9 @@ class Resampled:
                 f"sums of shape (texts, {str(self.shape)[1:-1]}) and a key for each text were expected, and "
                 f"{s.shape} and {len(keys)} keys came"
             )
-        n = spread(np.asarray(counts, dtype=np.float64), s.shape)
+        n = aligned(np.asarray(counts, dtype=np.float64), s.shape)
         check_numbers(s, n)
+        n = np.broadcast_to(n, s.shape)
         if len(s):
             copies = np.stack([self._copies(key) for key in keys], axis=1)
             flat = copies @ s.reshape(len(s), -1), copies @ n.reshape(len(s), -1)

@@ -260,7 +260,7 @@ class _Pass:
         if self.study.measure == "norm":
             weights = weights * self.study.subject.lengths(call)[:, :, None]
         words = self.groups.words
-        between = between_words(weights, self.groups)[..., :words, :words].masked_fill(self._barred, -1.0)
+        between = between_words(weights, self.groups)[..., :words, :words].masked_fill_(self._barred, -1.0)
         found = [between.max(-1), between.max(-2)]  # by the dependent's row, and by its column
         hits = []
         for direction, (paid, at) in enumerate(found):
