@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Any
 from attlas.errors import CapabilityError, StoreError, TextError
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress
-from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, draw
+from attlas.run.setting import (
+    BUDGET,
+    Setting,
+    Texts,
+    as_corpus,
+    as_subject,
+    draw,
+    reads_pairs,
+    say_cutting,
+    streams_of,
+)
 from attlas.store import Result
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
-    from attlas.capture.reading import Reading
-    from attlas.ids import Stream
     from attlas.stats import Bundle
 
 PIECES = 128
@@ -61,8 +69,7 @@ def clusters(
 
     model, texts = as_subject(subject), as_corpus(corpus)
     known = known_heads(model, relations)
-    several = texts.format == "plain" and len(texts.documents) > 1
-    paired = pairs if pairs is not None else several and model.pieces.pairs
+    paired = reads_pairs(model, texts, pairs)
     pieces = max_pieces or min(model.pieces.window, PIECES)
     chosen = budget or fitting_budget(model, pieces)
     options = {
@@ -71,8 +78,7 @@ def clusters(
     }  # fmt: skip
     setting = Setting("clusters", model, texts, options, seed, chosen, None if out is None else Path(out))
     setting.require_free(resume=resume)
-    if progress is not None and len(texts.documents) > 500:  # this takes a while
-        progress.note(f"cutting {len(texts.documents):,} documents into pieces")
+    say_cutting(progress, len(texts.documents))
     reading = read_documents(
         model, texts.documents, articles=texts.articles, limit=pieces, pairs=paired, long=long
     )  # fmt: skip
@@ -121,21 +127,6 @@ def require_room(model: Subject, longest: int) -> None:
             f"{model.name}: the weights of all {_heads(model):,} heads on a text of {longest:,} pieces take "
             f"{needed / 2**30:,.0f} GiB, and {MOST / 2**30:.0f} are allowed; ask for fewer pieces (--max-pieces)"
         )
-
-
-def streams_of(model: Subject, reading: Reading) -> list[Stream]:
-    """The streams that these examples let a model show; the encoder alone where translations are missing.
-
-    >>> from attlas.capture.reading import read_documents
-    >>> from attlas.text import Document
-    >>> model = as_subject(None)
-    >>> [stream.value for stream in streams_of(model, read_documents(model, [Document.from_text("It rained.")]))]
-    ['encoder']
-    """
-    if model.pieces.translating and any(example.target is None for example in reading.examples):
-        reading.skipped["without a translation, so that the encoder alone was read"] += len(reading.examples)
-        return [model.pieces.own]
-    return list(model.streams)
 
 
 def known_heads(

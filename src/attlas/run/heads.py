@@ -24,7 +24,7 @@ from attlas.run.relations import (
     scored_tables,
     split,
 )
-from attlas.run.setting import Setting, Texts, as_corpus, as_subject
+from attlas.run.setting import Setting, Texts, as_corpus, as_subject, say_cutting
 from attlas.run.survey import survey_study
 from attlas.store import Result
 
@@ -81,8 +81,7 @@ def heads(
     }
     for setting in (whole, *settings.values()):
         setting.require_free(resume=resume)
-    if progress is not None and len(texts.documents) > 500:  # this takes a while
-        progress.note(f"cutting {len(texts.documents):,} sentences into pieces")
+    say_cutting(progress, len(texts.documents), "sentences")
     readings = [read_sentences(model, corpus, pieces, limit, seed) for corpus in (chosen_on, scored_on)]
     both = Reading(readings[0].examples + readings[1].examples, readings[0].skipped + readings[1].skipped)
     require_room(model, max(example.length for example in both.examples))

@@ -20,7 +20,7 @@ from attlas.run.batches import batches
 from attlas.run.local import carry_out
 from attlas.run.losses import checked, open_for_loss
 from attlas.run.progress import Progress
-from attlas.run.setting import Setting, Texts, as_corpus, draw
+from attlas.run.setting import Setting, Texts, as_corpus, draw, reads_pairs, say_cutting
 from attlas.store import Result
 
 if TYPE_CHECKING:
@@ -73,14 +73,12 @@ def noop(
     else:
         model, loss = checked(subject, loss, texts)
     tagging = loss.startswith("tagging:")
-    several = texts.format == "plain" and len(texts.documents) > 1
-    paired = not tagging and (pairs if pairs is not None else several and model.pieces.pairs)
+    paired = not tagging and reads_pairs(model, texts, pairs)
     pieces = max_pieces or min(model.pieces.window, LONGEST)
     options = {"loss": loss, "pairs": paired, "max_pieces": pieces, "long": long, "limit": limit}
     setting = Setting("noop", model, texts, options, seed, budget, None if out is None else Path(out))
     setting.require_free(resume=resume)
-    if progress is not None and len(texts.documents) > 500:  # this takes a while
-        progress.note(f"cutting {len(texts.documents):,} documents into pieces")
+    say_cutting(progress, len(texts.documents))
     trained_on, measured_on = readings(model, texts, loss, paired, pieces, long, limit, seed)
 
     def carry(study: Any, items: Sequence[Any], lengths: Sequence[int], part: str, budget: int) -> Bundle:

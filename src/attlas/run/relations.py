@@ -12,7 +12,7 @@ from attlas.corpora import Corpus
 from attlas.errors import CorpusError, TextError
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress
-from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, draw
+from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, draw, say_cutting
 from attlas.store import Result
 
 if TYPE_CHECKING:
@@ -64,8 +64,7 @@ def relations(
         more={} if select is None else {"select": chosen_on},
     )  # fmt: skip
     setting.require_free(resume=resume)
-    if progress is not None and len(texts.documents) > 500:  # this takes a while
-        progress.note(f"cutting {len(chosen_on.documents) + len(scored_on.documents):,} sentences into pieces")
+    say_cutting(progress, len(chosen_on.documents) + len(scored_on.documents), "sentences")
     readings = [read_sentences(model, corpus, pieces, limit, seed) for corpus in (chosen_on, scored_on)]
     labels = scorable(*readings)
 

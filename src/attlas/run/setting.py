@@ -23,6 +23,8 @@ from attlas.text import Document
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
+    from attlas.ids import Stream
+    from attlas.run.progress import Progress
 
 BUDGET = 4096
 
@@ -155,3 +157,39 @@ def draw(reading: Reading, limit: int | None, seed: int) -> Reading:
         reading.skipped["passages not drawn"] += len(reading.examples) - limit
         reading.examples = [reading.examples[index] for index in kept]
     return reading
+
+
+def reads_pairs(model: Subject, texts: Corpus, asked: bool | None) -> bool:
+    """Whether neighbouring segments are read as pairs: as asked, or else where plain text has several paragraphs and
+    the model knows pairs.
+
+    >>> reads_pairs(as_subject(None), as_corpus("sample"), None)
+    False
+    """
+    if asked is not None:
+        return asked
+    return texts.format == "plain" and len(texts.documents) > 1 and model.pieces.pairs
+
+
+def streams_of(model: Subject, reading: Reading) -> list[Stream]:
+    """The streams that these examples let a model show; the encoder alone where translations are missing.
+
+    >>> from attlas.capture.reading import read_documents
+    >>> from attlas.text import Document
+    >>> model = as_subject(None)
+    >>> [stream.value for stream in streams_of(model, read_documents(model, [Document.from_text("It rained.")]))]
+    ['encoder']
+    """
+    if model.pieces.translating and any(example.target is None for example in reading.examples):
+        reading.skipped["without a translation, so that the encoder alone was read"] += len(reading.examples)
+        return [model.pieces.own]
+    return list(model.streams)
+
+
+def say_cutting(progress: Progress | None, count: int, what: str = "documents") -> None:
+    """Say that a corpus is being cut into pieces, where that takes a while.
+
+    >>> say_cutting(None, 1000)
+    """
+    if progress is not None and count > 500:
+        progress.note(f"cutting {count:,} {what} into pieces")

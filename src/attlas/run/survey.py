@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress
-from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, draw
+from attlas.run.setting import (
+    BUDGET,
+    Setting,
+    Texts,
+    as_corpus,
+    as_subject,
+    draw,
+    reads_pairs,
+    say_cutting,
+    streams_of,
+)
 from attlas.store import Result
 
 if TYPE_CHECKING:
@@ -51,14 +61,12 @@ def survey(
     from attlas.capture.reading import read_documents
 
     model, texts = as_subject(subject), as_corpus(corpus)
-    several = texts.format == "plain" and len(texts.documents) > 1
-    paired = pairs if pairs is not None else several and model.pieces.pairs
+    paired = reads_pairs(model, texts, pairs)
     pieces = max_pieces or min(model.pieces.window, PAIRED if paired else SINGLE)
     options = {"pairs": paired, "max_pieces": pieces, "long": long, "limit": limit, "matrix": matrix}
     setting = Setting("survey", model, texts, options, seed, budget, None if out is None else Path(out))
     setting.require_free(resume=resume)
-    if progress is not None and len(texts.documents) > 500:  # this takes a while
-        progress.note(f"cutting {len(texts.documents):,} documents into pieces")
+    say_cutting(progress, len(texts.documents))
     reading = read_documents(
         model, texts.documents, articles=texts.articles, limit=pieces, pairs=paired, long=long
     )  # fmt: skip
@@ -83,10 +91,6 @@ def survey_study(model: Subject, texts: Corpus, reading: Reading, *, seed: int, 
     from attlas.studies.marks import tags_of, word_ranks
     from attlas.studies.survey import Survey
 
-    streams = list(model.streams)
-    if model.pieces.translating and any(example.target is None for example in reading.examples):
-        reading.skipped["without a translation, so that the encoder alone was read"] += len(reading.examples)
-        streams = [model.pieces.own]
     if not model.has_norms:
         unknown = len(model.layout.heads) - len(model.layout.projections)
         reading.skipped["layer whose W_O was not found, so that all norms were left out"] += unknown
@@ -95,7 +99,7 @@ def survey_study(model: Subject, texts: Corpus, reading: Reading, *, seed: int, 
         tags=tags_of(texts.documents),
         ranks=word_ranks(texts.documents),
         edges="governors" in texts.layers,
-        streams=streams,
+        streams=streams_of(model, reading),
         seed=seed,
         matrix=matrix,
     )
