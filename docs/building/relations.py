@@ -43,8 +43,8 @@ def build(folders: list[Path]) -> None:
 
 def _line(row: dict[str, Any]) -> str:
     from attlas.ids import paper_label
+    from attlas.reports.relations import sure
 
-    sure = row["p_adjusted"] is not None and row["p_adjusted"] < 0.01 and row["margin"] > 0
     value = f"{100 * row['value']:.1f}"
     published = ""
     if row["published"] is not None:
@@ -54,7 +54,7 @@ def _line(row: dict[str, Any]) -> str:
         row["relation"],
         f"{row['n']:,}",
         f"{paper_label(row['layer'], row['head'])} {row['direction']}",
-        f"**{value}**" if sure else value,
+        f"**{value}**" if sure(row) else value,
         f"{100 * row['low']:.1f}–{100 * row['high']:.1f}",
         f"{100 * row['baseline']:.1f} ({row['offset']:+d})",
         f"{100 * row['margin']:+.1f}",

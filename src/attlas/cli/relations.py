@@ -55,6 +55,7 @@ def show(result: Any, most: int = 16) -> None:
     from rich.table import Table
 
     from attlas.ids import paper_label
+    from attlas.reports.relations import sure
 
     rows = [row for row in result.tables["relations"].to_pylist() if row["best"]]
     table = Table(
@@ -65,7 +66,7 @@ def show(result: Any, most: int = 16) -> None:
             row["relation"],
             f"{row['n']:,}",
             f"{paper_label(row['layer'], row['head'])} {row['direction']}",
-            f"{100 * row['value']:.1f}" + ("*" if _sure(row) else ""),
+            f"{100 * row['value']:.1f}" + ("*" if sure(row) else ""),
             f"{100 * row['low']:.1f}-{100 * row['high']:.1f}",
             f"{100 * row['baseline']:.1f} ({row['offset']:+d})",
             f"{100 * row['twin']:.1f}",
@@ -75,7 +76,3 @@ def show(result: Any, most: int = 16) -> None:
     if len(rows) > most:
         console.print(f"... and {len(rows) - most} more, in the report", highlight=False)
     console.print("* better than the offset, p < .01 after Holm's correction", highlight=False)
-
-
-def _sure(row: dict[str, Any]) -> bool:
-    return row["p_adjusted"] is not None and row["p_adjusted"] < 0.01 and row["margin"] > 0

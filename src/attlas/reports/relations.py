@@ -137,7 +137,7 @@ def findings(rows: Sequence[Row], heads: Any = None) -> list[str]:
     known = [row for row in rows if row.get("n", 0) >= FEWEST and row["relation"] != "all"]
     found = []
     if known:
-        better = [row for row in known if _sure(row)]
+        better = [row for row in known if sure(row)]
         found.append(
             f"For {len(better)} of {len(known)} relations with at least {FEWEST} cases, the chosen head is better "
             "than the best fixed offset (p &lt; .01 after Holm's correction)."
@@ -150,7 +150,7 @@ def findings(rows: Sequence[Row], heads: Any = None) -> list[str]:
             f"untrained twin {percent(whole['twin'])} %."
         )
         found.append(said + _published(whole))
-    for row in sorted((row for row in known if _sure(row)), key=lambda row: -row["margin_low"])[:3]:
+    for row in sorted((row for row in known if sure(row)), key=lambda row: -row["margin_low"])[:3]:
         found.append(
             f"Furthest above its offset is <b>{_label(row)}</b> for <i>{escape(row['relation'])}</i>"
             if not any("Furthest" in text for text in found)
@@ -160,14 +160,14 @@ def findings(rows: Sequence[Row], heads: Any = None) -> list[str]:
             f": {percent(row['value'])} % against {percent(row['baseline'])} % (untrained: {percent(row['twin'])} %)."
             + _published(row)
         )
-    popular = Counter(_label(row) for row in known if _sure(row)).most_common(1)
+    popular = Counter(_label(row) for row in known if sure(row)).most_common(1)
     if popular and popular[0][1] > 2:
         found.append(f"One head, <b>{popular[0][0]}</b>, is the best for {popular[0][1]} of these relations.")
     if heads is not None and "p_adjusted" in heads.column_names:
         able = {
             (row["layer"], row["head"])
             for row in heads.select(["layer", "head", "p_adjusted", "margin"]).to_pylist()
-            if row["p_adjusted"] is not None and row["p_adjusted"] < SURE and row["margin"] > 0
+            if sure(row)
         }
         every = {*zip(heads["layer"].to_pylist(), heads["head"].to_pylist(), strict=True)}
         found.append(
@@ -175,6 +175,16 @@ def findings(rows: Sequence[Row], heads: Any = None) -> list[str]:
             "for all heads of that relation."
         )
     return found
+
+
+def sure(row: Row) -> bool:
+    """Whether a head is better than the best offset after the correction for having looked at many.
+
+    >>> sure({"p_adjusted": 0.001, "margin": 0.2}), sure({"p_adjusted": None, "margin": 0.2})
+    (True, False)
+    """
+    p = row.get("p_adjusted")
+    return p is not None and p < SURE and row["margin"] > 0
 
 
 def scene(row: Row, model: str) -> Scene:
@@ -256,7 +266,7 @@ def _cells(row: Row) -> list[str | Html]:
         f"{row['n']:,}",
         _label(row),
         row["direction"],
-        Html(f"<b>{value}</b>") if _sure(row) else value,
+        Html(f"<b>{value}</b>") if sure(row) else value,
         between(row["low"], row["high"]),
         percent(row["baseline"]),
         f"({row['offset']:+d})".replace("-", "−"),
@@ -309,11 +319,6 @@ def _published(row: Row) -> str:
         f'<span class="published">{escape(row["published_relation"])}, head {row["published_head"]}, '
         f"{percent(row['published'])} % against {percent(row['published_baseline'])} %.</span>"
     )
-
-
-def _sure(row: Row) -> bool:
-    p = row.get("p_adjusted")
-    return p is not None and p < SURE and row["margin"] > 0
 
 
 def _label(row: Row) -> str:

@@ -17,7 +17,7 @@ from attlas.corpora import Corpus, read
 from attlas.errors import CorpusError, TextError
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress
-from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject
+from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, say_cutting
 from attlas.store import Result
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ def coref(
         None if out is None else Path(out), more={} if other is None else {"select": other},
     )  # fmt: skip
     setting.require_free(resume=resume)
-    if progress is not None and len(chosen_on.documents) + len(scored_on.documents) > 100:  # this takes a while
-        progress.note(f"cutting {len(chosen_on.documents) + len(scored_on.documents):,} documents into pieces")
+    say_cutting(progress, len(chosen_on.documents) + len(scored_on.documents), many=100)
     sides = [cut(model, side.documents, pieces) for side in (chosen_on, scored_on)]
     for side, purpose in zip(sides, ("choose heads on", "score heads on"), strict=True):
         side.require(purpose)

@@ -186,10 +186,10 @@ def streams_of(model: Subject, reading: Reading) -> list[Stream]:
     return list(model.streams)
 
 
-def say_cutting(progress: Progress | None, count: int, what: str = "documents") -> None:
-    """Say that a corpus is being cut into pieces, where that takes a while.
+def say_cutting(progress: Progress | None, count: int, what: str = "documents", *, many: int = 500) -> None:
+    """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while.
 
     >>> say_cutting(None, 1000)
     """
-    if progress is not None and count > 500:
+    if progress is not None and count > many:
         progress.note(f"cutting {count:,} {what} into pieces")
