@@ -93,7 +93,7 @@ def test_gradients_equal_finite_differences(family: str) -> None:
     for site, head, query, key in [(model.sites[0], 1, 2, 0), (model.sites[-1], 3, 2, 1), (model.sites[1], 0, 1, 1)]:
         # no smaller step: a softmax keeps the digits of float32, in whatever format the model is
         slope = (at(site, head, query, key, 1e-3) - at(site, head, query, key, -1e-3)) / 2e-3
-        assert float(passed.gradients[site][0, head, query, key]) == pytest.approx(slope, rel=2e-3, abs=2e-5)
+        assert float(passed.gradients[site][0, head, query, key]) == pytest.approx(slope, rel=1e-2, abs=1e-4)
 
 
 @pytest.mark.parametrize("family", ["bert", "llama", "marian"])

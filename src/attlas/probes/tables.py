@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from attlas.probes.parse import FACTS, JOBS, Job
 from attlas.stats import Bundle, Resampled
+from attlas.store.columns import as_cell
 
 TRAINED, UNTRAINED = "trained", "untrained"
 DIRECTIONS = ("governor to dependent", "dependent to governor")
@@ -68,7 +69,7 @@ def _main(job: Job, bundle: Bundle) -> list[Any]:
         chosen = f"layer {facts['chosen']:.0f}"
     elif job.kind in ("right", "offset"):
         chosen = f"offset {facts['chosen']:+.0f}"
-    value, n, low, high = (_number(part[0]) for part in test)
+    value, n, low, high = (as_cell(part[0]) for part in test)
     return [
         job.name,
         job.reads,
@@ -80,7 +81,7 @@ def _main(job: Job, bundle: Bundle) -> list[Any]:
         high,
         facts["dev"],
         job.published,
-        _number(roots.value.item()) if roots.n.item() else None,
+        as_cell(roots.value.item()) if roots.n.item() else None,
         chosen,
         int(facts["parameters"]),
         int(facts["epochs"]),
@@ -101,7 +102,7 @@ def _differences(jobs: Sequence[Job], found: Mapping[str, Bundle]) -> list[list[
             if one.undirected == other.undirected:
                 more = means[one.name] - means[other.name]
                 low, high = np.nanquantile(more[1:], (0.025, 0.975))
-                rows.append([one.name, other.name, *(_number(value) for value in (more[0], low, high))])
+                rows.append([one.name, other.name, *(as_cell(value) for value in (more[0], low, high))])
     return rows
 
 
@@ -119,7 +120,7 @@ def _weights(job: Job, bundle: Bundle, stream: str, heads: tuple[int, int]) -> l
 def _training(job: Job, bundle: Bundle) -> list[list[Any]]:
     history = bundle["history"].result()
     return [
-        [job.name, epoch + 1, *(_number(value) for value in history.value[epoch])]
+        [job.name, epoch + 1, *(as_cell(value) for value in history.value[epoch])]
         for epoch in range(len(history.value))
         if history.n[epoch, 0]
     ]
@@ -130,7 +131,7 @@ def _relations(job: Job, bundle: Bundle, relations: Mapping[str, int]) -> list[l
         return []
     test = bundle["test"].result()
     return [
-        [job.name, relation, *(_number(part[1 + number]) for part in test)]
+        [job.name, relation, *(as_cell(part[1 + number]) for part in test)]
         for relation, number in relations.items()
         if test.n[1 + number]
     ]
@@ -140,7 +141,3 @@ def _layers(job: Job, bundle: Bundle) -> list[list[Any]]:
     if not job.undirected:
         return []
     return [[_whose(job), layer, value] for layer, value in enumerate(bundle["layers"].result().value.tolist())]
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)

@@ -22,6 +22,7 @@ from attlas.run.losses import checked, open_for_loss
 from attlas.run.progress import Progress
 from attlas.run.setting import Setting, Texts, as_corpus, draw, reads_pairs, say_cutting
 from attlas.store import Result
+from attlas.store.columns import as_cell
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -245,13 +246,7 @@ def _loss_table(
         there = Counter({tag: n for tag, n in _tag_counts(measured_on, layer).items() if tag in known})
         often = _tag_counts(trained_on, layer).most_common(1)[0][0]
         row |= {"majority": there[often] / max(1, there.total()), "majority_tag": often}
-    return {key: [_plain(value)] for key, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    return None if math.isnan(value) else float(value)
+    return {key: [as_cell(value)] for key, value in row.items()}
 
 
 def _counts(texts: Corpus, trained_on: Reading | None, measured_on: Reading) -> dict[str, int]:

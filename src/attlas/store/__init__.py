@@ -7,7 +7,7 @@ when a table is asked for.
 """
 
 from attlas.store.checkpoint import Checkpoint, clear_checkpoint, load_checkpoint, save_checkpoint, seconds_worked
-from attlas.store.columns import Columns, tables_from_columns
+from attlas.store.columns import Columns, as_cell, tables_from_columns
 from attlas.store.folder import require_free
 from attlas.store.manifest import Manifest, versions_here
 from attlas.store.plain import plain
@@ -18,6 +18,7 @@ __all__ = [
     "Columns",
     "Manifest",
     "Result",
+    "as_cell",
     "clear_checkpoint",
     "load_checkpoint",
     "plain",

@@ -7,6 +7,7 @@ is to say categories in pandas.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -61,3 +62,14 @@ def _array(values: Any, name: str, column: str) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise StoreError(f"table {name!r}, column {column!r}: {error}") from None
     return array.dictionary_encode() if pa.types.is_string(array.type) else array
+
+
+def as_cell(value: Any) -> Any:
+    """A value as a table takes it: numpy's numbers as plain ones, and None for what is no finite number.
+
+    >>> import numpy as np
+    >>> as_cell(np.float64(0.5)), as_cell(np.int64(3)), as_cell(float("nan")), as_cell("head"), as_cell(None)
+    (0.5, 3, None, 'head', None)
+    """
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from attlas.ids import Stream
 from attlas.measures.divergence import head_pairs
 from attlas.stats import Bundle, Estimate, PooledMean
+from attlas.store.columns import as_cell
 from attlas.studies.arrangement import Map, Tree, join, lay_out, square, togetherness
 from attlas.studies.behaviour import FIGURES, behaviour
 
@@ -220,10 +221,4 @@ def _rank_correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> f
 def _add(table: Columns, **columns: Any) -> None:
     """Add rows, given by columns; NaN becomes None and numbers become plain ones."""
     for name, column in table.items():
-        column += [_plain(value) for value in columns[name]]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and np.isnan(value) else value
+        column += [as_cell(value) for value in columns[name]]

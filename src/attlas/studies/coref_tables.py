@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.stats import Bundle, Estimate, holm, p_above_zero
+from attlas.store.columns import as_cell
 from attlas.studies.coref import OUTCOMES, RIVALS, Chosen, Coref, Window
 from attlas.studies.mentions import CANDIDATES, KINDS, Known
 from attlas.studies.sieves import BASELINES
@@ -91,11 +92,11 @@ def _main(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]
             choice = scored.chosen[c, 0 if who == BEST else k]
             cell = (*choice, c, k)
             then = scored.choosing["heads"].result().value[cell]
-            ps = [_number(p[cell]) if who != TWIN else None for p in tested.values()]
+            ps = [as_cell(p[cell]) if who != TWIN else None for p in tested.values()]
             published = PUBLISHED[BEST][k] if who == BEST and c == 0 else None
             label = (choice.layer, choice.head, scored.study.directions[choice.direction])
             found = _estimate(scored.scoring[part].result(), (c, k))
-            rows.add(kind, candidates, who, *found, *label, _number(then), *ps, published)
+            rows.add(kind, candidates, who, *found, *label, as_cell(then), *ps, published)
         rows.add(kind, candidates, CHANCE, *_estimate(chance, (c, k)), *none, None)
         if candidates == "preceding":
             for b, name in enumerate(BASELINES):
@@ -114,10 +115,10 @@ def _heads(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]
         found, then = scored.scoring["heads"].result(), scored.choosing["heads"].result().value
         for cell in np.ndindex(*study.cells):
             layer, head, d, c, k = cell
-            ps = [_number(p[cell]) if who == "trained" else None for p in tested.values()]
+            ps = [as_cell(p[cell]) if who == "trained" else None for p in tested.values()]
             labels = (study.stream.value, layer, head, study.directions[d], CANDIDATES[c], KINDS[k])
             value, *rest = _estimate(found, cell)
-            rows.add(who, *labels, value, _number(chance[c, k]), *rest, _number(then[cell]), *ps)
+            rows.add(who, *labels, value, as_cell(chance[c, k]), *rest, as_cell(then[cell]), *ps)
     return rows.kept(lambda row: row["n"])
 
 
@@ -194,8 +195,4 @@ def _product(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[int, 
 
 
 def _estimate(estimate: Estimate, cell: tuple[int, ...]) -> list[float | None]:
-    return [_number(float(part[cell])) for part in estimate]
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+    return [as_cell(float(part[cell])) for part in estimate]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from attlas.ids import Stream
 from attlas.stats import Bundle, Estimate, Resampled
+from attlas.store.columns import as_cell
 from attlas.studies.marks import CLASSES
 from attlas.studies.noop import KEYS
 
@@ -126,10 +127,4 @@ def _middle(replicates: Array) -> tuple[Array, Array]:
 
 
 def _columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, list[Any]]:
-    return {name: [_plain(row[name]) for row in rows] for name in names}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (str, int)):
-        return value
-    return None if np.isnan(value) else float(value)
+    return {name: [as_cell(row[name]) for row in rows] for name in names}

@@ -15,6 +15,7 @@ import numpy as np
 
 from attlas.ids import Site
 from attlas.stats import Bundle, Estimate, holm, p_above_zero
+from attlas.store.columns import as_cell
 from attlas.studies.published import RELATIONS
 from attlas.studies.relations import DIRECTIONS, OFFSETS, VERDICTS, WHO, Relations, estimates
 from attlas.text import Document
@@ -59,11 +60,11 @@ def relation_rows(study: Relations, bundle: Bundle, twin: Relations, twin_bundle
                 "measure": study.measure,
                 **_ends(chosen, (*cell, WHO.index("head")), ""),
                 "n": int(chosen.n[direction, relation, 0]),
-                "chosen_value": _number(study.choice.head_values[cell]),
+                "chosen_value": as_cell(study.choice.head_values[cell]),
                 "offset": int(study.choice.offsets[relation]),
                 **_ends(chosen, (*cell, WHO.index("offset")), "baseline"),
                 **_ends(chosen, (*cell, WHO.index("margin")), "margin"),
-                "p": _number(margin_p[direction, layer, head, relation]),
+                "p": as_cell(margin_p[direction, layer, head, relation]),
                 "p_adjusted": None,
                 "twin_layer": int(twin.choice.heads[direction, relation, 0]),
                 "twin_head": int(twin.choice.heads[direction, relation, 1]),
@@ -76,7 +77,7 @@ def relation_rows(study: Relations, bundle: Bundle, twin: Relations, twin_bundle
             }
             rows.append(row)
     for row, adjusted in zip(rows, holm([_or_nan(row["p"]) for row in rows]), strict=True):
-        row["p_adjusted"] = _number(adjusted)
+        row["p_adjusted"] = as_cell(adjusted)
     return _columns(rows, _MAIN)
 
 
@@ -111,12 +112,12 @@ def head_rows(study: Relations, bundle: Bundle, twin: Bundle | None = None) -> C
                 cell = (direction, layer, head, relation)
                 if not figures.n[cell] > 0:
                     continue
-                values = [study.stream.value, layer, head, name, label, _number(figures.value[cell])]
-                values += [int(figures.n[cell]), _number(figures.low[cell]), _number(figures.high[cell])]
+                values = [study.stream.value, layer, head, name, label, as_cell(figures.value[cell])]
+                values += [int(figures.n[cell]), as_cell(figures.low[cell]), as_cell(figures.high[cell])]
                 if margins is not None and adjusted is not None:
-                    values += [_number(margins.value[cell]), _number(adjusted[cell])]
+                    values += [as_cell(margins.value[cell]), as_cell(adjusted[cell])]
                 if control is not None:
-                    values.append(_number(control.value[cell]))
+                    values.append(as_cell(control.value[cell]))
                 for column, value in zip(rows.values(), values, strict=True):
                     column.append(value)
     return rows
@@ -134,7 +135,7 @@ def offset_rows(study: Relations, bundle: Bundle) -> Columns:
     rows: Columns = {name: [] for name in ("relation", "offset", "value", "n", "low", "high")}
     for (place, relation), n in np.ndenumerate(offsets.n):
         if n > 0:
-            ends = (_number(getattr(offsets, name)[place, relation]) for name in ("value", "low", "high"))
+            ends = (as_cell(getattr(offsets, name)[place, relation]) for name in ("value", "low", "high"))
             value, low, high = ends
             values = (study.labels[relation], OFFSETS[place], value, int(n), low, high)
             for column, item in zip(rows.values(), values, strict=True):
@@ -217,18 +218,14 @@ def _p(margins: Estimate, bundle: Bundle) -> Any:
 def _ends(estimate: Estimate, cell: tuple[int, ...], name: str) -> dict[str, Any]:
     prefix = f"{name}_" if name else ""
     return {
-        name or "value": _number(estimate.value[cell]),
-        f"{prefix}low": _number(estimate.low[cell]),
-        f"{prefix}high": _number(estimate.high[cell]),
+        name or "value": as_cell(estimate.value[cell]),
+        f"{prefix}low": as_cell(estimate.low[cell]),
+        f"{prefix}high": as_cell(estimate.high[cell]),
     }
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Columns:
     return {name: [row[name] for row in rows] for name in names}
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _or_nan(value: float | None) -> float:

@@ -28,6 +28,7 @@ from attlas.ids import Stream
 from attlas.measures.rows import matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example, Side
 from attlas.stats import Bundle, Estimate, PooledMean
+from attlas.store.columns import as_cell
 from attlas.studies.figures import QUANTITIES, View, reduce_rows, relate
 from attlas.studies.marks import CLASSES, RANKS, draw_pairs, half_of, mark, mark_edges
 from attlas.studies.portraits import portrait
@@ -153,7 +154,7 @@ class Survey:
                 for (m, measure), (q, quantity) in product(enumerate(measures), enumerate(QUANTITIES)):
                     cell = (layer, head, m, q)
                     if row := _estimate(figures, cell, chance[layer, q]):
-                        heads.add(*place, measure, quantity, *row, _number(first[cell]), _number(second[cell]))
+                        heads.add(*place, measure, quantity, *row, as_cell(first[cell]), as_cell(second[cell]))
                 if known := _known(figures, chance, layer, head):
                     portraits.add(*place, portrait(known))
             if self.tags:
@@ -289,11 +290,6 @@ def _estimate(estimate: Estimate, cell: tuple[int, ...], chance: float | None = 
     """Value, chance where there is one, n, low and high of a cell as a row wants them; nothing where n is 0."""
     if not estimate.n[cell] > 0:
         return []
-    middle = [] if chance is None else [_number(chance)]
+    middle = [] if chance is None else [as_cell(chance)]
     last = (estimate.n[cell], estimate.low[cell], estimate.high[cell])
-    return [_number(estimate.value[cell]), *middle, *map(_number, last)]
-
-
-def _number(value: float) -> float | None:
-    """A plain number, or None for NaN."""
-    return None if np.isnan(value) else float(value)
+    return [as_cell(estimate.value[cell]), *middle, *map(as_cell, last)]
