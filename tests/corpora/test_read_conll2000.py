@@ -39,9 +39,22 @@ def test_sentences_do_not_share_chunks() -> None:
     assert (first.text, first.xpos, second.name) == ("a b", ("DT", "NN"), "t.txt, sentence 2")
 
 
+def test_entities_in_two_and_in_four_columns() -> None:
+    (two,) = read_conll2000(Source.of_text("in\tO\nNew York\tB-place\nState\tI-place\n\t\n", name="t.conll"))
+    assert (two.forms, two.xpos) == (("in", "New York", "State"), None)
+    assert [tuple(c) for c in two.chunks or ()] == [(1, 3, "place")]
+    text = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\nsays VBZ I-VP O\n\n-DOCSTART- -X- O O\n\nBonn NNP I-NP I-LOC\n"
+    first, second = read_conll2000(Source.of_text(text, name="t.txt"))
+    assert (first.xpos, [tuple(c) for c in first.chunks or ()]) == (("NNP", "VBZ"), [(0, 1, "ORG")])
+    assert [tuple(c) for c in second.chunks or ()] == [(0, 1, "LOC")]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("a O\nb NN B-NP\n", "line 2: 3 columns where 2 are needed: word and chunk tag"),
+        ("a b c d O\n", "line 1: 5 columns where 3 are needed"),
+        ("a\tO\n\tO\n", "line 2: (1 column|the word before)"),
         ("a DT B-NP\nb NN\n", r"^t\.txt, line 2: 2 columns where 3 are needed"),
         ("word\n", "line 1: 1 column where"),
         ("a DT X-NP\n", "line 1: the chunk tag 'X-NP'"),

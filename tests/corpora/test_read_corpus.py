@@ -20,6 +20,8 @@ TEXTS = {
     "conll2012": "# begin document\n0\tHi\t(1)\n# end document\n",
     "bitext": "das Haus ||| the house\nja ||| yes\n",
     "keyphrases": '{"id": "1", "text": "Some text.", "keyphrases": ["text"]}\n',
+    "labelled": "sentence\tlabel\nA fine film .\t1\n",
+    "sst": "(3 (2 It) (3 works))\n",
     "plain": "It was a dark night.\n\nIt rained; see [1] | or {2}.\n",
 }
 LAYERS = {
@@ -28,6 +30,8 @@ LAYERS = {
     "conll2012": ("mentions",),
     "bitext": ("translation",),
     "keyphrases": ("keyphrases",),
+    "labelled": ("label",),
+    "sst": ("label",),
     "plain": (),
 }
 
@@ -72,7 +76,7 @@ def test_companion_files_count_in_the_hash(tmp_path: Path) -> None:
         ("a.conllu", "It was a dark night.\n", "the ending promises conllu, but the file looks like plain text"),
         ("a.conllu.gz", TEXTS["bitext"], "the ending promises conllu, but the file looks like bitext"),
         ("a.conllu", "1\tHi\tx\n", "line 1: 3 columns where CoNLL-U has 10"),
-        ("a.jsonl", '{"label": 3}\n', "promises keyphrases, but the file looks like JSON without key phrases"),
+        ("a.jsonl", '{"label": 3}\n', "promises keyphrases or labelled, but the file looks like JSON without"),
         ("a.json", '[\n{"label": 3}\n]\n', "this looks like JSON without key phrases"),
         ("a.tsv", "a\tb\nc\td\ne\tf\n", "this looks like a table of 2 columns"),
         ("a.gold", "0-0 1p1\n2-2\n", "this looks like the links of a bitext"),
@@ -106,6 +110,8 @@ def test_options_that_do_not_apply_are_refused() -> None:
         read(Source.of_text(TEXTS["plain"]), which="controlled")
     with pytest.raises(CorpusError, match="'gold' is for bitext, not for sample"):
         read("sample", gold="a.gold")
+    with pytest.raises(CorpusError, match="'label' is for labelled and sst, not for plain"):
+        read(Source.of_text(TEXTS["plain"]), label="five")
     with pytest.raises(CorpusError, match="'tiger' is no format"):
         read(Source.of_text("a"), "tiger")
     with pytest.raises(CorpusError, match="two parallel files are needed"):

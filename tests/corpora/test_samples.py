@@ -127,7 +127,17 @@ def test_size_and_names(documents: list[Document]) -> None:
 
 def test_every_layer_is_there(documents: list[Document]) -> None:
     for d in documents:
-        for layer in ("lemmas", "upos", "xpos", "governors", "relations", "chunks", "mentions", "keyphrases"):
+        for layer in (
+            "lemmas",
+            "upos",
+            "xpos",
+            "governors",
+            "relations",
+            "chunks",
+            "mentions",
+            "keyphrases",
+            "label",
+        ):
             assert getattr(d, layer) is not None, (d.name, layer)
         assert d.chunks
         assert d.mentions
@@ -218,6 +228,21 @@ def test_conjunctions_hang_on_the_conjunct_that_follows(documents: list[Document
             if relation == "cc":
                 assert d.relations[governor] == "conj"
                 assert governor > index
+
+
+def test_the_label_is_the_tense_of_most_main_clauses(documents: list[Document]) -> None:
+    for d in documents:
+        assert d.xpos is not None
+        assert d.relations is not None
+        tenses = []
+        for index, _, _, _, _, relation in rows(d):
+            if relation == "root":
+                verbs = [c for c in children(d, index) if d.relations[c] in ("aux", "aux:pass", "cop")] or [index]
+                tenses.append({"VBD": "past", "VBZ": "present", "VBP": "present"}.get(d.xpos[verbs[0]]))
+        past, present = tenses.count("past"), tenses.count("present")
+        if past != present:
+            assert d.label == ("past" if past > present else "present"), d.text
+    assert min(Counter(d.label for d in documents).values()) > 30
 
 
 def test_passives_are_complete(documents: list[Document]) -> None:

@@ -4,6 +4,7 @@ import gzip
 import re
 import time
 import zipfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,58 @@ def test_conll2000(part: str, sentences: int, words: int, chunks: int, types: in
     assert sum(len(document.words) for document in corpus.documents) == words
     assert sum(len(document.chunks or ()) for document in corpus.documents) == chunks
     assert len({chunk.label for document in corpus.documents for chunk in document.chunks or ()}) == types
+
+
+def test_sentiment_treebank() -> None:
+    """The published counts of sentences, and of labels (the neutral ones have none in the binary task)."""
+    expected = {"train": (8527, 3313, 3608), "dev": (1095, 428, 444), "test": (2203, 910, 908)}
+    for part, counts in expected.items():
+        corpus = read(DATA / "sst" / "fiveclass" / f"{part}.txt.gz")
+        labels = Counter(document.label for document in corpus.documents)
+        assert (corpus.format, corpus.layers) == ("sst", ("label",))
+        assert (len(corpus.documents), labels["negative"], labels["positive"]) == counts
+    five = read(DATA / "sst" / "fiveclass" / "dev.txt.gz", label="five")
+    assert Counter(document.label for document in five.documents) == {
+        "0": 139,
+        "1": 289,
+        "2": 223,
+        "3": 279,
+        "4": 165,
+    }
+
+
+@pytest.mark.parametrize(
+    ("part", "layers", "counts"),
+    [
+        ("cola/in_domain_train", ("label",), {"1": 6023, "0": 2528}),
+        ("cola/in_domain_dev", ("label",), {"1": 365, "0": 162}),
+        ("cola/out_of_domain_dev", ("label",), {"1": 354, "0": 162}),
+        ("rte/glue_rte_train", ("label", "pair"), {"entailment": 1249, "not_entailment": 1241}),
+        ("rte/glue_rte_dev", ("label", "pair"), {"entailment": 146, "not_entailment": 131}),
+    ],
+)
+def test_labelled_tables(part: str, layers: tuple[str, ...], counts: dict[str, int]) -> None:
+    corpus = read(DATA / f"{part}.tsv.gz")
+    assert (corpus.format, corpus.layers) == ("labelled", layers)
+    assert Counter(document.label for document in corpus.documents) == counts
+
+
+@pytest.mark.parametrize(
+    ("part", "sentences", "words", "entities"),
+    [
+        ("wnut17train.conll", 3394, 62730, (548, 264, 221, 660, 140, 142)),
+        ("emerging.dev.conll", 1009, 15733, (74, 39, 34, 470, 105, 114)),
+        ("emerging.test.annotated", 1287, 23394, (150, 165, 66, 429, 142, 127)),
+    ],
+)
+def test_emerging_entities(part: str, sentences: int, words: int, entities: tuple[int, ...]) -> None:
+    corpus = read(DATA / "wnut17" / f"{part}.gz")
+    assert (corpus.format, corpus.layers) == ("conll2000", ("chunks",))
+    assert len(corpus.documents) == sentences
+    assert sum(len(document.words) for document in corpus.documents) == words
+    found = Counter(chunk.label for document in corpus.documents for chunk in document.chunks or ())
+    kinds = ("location", "group", "corporation", "person", "creative-work", "product")
+    assert tuple(found[kind] for kind in kinds) == entities
 
 
 def test_ontogum() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attlas.errors import StatsError
-from attlas.stats import Accumulator, Bundle, Largest, Latest, PooledMean, Resampled, rebuild
+from attlas.stats import Accumulator, Bundle, Largest, Latest, Ledger, PooledMean, Resampled, rebuild
 from attlas.stats.accumulator import KINDS, describe
 
 Data = dict[str, NDArray[np.float64]]
@@ -121,7 +121,28 @@ def naive_latest(data: Data) -> Any:
     return rows[-1] if rows else (0, (0.0, 0.0))
 
 
+def draw_rows(rng: np.random.Generator, texts: int, whole: bool) -> Data:
+    values = rng.integers(-3, 3, (texts, 2)) if whole else rng.normal(0, 1, (texts, 2))
+    return {"rows": rng.integers(0, 9, texts).astype(float), "values": values.astype(float)}
+
+
+def naive_ledger(data: Data) -> Any:
+    found = np.full((9, 2), np.nan)
+    for row in range(9):
+        entered = [values for at, values in zip(data["rows"], data["values"], strict=True) if at == row]
+        if entered:
+            found[row] = sum(entered) / len(entered)
+    return found
+
+
 CASES = {
+    "Ledger": Case(
+        empty=lambda: Ledger(texts=9, shape=(2,)),
+        unlike=lambda: Ledger(texts=9, shape=(3,)),
+        draw=draw_rows,
+        feed=lambda accumulator, data: accumulator.update(data["rows"].astype(np.int64), data["values"]),
+        naive=naive_ledger,
+    ),
     "Latest": Case(
         empty=lambda: Latest(size=2),
         unlike=lambda: Latest(size=3),

@@ -16,11 +16,11 @@ from attlas.capture.reading import read_documents
 from attlas.errors import CapabilityError, CorpusError
 from attlas.ids import Site, Stream
 from attlas.run.noop import noop
-from attlas.studies.losses import NOTHING, PieceLoss
 from attlas.studies.marks import CLASSES as KINDS
 from attlas.studies.marks import mark
 from attlas.studies.noop import KEYS, NoOp, forward_and_back
 from attlas.studies.tagging import Learner, Training
+from attlas.tasks import NOTHING, Task, make_task
 from attlas.text import Document
 
 FAMILIES = list(CLASSES)
@@ -30,22 +30,22 @@ def examples_of(model: Subject) -> list[Any]:
     return read_documents(model, TEXTS).examples
 
 
-def eager_gradients(family: str, loss: PieceLoss, example: Any) -> tuple[float, dict[Stream, list[torch.Tensor]]]:
+def eager_gradients(family: str, task: Task, example: Any) -> tuple[float, dict[Stream, list[torch.Tensor]]]:
     """The loss and dL/d alpha of one text, by the model library alone: its eager weights, its own loss."""
     model = headed(family)
     model.set_attn_implementation("eager")
-    task = loss.task([example])
-    labels = task.labels
-    if loss.name == "causal-lm":  # the library shifts these itself
+    question = task.ask([example])
+    labels = question.labels
+    if task.name == "causal-lm":  # the library shifts these itself
         labels = torch.cat([torch.full((1, 1), NOTHING), labels[:, :-1]], 1)
-    output = model(**task.batch.inputs, labels=labels, output_attentions=True)
+    output = model(**question.batch.inputs, labels=labels, output_attentions=True)
     parts = {
         Stream.ENCODER: "encoder_attentions",
         Stream.DECODER: "decoder_attentions",
         Stream.CROSS: "cross_attentions",
     }
-    if loss.name != "translation":
-        parts = {loss.streams[0]: "attentions"}
+    if task.name != "translation":
+        parts = {task.streams[0]: "attentions"}
     weights = {stream: list(getattr(output, part)) for stream, part in parts.items()}
     flat = [layer for layers in weights.values() for layer in layers]
     made = iter(torch.autograd.grad(output.loss, flat))
@@ -56,12 +56,12 @@ def eager_gradients(family: str, loss: PieceLoss, example: Any) -> tuple[float, 
 def test_gradients_equal_those_of_the_eager_model(family: str) -> None:
     """In a padded batch, against the library's own loss and weights, text by text."""
     model = subject(family)
-    loss = PieceLoss(model, CLASSES[family][1], seed=3)
+    task = make_task(model, CLASSES[family][1], seed=3)
     examples = examples_of(model)
-    task = loss.task(examples)
-    passed = forward_and_back(model, loss, task)
+    question = task.ask(examples)
+    passed = forward_and_back(model, task, question)
     for row, example in enumerate(examples):
-        value, wanted = eager_gradients(family, loss, example)
+        value, wanted = eager_gradients(family, task, example)
         assert float(passed.scored.mean[row]) == pytest.approx(value, rel=1e-4)
         for stream, layers in wanted.items():
             for layer, gradient in enumerate(layers):
@@ -74,9 +74,9 @@ def test_gradients_equal_those_of_the_eager_model(family: str) -> None:
 @pytest.mark.parametrize("family", ["bert", "llama", "marian"])
 def test_gradients_equal_finite_differences(family: str) -> None:
     model = Subject.of(headed(family).double(), twins.tokenizer(family in twins.CAUSAL), family)
-    loss = PieceLoss(model, CLASSES[family][1])
-    task = loss.task(examples_of(model)[1:2])
-    passed = forward_and_back(model, loss, task)
+    task = make_task(model, CLASSES[family][1])
+    question = task.ask(examples_of(model)[1:2])
+    passed = forward_and_back(model, task, question)
 
     def at(site: Site, head: int, query: int, key: int, step: float) -> float:
         def moved(call: Any) -> torch.Tensor:
@@ -86,9 +86,9 @@ def test_gradients_equal_finite_differences(family: str) -> None:
             return weights
 
         with torch.no_grad(), model.use(Override(make=moved)):
-            logits = model.run(task.batch).logits
-            known = task.labels != NOTHING
-            return float(torch.nn.functional.cross_entropy(logits[known], task.labels[known]))
+            logits = model.run(question.batch).logits
+            known = question.labels != NOTHING
+            return float(torch.nn.functional.cross_entropy(logits[known], question.labels[known]))
 
     for site, head, query, key in [(model.sites[0], 1, 2, 0), (model.sites[-1], 3, 2, 1), (model.sites[1], 0, 1, 1)]:
         # no smaller step: a softmax keeps the digits of float32, in whatever format the model is
@@ -99,9 +99,9 @@ def test_gradients_equal_finite_differences(family: str) -> None:
 @pytest.mark.parametrize("family", ["bert", "llama", "marian"])
 def test_sums_equal_naive_loops_and_do_not_depend_on_the_batch(family: str) -> None:
     model = subject(family)
-    loss = PieceLoss(model, CLASSES[family][1])
+    task = make_task(model, CLASSES[family][1])
     examples = examples_of(model)
-    study = NoOp(model, loss)
+    study = NoOp(model, task)
     together, alone = study.empty(), study.empty()
     study.update(together, examples)
     for example in examples:
@@ -113,7 +113,7 @@ def test_sums_equal_naive_loops_and_do_not_depend_on_the_batch(family: str) -> N
     rows = {
         (row["stream"], row["layer"], row["head"], row["class"]): row for row in _rows(study.tables(together)["noop"])
     }
-    for stream in loss.streams:
+    for stream in task.streams:
         site, head = Site(stream, 1), 2
         naive = {key: _naive(study, examples, site, head, key) for key in KEYS}
         for key in KEYS:
@@ -146,16 +146,16 @@ def _naive(study: NoOp, examples: list[Any], site: Site, head: int, key: str) ->
     """Sums over the pairs of one class or place of key, text by text, in plain Python."""
     found = []
     for example in examples:
-        task = study.loss.task([example])
-        passed = forward_and_back(study.subject, study.loss, task)
-        keys = task.batch.keys(site.stream)
+        question = study.task.ask([example])
+        passed = forward_and_back(study.subject, study.task, question)
+        keys = question.batch.keys(site.stream)
         assert keys is not None
         documents: Any = [example.passage.documents]
         if study.subject.pieces.translating:
-            documents = [[example.passage.documents[1 if keys is task.batch.target else 0]]]
+            documents = [[example.passage.documents[1 if keys is question.batch.target else 0]]]
         classes = mark(keys, documents, (), {}).classes[0]
-        if task.altered is not None:
-            classes[task.altered[0]] = torch.tensor([0.0, 0, 0, 0, 1])
+        if question.altered is not None:
+            classes[question.altered[0]] = torch.tensor([0.0, 0, 0, 0, 1])
         alpha, gradient = passed.kept.weights[site][0, head].detach(), passed.gradients[site][0, head]
         sums = {"g": 0.0, "paid": 0.0, "alpha": 0.0, "pairs": 0, "queries": len(alpha)}
         for i, j in np.ndindex(*alpha.shape):
@@ -173,11 +173,11 @@ def _naive(study: NoOp, examples: list[Any], site: Site, head: int, key: str) ->
 def test_the_masked_draw_depends_on_text_and_seed_alone() -> None:
     model = subject("bert")
     examples = read_documents(model, [Document.from_text(" ".join(twins.SENTENCES[:4])), *TEXTS]).examples
-    tasks = [PieceLoss(model, "masked-lm", seed=seed).task(examples) for seed in (0, 0, 1)]
+    tasks = [make_task(model, "masked-lm", seed=seed).ask(examples) for seed in (0, 0, 1)]
     assert torch.equal(tasks[0].labels, tasks[1].labels)
     assert torch.equal(tasks[0].batch.inputs["input_ids"], tasks[1].batch.inputs["input_ids"])
     assert not torch.equal(tasks[0].labels, tasks[2].labels)
-    alone = PieceLoss(model, "masked-lm", seed=0).task(examples[1:2])
+    alone = make_task(model, "masked-lm", seed=0).ask(examples[1:2])
     assert alone.labels[0].tolist() == tasks[0].labels[1, : alone.labels.shape[1]].tolist()
     predicted = (tasks[0].labels != NOTHING).sum(-1).tolist()
     pieces = [sum(not role for role in example.source.roles) for example in examples]

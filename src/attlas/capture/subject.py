@@ -6,6 +6,7 @@ relies on it. A subject runs batches, takes instruments, and looks at single tex
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attlas.errors import CapabilityError
-from attlas.ids import Site, Stream
+from attlas.ids import HeadId, Site, Stream
 from attlas.measures.norms import gram, value_norms
 from attlas.models import AttentionCall, Batch, Instrument, Opened, Pieces, Seam, open_model, output_matrix
 
@@ -116,6 +117,18 @@ class Subject:
         return len(heads), heads[0]
 
     @property
+    def kept(self) -> dict[Site, tuple[int, ...]]:
+        """The heads of each site, in the numbers that they had before any was pruned; none where all were.
+
+        >>> load().pruned(["1-3"]).kept[Site("encoder", 0)]
+        (0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+        """
+        from attlas.models import kept_heads
+
+        whole = {site: tuple(range(count)) for site, count in self.layout.heads.items()}
+        return kept_heads(self.model.config) or whole
+
+    @property
     def head(self) -> str | None:
         """The task head that is on the model (see :func:`load`); None where there is none, or where its checkpoint
         does not hold that head's weights, which are random then.
@@ -126,6 +139,16 @@ class Subject:
         from attlas.models import head_of
 
         return None if self.missing else head_of(self.model)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that the model's head tells apart, in the order of its outputs.
+
+        >>> load().labels
+        ('LABEL_0', 'LABEL_1')
+        """
+        known = {int(number): str(label) for number, label in (self.model.config.id2label or {}).items()}
+        return tuple(known[number] for number in sorted(known))
 
     @property
     def device(self) -> torch.device:
@@ -207,6 +230,89 @@ class Subject:
         with self.seam.put_on(*instruments):
             yield
 
+    def named(self, labels: Iterable[str]) -> list[HeadId]:
+        """Heads by the labels of the papers, which count from one: "8-10", or "cross 6-3" where a model has more
+        streams than one.
+
+        >>> [str(head) for head in load().named(["6-10"])]
+        ['encoder layer 5, head 9']
+        >>> load().named(["8-10"])
+        Traceback (most recent call last):
+            ...
+        attlas.errors.CapabilityError: there is no head 8-10 in all-MiniLM-L6-v2; its encoder has 6 layers of 12 heads
+        """
+        return [self._named(label) for label in labels]
+
+    def _named(self, label: str) -> HeadId:
+        found = re.fullmatch(r"(?:(\w+)[ :])?(\d+)-(\d+)", label.strip())
+        streams = [stream.value for stream in self.streams]
+        if found is None or (found[1] is not None and found[1] not in streams):
+            more = "" if len(streams) == 1 else f", with the stream in front ({', '.join(streams)})"
+            raise CapabilityError(
+                f"{label!r} does not name a head of {self.name}; write layer and head counted from one, such as 3-1"
+                f"{more}"
+            )
+        if found[1] is None and len(streams) > 1:
+            raise CapabilityError(
+                f"{label!r} may be in {' or '.join(streams)} of {self.name}; say which, such as "
+                f"'{streams[-1]} {label}'"
+            )
+        stream = Stream(found[1] or streams[0])
+        head = HeadId(stream, int(found[2]) - 1, int(found[3]) - 1)
+        counts = [count for site, count in self.layout.heads.items() if site.stream is stream]
+        if not 0 <= head.layer < len(counts) or not 0 <= head.head < counts[head.layer]:
+            there = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
+            raise CapabilityError(
+                f"there is no head {label} in {self.name}; its {stream} has {len(counts)} layers of {there} heads"
+            )
+        return head
+
+    @contextmanager
+    def gated(self, gates: Any) -> Iterator[None]:
+        """Close heads for the length of a ``with`` block. ``gates`` are heads to close, by label or as
+        :class:`~attlas.ids.HeadId`, or numbers by which heads' outputs are multiplied: a tensor (layer, head) such as
+        the model library's old ``head_mask``, or one for each stream.
+
+        >>> subject = load()
+        >>> batch = subject.batch(["Hello there."])
+        >>> with subject.gated(["1-3", "6-10"]):
+        ...     cut = subject.run(batch).last_hidden_state
+        >>> mask = torch.ones(6, 12)
+        >>> mask[0, 2] = mask[5, 9] = 0
+        >>> with subject.gated(mask):
+        ...     bool(torch.equal(subject.run(batch).last_hidden_state, cut))
+        True
+        """
+        from attlas.capture.gating import gates_for
+
+        with self.use(gates_for(self, gates)):
+            yield
+
+    def pruned(self, heads: Iterable[str | HeadId]) -> Subject:
+        """A smaller copy, with heads gone from its weights; it answers as this one does with their gates closed.
+
+        >>> subject = load()
+        >>> smaller = subject.pruned(["1-3", "6-10"])
+        >>> subject.describe()["parameters"] - smaller.describe()["parameters"]
+        98496
+        """
+        from attlas.capture.pruned import pruned
+
+        return pruned(self, heads)
+
+    def save(self, folder: str | Path) -> None:
+        """Write model and tokenizer as a folder that :func:`load` opens again.
+
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     load().pruned(["1-3"]).save(folder)
+        ...     load(folder).heads(Site("encoder", 0))
+        11
+        """
+        from attlas.models import save_model
+
+        save_model(self.model, self.pieces.tokenizer, Path(folder))
+
     def batch(self, texts: Iterable[Any], *, pad_left: bool = False) -> Batch:
         """Make a batch from texts, pairs, word lists, documents or passages.
 
@@ -272,10 +378,15 @@ class Subject:
             "class": type(self.model).__name__,
             "fingerprint": self.fingerprint,
             "dtype": str(self.model.dtype).removeprefix("torch."),
-            "streams": {s.value: dict(zip(("layers", "heads"), self.shape(s), strict=True)) for s in self.streams},
+            "streams": {stream.value: self._counts(stream) for stream in self.streams},
             "parameters": sum(p.numel() for p in self.model.parameters()),
             "way": "softmax" if self.layout.private else "seam",
         }
+
+    def _counts(self, stream: Stream) -> dict[str, Any]:
+        """Layers and heads of a stream; in a pruned model, the heads of each layer."""
+        heads = [count for site, count in self.layout.heads.items() if site.stream is stream]
+        return {"layers": len(heads), "heads": heads[0] if len(set(heads)) == 1 else heads}
 
 
 def load(

@@ -1,9 +1,12 @@
-"""Chunked sentences in the three columns of CoNLL-2000: word, part of speech, chunk tag.
+"""Chunked sentences in the columns of CoNLL-2000 and its like: the word first, the chunk tag last.
 
-Columns are separated by white space and sentences by blank lines; each sentence becomes a document whose words are
-joined by single spaces. Chunk tags are ``O``, ``B-X`` and ``I-X`` and are read as the task's own scorer reads them:
-``B-X`` always starts a chunk, and ``I-X`` continues one of type X or, where none is open (after ``O``, after another
-type, at the start of the sentence), starts it. So both flavours of the notation (IOB1 and IOB2) come out right.
+CoNLL-2000 itself has three columns: word, part of speech, chunk tag. Sets of named entities have two (word and tag,
+as WNUT-17) or four (CoNLL-2003, of whose two columns of tags the last, the entities, is read); an entity is a chunk
+of words too. Columns are separated by tabs or white space and sentences by blank lines; each sentence becomes a
+document whose words are joined by single spaces. ``-DOCSTART-`` lines are passed over. Chunk tags are ``O``, ``B-X``
+and ``I-X`` and are read as the task's own scorer reads them: ``B-X`` always starts a chunk, and ``I-X`` continues one
+of type X or, where none is open (after ``O``, after another type, at the start of the sentence), starts it. So both
+flavours of the notation (IOB1 and IOB2) come out right.
 """
 
 from __future__ import annotations
@@ -11,41 +14,59 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from attlas.corpora.source import Readable, open_source
+from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Chunk, Document
 
 _TAG = re.compile(r"O|[BI]-(\S+)")
+_WANTED = {2: "word and chunk tag", 3: "word, part of speech, chunk tag", 4: "word, part of speech, chunk, entity"}
 
 
 def read_conll2000(path: Readable) -> list[Document]:
     """Read a chunked corpus, one document per sentence.
 
-    >>> from attlas.corpora.source import Source
     >>> text = "The DT B-NP\\nfarmer NN I-NP\\nslept VBD B-VP\\n. . O\\n"
     >>> document, = read_conll2000(Source.of_text(text, name="a.txt"))
     >>> document.text, document.xpos, [tuple(c) for c in document.chunks]
     ('The farmer slept .', ('DT', 'NN', 'VBD', '.'), [(0, 2, 'NP'), (2, 3, 'VP')])
+    >>> document, = read_conll2000(Source.of_text("in\\tO\\nLima\\tB-place\\n"))
+    >>> document.xpos, [tuple(c) for c in document.chunks]
+    (None, [(1, 2, 'place')])
     """
     source = open_source(path)
     documents: list[Document] = []
     rows: list[list[str]] = []
+    columns = 0
     for line, content in enumerate([*source.lines, ""], start=1):
-        fields = content.split()
-        if fields:
-            if len(fields) != 3:
-                columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
-                raise source.error(f"{columns} where 3 are needed: word, part of speech, chunk tag", line)
-            if _TAG.fullmatch(fields[2]) is None:
-                raise source.error(f"the chunk tag {fields[2]!r} is not O, B-something or I-something", line)
+        fields = [field.strip() for field in content.split("\t")] if "\t" in content.strip() else content.split()
+        if fields and not fields[0].startswith("-DOCSTART-"):
+            columns = columns or len(fields)
+            _check(source, line, fields, columns)
             rows.append(fields)
         elif rows:
-            words, xpos, tags = (list(column) for column in zip(*rows, strict=True))
-            name = f"{source.name}, sentence {len(documents) + 1}"
-            documents.append(Document.from_words(words, name=name, xpos=xpos, chunks=chunks_of(tags)))
+            by_column = list(zip(*rows, strict=True))
+            documents.append(
+                Document.from_words(
+                    by_column[0],
+                    name=f"{source.name}, sentence {len(documents) + 1}",
+                    xpos=by_column[1] if columns > 2 else None,
+                    chunks=chunks_of(by_column[-1]),
+                )
+            )
             rows = []
     if not documents:
         raise source.error("there is no sentence in this file")
     return documents
+
+
+def _check(source: Source, line: int, fields: Sequence[str], columns: int) -> None:
+    if len(fields) != columns or columns not in _WANTED:
+        came = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
+        wanted = columns if columns in _WANTED else 3
+        raise source.error(f"{came} where {wanted} are needed: {_WANTED[wanted]}", line)
+    if not fields[0]:
+        raise source.error("the word before this tag is missing; leave the line out", line)
+    if _TAG.fullmatch(fields[-1]) is None:
+        raise source.error(f"the chunk tag {fields[-1]!r} is not O, B-something or I-something", line)
 
 
 def chunks_of(tags: Sequence[str]) -> tuple[Chunk, ...]:

@@ -23,10 +23,12 @@ from attlas.corpora.conll2000 import read_conll2000
 from attlas.corpora.conll2012 import read_conll2012
 from attlas.corpora.conllu import read_articles as read_treebank
 from attlas.corpora.keyphrases import read_keyphrases
+from attlas.corpora.labelled import read_labelled
 from attlas.corpora.pharaoh import read_bitext, read_parallel
 from attlas.corpora.plain import read_articles as read_text
 from attlas.corpora.sniffing import FORMATS, sniff
 from attlas.corpora.source import Readable, Source, open_source
+from attlas.corpora.sst import read_sst
 from attlas.errors import CorpusError
 from attlas.text import Document
 
@@ -42,6 +44,8 @@ _LAYERS = (
     "keyphrases",
     "translation",
     "links",
+    "label",
+    "pair",
 )
 _IN_FOLDERS = {"conll2012": (".conll", "_conll"), "conllu": (".conllu",)}  # formats of whole documents, and endings
 _OPTIONS = {
@@ -50,6 +54,8 @@ _OPTIONS = {
     "keyphrases": ("which",),
     "bitext": ("gold", "one_indexed"),
     "parallel": ("target",),
+    "labelled": ("label",),
+    "sst": ("label",),
 }
 
 
@@ -175,20 +181,22 @@ def read(
     gold: Readable | None = None,
     one_indexed: bool = False,
     target: Readable | None = None,
+    label: str | None = None,
 ) -> Corpus:
     """Read a corpus file of any known format, told by its name and its first lines unless ``format`` says it, or a
     folder of ``.conll`` or ``.conllu`` files.
 
     ``unit`` is the document of a treebank (sentence, document) or of plain text (paragraph, line, document);
     ``which`` chooses a set of key phrases; ``gold`` is the file of links of a bitext, which ``one_indexed`` counts
-    from 1; ``target`` is the file of translations, line by line. The source "sample" is the sample that comes
-    with attlas.
+    from 1; ``target`` is the file of translations, line by line; ``label`` names the column of the label in labelled
+    texts, and is "binary" or "five" for sentiment trees. The source "sample" is the sample that comes with
+    attlas.
 
     >>> corpus = read(Source.of_text("It rained.\\n\\nWe stayed in.\\n", name="tale.txt"))
     >>> corpus.format, corpus.name, len(corpus.documents), corpus.articles
     ('plain', 'tale.txt', 2, (0, 0))
     """
-    asked = {"unit": unit, "which": which, "gold": gold, "one_indexed": one_indexed, "target": target}
+    asked = {"unit": unit, "which": which, "gold": gold, "one_indexed": one_indexed, "target": target, "label": label}
     given = [option for option, value in asked.items() if value is not None and value is not False]
     if source == SAMPLE:
         _refuse_options(SAMPLE, given)
@@ -208,7 +216,7 @@ def read(
         parts.append(open_source(gold))
     if target is not None:
         parts.append(open_source(target))
-    articles = _read_articles(format, parts, unit=unit, which=which, one_indexed=one_indexed)
+    articles = _read_articles(format, parts, unit=unit, which=which, one_indexed=one_indexed, label=label)
     return Corpus(
         documents=tuple(document for article in articles for document in article),
         format=format,
@@ -254,7 +262,13 @@ def _read_folder(folder: Path, format: str | None, unit: str | None, given: Sequ
 
 
 def _read_articles(
-    format: str, parts: Sequence[Source], *, unit: str | None, which: str | None, one_indexed: bool
+    format: str,
+    parts: Sequence[Source],
+    *,
+    unit: str | None,
+    which: str | None,
+    one_indexed: bool,
+    label: str | None,
 ) -> list[list[Document]]:
     if format == "conllu":
         return read_treebank(parts[0], unit or "sentence")
@@ -266,6 +280,10 @@ def _read_articles(
         documents = read_conll2012(parts[0])
     elif format == "keyphrases":
         documents = read_keyphrases(parts[0], which)
+    elif format == "labelled":
+        documents = read_labelled(parts[0], label)
+    elif format == "sst":
+        documents = read_sst(parts[0], label)
     elif format == "bitext":
         documents = read_bitext(parts[0], parts[1] if len(parts) > 1 else None, one_indexed)
     elif len(parts) > 1:

@@ -1,8 +1,8 @@
 """Telling the format of a corpus file from its name and its first lines.
 
-The endings ``.conllu`` and ``.jsonl`` promise a format, and a file that does not keep the promise is refused; all
-other files are judged by their first lines alone. What looks like none of the annotated formats is plain text, unless
-it is a table or JSON of an unknown kind: to read that as text would be a silent mistake.
+The endings ``.conllu`` and ``.jsonl`` promise a format (or one of two), and a file that does not keep the promise is
+refused; all other files are judged by their first lines alone. What looks like none of the annotated formats is plain
+text, unless it is a table or JSON of an unknown kind: to read that as text would be a silent mistake.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from attlas.corpora.labelled import COLA, label_column, text_columns
 from attlas.corpora.source import Source
+from attlas.corpora.sst import TREE
 
-FORMATS = ("conllu", "conll2000", "conll2012", "bitext", "parallel", "keyphrases", "plain")
-_ENDINGS = {".conllu": "conllu", ".jsonl": "keyphrases"}
+FORMATS = ("conllu", "conll2000", "conll2012", "bitext", "parallel", "keyphrases", "labelled", "sst", "plain")
+_ENDINGS = {".conllu": ("conllu",), ".jsonl": ("keyphrases", "labelled")}
 _LOOKED_AT = 50
 _CONLLU = re.compile(r"#\s*(newdoc|newpar)(\s+id)?(\s*=.*)?|#\s*(sent_id|text)\s*=.*|[0-9]+(-[0-9]+)?(\t[^\t]*){9}")
 _CONLL2012 = re.compile(r"#\s*begin document.*")
-_CHUNKED = re.compile(r"\S+\s\S+\s(O|[BI]-\S+)\s*")
+_CHUNKED = re.compile(r"(\S+[ \t]+){1,3}(O|[BI]-\S+)\s*")
+_NAMED = re.compile(r'"([^"]*)"\s*:')
 _LINKS = re.compile(r"\s*[0-9]+[-p][0-9]+(\s+[0-9]+[-p][0-9]+)*\s*")
 _JSON = re.compile(r"\s*(\{\s*(\"|$)|\[\s*(\{|$))")
 
@@ -33,20 +36,21 @@ def sniff(source: Source) -> str:
     Traceback (most recent call last):
         ...
     attlas.errors.CorpusError: tale.conllu: the ending promises conllu, but the file looks like plain text; name its
-    format (conllu, conll2000, conll2012, bitext, parallel, keyphrases or plain) to read it anyway
+    format (conllu, conll2000, conll2012, bitext, parallel, keyphrases, labelled, sst or plain) to read it anyway
     """
     lines = [line for line in source.lines if line.strip()][:_LOOKED_AT]
     if not lines:
         raise source.error("there are no words in this file")
     found = _by_lines(lines)
-    promised = next((name for ending, name in _ENDINGS.items() if source.name.lower().endswith(ending)), found)
+    endings = (names for ending, names in _ENDINGS.items() if source.name.lower().endswith(ending))
+    promised = next(endings, (found,))
     known = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
-    if promised == "conllu" and "\t" in lines[0]:
-        return promised  # whatever is wrong with its columns, the reader says better
-    if found != promised:
+    if promised == ("conllu",) and "\t" in lines[0]:
+        return "conllu"  # whatever is wrong with its columns, the reader says better
+    if found not in promised:
         raise source.error(
-            f"the ending promises {promised}, but the file looks like {'plain text' if found == 'plain' else found}; "
-            f"name its format ({known}) to read it anyway"
+            f"the ending promises {' or '.join(promised)}, but the file looks like "
+            f"{'plain text' if found == 'plain' else found}; name its format ({known}) to read it anyway"
         )
     if found not in FORMATS:
         raise source.error(f"this looks like {found}, which is not among {known}; name one of them to read it anyway")
@@ -57,18 +61,30 @@ def _by_lines(lines: Sequence[str]) -> str:
     """A format, or words for what the lines look like instead."""
     if any(_CONLL2012.match(line) for line in lines):
         return "conll2012"
+    if _labelled([name.strip().lower() for name in lines[0].split("\t")]):
+        return "labelled"  # first, as the similarity table of GLUE has ten columns too
     if any(_CONLLU.fullmatch(line) for line in lines):
         return "conllu"
     if _JSON.match(lines[0]):
         named = '"keyphrases"' in lines[0] or '"uncontrolled"' in lines[0]
-        return "keyphrases" if named else "JSON without key phrases"
+        labelled = _labelled([name.lower() for name in _NAMED.findall(lines[0])])
+        return "keyphrases" if named else "labelled" if labelled else "JSON without key phrases or labels"
     if all("|||" in line for line in lines):
         return "bitext"
     if all(_LINKS.fullmatch(line) for line in lines):
         return "the links of a bitext, to be given as its gold"
     if all(_CHUNKED.fullmatch(line) for line in lines):
         return "conll2000"
+    if all(TREE.fullmatch(line) for line in lines):
+        return "sst"
+    if all(COLA.fullmatch(line) for line in lines):
+        return "labelled"
     tabs = {line.count("\t") for line in lines}
     if len(lines) > 2 and len(tabs) == 1 and tabs != {0} and not any(line.startswith("\t") for line in lines):
         return f"a table of {tabs.pop() + 1} columns"
     return "plain"
+
+
+def _labelled(names: Sequence[str]) -> bool:
+    """Whether these are the names of columns that hold a text and its label."""
+    return bool(text_columns(names)) and label_column(names) is not None

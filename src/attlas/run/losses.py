@@ -1,8 +1,8 @@
-"""Which loss a model offers on a corpus, and opening the model with the head that goes with it.
+"""Which loss a model offers the no-op test on a corpus, and opening the model with the head that goes with it.
 
-A model offers a loss if its checkpoint holds the weights of that head, not merely if its family has one; a loss by
-tags is offered wherever the corpus has tags, since a small head is trained on the spot. What does not fit is refused
-with a sentence that says what would.
+The losses are those of tasks (:mod:`attlas.run.tasks`), with one difference: a loss by tags is offered wherever the
+corpus has tags, since a small head is trained on the spot. What does not fit is refused with a sentence that says
+what would.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus
-from attlas.errors import CapabilityError, CorpusError
-from attlas.studies.losses import HEADS
-from attlas.studies.tagging import LAYERS
+from attlas.errors import CapabilityError
+from attlas.run.tasks import fault, require_layer
+from attlas.tasks.tagging import LAYERS
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
 
+HEADS = {"causal-lm": "causal-lm", "masked-lm": "masked-lm", "translation": "seq2seq"}
 HEADS_BACK = {head: loss for loss, head in HEADS.items()}
 LOSSES = (*HEADS, *(f"tagging:{layer}" for layer in LAYERS))
-_FORMATS = {"upos": "CoNLL-U", "xpos": "CoNLL-U, CoNLL-2000 and CoNLL-2012", "chunks": "CoNLL-2000"}
 
 
 def open_for_loss(
@@ -52,13 +52,14 @@ def open_for_loss(
     why = "its family has no such head"
     if own and (own != "translation" or "translation" in texts.layers):
         subject = load(name, head=heads[0], **opening)
-        why = _fault(subject, own)
+        why = fault(subject, own)
         if not why:
             return subject, own
     tags = _tags(texts)
     if tags is not None:
         return load(name, **opening), tags
-    require_layer(texts, own)
+    if own:
+        require_layer(texts, own)
     raise _refusal(_shown(name), "", why)
 
 
@@ -76,15 +77,15 @@ def checked(subject: Subject, loss: str, texts: Corpus) -> tuple[Subject, str]:
     if loss == "auto":
         own = HEADS_BACK.get(subject.head or "")
         lacking = own == "translation" and "translation" not in texts.layers
-        if own is not None and not lacking and not _fault(subject, own):
+        if own is not None and not lacking and not fault(subject, own):
             return subject, own
         tags = _tags(texts)
         if tags is None:
             raise _refusal(subject.name, "", "it was opened without a head, and the corpus has no tags")
         return subject, tags
     require_layer(texts, loss)
-    if loss in HEADS and (fault := _fault(subject, loss)):
-        raise _refusal(subject.name, loss, fault)
+    if loss in HEADS and (why := fault(subject, loss)):
+        raise _refusal(subject.name, loss, why)
     return subject, loss
 
 
@@ -100,48 +101,8 @@ def require_known(loss: str) -> None:
         raise CapabilityError(f"there is no loss {loss!r}; choose auto, {', '.join(LOSSES[:-1])} or {LOSSES[-1]}")
 
 
-def require_layer(texts: Corpus, loss: str) -> None:
-    """Refuse a corpus that lacks what a loss needs: tags, or translations.
-
-    >>> from attlas.corpora import read
-    >>> from attlas.corpora.source import Source
-    >>> require_layer(read(Source.of_text("It rained.", name="tale.txt")), "tagging:upos")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: tale.txt: it has no upos, which the loss tagging:upos learns; a CoNLL-U file has ...
-    """
-    if loss == "translation" and "translation" not in texts.layers:
-        raise CorpusError(
-            "it has no translations, which the loss of a translation model needs; give a bitext (source ||| target), "
-            "or the file of translations (--target)",
-            file=texts.name,
-        )
-    layer = loss.removeprefix("tagging:")
-    if layer != loss and layer not in texts.layers:
-        raise CorpusError(
-            f"it has no {layer}, which the loss {loss} learns; a {_FORMATS[layer]} file has them", file=texts.name
-        )
-
-
 def _tags(texts: Corpus) -> str | None:
     return next((f"tagging:{layer}" for layer in LAYERS if layer in texts.layers), None)
-
-
-def _fault(subject: Subject, loss: str) -> str:
-    """Why a model that is open does not offer a loss; nothing where it does."""
-    from attlas.ids import Stream
-
-    if subject.missing and subject.head is None:
-        more = len(subject.missing) - 1
-        rest = f" and {more} more" if more else ""
-        return f"its checkpoint does not hold the weights of that head ({subject.missing[0]}{rest})"
-    if subject.head != HEADS[loss]:
-        return "it was opened without that head"
-    if loss == "causal-lm" and subject.pieces.own is not Stream.DECODER:
-        return "it reads in both directions, so that the next piece is no secret to it"
-    if loss == "masked-lm" and subject.pieces.own is Stream.DECODER:
-        return "it does not see what comes after a masked piece"
-    return ""
 
 
 def _another(heads: tuple[str, ...], config: Any) -> str:

@@ -20,7 +20,8 @@ from attlas.run.batches import batches
 from attlas.run.local import carry_out
 from attlas.run.losses import checked, open_for_loss
 from attlas.run.progress import Progress
-from attlas.run.setting import Setting, Texts, as_corpus, draw, reads_pairs, say_cutting
+from attlas.run.setting import Setting, Texts, as_corpus, reads_pairs, say_cutting
+from attlas.run.tasks import LONGEST, labels_of, read_for_task
 from attlas.store import Result
 from attlas.store.columns import as_cell
 
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
     from attlas.capture.reading import Reading
     from attlas.models import Example
     from attlas.stats import Bundle
-    from attlas.studies.tagging import Lesson, TaggingLoss
+    from attlas.studies.tagging import Lesson
+    from attlas.tasks import Tagging
 
 BUDGET = 1024  # pieces of a batch: the graph of all layers is kept until the way back
-LONGEST = 128
+SCORES = {"translation": "perplexity"}  # nothing is written here
 LESSON, HELD = 256, 10
 EPOCHS, STEPS, MOST = 8, 240, 40  # passes; more of them where they are short
 
@@ -88,24 +90,24 @@ def noop(
             report_progress=progress, checkpoint_every=checkpoint_every,
         )  # fmt: skip
 
-    from attlas.studies.losses import PieceLoss
     from attlas.studies.noop import NoOp
     from attlas.studies.noop_tables import tables
+    from attlas.tasks import make_task
 
     found: dict[str, tuple[NoOp, Bundle, float | None]] = {}
     for who, studied in (("", model), ("untrained ", model.twin(seed))):
         passes = None
         if trained_on is None:
-            measured: Any = PieceLoss(studied, loss, seed=seed)
+            measured: Any = make_task(studied, loss, seed=seed, score=SCORES.get(loss))
         else:
-            measured = tagging_loss(studied, loss, trained_on)
+            measured = tagging_task(studied, loss, trained_on)
             passes = _train(measured, trained_on, f"{who}training", seed, carry)
         study = NoOp(studied, measured, seed=seed)
         lengths = [example.length for example in measured_on.examples]
         found[who] = (study, carry(study, measured_on.examples, lengths, f"{who}gradients", budget), passes)
     (study, bundle, passes), (_, twin, _) = found.values()
     made = tables(study, bundle, twin)
-    made["loss"] = _loss_table(loss, study.loss, bundle, twin, trained_on, measured_on, passes)
+    made["loss"] = _loss_table(loss, study.task, bundle, twin, trained_on, measured_on, passes)
     skipped = measured_on.skipped if trained_on is None else measured_on.skipped + trained_on.skipped
     return setting.finish(made, counts=_counts(texts, trained_on, measured_on), skipped=skipped)
 
@@ -127,54 +129,32 @@ def readings(
     >>> len(one.examples), len(other.examples)
     (5, 5)
     """
-    from attlas.capture.reading import read_documents
-    from attlas.studies.tagging import wordwise
+    from attlas.tasks import Tagging, make_task
 
-    def read(corpus: Corpus) -> Reading:
-        reading = read_documents(
-            model, corpus.documents, articles=corpus.articles, limit=pieces, pairs=paired, long=long
-        )  # fmt: skip
-        if loss == "translation":
-            whole = [example for example in reading.examples if example.target is not None]
-            reading.skipped["without a translation"] += len(reading.examples) - len(whole)
-            reading.examples = whole
-        elif loss.startswith("tagging:"):
-            tagged = [example for example in reading.examples if any(wordwise(example, loss.split(":")[1]))]
-            reading.skipped[f"without a word that has {loss.split(':')[1]}"] += len(reading.examples) - len(tagged)
-            reading.examples = tagged
-        else:
-            longer = [example for example in reading.examples if example.source.length > 1]
-            reading.skipped["of a single piece, so that nothing can be predicted"] += len(reading.examples) - len(
-                longer
-            )
-            reading.examples = longer
-        reading.skipped = +reading.skipped
-        if not reading.examples:
-            raise CorpusError(f"nothing is left for the loss {loss}: {dict(reading.skipped)}", file=texts.name)
-        return draw(reading, limit, seed)
-
+    options: dict[str, Any] = {"max_pieces": pieces, "long": long, "pairs": paired, "limit": limit, "seed": seed}
     if not loss.startswith("tagging:"):
-        return None, read(texts)
-    first, second = texts.halves(seed)
-    trained_on, measured_on = read(first), read(second)
+        return None, read_for_task(make_task(model, loss, score=SCORES.get(loss)), texts, **options)
+    tags = sorted({tag for document in texts.documents for tag in labels_of(document, loss)})
+    task = Tagging(model, loss.split(":")[1], tags=tags)
+    trained_on, measured_on = (read_for_task(task, half, **options) for half in texts.halves(seed))
     if len(trained_on.examples) < 2:
         raise CorpusError("a head cannot be trained on a single text; give more texts", file=texts.name)
     return trained_on, measured_on
 
 
-def tagging_loss(subject: Subject, loss: str, trained_on: Reading) -> TaggingLoss:
-    """The loss of tagging with the tags that are in the training texts; it has yet to be trained.
+def tagging_task(subject: Subject, loss: str, trained_on: Reading) -> Tagging:
+    """The task of tagging with the tags that are in the training texts; it has yet to be trained.
 
     >>> from attlas.run.setting import as_subject
     >>> model = as_subject(None)
     >>> reading, _ = readings(model, as_corpus("sample"), "tagging:upos", False, 64, "cut", 5, 0)
-    >>> "NOUN" in tagging_loss(model, "tagging:upos", reading).tags
+    >>> "NOUN" in tagging_task(model, "tagging:upos", reading).tags
     True
     """
-    from attlas.studies.tagging import TaggingLoss
+    from attlas.tasks import Tagging
 
     layer = loss.split(":")[1]
-    return TaggingLoss(subject, layer, sorted(_tag_counts(trained_on, layer)))
+    return Tagging(subject, layer, tags=sorted(_tag_counts(trained_on, layer)))
 
 
 def lessons(reading: Reading, seed: int) -> list[Lesson]:
@@ -206,20 +186,20 @@ def _groups(examples: Sequence[Example]) -> list[tuple[Example, ...]]:
     return [tuple(examples[index] for index in group) for group in batches(lengths, LESSON)]
 
 
-def _train(loss: TaggingLoss, reading: Reading, part: str, seed: int, carry: Any) -> float:
-    """Train the head of a loss; gives the number of passes it took to the best one."""
+def _train(task: Tagging, reading: Reading, part: str, seed: int, carry: Any) -> float:
+    """Train the head of a task; gives the number of passes it took to the best one."""
     from attlas.studies.tagging import Training
 
-    training, plan = Training(loss), lessons(reading, seed)
+    training, plan = Training(task), lessons(reading, seed)
     pieces = sum(example.source.length for lesson in plan for example in lesson.examples)
     alike = [max(1, pieces // len(plan))] * len(plan)  # all of one length, so that they are taken in their order
     learner = training.learner(carry(training, plan, alike, part, 1))
-    loss.head = learner.linear()
+    task.head = learner.linear()
     return learner.numbers["best_epoch"]
 
 
 def _tag_counts(reading: Reading, layer: str) -> Counter[str]:
-    from attlas.studies.tagging import wordwise
+    from attlas.tasks.tagging import wordwise
 
     return Counter(tag for example in reading.examples for tag in wordwise(example, layer) if tag)
 

@@ -9,19 +9,27 @@ from attlas.stats.accumulator import Accumulator, State, rebuild, register, requ
 from attlas.stats.bundle import Bundle
 from attlas.stats.largest import Largest
 from attlas.stats.latest import Latest
+from attlas.stats.ledger import Ledger
+from attlas.stats.metrics import METRICS, Metric
 from attlas.stats.multiple import holm, p_above_zero
+from attlas.stats.paired import Comparison, compare
 from attlas.stats.pooled import Estimate, PooledMean
 from attlas.stats.resampled import Resampled
 
 __all__ = [
+    "METRICS",
     "Accumulator",
     "Bundle",
+    "Comparison",
     "Estimate",
     "Largest",
     "Latest",
+    "Ledger",
+    "Metric",
     "PooledMean",
     "Resampled",
     "State",
+    "compare",
     "holm",
     "p_above_zero",
     "rebuild",

@@ -30,8 +30,8 @@ from attlas.errors import NumberError
 from attlas.ids import Site, Stream
 from attlas.models import AttentionCall, Example
 from attlas.stats import Bundle, PooledMean, Resampled
-from attlas.studies.losses import Loss, Scored, Task, text_seed
 from attlas.studies.marks import CLASSES, mark
+from attlas.tasks import Question, Scored, Task, text_seed
 from attlas.text import Document
 
 PLACES = ("self", "previous", "next")
@@ -73,22 +73,22 @@ class Passed(NamedTuple):
     scored: Scored
 
 
-def forward_and_back(subject: Subject, loss: Loss, task: Task) -> Passed:
+def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed:
     """Run one batch forward and back, every text by its own mean loss.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.tagging import LinearMap, TaggingLoss
+    >>> from attlas.tasks.tagging import LinearMap, Tagging
     >>> from attlas.text import Passage
     >>> subject = load()
-    >>> loss = TaggingLoss(subject, "upos", ["A", "B"], LinearMap(torch.randn(2, 384), torch.zeros(2)))
+    >>> task = Tagging(subject, "upos", tags=["A", "B"], head=LinearMap(torch.randn(2, 384), torch.zeros(2)))
     >>> document = Document.from_words(["It", "rained"], upos=["A", "B"])
-    >>> passed = forward_and_back(subject, loss, loss.task([subject.pieces.encode(Passage(document))]))
+    >>> passed = forward_and_back(subject, task, task.ask([subject.pieces.encode(Passage(document))]))
     >>> passed.gradients[subject.sites[0]].shape
     torch.Size([1, 12, 4, 4])
     """
     kept = Kept()
     with torch.enable_grad(), _frozen(subject.model), subject.use(Override(make=kept.keep)):
-        scored = loss.score(task)
+        scored = task.judge(question, subject.run(question.batch, **task.options))
         weights = list(kept.weights.values())
         made = torch.autograd.grad(scored.mean.sum(), weights, allow_unused=True)
     found = {
@@ -99,19 +99,19 @@ def forward_and_back(subject: Subject, loss: Loss, task: Task) -> Passed:
 
 
 class NoOp:
-    """The study, of one loss.
+    """The study, of one task's loss.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.tagging import TaggingLoss
-    >>> sorted(NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"])).empty())[:3]
+    >>> from attlas.tasks import Tagging
+    >>> sorted(NoOp(load(), Tagging(load(), "upos", tags=["NOUN"])).empty())[:3]
     ['encoder-gradient', 'encoder-layers', 'encoder-paid']
     """
 
     name = "noop"
 
-    def __init__(self, subject: Subject, loss: Loss, *, seed: int = 0) -> None:
-        self.subject, self.loss, self.seed = subject, loss, seed
-        self.streams = loss.streams
+    def __init__(self, subject: Subject, task: Task, *, seed: int = 0) -> None:
+        self.subject, self.task, self.seed = subject, task, seed
+        self.streams = task.streams
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing. Per stream, for every head: the gradient, that of other keys in the same
@@ -119,8 +119,8 @@ class NoOp:
         it and its rival, and what rides on a class in all. Also the loss and the share of right predictions.
 
         >>> from attlas.capture import load
-        >>> from attlas.studies.tagging import TaggingLoss
-        >>> len(NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"])).empty())
+        >>> from attlas.tasks import Tagging
+        >>> len(NoOp(load(), Tagging(load(), "upos", tags=["NOUN"])).empty())
         10
         """
         parts: dict[str, Any] = {"loss": PooledMean(()), "right": PooledMean(())}
@@ -137,20 +137,20 @@ class NoOp:
         """Run a batch forward and back, and take its sums into the bundle; texts without a prediction do not count.
 
         >>> from attlas.capture import load
-        >>> from attlas.studies.tagging import TaggingLoss
-        >>> study = NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"]))
+        >>> from attlas.tasks import Tagging
+        >>> study = NoOp(load(), Tagging(load(), "upos", tags=["NOUN"]))
         >>> study.update(study.empty(), [])
         """
         if not batch:
             return
-        task = self.loss.task(batch)
-        passed = forward_and_back(self.subject, self.loss, task)
-        total, count, right = (part.double().cpu().numpy() for part in passed.scored)
+        question = self.task.ask(batch)
+        passed = forward_and_back(self.subject, self.task, question)
+        total, count, right = (part.double().cpu().numpy() for part in passed.scored[:3])
         bundle["loss"].update(total, count)
         bundle["right"].update(right, count)
         keys = [text_seed(example.passage, 0) >> 1 for example in batch]
         for stream in self.streams:
-            queries, real, classes = self._sides(task, batch, stream)
+            queries, real, classes = self._sides(question, batch, stream)
             pairs = (queries & (passed.scored.predicted > 0)[:, None])[:, None, :, None] & real[:, None, None, :]
             sites = [site for site in self.subject.sites if site.stream is stream]
             layers = [_sums(passed, site, pairs, classes) for site in sites]
@@ -175,8 +175,8 @@ class NoOp:
         """The answer without a twin to compare with; :func:`attlas.studies.noop_tables.tables` has both.
 
         >>> from attlas.capture import load
-        >>> from attlas.studies.tagging import TaggingLoss
-        >>> study = NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"]))
+        >>> from attlas.tasks import Tagging
+        >>> study = NoOp(load(), Tagging(load(), "upos", tags=["NOUN"]))
         >>> list(study.tables(study.empty()))
         ['noop', 'noop_layers']
         """
@@ -184,19 +184,21 @@ class NoOp:
 
         return tables(self, bundle, bundle)
 
-    def _sides(self, task: Task, examples: Sequence[Example], stream: Stream) -> tuple[Tensor, Tensor, Tensor]:
+    def _sides(
+        self, question: Question, examples: Sequence[Example], stream: Stream
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Which queries and keys are real, and the class of each key (text, key, class)."""
-        queries, keys = task.batch.queries(stream), task.batch.keys(stream)
+        queries, keys = question.batch.queries(stream), question.batch.keys(stream)
         assert queries is not None
         assert keys is not None
         texts: list[Sequence[Document]] = [example.passage.documents for example in examples]
         if self.subject.pieces.translating:
-            place = 1 if keys is task.batch.target else 0
+            place = 1 if keys is question.batch.target else 0
             texts = [documents[place : place + 1] for documents in texts]
         classes = mark(keys, texts, (), {}).classes
-        if task.altered is not None:  # what is shown as a mask or another piece is no period any more
+        if question.altered is not None:  # what is shown as a mask or another piece is no period any more
             classes = classes.clone()
-            classes[task.altered] = torch.eye(len(CLASSES), device=classes.device)[CLASSES.index("other")]
+            classes[question.altered] = torch.eye(len(CLASSES), device=classes.device)[CLASSES.index("other")]
         return queries.real, keys.real, classes
 
 

@@ -31,8 +31,8 @@ def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, lis
 
     >>> from attlas.capture import load
     >>> from attlas.studies.noop import NoOp
-    >>> from attlas.studies.tagging import TaggingLoss
-    >>> study = NoOp(load(), TaggingLoss(load(), "upos", ["NOUN"]))
+    >>> from attlas.tasks import Tagging
+    >>> study = NoOp(load(), Tagging(load(), "upos", tags=["NOUN"]))
     >>> len(tables(study, study.empty(), study.empty())["noop"]["value"])
     0
     """

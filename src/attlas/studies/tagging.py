@@ -1,136 +1,29 @@
 """A tagger that is trained on the spot: a linear map on the last layer's states, the model itself left as it is.
 
-For models whose checkpoint has no loss of its own (sentence embedders, say) and for any corpus with a layer of tags:
-parts of speech (``upos``, ``xpos``) or chunks in B/I/O notation (``chunks``). The state of a word is the mean of its
-pieces' states. The map is trained by Adam on cross-entropy, a few passes over the training texts, with the states
-computed anew in every pass, so that nothing grows with the corpus. A tenth of the training texts is held out: when it
-gets no better any more, training stops, and the best map is kept.
+For models whose checkpoint has no loss of its own (sentence embedders, say) and for any corpus with a layer of tags
+(:mod:`attlas.tasks.tagging`). The map is trained by Adam on cross-entropy, a few passes over the training texts, with
+the states computed anew in every pass, so that nothing grows with the corpus. A tenth of the training texts is held
+out: when it gets no better any more, training stops, and the best map is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from attlas.capture import Subject
-from attlas.ids import Stream
-from attlas.measures.words import Grouping, group
 from attlas.models import Example
 from attlas.stats import Bundle, Latest
-from attlas.studies.losses import NOTHING, Scored, Task, score_labels
-from attlas.text import Document
+from attlas.tasks import NOTHING, Tagging
+from attlas.tasks.tagging import LinearMap
 
-LAYERS = ("upos", "xpos", "chunks")
 RATE, PATIENCE, ENOUGH = 0.005, 2, 0.995
 _BETAS, _TINY = (0.9, 0.999), 1e-8
 _NUMBERS = ("adam", "best_loss", "waited", "stopped", "held_sum", "held_count", "epochs", "best_epoch")
-
-
-def labels_of(document: Document, layer: str) -> tuple[str, ...] | None:
-    """The tags of a document's words, "" where a word has none; None where the document lacks the layer.
-
-    >>> from attlas.text import Chunk
-    >>> labels_of(Document.from_words(["the", "cat", "!"], chunks=(Chunk(0, 2, "NP"),)), "chunks")
-    ('B-NP', 'I-NP', 'O')
-    """
-    if layer != "chunks":
-        tags = document.upos if layer == "upos" else document.xpos
-        return None if tags is None else tuple("" if tag == "_" else tag for tag in tags)
-    if document.chunks is None:
-        return None
-    found = ["O"] * len(document.words)
-    for start, stop, label in document.chunks:
-        found[start:stop] = [f"B-{label}"] + [f"I-{label}"] * (stop - start - 1)
-    return tuple(found)
-
-
-def wordwise(example: Example, layer: str) -> list[str]:
-    """The tags of an example's words, "" for words without a tag or without a piece of their own.
-
-    >>> from attlas.capture import load
-    >>> from attlas.text import Passage
-    >>> document = Document.from_words(["It", "rained"], upos=["PRON", "VERB"])
-    >>> wordwise(load().pieces.encode(Passage(document)), "upos")
-    ['PRON', 'VERB']
-    """
-    document = example.passage.first
-    tags = labels_of(document, layer) or ("",) * len(document.words)
-    lacking = set(example.source.segmentation.wordless)
-    return ["" if word in lacking else tag for word, tag in enumerate(tags)]
-
-
-class LinearMap(NamedTuple):
-    """The trained map from a word's state to scores of tags.
-
-    >>> LinearMap(torch.zeros(17, 384), torch.zeros(17)).weight.shape
-    torch.Size([17, 384])
-    """
-
-    weight: Tensor
-    bias: Tensor
-
-
-@dataclass(frozen=True)
-class WordTask(Task):
-    """A task whose places are words.
-
-    >>> "words" in WordTask.__dataclass_fields__
-    True
-    """
-
-    words: Grouping | None = None
-
-
-class TaggingLoss:
-    """The loss of tagging words by a linear map; ``head`` is set once that map is trained.
-
-    >>> from attlas.capture import load
-    >>> TaggingLoss(load(), "upos", ["NOUN", "VERB"]).name
-    'tagging:upos'
-    """
-
-    def __init__(self, subject: Subject, layer: str, tags: Sequence[str], head: LinearMap | None = None) -> None:
-        self.subject, self.layer, self.tags, self.head = subject, layer, tuple(tags), head
-        self.name = f"tagging:{layer}"
-        self.streams: tuple[Stream, ...] = (subject.pieces.own,)
-        self.choices = len(self.tags)
-        self._number = {tag: number for number, tag in enumerate(self.tags)}
-
-    def task(self, examples: Sequence[Example]) -> WordTask:
-        """Make the batch (the source alone, where there are translations) and the number of every word's tag."""
-        alone = [replace(example, target=None) for example in examples]
-        batch = self.subject.pieces.batch(alone, self.subject.device)
-        width = batch.inputs["input_ids"].shape[1]
-        words = group([example.source.segmentation for example in examples], width, device=self.subject.device)
-        labels = torch.full((len(examples), words.words), NOTHING, device=self.subject.device)
-        for row, example in enumerate(examples):
-            numbers = [self._number.get(tag, NOTHING) for tag in wordwise(example, self.layer)]
-            labels[row, : len(numbers)] = torch.tensor(numbers, device=labels.device, dtype=labels.dtype)
-        return WordTask(batch, labels, None, words)
-
-    def states(self, task: WordTask) -> Tensor:
-        """The last layer's states of words, (text, word, width)."""
-        assert task.words is not None
-        headed = self.subject.head is not None or bool(self.subject.missing)  # its output is not the last state then
-        output = self.subject.run(task.batch, **({"output_hidden_states": True} if headed else {}))
-        found = getattr(output, "last_hidden_state", None)
-        states: Tensor = output.hidden_states[-1] if found is None else found
-        members = task.words.members[:, :-1].to(states.dtype)
-        return torch.matmul(members, states) / members.sum(-1, keepdim=True).clamp(min=1)
-
-    def score(self, task: Task) -> Scored:
-        """Run the model, tag every word and compare."""
-        assert self.head is not None
-        assert isinstance(task, WordTask)
-        states = self.states(task)
-        weight, bias = (part.to(states.device, states.dtype) for part in self.head)
-        return score_labels(states @ weight.T + bias, task.labels)
 
 
 class Lesson(NamedTuple):
@@ -260,31 +153,31 @@ class Training:
     """The training as a study, lesson by lesson, so that it shows its progress and can be resumed.
 
     >>> from attlas.capture import load
-    >>> Training(TaggingLoss(load(), "upos", ["NOUN", "VERB"])).empty()["head"].result()[0]
+    >>> Training(Tagging(load(), "upos", tags=["NOUN", "VERB"])).empty()["head"].result()[0]
     0
     """
 
     name = "noop"
 
-    def __init__(self, loss: TaggingLoss) -> None:
-        self.loss = loss
-        self.width = int(loss.subject.model.config.get_text_config().hidden_size)
+    def __init__(self, task: Tagging) -> None:
+        self.task = task
+        self.width = int(task.subject.model.config.get_text_config().hidden_size)
 
     def empty(self) -> Bundle:
         """A bundle with nothing learned yet.
 
         >>> from attlas.capture import load
-        >>> list(Training(TaggingLoss(load(), "upos", ["NOUN"])).empty())
+        >>> list(Training(Tagging(load(), "upos", tags=["NOUN"])).empty())
         ['head']
         """
-        return Bundle({"head": Latest(Learner.size(self.loss.choices, self.width))})
+        return Bundle({"head": Latest(Learner.size(self.task.choices, self.width))})
 
     def update(self, bundle: Bundle, batch: Sequence[Lesson]) -> None:
         """Take lessons, one after the other; after the end of training they are skipped."""
         latest = bundle["head"]
         for lesson in batch:
             step, row = latest.result()
-            learner = Learner.from_row(row, self.loss.choices, self.width)
+            learner = Learner.from_row(row, self.task.choices, self.width)
             if learner.numbers["stopped"]:
                 return
             states, labels = self._words(lesson.examples)
@@ -298,17 +191,17 @@ class Training:
         """What a bundle has learned.
 
         >>> from attlas.capture import load
-        >>> training = Training(TaggingLoss(load(), "upos", ["NOUN"]))
+        >>> training = Training(Tagging(load(), "upos", tags=["NOUN"]))
         >>> training.learner(training.empty()).numbers["epochs"]
         0.0
         """
-        return Learner.from_row(bundle["head"].result()[1], self.loss.choices, self.width)
+        return Learner.from_row(bundle["head"].result()[1], self.task.choices, self.width)
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[object]]]:
         """Nothing: training is a means.
 
         >>> from attlas.capture import load
-        >>> training = Training(TaggingLoss(load(), "upos", ["NOUN"]))
+        >>> training = Training(Tagging(load(), "upos", tags=["NOUN"]))
         >>> training.tables(training.empty())
         {}
         """
@@ -316,7 +209,8 @@ class Training:
 
     def _words(self, examples: Sequence[Example]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         with torch.no_grad():
-            task = self.loss.task(examples)
-            known = task.labels != NOTHING
-            states = self.loss.states(task)[known]
-        return states.double().cpu().numpy(), task.labels[known].cpu().numpy()
+            question = self.task.ask(examples)
+            output = self.task.subject.run(question.batch, **self.task.options)
+            known = question.labels != NOTHING
+            states = self.task.states(question, output)[known]
+        return states.double().cpu().numpy(), question.labels[known].cpu().numpy()

@@ -3,7 +3,8 @@
 The text is kept as one string exactly as it was written, and every word is a span of characters in it; this is what
 lets words meet the pieces of any tokenizer. Annotation layers run parallel to the words (part of speech, governor,
 relation) or are spans of words (chunks, mentions). A layer that the corpus does not have is ``None``, which is not
-the same as a layer that is there and empty. Documents are immutable and check themselves when made.
+the same as a layer that is there and empty. A label describes the text as a whole, or the text and its pair: the
+second text of a labelled pair, which is no translation. Documents are immutable and check themselves when made.
 
 A governor is the index of a word of the same document, :data:`ROOT` for the root of its sentence, or ``None`` where
 it is not known (for instance because it lies outside a cut-out window).
@@ -119,6 +120,8 @@ class Document:
     keyphrases: tuple[str, ...] | None = None
     translation: Document | None = None
     links: Links | None = None
+    label: str | None = None
+    pair: Document | None = None
 
     def __post_init__(self) -> None:
         if not self.sentences and self.words:
@@ -186,7 +189,8 @@ class Document:
         """Cut out the words ``start`` to ``stop``, with all annotation that lies wholly inside.
 
         A governor outside the slice becomes ``None``. The translation is dropped: links to half a sentence mean
-        nothing. Key phrases stay, as they describe the whole.
+        nothing; so are the label and the second text of a labelled pair, as a label describes the whole. Key phrases
+        stay: they tell what the part comes from.
 
         >>> document = Document.from_words(["a", "b", "c"], governors=[1, ROOT, 0])
         >>> document.slice(1, 3).text, document.slice(1, 3).governors
@@ -226,6 +230,8 @@ class Document:
             and tuple(m.moved(-start) for m in self.mentions if start <= m.start and m.stop <= stop),
             translation=None,
             links=None,
+            label=None,
+            pair=None,
         )
 
 
@@ -269,6 +275,10 @@ def _check(document: Document) -> None:
                 raise TextError(f"{name}: {kind} {item[0]}:{item[1]} is outside its {count} words")
     if document.governors is not None:
         _check_tree(document.governors, name)
+    if document.label is not None and not document.label.strip():
+        raise TextError(f"{name}: its label is empty; a text without a label has None")
+    if document.pair is not None and not document.pair.words:
+        raise TextError(f"{name}: the second text of the pair has no words")
     if document.links is not None:
         if document.translation is None:
             raise TextError(f"{name}: links without a translation")

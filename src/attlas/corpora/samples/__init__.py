@@ -4,7 +4,7 @@ Each paragraph is told by a *plot* (somebody loses something, somebody forgets a
 court, a space center). The plot builds its sentences as dependency trees, and the scene around it decides who is
 named and who is "she". Because every phrase is built with its structure, nothing has to be annotated afterwards:
 tags, lemmas, dependencies in the style of Universal Dependencies, chunks, coreference and key phrases all follow
-from the trees.
+from the trees, and so does the label of a paragraph: the tense in which it is told, past or present.
 
 >>> documents = sample_documents()
 >>> print(documents[0].name)

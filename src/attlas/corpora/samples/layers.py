@@ -3,7 +3,8 @@
 The trees hold everything; here it is laid out along the words: tags, governors, relations, chunks, mentions. Chunks
 follow the habits of the CoNLL-2000 data and are read off the tree. A mention covers the whole phrase of its head,
 with relative clauses and appositions but without its preposition; only things mentioned at least twice make a
-chain.
+chain. The label of a paragraph is the tense in which it is told, past or present: that of most of its main clauses,
+of the first where they are even. Modal verbs have no say in it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from attlas.corpora.samples.chunking import chunk
 from attlas.corpora.samples.tree import Node, Word, read_out
 from attlas.text import ROOT, Chunk, Document, Mention
 
+_TENSES = {"VBD": "past", "VBZ": "present", "VBP": "present"}
+
 
 def lay_out(sentences: Sequence[Node], keyphrases: Sequence[str], name: str) -> Document:
     """A document from the trees of its sentences.
@@ -23,17 +26,19 @@ def lay_out(sentences: Sequence[Node], keyphrases: Sequence[str], name: str) -> 
     >>> from attlas.corpora.samples.clauses import clause
     >>> from attlas.corpora.samples.phrases import noun, punct
     >>> document = lay_out([clause(noun("vet", "a"), "sleep").after(punct("."))], [], "nap")
-    >>> document.text, document.governors
-    ('A vet slept.', (1, 2, -1, 2))
+    >>> document.text, document.governors, document.label
+    ('A vet slept.', (1, 2, -1, 2), 'past')
     """
     words: list[Word] = []
     bounds: list[tuple[int, int]] = []
     chunks: list[Chunk] = []
     mentions: list[Mention] = []
     governors: list[int] = []
+    tenses: list[str] = []
     for tree in sentences:
         start, line = len(words), read_out(tree)
         words += line
+        tenses += _tense(line)
         bounds.append((start, len(words)))
         governors += [ROOT if word.governor < 0 else word.governor + start for word in line]
         chunks += [Chunk(c.start + start, c.stop + start, c.label) for c in chunk(line)]
@@ -54,7 +59,19 @@ def lay_out(sentences: Sequence[Node], keyphrases: Sequence[str], name: str) -> 
         chunks=chunks,
         mentions=[mention for mention in sorted(mentions) if often[mention.chain] > 1],
         keyphrases=list(keyphrases),
+        label=max(tenses, key=tenses.count, default="present"),
     )
+
+
+def _tense(line: Sequence[Word]) -> list[str]:
+    """The tense of a sentence's main clause; nothing where its first verb is a modal."""
+    root = next(index for index, word in enumerate(line) if word.governor < 0)
+    verbs = [
+        word.node.xpos
+        for index, word in enumerate(line)
+        if index == root or (word.governor == root and word.node.relation in ("aux", "aux:pass", "cop"))
+    ]
+    return [_TENSES[tag] for tag in verbs[:1] if tag in _TENSES]
 
 
 def _mentions(line: Sequence[Word]) -> list[Mention]:

@@ -1,0 +1,147 @@
+"""Texts with a label each: tables with a header line as in GLUE, the four columns of CoLA, and JSON lines.
+
+In a table, columns are separated by tabs and nothing is quoted: a quotation mark is part of its text. The header
+names the columns, and case does not matter. Texts stand in a column named ``sentence`` or ``text``, or in two:
+``sentence1`` and ``sentence2``, ``premise`` and ``hypothesis``, ``question`` and ``sentence``, and a few more. The
+label stands in a column named ``label``, ``gold_label``, ``score``, ``similarity`` or the like; where several are
+there, the first of :data:`LABELS` is taken unless another is asked for. All other columns are passed over. JSON
+lines have the same names as fields. CoLA has no header: source, label, mark of its author, sentence.
+
+Labels are kept as they are written, numbers too. A label that is empty, ``null`` or ``-`` (judges disagreed) is
+none. Words are found by rule.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from attlas.corpora.source import Readable, Source, open_source
+from attlas.text import Document
+
+LABELS = (
+    "label", "gold_label", "score", "similarity", "similarity_score", "relatedness_score", "quality", "is_duplicate",
+    "sentiment", "class",
+)  # fmt: skip
+PAIRS = (
+    ("sentence1", "sentence2"),
+    ("premise", "hypothesis"),
+    ("question1", "question2"),
+    ("question", "sentence"),
+    ("question", "passage"),
+    ("text1", "text2"),
+    ("sentence_a", "sentence_b"),
+    ("#1 string", "#2 string"),
+    ("text", "hypothesis"),
+)
+SINGLES = ("sentence", "text", "review", "question")
+COLA = re.compile(r"[^\t]+\t[01]\t[*?#%!]*\t[^\t]*\S[^\t]*")
+_NONE = ("", "-")
+
+
+def read_labelled(path: Readable, label: str | None = None) -> list[Document]:
+    """Read labelled texts, one document per line; ``label`` names the column of the label.
+
+    >>> rows = ["sentence1\\tsentence2\\tlabel", "It rained.\\tIt was dry.\\tcontradiction"]
+    >>> document, = read_labelled(Source.of_text("\\n".join(rows), name="a.tsv"))
+    >>> document.text, document.pair.text, document.label
+    ('It rained.', 'It was dry.', 'contradiction')
+    >>> document, = read_labelled(Source.of_text('{"text": "Good.", "stars": 5}', name="a.jsonl"), "stars")
+    >>> document.label
+    '5'
+    """
+    source = open_source(path)
+    documents = [_document(source, line, row, label) for line, row in _rows(source)]
+    if not documents:
+        raise source.error("there is no labelled text in this file")
+    return documents
+
+
+def text_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that hold texts, two of a pair, none where no name is known; all names are in small letters.
+
+    >>> text_columns(["index", "question", "sentence", "label"]), text_columns(["stars"])
+    (('question', 'sentence'), ())
+    """
+    for pair in PAIRS:
+        if set(pair) <= set(names):
+            return pair
+    return next(((name,) for name in SINGLES if name in names), ())
+
+
+def label_column(names: Sequence[str]) -> str | None:
+    """The column that holds the label, by its name.
+
+    >>> label_column(["index", "genre", "sentence1", "sentence2", "score"])
+    'score'
+    """
+    return next((name for name in LABELS if name in names), None)
+
+
+def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Each line that holds a text, with its number and its fields by name."""
+    filled = [(line, content) for line, content in enumerate(source.lines, start=1) if content.strip()]
+    if not filled:
+        return
+    first = filled[0][1]
+    if first.lstrip().startswith("{"):
+        for line, content in filled:
+            yield line, _json(source, content, line)
+        return
+    cola = COLA.fullmatch(first) is not None
+    names = ["source", "label", "mark", "sentence"] if cola else [name.strip().lower() for name in first.split("\t")]
+    for line, content in filled if cola else filled[1:]:
+        fields = content.split("\t")
+        if len(fields) != len(names):
+            columns = "1 column" if len(fields) == 1 else f"{len(fields)} columns"
+            says = "CoLA has 4" if cola else f"the header names {len(names)}"
+            raise source.error(f"{columns} where {says}; write a tab inside a text as a space", line)
+        yield line, dict(zip(names, fields, strict=True))
+
+
+def _json(source: Source, content: str, line: int) -> dict[str, object]:
+    try:
+        entry = json.loads(content)
+    except json.JSONDecodeError as error:
+        raise source.error(f"this is not JSON ({error.msg}, column {error.colno})", line) from None
+    if not isinstance(entry, dict):
+        raise source.error("this JSON is not an object with named fields", line)
+    return {str(name).strip().lower(): value for name, value in entry.items()}
+
+
+def _document(source: Source, line: int, row: Mapping[str, object], asked: str | None) -> Document:
+    names = list(row)
+    column = label_column(names) if asked is None else asked.strip().lower()
+    texts = [name for name in text_columns(names) if name != column]
+    if not texts:
+        raise source.error(
+            f"none of its columns ({_listed(names)}) is a text; call it sentence, or sentence1 and sentence2", line
+        )
+    if column is None or column not in row:
+        lacks = "no column for labels" if asked is None else f"no column {asked!r}"
+        raise source.error(f"there is {lacks} among {_listed(names)}; name the right one (--label)", line)
+    value = row[column]
+    if not isinstance(value, (str, int, float, type(None))):
+        raise source.error(f"the label {json.dumps(value)} is neither a word nor a number", line)
+    label = value.strip() if isinstance(value, str) else "" if value is None else json.dumps(value)
+    first, *rest = [_text(source, line, name, row[name]) for name in texts]
+    name = f"{source.name}, line {line}"
+    return replace(
+        Document.from_text(first, name=name),
+        label=None if label in _NONE else label,
+        pair=Document.from_text(rest[0], name=f"{name}, second text") if rest else None,
+    )
+
+
+def _text(source: Source, line: int, name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise source.error(f"the field {name!r} is no text", line)
+    if not value.strip():
+        raise source.error(f"the {name} has no words; leave this line out", line)
+    return value.strip()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -1,0 +1,291 @@
+"""A task, a model and a corpus that fit together, or one sentence about what does not.
+
+A model offers a task if its checkpoint holds the weights of that head, not merely if its family has one, and if the
+head knows the corpus's labels. What has nothing to predict is left out of the texts and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attlas.corpora import Corpus
+from attlas.errors import CapabilityError, CorpusError
+from attlas.run.setting import draw
+from attlas.tasks import HEADS, make_task, require_task
+from attlas.tasks.tagging import wordwise
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.capture.reading import Reading
+    from attlas.models import Example
+    from attlas.tasks import Task
+    from attlas.text import Document
+
+LONGEST = 128  # pieces of a running text, where nothing else is said
+_FORMATS = {
+    "upos": "a CoNLL-U file has them",
+    "xpos": "a CoNLL-U, CoNLL-2000 or CoNLL-2012 file has them",
+    "chunks": "a CoNLL-2000 file, or one of words and B/I/O labels, has them",
+    "label": "a tab-separated file with a column 'label', or sentiment trees, have them",
+    "pair": "a tab-separated file with two columns of texts has them",
+    "translation": "give a bitext (source ||| target), or the file of translations (--target)",
+}
+_NAMES = {"label": "labels of whole texts", "pair": "pairs of texts", "translation": "translations"}
+
+
+def needs(task: str) -> tuple[str, ...]:
+    """The layers that a corpus must have for a task.
+
+    >>> needs("tagging:upos"), needs("causal-lm"), needs("similarity")
+    (('upos',), (), ('label', 'pair'))
+    """
+    if task.startswith("tagging:"):
+        return (task.split(":")[1],)
+    return {"translation": ("translation",), "classification": ("label",), "similarity": ("label", "pair")}.get(
+        task, ()
+    )
+
+
+def require_layer(corpus: Corpus, task: str) -> None:
+    """Refuse a corpus that lacks what a task needs: tags, labels, translations.
+
+    >>> from attlas.corpora import read
+    >>> from attlas.corpora.source import Source
+    >>> require_layer(read(Source.of_text("It rained.", name="tale.txt")), "tagging:upos")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: tale.txt: it has no upos, which the task tagging:upos needs; a CoNLL-U file has them
+    """
+    for layer in needs(task):
+        if layer not in corpus.layers:
+            what = _NAMES.get(layer, layer)
+            raise CorpusError(f"it has no {what}, which the task {task} needs; {_FORMATS[layer]}", file=corpus.name)
+
+
+def fault(subject: Subject, task: str) -> str:
+    """Why a model that is open does not offer a task; nothing where it does.
+
+    >>> from attlas.capture import load
+    >>> fault(load(), "masked-lm"), fault(load(), "similarity")
+    ('it was opened without that head', '')
+    """
+    from attlas.ids import Stream
+
+    head = HEADS[task]
+    if head is None:
+        return ""
+    if subject.missing and subject.head is None:
+        more = len(subject.missing) - 1
+        rest = f" and {more} more" if more else ""
+        return f"its checkpoint does not hold the weights of that head ({subject.missing[0]}{rest})"
+    if subject.head != head:
+        return "it was opened without that head"
+    if task == "causal-lm" and subject.pieces.own is not Stream.DECODER:
+        return "it reads in both directions, so that the next piece is no secret to it"
+    if task == "masked-lm" and subject.pieces.own is Stream.DECODER:
+        return "it does not see what comes after a masked piece"
+    return ""
+
+
+def open_for_task(name: str | Path | None, task: str, corpus: Corpus, **opening: Any) -> Subject:
+    """Open a model with the head of a task, and refuse it if the task cannot be put to it.
+
+    >>> from attlas.corpora import read
+    >>> open_for_task(None, "tagging:upos", read("sample"))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 cannot be put to the task tagging:upos: its checkpoint ...
+    """
+    from attlas.capture import load
+
+    require_task(task)
+    require_layer(corpus, task)
+    return checked(load(name, head=HEADS[task], **opening), task)
+
+
+def checked(subject: Subject, task: str) -> Subject:
+    """Make sure that a model that is open already can be put to a task.
+
+    >>> from attlas.capture import load
+    >>> checked(load(), "similarity").name
+    'all-MiniLM-L6-v2'
+    """
+    require_task(task)
+    why = fault(subject, task)
+    if why:
+        raise CapabilityError(
+            f"{subject.name} cannot be put to the task {task}: {why}; train one with "
+            f"attlas tune {task} DATA --model {subject.name} --out FOLDER, and give that folder"
+        )
+    return subject
+
+
+def task_for(
+    subject: Subject, task: str, corpus: Corpus, *, seed: int = 0, score: str | None = None
+) -> Task:  # fmt: skip
+    """The task for a model, after a look at whether its labels are those of the corpus.
+
+    >>> from attlas.capture import load
+    >>> from attlas.text import Document
+    >>> from attlas.run.setting import as_corpus
+    >>> hi = Document.from_words(["Hi"])
+    >>> texts = as_corpus([Document.from_words(["Hello"], label="4", pair=hi)])
+    >>> task_for(load(), "similarity", texts).name
+    'similarity'
+    """
+    checked(subject, task)
+    require_layer(corpus, task)
+    labels = Counter(label for document in corpus.documents for label in labels_of(document, task))
+    made = make_task(subject, task, seed=seed, score=score, labels=_numbers(labels, corpus, task))
+    known = _known(made)
+    if known is not None and not sum(count for label, count in labels.items() if label in known):
+        raise CapabilityError(
+            f"the labels of {corpus.name} ({_some(labels)}) are not those that the head of {subject.name} knows "
+            f"({_some(subject.labels)}); give a corpus with these, or train a head for the others "
+            f"(attlas tune {task})"
+        )
+    return made
+
+
+def labels_of(document: Document, task: str) -> list[str]:
+    """All labels of a document that a task is about: of the text, or of its words.
+
+    >>> from attlas.text import Document
+    >>> labels_of(Document.from_words(["It", "rained"], upos=["PRON", "VERB"]), "tagging:upos")
+    ['PRON', 'VERB']
+    """
+    from attlas.tasks.tagging import labels_of as tags_of
+
+    if task.startswith("tagging:"):
+        return [tag for tag in tags_of(document, task.split(":")[1]) or () if tag]
+    if "label" in needs(task):
+        return [] if document.label is None else [document.label]
+    return []
+
+
+def read_for_task(
+    task: Task,
+    corpus: Corpus,
+    *,
+    max_pieces: int | None = None,
+    long: str = "cut",
+    pairs: bool = False,
+    limit: int | None = None,
+    seed: int = 0,
+) -> Reading:
+    """The examples of a corpus that have something to predict; what is left out is counted.
+
+    Running text is cut into windows (``max_pieces``: 128 by default); a text with a label is read whole, or left out
+    where it is longer than the model's window.
+
+    >>> from attlas.capture import load
+    >>> from attlas.tasks import Tagging
+    >>> from attlas.corpora import read
+    >>> reading = read_for_task(Tagging(load(), "upos", tags=["NOUN", "VERB"]), read("sample"), limit=5)
+    >>> len(reading.examples)
+    5
+    """
+    from attlas.capture.reading import read_documents
+
+    subject = task.subject
+    if needs(task.name)[:1] == ("label",):
+        reading = _labelled(task, corpus, max_pieces)
+    else:
+        pieces = max_pieces or min(subject.pieces.window, LONGEST)
+        reading = read_documents(
+            subject, corpus.documents, articles=corpus.articles, limit=pieces, pairs=pairs, long=long
+        )  # fmt: skip
+    why, useful = _useful(task)
+    _count_unknown(task, reading)
+    kept = [example for example in reading.examples if useful(example)]
+    reading.skipped[why] += len(reading.examples) - len(kept)
+    reading.examples, reading.skipped = kept, +reading.skipped
+    if not kept:
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in reading.skipped.items())
+        raise CorpusError(f"nothing is left for the task {task.name} ({reasons})", file=corpus.name)
+    return draw(reading, limit, seed)
+
+
+def _labelled(task: Task, corpus: Corpus, max_pieces: int | None) -> Reading:
+    """Texts that have a label, whole; the two of a pair together, unless each is to have a vector of its own."""
+    from attlas.capture.reading import Reading
+    from attlas.text import Passage
+
+    subject, reading = task.subject, Reading()
+    limit = min(max_pieces or subject.pieces.window, subject.pieces.window)
+    apart = task.name == "similarity"
+    if not apart and subject.pieces.translating and "pair" in corpus.layers:
+        raise CapabilityError(
+            f"{subject.name} reads a second text as a translation; choose a model without a decoder"
+        )
+    documents = [document for document in corpus.documents if document.label is not None]
+    reading.skipped["without a label"] += len(corpus.documents) - len(documents)
+    made = subject.pieces.encode_all([Passage(d) if apart else Passage(d, d.pair) for d in documents])
+    for document, example in zip(documents, made, strict=True):
+        length = example.length
+        if apart and document.pair is not None:
+            length = max(length, subject.pieces.length(document.pair))
+        if length > limit:
+            reading.skipped[f"longer than {limit} pieces"] += 1
+        else:
+            reading.examples.append(example)
+    return reading
+
+
+def _useful(task: Task) -> tuple[str, Any]:
+    """What makes an example one that has something to predict, and what is said of the others."""
+    name = task.name
+    known = _known(task)
+    if name == "translation":
+        return "without a translation", lambda example: example.target is not None
+    if name.startswith("tagging:"):
+        layer = name.split(":")[1]
+        return f"without a word that has {layer}", lambda example: any(
+            tag in (known or ()) for tag in wordwise(example, layer)
+        )
+    if name == "classification":
+        return (
+            "with a label that the model does not know",
+            lambda example: example.passage.first.label in (known or ()),
+        )
+    if name == "similarity":
+        return "without a second text", lambda example: example.passage.first.pair is not None
+    return "of a single piece, so that nothing can be predicted", lambda example: example.source.length > 1
+
+
+def _known(task: Task) -> frozenset[str] | None:
+    """The labels that a task can tell apart; None where it has none."""
+    labels = getattr(task, "tags", getattr(task, "known", None))
+    return None if labels is None else frozenset(labels)
+
+
+def _count_unknown(task: Task, reading: Reading) -> None:
+    known = _known(task)
+    if known is None or not task.name.startswith("tagging:"):
+        return
+
+    def unknown(example: Example) -> int:
+        return sum(bool(tag) and tag not in known for tag in wordwise(example, task.name.split(":")[1]))
+
+    reading.skipped["words whose label the model does not know"] += sum(map(unknown, reading.examples))
+
+
+def _numbers(labels: Counter[str], corpus: Corpus, task: str) -> list[str]:
+    """The labels, where they are to be numbers all."""
+    if task != "similarity":
+        return list(labels)
+    for label in labels:
+        try:
+            float(label)
+        except ValueError:
+            raise CorpusError(
+                f"its label {label!r} is no number, which the task {task} needs", file=corpus.name
+            ) from None
+    return list(labels)
+
+
+def _some(labels: Any, most: int = 4) -> str:
+    shown = list(labels)
+    return ", ".join(shown[:most]) + (" ..." if len(shown) > most else "")

@@ -1,0 +1,107 @@
+"""Is a cut model really worse, or are these texts? A paired test on the texts themselves.
+
+Both models have read the same texts. If the cut made no difference, it would be a toss of a coin which of a text's
+two sets of marks belongs to which model; so they are swapped at random, text by text, thousands of times, and p is
+the share of shuffles with a difference as large as the one that was seen (two-sided, the seen one counted among
+them). There are as many shuffles as it takes for p to stay significant after correction for the number of cuts.
+Intervals are by bootstrap over texts, both models on the same resample.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attlas.errors import StatsError
+from attlas.stats.metrics import Metric
+
+Numbers = NDArray[np.float64]
+RESAMPLES, SHUFFLES, PER_CUT = 1000, 10_000, 200
+_AT_ONCE = 20_000_000  # numbers in one slice of shuffles
+
+
+class Comparison(NamedTuple):
+    """Scores of cut models beside that of the whole one; every field but ``whole`` has the axes of the cuts.
+
+    ``low`` and ``high`` are of the change, ``score_low`` and ``score_high`` of the score itself.
+
+    >>> Comparison._fields
+    ('whole', 'score', 'score_low', 'score_high', 'change', 'low', 'high', 'p')
+    """
+
+    whole: float
+    score: Numbers
+    score_low: Numbers
+    score_high: Numbers
+    change: Numbers
+    low: Numbers
+    high: Numbers
+    p: Numbers
+
+
+def compare(
+    metric: Metric,
+    whole: ArrayLike,
+    cut: ArrayLike,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    shuffles: int | None = None,
+) -> Comparison:
+    """Compare the marks of the whole model, (text, column), with those of cut ones, (..., text, column).
+
+    >>> from attlas.stats.metrics import METRICS
+    >>> whole, cut = np.ones((40, 2)), np.ones((40, 2))
+    >>> cut[:20, 0] = 0
+    >>> found = compare(METRICS["accuracy"], whole, cut)
+    >>> found.change.item(), found.p.item() < 0.001
+    (-0.5, True)
+    """
+    before, after = metric.counts(whole), metric.counts(cut)
+    if before.ndim != 2 or after.shape[-2:] != before.shape:
+        raise StatsError(f"marks of shape {after.shape} cannot be compared with marks of shape {before.shape}")
+    axes, (texts, columns) = after.shape[:-2], before.shape
+    flat = after.reshape(-1, texts, columns)
+    rng = np.random.default_rng(seed)
+    known, scores = metric.of(before.sum(0)), metric.of(flat.sum(1))
+    change = scores - known
+
+    ends = np.full((4, len(flat)), np.nan)
+    if len(flat) and texts:
+        copies = rng.multinomial(texts, np.full(texts, 1 / texts), size=resamples).astype(np.float64)
+        of_whole = metric.of(copies @ before)
+        for number, one in enumerate(flat):
+            drawn = metric.of(copies @ one)
+            ends[:2, number] = _middle(drawn)
+            ends[2:, number] = _middle(drawn - of_whole)
+    wanted = max(SHUFFLES, PER_CUT * len(flat)) if shuffles is None else shuffles
+    p = _shuffled(metric, before, flat, change, wanted, rng)
+    parts = (scores, ends[0], ends[1], change, ends[2], ends[3], p)
+    return Comparison(float(known), *(part.reshape(axes) for part in parts))
+
+
+def _middle(values: Numbers) -> Numbers:
+    """The middle 95 % of what is known."""
+    known = values[np.isfinite(values)]
+    return np.quantile(known, (0.025, 0.975)) if len(known) else np.full(2, np.nan)
+
+
+def _shuffled(
+    metric: Metric, before: Numbers, after: Numbers, seen: Numbers, shuffles: int, rng: np.random.Generator
+) -> Numbers:
+    """The share of shuffles whose difference is as large as the one seen."""
+    cuts, texts, columns = after.shape
+    differing = (after - before).transpose(1, 0, 2).reshape(texts, cuts * columns)
+    sums, others = before.sum(0), after.sum(1)
+    as_large = np.ones(cuts)
+    bar = np.abs(seen) * (1 - 1e-9) - 1e-12
+    step = max(1, _AT_ONCE // max(1, cuts * columns))
+    for start in range(0, shuffles, step):
+        swapped = rng.integers(0, 2, (min(step, shuffles - start), texts)).astype(np.float64)
+        moved = (swapped @ differing).reshape(-1, cuts, columns)
+        difference = metric.of(others - moved) - metric.of(sums + moved)
+        as_large += (np.abs(difference) >= bar).sum(0)
+    p: Numbers = np.where(np.isfinite(seen), as_large / (shuffles + 1), np.nan)
+    return p
