@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from attlas.run.clusters import clusters
     from attlas.run.coref import coref
     from attlas.run.heads import heads
+    from attlas.run.importance import importance
     from attlas.run.noop import noop
     from attlas.run.parse import parse
     from attlas.run.relations import relations
     from attlas.run.survey import survey
+    from attlas.run.tune import tune
     from attlas.store import Result
     from attlas.text import Document, Passage
 
@@ -54,12 +56,14 @@ __all__ = [
     "coref",
     "examine",
     "heads",
+    "importance",
     "load",
     "noop",
     "parse",
     "read",
     "relations",
     "survey",
+    "tune",
     "write_report",
 ]
 
@@ -71,11 +75,13 @@ _HOMES = {
     "attlas.reports": ("write_report",),
     "attlas.run.clusters": ("clusters",),
     "attlas.run.coref": ("coref",),
+    "attlas.run.importance": ("importance",),
     "attlas.run.noop": ("noop",),
     "attlas.run.parse": ("parse",),
     "attlas.run.heads": ("heads",),
     "attlas.run.relations": ("relations",),
     "attlas.run.survey": ("survey",),
+    "attlas.run.tune": ("tune",),
     "attlas.store": ("Result",),
     "attlas.text": ("Document", "Passage"),
 }

@@ -26,8 +26,13 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("masked", "bert", "BertForMaskedLM"),
         ("causal", "llama", "LlamaForCausalLM"),
         ("translator", "bart", "BartForConditionalGeneration"),
+        ("classifier", "bert", "BertForSequenceClassification"),
+        ("tagger", "bert", "BertForTokenClassification"),
     ):
-        getattr(transformers, name)(twins.config(family)).save_pretrained(made / folder)
+        config = twins.config(family)
+        if folder == "tagger":
+            config.id2label, config.label2id = {0: "NOUN", 1: "VERB"}, {"NOUN": 0, "VERB": 1}
+        getattr(transformers, name)(config).save_pretrained(made / folder)
         twins.tokenizer(family in twins.CAUSAL).save_pretrained(made / folder)
     return made
 
@@ -37,6 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prose.txt").write_text(PROSE, encoding="utf-8")
     (tmp_path / "tags.conllu").write_text(TAGGED, encoding="utf-8")
+    (tmp_path / "labels.tsv").write_text("sentence\tlabel\nIt rained.\t0\nThe farmer slept.\t1\n", encoding="utf-8")
     (tmp_path / "pairs.txt").write_text("the cat ||| le chat\nit slept ||| il dort\n", encoding="utf-8")
     return tmp_path
 
@@ -94,3 +100,16 @@ def test_a_masked_model_is_no_causal_one(place: Path, models: Path, capfd: pytes
     """Its family has a causal head, and the weights would fit it; but it reads in both directions."""
     said = attlas(capfd, "noop", "prose.txt", "--model", models / "masked", "--loss", "causal-lm", "--quiet")
     said.refuses("offers no causal-lm loss", "both directions")
+
+
+@pytest.mark.parametrize(
+    ("model", "corpus", "loss"),
+    [("classifier", "labels.tsv", "classification"), ("tagger", "tags.conllu", "tagging:upos")],
+)
+def test_a_trained_head_is_used_as_it_is(
+    model: str, corpus: str, loss: str, place: Path, models: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = attlas(capfd, "noop", corpus, "--model", models / model, "--loss", loss, "--out", "out", "--quiet")
+    assert (said.status, said.err) == (0, "")
+    assert f"loss {loss}:" in said.out
+    assert "majority" not in said.out

@@ -1,4 +1,4 @@
-"""Tasks: losses against the model library's own, scores against seqeval and scikit-learn, copies against themselves."""
+"""Tasks: losses against the model library's own, scores against seqeval, copies against one."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def corpus() -> Corpus:
         count = len(plain.words)
         chunks = (Chunk(0, 2, "NP"), Chunk(2, 3, "VP"), Chunk(3, min(6, count), "NP"))
         made.append(
-            replace(plain, upos=tuple(["NOUN", "VERB", "X", "NOUN"] * 9)[:count], chunks=chunks, name=f"text {number}",
-                    label=("good", "bad", "good", "bad")[number])
+            replace(plain, upos=tuple(["NOUN", "VERB", "X", "NOUN"] * 9)[:count], chunks=chunks,
+                    name=f"text {number}", label=("good", "bad", "good", "bad")[number])
         )  # fmt: skip
     return as_corpus(made)
 
@@ -87,7 +87,7 @@ def test_the_loss_is_the_librarys_own(name: str) -> None:
         if name == "classification":
             labels = labels[0]
         own = model.model(**alone.batch.inputs, labels=labels).loss
-        assert float(scored.mean[row]) == pytest.approx(float(own), rel=1e-4)
+        assert scored.mean[row].item() == pytest.approx(own.item(), rel=1e-4)
 
 
 def test_chunk_f1_equals_seqeval() -> None:

@@ -87,7 +87,9 @@ class Recorder(Instrument):
         self.kept.setdefault(site, {}).setdefault(kind, []).append(tensor)
 
     def _heads(self, tensor: Tensor) -> Tensor:
-        return tensor if self.selection.heads is None else tensor[:, sorted(self.selection.heads)]
+        if self.selection.heads is None:
+            return tensor
+        return tensor[:, [head for head in sorted(self.selection.heads) if head < tensor.shape[1]]]
 
 
 @dataclass
@@ -116,7 +118,9 @@ class Fold(Instrument):
 class Gates(Instrument):
     """Multiplies each head's output by xi: 0 closes it, 1 leaves it, a leaf tensor gives it a gradient.
 
-    ``xi`` maps sites to tensors of shape (heads,) or (batch, heads); other sites are left alone.
+    ``xi`` maps sites to tensors of shape (heads,) or (batch, heads); other sites are left alone. What a gate takes
+    away is made up for by ``means``, (heads, width), where a site has some: xi times the output plus (1 - xi) times
+    the mean.
 
     >>> gates = Gates({Site("encoder", 0): torch.tensor([0.0, 1.0])})
     >>> gates.wants(Site("encoder", 1))
@@ -124,6 +128,7 @@ class Gates(Instrument):
     """
 
     xi: Mapping[Site, Tensor]
+    means: Mapping[Site, Tensor] = field(default_factory=dict)
 
     def wants(self, site: Site) -> bool:
         """Whether a site has gates."""
@@ -135,7 +140,10 @@ class Gates(Instrument):
         if xi.shape[-1] != output.shape[2]:
             raise CapabilityError(f"{xi.shape[-1]} gates for the {output.shape[2]} heads of {call.site}")
         xi = xi[:, None, :, None] if xi.dim() == 2 else xi[None, None, :, None]
-        return output * xi
+        means = self.means.get(call.site)
+        if means is None:
+            return output * xi
+        return output * xi + (1 - xi) * means.to(output.device, output.dtype)
 
     @classmethod
     def closed(cls, heads: Iterable[tuple[Site, int]], counts: Mapping[Site, int]) -> Gates:

@@ -273,9 +273,9 @@ def gather(
         if subject.has_norms:
             grams = gram(subject.output_matrix(site).detach())
             if recorder.selection.heads is not None:
-                grams = grams[sorted(recorder.selection.heads)]
+                grams = grams[[head for head in sorted(recorder.selection.heads) if head < len(grams)]]
             lengths.setdefault(stream, []).append(value_norms(joined["values"][None], grams)[0])
-    stacks: dict[str, Any] = {kind: {s: torch.stack(held) for s, held in of.items()} for kind, of in found.items()}
+    stacks: dict[str, Any] = {kind: {s: _stack(held) for s, held in of.items()} for kind, of in found.items()}
     weights = stacks.setdefault("weights", {})
     stacks.setdefault("values", {})
     heads = recorder.selection.heads
@@ -283,9 +283,19 @@ def gather(
         **stacks,
         "layers": layers,
         "heads": {s: tuple(range(w.shape[1])) if heads is None else tuple(sorted(heads)) for s, w in weights.items()},
-        "lengths": {stream: torch.stack(held) for stream, held in lengths.items()},
+        "lengths": {stream: _stack(held) for stream, held in lengths.items()},
         "scaling": scaling if subject.has_queries else {},
     }
+
+
+def _stack(layers: list[Tensor]) -> Tensor:
+    """Layers on top of one another; those of a pruned model that have fewer heads than others end in zeros."""
+    widest = max(layer.shape[0] for layer in layers)
+    if all(layer.shape[0] == widest for layer in layers):
+        return torch.stack(layers)
+    return torch.stack(
+        [torch.cat([layer, layer.new_zeros(widest - layer.shape[0], *layer.shape[1:])]) for layer in layers]
+    )
 
 
 def _hidden(output: Any, batch: Batch) -> dict[Stream, Tensor]:

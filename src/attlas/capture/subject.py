@@ -268,6 +268,25 @@ class Subject:
         return head
 
     @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Ask for no gradients of the model's own parameters for the length of a ``with`` block, which saves keeping
+        what they would need.
+
+        >>> subject = load()
+        >>> with subject.frozen():
+        ...     any(parameter.requires_grad for parameter in subject.model.parameters())
+        False
+        """
+        asked = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        for parameter in asked:
+            parameter.requires_grad_(False)
+        try:
+            yield
+        finally:
+            for parameter in asked:
+                parameter.requires_grad_(True)
+
+    @contextmanager
     def gated(self, gates: Any) -> Iterator[None]:
         """Close heads for the length of a ``with`` block. ``gates`` are heads to close, by label or as
         :class:`~attlas.ids.HeadId`, or numbers by which heads' outputs are multiplied: a tensor (layer, head) such as

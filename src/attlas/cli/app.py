@@ -6,7 +6,22 @@ from typing import Annotated
 
 import typer
 
-from attlas.cli import clusters, coref, demo, doctor, heads, noop, parse, relations, report, serve, survey, view
+from attlas.cli import (
+    clusters,
+    coref,
+    demo,
+    doctor,
+    heads,
+    importance,
+    noop,
+    parse,
+    relations,
+    report,
+    serve,
+    survey,
+    tune,
+    view,
+)
 
 app = typer.Typer(
     name="attlas",
@@ -25,6 +40,8 @@ app.command("clusters")(clusters.command)
 app.command("parse")(parse.command)
 app.command("noop")(noop.command)
 app.command("coref")(coref.command)
+app.command("tune")(tune.command)
+app.command("importance")(importance.command)
 app.command("report")(report.command)
 app.command("doctor")(doctor.command)
 app.command("serve")(serve.command)

@@ -15,7 +15,7 @@ def command(
     corpus: Annotated[
         str,
         typer.Argument(
-            help='A file (CoNLL-U, CoNLL-2000/2012, bitext, key phrases, plain text; .gz too), or "sample".'
+            help='A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text ...; .gz too), or "sample".'
         ),
     ],
     model: options.Model = None,

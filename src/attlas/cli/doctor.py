@@ -38,7 +38,7 @@ def show(subject: Any, findings: Any) -> None:
 
     console = Console()
     described = subject.describe()
-    streams = ", ".join(f"{name} {s['layers']} x {s['heads']}" for name, s in described["streams"].items())
+    streams = ", ".join(f"{name} {s['layers']} x {_heads(s['heads'])}" for name, s in described["streams"].items())
     way = "at the seam" if described["way"] == "seam" else "through its private softmax"
     console.print(
         f"{described['name']} ({described['class']}): {streams}; seen {way}; "
@@ -51,3 +51,8 @@ def show(subject: Any, findings: Any) -> None:
         error = "" if finding.error is None else f"{finding.error:.1e}"
         table.add_row(sign, finding.name, error, finding.note)
     console.print(table)
+
+
+def _heads(count: int | list[int]) -> str:
+    """How many heads a layer has; in a pruned model that may be from so many to so many."""
+    return f"{min(count)} to {max(count)}" if isinstance(count, list) else str(count)

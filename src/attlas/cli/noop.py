@@ -21,8 +21,8 @@ def command(
         str,
         typer.Option(
             "--loss",
-            help="causal-lm, masked-lm, translation; tagging:upos, tagging:xpos, tagging:chunks train a small head; "
-            "auto takes what the model offers.",
+            help="causal-lm, masked-lm, translation, classification; tagging:upos, tagging:xpos, tagging:chunks train "
+            "a small head where the model has none; auto takes what the model offers.",
         ),
     ] = "auto",
     format: options.Format = None,
@@ -64,7 +64,7 @@ def command(
         out=folder, resume=resume, budget=budget, checkpoint_every=checkpoint_every,
         progress=progress_on(quiet=quiet),
     )  # fmt: skip
-    trained = loss == "auto" and chosen.startswith("tagging:")
+    trained = loss == "auto" and chosen.startswith("tagging:") and subject.head != "tagging"
     said = f"loss: {chosen}, by a small head trained here, as no other loss is to be had of this model and corpus"
     finish(result, folder, show, *([said] if trained else []))
 

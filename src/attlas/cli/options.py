@@ -30,6 +30,24 @@ Unit = Annotated[
 Target = Annotated[
     Path | None, typer.Option("--target", help="The translations, line by line, where they are another file.")
 ]
+Label = Annotated[
+    str | None,
+    typer.Option("--label", help="The column that holds the labels; for sentiment trees binary (default) or five."),
+]
+Task = Annotated[
+    str,
+    typer.Argument(
+        help="causal-lm, masked-lm, translation, tagging:upos, tagging:xpos, tagging:chunks, classification (of "
+        "texts, or pairs) or similarity."
+    ),
+]
+TaskCorpus = Annotated[
+    str,
+    typer.Argument(
+        help="A file with what the task needs (labels: a table with a header, CoLA, sentiment trees, JSON lines; "
+        'tags: CoNLL-U, CoNLL-2000, words with B/I/O labels; a bitext; plain text; .gz too), or "sample".'
+    ),
+]
 Pairs = Annotated[
     bool | None,
     typer.Option(

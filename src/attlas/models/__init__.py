@@ -4,9 +4,11 @@ This is the only package that knows the model library. See :mod:`attlas.models.s
 everything rests on.
 """
 
-from attlas.models.heads import head_of, possible_heads, with_head
+from attlas.models.fresh import open_to_train, save_model
+from attlas.models.heads import head_of, possible_heads, saved_head, with_head
 from attlas.models.opening import HEADS, Opened, adopt, open_model, read_config, untrained
 from attlas.models.pieces import Batch, Encoded, Example, Pieces, Side
+from attlas.models.pruning import cut, kept_heads, loads_plainly
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
 
@@ -23,11 +25,17 @@ __all__ = [
     "Seam",
     "Side",
     "adopt",
+    "cut",
     "head_of",
+    "kept_heads",
+    "loads_plainly",
     "open_model",
+    "open_to_train",
     "output_matrix",
     "possible_heads",
     "read_config",
+    "saved_head",
+    "save_model",
     "untrained",
     "with_head",
 ]

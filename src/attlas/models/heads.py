@@ -21,6 +21,8 @@ _ENDINGS = {
     "masked-lm": ("ForMaskedLM",),
     "causal-lm": ("ForCausalLM", "LMHeadModel"),
     "seq2seq": ("ForConditionalGeneration", "MTModel"),
+    "classification": ("ForSequenceClassification",),
+    "tagging": ("ForTokenClassification",),
 }
 _FAMOUS = {"masked-lm": "bert-base-uncased", "causal-lm": "gpt2", "seq2seq": "Helsinki-NLP/opus-mt-en-fr"}
 
@@ -46,8 +48,17 @@ def possible_heads(config: Any) -> tuple[str, ...]:
     """
     wanted = ("seq2seq",) if config.is_encoder_decoder else ("masked-lm", "causal-lm")
     known = [head for head in wanted if _classes(head, config)]
-    said = _said(getattr(config, "architectures", None) or ())
-    return tuple(sorted(known, key=lambda head: head != said))
+    return tuple(sorted(known, key=lambda head: head != saved_head(config)))
+
+
+def saved_head(config: Any) -> str | None:
+    """The head that a checkpoint says it was saved with.
+
+    >>> from transformers import BertConfig
+    >>> saved_head(BertConfig(architectures=["BertForTokenClassification"])), saved_head(BertConfig())
+    ('tagging', None)
+    """
+    return _said(getattr(config, "architectures", None) or ())
 
 
 def with_head(head: str) -> str:

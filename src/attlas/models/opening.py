@@ -11,7 +11,7 @@ import copy
 import hashlib
 import logging
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from urllib.request import getproxies
 import torch
 
 from attlas.errors import CapabilityError, ModelError, NumberError
-from attlas.models import bundled, seam, sites
+from attlas.models import bundled, pruning, seam, sites
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -64,8 +64,11 @@ def open_model(
     dtype: torch.dtype | None = None,
     remote_code: bool = False,
     allow_pickle: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> Opened:
     """Open a model by hub name, folder, short name, or (None) the bundled one.
+
+    ``settings`` go into its configuration before the weights are read; those of another shape are drawn anew then.
 
     >>> open_model("no/such-model")
     Traceback (most recent call last):
@@ -84,8 +87,11 @@ def open_model(
     options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
     with _quiet():
         config = _config(shown, source, options)
+        if settings:
+            config.update(dict(settings))
         tokenizer = _tokenizer(shown, source, options)
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
+        weights["ignore_mismatched_sizes"] = bool(settings)
         model, missing = _weights(shown, source, config, head, seam.NAME, weights)
         _refuse_damaged(shown, model)
         model = _place(model, device)
@@ -147,9 +153,40 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        fresh = type(model)(copy.deepcopy(model.config))
+        fresh = shrunken(type(model), model.config)(copy.deepcopy(model.config))
+    fresh.__class__ = type(model)
     fresh.to(device=model.device, dtype=model.dtype)  # type: ignore[call-arg]
     return adopt(f"untrained {name}", fresh, tokenizer)
+
+
+def shrunken(kind: type[PreTrainedModel], config: Any) -> type[PreTrainedModel]:
+    """The class itself, or for the configuration of a pruned model (:mod:`attlas.models.pruning`) one whose models
+    are made without the heads that were cut. To see which matrices are theirs, a whole model is made and let go.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> shrunken(BertModel, BertConfig(**small)) is BertModel
+    True
+    >>> config = BertConfig(**small, attlas_pruned={"kept": {"encoder": [[1]]}, "plain": False})
+    >>> shrunken(BertModel, config)(config).encoder.layer[0].attention.self.query
+    Linear(in_features=8, out_features=4, bias=True)
+    """
+    from transformers.initialization import no_init_weights
+
+    if pruning.loads_plainly(config):
+        return kind
+    with torch.random.fork_rng(devices=[]), no_init_weights():
+        made = kind(copy.deepcopy(config))
+        for parameter in made.parameters():  # any numbers will do
+            parameter.data.uniform_(-0.1, 0.1)
+    whole = adopt(kind.__name__, made, None)
+    plan = pruning.plan_of(whole.model, whole.layout, probing_inputs(whole.model))
+
+    def make(self: Any, config: Any, *args: Any, **options: Any) -> None:
+        kind.__init__(self, config, *args, **options)
+        pruning.carry_out(self, plan)
+
+    return type(kind.__name__, (kind,), {"__init__": make, "__module__": kind.__module__})
 
 
 def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
@@ -245,6 +282,10 @@ def _weights(
     auto = getattr(transformers, HEADS[head] if head else "AutoModel")
     if head and type(config) not in auto._model_mapping:
         raise CapabilityError(f"{shown} ({type(config).__name__}) has no {head} head; choose another, or none")
+    kind = None
+    if not pruning.loads_plainly(config):
+        kind = _class(config, auto._model_mapping)
+        auto = shrunken(kind, config)
     try:
         try:
             model, loading = auto.from_pretrained(source, config=config, attn_implementation=attention, **options)
@@ -260,7 +301,17 @@ def _weights(
             ) from error
         raise ModelError(f"the weights of {shown} cannot be opened: {_first(error)}") from error
     opened: PreTrainedModel = model.eval()
+    if kind is not None:
+        opened.__class__ = kind
     return opened, tuple(sorted(loading["missing_keys"]))
+
+
+def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
+    """The class that the library would open a model of this configuration as."""
+    from transformers.models.auto.auto_factory import _get_model_class
+
+    found: type[PreTrainedModel] = _get_model_class(config, mapping)  # type: ignore[no-untyped-call]
+    return found
 
 
 def _refuse_damaged(shown: str, model: PreTrainedModel) -> None:

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from attlas.ids import Site, Stream
 
 NAME = "attlas"
+HEADS_LEFT = "attlas_heads_left"  # on a pruned module: for how many heads a position bias is made, which are left
 
 
 @dataclass(eq=False)
@@ -364,6 +365,9 @@ def attend(
         )[0]  # fmt: skip
         return output
 
+    total, left = getattr(module, HEADS_LEFT, (0, ()))
+    if position_bias is not None and left and position_bias.shape[1] == total:
+        position_bias = position_bias[:, left]
     odd = softcap is not None or s_aux is not None
     known = _SEAMS.get(module)
     seam = None if known is None else known()

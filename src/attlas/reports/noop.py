@@ -33,6 +33,7 @@ LOSSES = {
     "causal-lm": "the loss of {} in predicting the next piece",
     "masked-lm": "the loss of {} in predicting masked pieces (15 % of a text)",
     "translation": "the loss of {} in predicting the reference translation",
+    "classification": "the loss of {} in telling the labels of whole texts",
     "tagging:upos": "the loss of a linear head that tells universal parts of speech from the last states of {}",
     "tagging:xpos": "the loss of a linear head that tells parts of speech from the last states of {}",
     "tagging:chunks": "the loss of a linear head that tells chunks from the last states of {}",

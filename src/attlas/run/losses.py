@@ -1,7 +1,8 @@
 """Which loss a model offers the no-op test on a corpus, and opening the model with the head that goes with it.
 
 The losses are those of tasks (:mod:`attlas.run.tasks`), with one difference: a loss by tags is offered wherever the
-corpus has tags, since a small head is trained on the spot. What does not fit is refused with a sentence that says
+corpus has tags, since a small head is trained on the spot unless the model was
+saved with one. What does not fit is refused with a sentence that says
 what would.
 """
 
@@ -18,8 +19,13 @@ from attlas.tasks.tagging import LAYERS
 if TYPE_CHECKING:
     from attlas.capture import Subject
 
-HEADS = {"causal-lm": "causal-lm", "masked-lm": "masked-lm", "translation": "seq2seq"}
-HEADS_BACK = {head: loss for loss, head in HEADS.items()}
+HEADS = {
+    "causal-lm": "causal-lm",
+    "masked-lm": "masked-lm",
+    "translation": "seq2seq",
+    "classification": "classification",
+}
+HEADS_BACK = {head: loss for loss, head in HEADS.items() if head != "classification"}
 LOSSES = (*HEADS, *(f"tagging:{layer}" for layer in LAYERS))
 
 
@@ -34,17 +40,17 @@ def open_for_loss(
     (True, 'tagging:upos')
     """
     from attlas.capture import load
-    from attlas.models import possible_heads, read_config
+    from attlas.models import possible_heads, read_config, saved_head
 
     require_known(loss)
     opening = {**opening, "remote_code": remote_code}
-    if loss.startswith("tagging:"):
-        require_layer(texts, loss)
-        return load(name, **opening), loss
     config = read_config(name, remote_code=remote_code)
+    if loss.startswith("tagging:"):  # by the model's own head, where it was saved with one
+        require_layer(texts, loss)
+        return load(name, head="tagging" if saved_head(config) == "tagging" else None, **opening), loss
     heads = possible_heads(config)
     if loss != "auto":
-        if HEADS[loss] not in heads:
+        if HEADS[loss] in HEADS_BACK and HEADS[loss] not in heads:
             raise _refusal(_shown(name), loss, _another(heads, config))
         require_layer(texts, loss)
         return checked(load(name, head=HEADS[loss], **opening), loss, texts)

@@ -21,7 +21,7 @@ from attlas.run.local import carry_out
 from attlas.run.losses import checked, open_for_loss
 from attlas.run.progress import Progress
 from attlas.run.setting import Setting, Texts, as_corpus, reads_pairs, say_cutting
-from attlas.run.tasks import LONGEST, labels_of, read_for_task
+from attlas.run.tasks import LONGEST, labels_of, read_for_task, task_for
 from attlas.store import Result
 from attlas.store.columns import as_cell
 
@@ -57,11 +57,11 @@ def noop(
 ) -> Result:
     """Measure, head by head, how much a loss depends on the attention to each class of key.
 
-    ``loss`` is causal-lm, masked-lm or translation, which need a model whose checkpoint holds that head, or
-    tagging:upos, tagging:xpos or tagging:chunks, for which a small head is trained on one half of the documents and
-    gradients are measured on the other; "auto" takes what the model offers, or else the corpus's tags. ``pairs``,
-    ``long`` and ``limit`` are as in :func:`attlas.survey`; ``limit`` holds for each half. ``max_pieces`` defaults to
-    128.
+    ``loss`` is causal-lm, masked-lm, translation or classification, which need a model whose checkpoint holds that
+    head, or tagging:upos, tagging:xpos or tagging:chunks, for which a model without such a head gets a small one,
+    trained on one half of the documents, and gradients are measured on the other; "auto" takes what the model offers,
+    or else the corpus's tags. ``pairs``, ``long`` and ``limit`` are as in :func:`attlas.survey`; ``limit`` holds for
+    each half. ``max_pieces`` defaults to 128.
 
     >>> from attlas.text import Document
     >>> nouns = ("Cats", "Dogs", "Men", "Cows")
@@ -75,8 +75,7 @@ def noop(
         model, loss = open_for_loss(subject, loss, texts)
     else:
         model, loss = checked(subject, loss, texts)
-    tagging = loss.startswith("tagging:")
-    paired = not tagging and reads_pairs(model, texts, pairs)
+    paired = loss in ("causal-lm", "masked-lm") and reads_pairs(model, texts, pairs)
     pieces = max_pieces or min(model.pieces.window, LONGEST)
     options = {"loss": loss, "pairs": paired, "max_pieces": pieces, "long": long, "limit": limit}
     setting = Setting("noop", model, texts, options, seed, budget, None if out is None else Path(out))
@@ -122,18 +121,18 @@ def readings(
     limit: int | None,
     seed: int,
 ) -> tuple[Reading | None, Reading]:
-    """The texts that a small head is trained on, where one is needed, and those that gradients are measured on.
+    """The texts that a small head is trained on, where the model has none, and those that gradients are measured on.
 
     >>> from attlas.run.setting import as_subject
     >>> one, other = readings(as_subject(None), as_corpus("sample"), "tagging:upos", False, 64, "cut", 5, 0)
     >>> len(one.examples), len(other.examples)
     (5, 5)
     """
-    from attlas.tasks import Tagging, make_task
+    from attlas.tasks import Tagging
 
     options: dict[str, Any] = {"max_pieces": pieces, "long": long, "pairs": paired, "limit": limit, "seed": seed}
-    if not loss.startswith("tagging:"):
-        return None, read_for_task(make_task(model, loss, score=SCORES.get(loss)), texts, **options)
+    if not loss.startswith("tagging:") or model.head == "tagging":
+        return None, read_for_task(task_for(model, loss, texts, score=SCORES.get(loss)), texts, **options)
     tags = sorted({tag for document in texts.documents for tag in labels_of(document, loss)})
     task = Tagging(model, loss.split(":")[1], tags=tags)
     trained_on, measured_on = (read_for_task(task, half, **options) for half in texts.halves(seed))

@@ -7,6 +7,7 @@ run on one core, on many, and across a crash without knowing it. numpy is all th
 
 from attlas.stats.accumulator import Accumulator, State, rebuild, register, require_same_configuration
 from attlas.stats.bundle import Bundle
+from attlas.stats.correlation import Correlation, correlate
 from attlas.stats.largest import Largest
 from attlas.stats.latest import Latest
 from attlas.stats.ledger import Ledger
@@ -21,6 +22,7 @@ __all__ = [
     "Accumulator",
     "Bundle",
     "Comparison",
+    "Correlation",
     "Estimate",
     "Largest",
     "Latest",
@@ -30,6 +32,7 @@ __all__ = [
     "Resampled",
     "State",
     "compare",
+    "correlate",
     "holm",
     "p_above_zero",
     "rebuild",

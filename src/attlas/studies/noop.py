@@ -15,8 +15,7 @@ have most of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -87,7 +86,7 @@ def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed
     torch.Size([1, 12, 4, 4])
     """
     kept = Kept()
-    with torch.enable_grad(), _frozen(subject.model), subject.use(Override(make=kept.keep)):
+    with torch.enable_grad(), subject.frozen(), subject.use(Override(make=kept.keep)):
         scored = task.judge(question, subject.run(question.batch, **task.options))
         weights = list(kept.weights.values())
         made = torch.autograd.grad(scored.mean.sum(), weights, allow_unused=True)
@@ -231,16 +230,3 @@ def _finite(gradient: Tensor, site: Site) -> Tensor:
             f"NaN or infinity in the gradients at {site}; the number format may be too narrow (try --dtype float32)"
         )
     return gradient
-
-
-@contextmanager
-def _frozen(model: torch.nn.Module) -> Iterator[None]:
-    """Ask for no gradients of the model's own parameters, which saves keeping what they would need."""
-    asked = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    for parameter in asked:
-        parameter.requires_grad_(False)
-    try:
-        yield
-    finally:
-        for parameter in asked:
-            parameter.requires_grad_(True)
