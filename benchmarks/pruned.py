@@ -118,7 +118,8 @@ def section() -> list[str]:
     lines = [
         f"Made by `make bench` on {date.today()}: half the heads of every layer, drawn at random, closed by gates",
         f"and taken out of the weights; {BATCH} texts of {PIECES} random pieces, without the language-model head.",
-        f"Medians of {ROUNDS} rounds in which the three take turns ({about}). The difference is the largest of logits (of",
+        f"Medians of {ROUNDS} rounds in which the three take turns ({about}).",
+        "The difference is the largest of logits (of",
         "states for BERT, which has no such head here) between pruned and gated, on a batch with padding, over the",
         "largest logit. Grouped keys go by group.",
         "",

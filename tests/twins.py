@@ -1,18 +1,19 @@
 """Tiny random twins of the families that attlas supports, each made from a config in a few milliseconds.
 
 A twin has the architecture of its family and random weights, spread wide enough that attention is far from uniform.
-The tokenizer is a real fast one, trained here on a few sentences, with the special pieces of BERT or of a causal
-model.
+The tokenizer is a real fast one that knows a few sentences, with the special pieces of BERT or of a causal model.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 SENTENCES = [
     "The farmer offered apples to the housekeeper, because he had too many of them.",
@@ -106,31 +107,33 @@ TRANSLATING = {"t5", "bart", "marian"}
 
 @lru_cache
 def tokenizer(causal: bool) -> transformers.PreTrainedTokenizerFast:
-    """A fast tokenizer trained on the sentences: WordPiece with [CLS] and [SEP], or byte-level BPE."""
+    """A fast tokenizer that knows the sentences: WordPiece with [CLS] and [SEP], or byte-level BPE.
+
+    Its vocabulary is worked out here, since the library's own trainers break ties differently in every process.
+    """
     if causal:
-        made = Tokenizer(models.BPE())
-        made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-        made.decoder = decoders.ByteLevel()
-        trainer: Any = trainers.BpeTrainer(
-            vocab_size=420,
-            special_tokens=["<pad>", "<s>", "</s>"],
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-            show_progress=False,
-        )
-        made.train_from_iterator(SENTENCES, trainer)
+        before: Any = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        words = [word for text in SENTENCES for word, _ in before.pre_tokenize_str(text)]
+        joined = merges([tuple(word) for word in words], 420 - 256 - 3, least=2)
+        alphabet = ["<pad>", "<s>", "</s>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
+        pieces = [*alphabet, *(one + other for one, other in joined)]
+        made = Tokenizer(models.BPE({piece: number for number, piece in enumerate(pieces)}, joined))
+        made.pre_tokenizer, made.decoder = before, decoders.ByteLevel()
         made.post_processor = processors.TemplateProcessing(
             single="<s> $A", pair="<s> $A <s> $B", special_tokens=[("<s>", 1)]
         )
         return transformers.PreTrainedTokenizerFast(
             tokenizer_object=made, pad_token="<pad>", bos_token="<s>", eos_token="</s>", model_max_length=128
         )
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=300, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], show_progress=False
-    )
-    made.train_from_iterator(SENTENCES, trainer)
+    normal, before = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    words = [word for text in SENTENCES for word, _ in before.pre_tokenize_str(normal.normalize_str(text))]
+    cut = [(word[0], *(f"##{letter}" for letter in word[1:])) for word in words]
+    letters = sorted({letter for word in cut for letter in word})
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    joined = merges(cut, 300 - len(letters) - len(special), least=1)
+    pieces = list(dict.fromkeys([*special, *letters, *(one + other.removeprefix("##") for one, other in joined)]))
+    made = Tokenizer(models.WordPiece({piece: n for n, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    made.normalizer, made.pre_tokenizer = normal, before
     made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -143,6 +146,30 @@ def tokenizer(causal: bool) -> transformers.PreTrainedTokenizerFast:
         mask_token="[MASK]",
         model_max_length=128,
     )
+
+
+def merges(words: list[tuple[str, ...]], most: int, least: int) -> list[tuple[str, str]]:
+    """Neighbours that occur at least so often, joined one pair after the other, the most frequent first; of equals
+    the first in the alphabet."""
+    made: list[tuple[str, str]] = []
+    while len(made) < most:
+        counts = Counter(pair for word in words for pair in pairwise(word))
+        best = min(counts or [("", "")], key=lambda pair: (-counts[pair], pair))
+        if counts[best] < least:
+            break
+        made.append(best)
+        words = [_joined(word, best) for word in words]
+    return made
+
+
+def _joined(word: tuple[str, ...], pair: tuple[str, str]) -> tuple[str, ...]:
+    whole: list[str] = []
+    for piece in word:
+        if whole and (whole[-1], piece) == pair:
+            whole[-1] += piece.removeprefix("##")
+        else:
+            whole.append(piece)
+    return tuple(whole)
 
 
 def config(family: str) -> transformers.PretrainedConfig:

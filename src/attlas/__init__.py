@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from attlas.run.importance import importance
     from attlas.run.noop import noop
     from attlas.run.parse import parse
+    from attlas.run.prune import prune
     from attlas.run.relations import relations
     from attlas.run.survey import survey
     from attlas.run.tune import tune
@@ -60,6 +61,7 @@ __all__ = [
     "load",
     "noop",
     "parse",
+    "prune",
     "read",
     "relations",
     "survey",
@@ -78,6 +80,7 @@ _HOMES = {
     "attlas.run.importance": ("importance",),
     "attlas.run.noop": ("noop",),
     "attlas.run.parse": ("parse",),
+    "attlas.run.prune": ("prune",),
     "attlas.run.heads": ("heads",),
     "attlas.run.relations": ("relations",),
     "attlas.run.survey": ("survey",),

@@ -106,7 +106,7 @@ def test_language_is_learned() -> None:
 
 
 def test_a_run_that_is_taken_up_again_repeats_the_whole_one_to_the_bit() -> None:
-    recipe = Recipe(epochs=3, rate=1e-3, batch_size=16, seed=5)
+    recipe = Recipe(epochs=3, rate=1e-3, batch_size=16, seed=5, patience=9)
     task, learned, held = classifying()
     whole = Trainer(task, learned, held, recipe)
     for _ in whole.moments():

@@ -54,12 +54,12 @@ def with_first(value: Any, new: Tensor) -> Any:
 
 
 @contextmanager
-def bypassed(forwards: Mapping[nn.Module, Callable[[], Any]]) -> Iterator[None]:
-    """Have modules give what these functions return, and do nothing else, for the length of a ``with`` block.
+def bypassed(forwards: Mapping[nn.Module, Callable[..., Any]]) -> Iterator[None]:
+    """Have modules run these functions in place of their own ``forward`` for the length of a ``with`` block.
 
     >>> import torch
     >>> layer = nn.Linear(2, 2)
-    >>> with bypassed({layer: lambda: "what it gave before"}):
+    >>> with bypassed({layer: giving("what it gave before")}):
     ...     layer(torch.ones(1, 2))
     'what it gave before'
     >>> "forward" in layer.__dict__
@@ -67,18 +67,24 @@ def bypassed(forwards: Mapping[nn.Module, Callable[[], Any]]) -> Iterator[None]:
     """
     before = {module: module.__dict__["forward"] for module in forwards if "forward" in module.__dict__}
     try:
-        for module, give in forwards.items():
-            module.forward = _giving(give)  # type: ignore[method-assign]
+        for module, forward in forwards.items():
+            module.forward = forward
         yield
     finally:
         for module in forwards:
             module.__dict__.pop("forward", None)
             if module in before:
-                module.forward = before[module]  # type: ignore[method-assign]
+                module.forward = before[module]
 
 
-def _giving(give: Callable[[], Any]) -> Callable[..., Any]:
+def giving(value: Any, size: int = 1, times: int = 1) -> Callable[..., Any]:
+    """A forward that gives a value whatever comes, repeated for so many copies.
+
+    >>> giving(3)("whatever", comes=True)
+    3
+    """
+
     def forward(*args: Any, **kwargs: Any) -> Any:
-        return give()
+        return repeated(value, size, times)
 
     return forward

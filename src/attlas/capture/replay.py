@@ -3,13 +3,15 @@
 What one head does is measured by running a model without it, and there are hundreds of heads. But everything below
 the cut is what it was: so a :class:`Replay` runs each batch once and keeps what the layers gave; then, for each
 site, all patterns of gates go through the rest of the model together, as copies of the batch. Layers below are
-bypassed (:mod:`attlas.capture.bypass`); so are, at the site itself, queries, keys, values and their attention, since a
-head's output is known from the first pass and what it adds to the layer's is linear: W_O is applied once to each
+bypassed (:mod:`attlas.capture.bypass`); so are, at the site itself, queries, keys, values and their attention, since
+a head's output is known from the first pass and what it adds to the layer's is linear: W_O is applied once to each
 head alone, and a pattern is a sum of what is left. For a cut in a decoder the encoder rests too, and what the
-decoder makes of its states.
+decoder makes of its states. A model that classifies texts by one place runs its last layer at that place alone
+(:mod:`attlas.capture.narrow`).
 
-The numbers are those of full passes with :class:`~attlas.capture.Gates`. A model must prove that on its first batch; one
-that cannot (its layers share their modules, say) makes full passes, many patterns at once, and ``why_full`` says why.
+The numbers are those of full passes with :class:`~attlas.capture.Gates`. A model must prove that on its first batch;
+one that cannot (its layers share their modules, say) makes full passes, many patterns at once, and ``why_full`` says
+why.
 """
 
 from __future__ import annotations
@@ -22,9 +24,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from attlas.capture.bypass import bypassed, first, repeated, with_first
+from attlas.capture.bypass import bypassed, first, giving, repeated, with_first
 from attlas.capture.check import output_of
 from attlas.capture.instruments import Gates
+from attlas.capture.narrow import narrowed, reads_first_place_only
 from attlas.capture.routes import Routes, find_routes
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
@@ -80,6 +83,7 @@ class Replay:
         self.why_full = ""
         self._routes: dict[bool, Routes | None] = {}  # by whether a decoder runs beside an encoder
         self._ways: dict[Site, str] = {}
+        self._narrow: tuple[nn.Module, nn.Module] | None = None  # the last layer, and its attention
 
     def record(self, batch: Batch) -> Kept:
         """Run the whole model on a batch, and keep what replays need.
@@ -149,11 +153,23 @@ class Replay:
                 )  # fmt: skip
                 kept = self._record(batch, routes, everything=True)
                 self._ways |= {site: self._way(kept, site, module) for site, module in routes.attention.items()}
+                self._narrow = self._narrowing(routes, batch)
                 self._prove(routes, kept)
         except (CapabilityError, RuntimeError, TypeError, ValueError, AttributeError) as error:
             self.why_full = f"{subject.name}: {str(error).splitlines()[0][:160]}; so every cut is a full pass"
             return None
         return routes
+
+    def _narrowing(self, routes: Routes, batch: Batch) -> tuple[nn.Module, nn.Module] | None:
+        """The last layer and its attention, where one place of it is all that is read."""
+        if routes.last is None or self._both(batch):
+            return None
+        inside = set(routes.last.modules())
+        sites = [site for site, module in routes.attention.items() if module in inside]
+        if len(sites) != 1 or self._ways[sites[0]] == "gates":
+            return None
+        reads = reads_first_place_only(routes.last, lambda: self._run(batch))
+        return (routes.last, routes.attention[sites[0]]) if reads else None
 
     def _record(self, batch: Batch, routes: Routes | None, *, everything: bool = False) -> Kept:
         kept = Kept(batch)
@@ -188,11 +204,13 @@ class Replay:
         return "gates"
 
     def _prove(self, routes: Routes, kept: Kept) -> None:
-        """Compare replays from the middle of each stream with full passes: all gates open, and one closed."""
+        """Compare replays from the middle and the end of each stream with full passes: all gates open, one closed."""
         side = kept.batch.target or kept.batch.source
+        proving = []
         for stream in dict.fromkeys(site.stream for site in routes.below):
             sites = sorted(site for site in routes.below if site.stream is stream)
-            site = sites[len(sites) // 2]
+            proving += list(dict.fromkeys((sites[len(sites) // 2], sites[-1])))
+        for site in proving:
             closed = Gates.closed([(site, 0)], self.subject.layout.heads)
             again = self._from(routes, kept, site, None)
             xi = torch.ones(2, self.subject.heads(site), device=kept.heads[site].device)
@@ -218,27 +236,26 @@ class Replay:
     def _from(self, routes: Routes, kept: Kept, site: Site, means: Tensor | None) -> Callable[[Tensor], Any]:
         """How to run from a site upward."""
         way, size, module = self._ways[site], kept.batch.size, routes.attention[site]
-        heads = kept.heads[site]
+        last, attention = self._narrow or (None, None)
+        heads = kept.heads[site][:, :1] if attention is module else kept.heads[site]
         projection = self.subject.layout.projections.get(site)
         pattern = _mixtures(heads, projection, means) if way in ("mixed", "apart") else _gated(heads, means)
 
         def again(xi: Tensor) -> Any:
             times = len(xi)
-            gives: dict[nn.Module, Callable[[], Any]] = {
-                part: _repeating(kept.given[part], size, times) for part in routes.below[site]
-            }
+            forwards = {part: giving(kept.given[part], size, times) for part in routes.below[site]}
+            if last is not None and attention is not None:
+                forwards[last] = narrowed(last, attention, known=attention is module)
             if way == "gates":
-                with bypassed(gives), self.subject.use(self._gates(kept, site, xi, means)):
+                with bypassed(forwards), self.subject.use(self._gates(kept, site, xi, means)):
                     return self._run(kept.batch, times)
-            new = pattern(xi)
-            rest = repeated(kept.given[module], size, times)
+            new, rest = pattern(xi), repeated(kept.given[module], size, times)
             if way == "apart":
                 assert projection is not None
-                gives[projection] = lambda: new
-                gives[module] = lambda: with_first(rest, repeated(heads.flatten(2), size, times))
-            else:
-                gives[module] = lambda: with_first(rest, new)
-            with bypassed(gives):
+                forwards[projection] = giving(new)
+                new = repeated(heads.flatten(2), size, times)
+            forwards[module] = giving(with_first(rest, new))
+            with bypassed(forwards):
                 return self._run(kept.batch, times)
 
         return again
@@ -278,10 +295,6 @@ def _gated(heads: Tensor, means: Tensor | None) -> Callable[[Tensor], Tensor]:
         return found.flatten(0, 1).flatten(2)
 
     return gated
-
-
-def _repeating(value: Any, size: int, times: int) -> Callable[[], Any]:
-    return lambda: repeated(value, size, times)
 
 
 def _same(one: Tensor, other: Tensor, tolerance: float = 1e-5) -> bool:

@@ -29,6 +29,7 @@ class Routes:
 
     attention: dict[Site, nn.Module]
     below: dict[Site, tuple[nn.Module, ...]]
+    last: nn.Module | None = None  # the layer that is left last
 
     @property
     def kept(self) -> tuple[nn.Module, ...]:
@@ -96,7 +97,8 @@ def find_routes(
         elif encoder is not None and other:  # the decoder's first attention sees nothing of the encoder
             found += [*seen.makers(other[0]), *[m for m in attentions if known[m] is other[0]][:1]]
         below[attention[module][0]] = tuple(found)
-    return Routes({attention[module][0]: module for module in attentions}, below)
+    order = [module for module in seen.entered if module in known.values()]
+    return Routes({attention[module][0]: module for module in attentions}, below, order[-1] if order else None)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from attlas.cli import (
     importance,
     noop,
     parse,
+    prune,
     relations,
     report,
     serve,
@@ -42,6 +43,7 @@ app.command("noop")(noop.command)
 app.command("coref")(coref.command)
 app.command("tune")(tune.command)
 app.command("importance")(importance.command)
+app.command("prune")(prune.command)
 app.command("report")(report.command)
 app.command("doctor")(doctor.command)
 app.command("serve")(serve.command)

@@ -1,0 +1,182 @@
+"""Removing heads in order: the orders, the curves through them, and their tables.
+
+What :func:`attlas.prune` does before any weight is touched. Every pass over texts is a part of the run with a
+checkpoint of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attlas.errors import StoreError
+from attlas.run.local import carry_out
+from attlas.run.setting import Setting
+from attlas.store import Result
+from attlas.store.columns import as_cell
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.capture.reading import Reading
+    from attlas.studies.removal import Unit
+    from attlas.studies.removal_tables import Line
+    from attlas.tasks import Task
+
+BACKWARD_BUDGET = 1024
+DRAWS = 3
+VALUES = ("importance", "importance_size", "loss", "loss_low", "loss_high")
+
+
+@dataclass
+class Job:
+    """What is pruned, for which task, and what is known so far: orders and values of units, and which of them go.
+
+    >>> sorted(Job.__dataclass_fields__)
+    ['even', 'gone', 'keep', 'orders', 'seed', 'steps', 'subject', 'task', 'units', 'values']
+    """
+
+    subject: Subject
+    task: Task
+    units: list[Unit]
+    steps: int
+    keep: float | None
+    even: bool
+    seed: int
+    orders: dict[str, list[int]] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    gone: list[int] | None = None
+
+    def patterns(self) -> tuple[list[list[Unit]], list[Line]]:
+        """All sets of units to be removed, the empty one first; and the curves through them. The last pattern is the
+        cut itself, where there is one."""
+        from attlas.studies.removal import by_chance, evenly
+        from attlas.studies.removal_tables import Line
+
+        patterns: list[list[Unit]] = [[]]
+        lines = []
+        total = len(self.units)
+        counts = sorted({round(total * step / self.steps) for step in range(self.steps + 1)})
+        full = None
+        drawn = [("random", draw) for draw in range(DRAWS)] if self.orders else []
+        for name, draw in [*((name, 0) for name in self.orders), *drawn]:
+            order = self.orders[name] if name != "random" else by_chance(self.units, self.seed, draw)
+            order = evenly(self.units, order) if self.even else order
+            places = []
+            for count in counts:
+                if count in (0, total) and (count == 0 or full is not None):
+                    places.append(0 if count == 0 else full or 0)
+                    continue
+                patterns.append([self.units[place] for place in order[:count]])
+                places.append(len(patterns) - 1)
+                full = len(patterns) - 1 if count == total else full
+            lines.append(Line(name, draw, list(counts), places))
+        if self.gone is not None:
+            patterns.append([self.units[place] for place in self.gone])
+        return patterns, lines
+
+
+def put_in_order(
+    job: Job,
+    orders: Sequence[str],
+    measured: Result | None,
+    reading: Reading,
+    setting: Setting,
+    running: Mapping[str, Any],
+) -> None:
+    """Order the units by importance, and by what removing each alone did."""
+    from attlas.studies.importance import Importance
+    from attlas.studies.removal import OneOff, by_value, to_remove
+
+    lengths = [example.length for example in reading.examples]
+    if "importance" in orders:
+        bundle = carry_out(
+            Importance(job.task), reading.examples, lengths, setting.plan, part="importance",
+            budget=min(setting.budget, BACKWARD_BUDGET), **running,
+        )  # fmt: skip
+        job.values["importance"], raw = _importance(job, bundle)
+        job.values["importance_size"] = raw
+        job.orders["importance"] = by_value(job.units, job.values["importance"])
+    if "loss" in orders:
+        if measured is not None:
+            values = _from_ablation(job, measured)
+        else:
+            study = OneOff(job.task, job.units)
+            bundle = carry_out(
+                study, reading.examples, lengths, setting.plan, part="loss", budget=setting.budget, **running
+            )  # fmt: skip
+            estimate = bundle["change"].result()
+            values = estimate.value
+            job.values["loss_low"], job.values["loss_high"] = estimate.low, estimate.high
+        job.values["loss"] = values
+        job.orders["loss"] = by_value(job.units, values)
+    if job.keep is not None:
+        job.gone = to_remove(job.units, job.orders[orders[0]], job.keep, even=job.even)
+
+
+def _importance(job: Job, bundle: Any) -> tuple[Any, Any]:
+    """The importance of units: their heads' added up, divided by the Euclidean norm of their layer; and as it is."""
+    sizes = {stream: bundle[f"{stream}-size"].result().value for stream in job.task.streams}
+    raw = np.array([sum(sizes[u.site.stream][u.site.layer, head] for head in u.heads) for u in job.units])
+    norms: dict[Any, float] = {}
+    for unit, value in zip(job.units, raw, strict=True):
+        norms[unit.site] = norms.get(unit.site, 0.0) + value**2
+    scale = np.array([norms[unit.site] ** 0.5 or 1.0 for unit in job.units])
+    return raw / scale, raw
+
+
+def _from_ablation(job: Job, measured: Result) -> Any:
+    """The measured changes of heads, added up over a unit."""
+    rows = measured.tables["ablation"].to_pylist()
+    known = {(row["stream"], row["layer"], row["head"]): row["loss_change"] for row in rows}
+    try:
+        values = [sum(known[head.stream.value, head.layer, head.head] for head in unit.ids) for unit in job.units]
+    except KeyError as error:
+        raise StoreError(
+            f"the ablation has no change for head {error.args[0][2]} of {error.args[0][0]} layer "
+            f"{error.args[0][1]}; ablate all heads"
+        ) from None
+    return np.array(values)
+
+
+def curve(job: Job, reading: Reading, setting: Setting, running: Mapping[str, Any]) -> dict[str, Any]:
+    """Score the model under all patterns; tables of the curves, of what can go, and of the order."""
+    from attlas.studies.removal import Removal, marks_per_text
+    from attlas.studies.removal_tables import curve_table, scores_of, shares_table
+
+    patterns, lines = job.patterns()
+    marks = marks_per_text(job.task, reading.examples[0])
+    study = Removal(job.task, patterns, texts=len(reading.examples), marks=marks)
+    bundle = carry_out(
+        study, list(enumerate(reading.examples)), [example.length for example in reading.examples], setting.plan,
+        part="curve", budget=setting.budget, **running,
+    )  # fmt: skip
+    scores = scores_of(job.task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed)
+    job.values["scores"] = scores
+    if not lines:
+        return {"order": _order_table(job)}
+    heads = [[sum(len(unit.heads) for unit in patterns[place]) for place in line.patterns] for line in lines]
+    return {
+        "curve": curve_table(lines, len(job.units), heads, scores),
+        "shares": shares_table(job.task.metric, lines, len(job.units), scores),
+        "order": _order_table(job),
+    }
+
+
+def _order_table(job: Job) -> dict[str, Any]:
+    """One row per head: its unit's importance and one-off loss, when it goes, and whether it was cut."""
+    from attlas.studies.removal import evenly
+
+    orders = {name: evenly(job.units, order) if job.even else order for name, order in job.orders.items()}
+    places = {name: {place: turn for turn, place in enumerate(order)} for name, order in orders.items()}
+    gone = set(job.gone or ())
+    rows = []
+    for place, unit in enumerate(job.units):
+        known = {name: job.values[name][place] for name in VALUES if name in job.values}
+        turns = {f"{name}_turn": turn[place] for name, turn in places.items()}
+        for head in unit.heads:
+            where = {"stream": unit.site.stream.value, "layer": unit.site.layer, "head": head, "unit": place}
+            rows.append({**where, **known, **turns, "cut": None if job.gone is None else place in gone})
+    return {name: [as_cell(row[name]) for row in rows] for name in rows[0]}
