@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from attlas.errors import AttlasError
     from attlas.ids import HeadId, Site, Stream
     from attlas.reports import write_report
+    from attlas.run.ablate import ablate
     from attlas.run.clusters import clusters
     from attlas.run.coref import coref
     from attlas.run.heads import heads
@@ -53,6 +54,7 @@ __all__ = [
     "Site",
     "Stream",
     "Subject",
+    "ablate",
     "clusters",
     "coref",
     "examine",
@@ -75,6 +77,7 @@ _HOMES = {
     "attlas.errors": ("AttlasError",),
     "attlas.ids": ("HeadId", "Site", "Stream"),
     "attlas.reports": ("write_report",),
+    "attlas.run.ablate": ("ablate",),
     "attlas.run.clusters": ("clusters",),
     "attlas.run.coref": ("coref",),
     "attlas.run.importance": ("importance",),

@@ -2,7 +2,8 @@
 
 A head that classifies texts reads the last layer at one place, mostly the first. All other places of that layer
 matter to nobody: its attention must see them, but what comes after the attention need only run at the one that is
-read. Whether a model is like that is found by looking: its output must not change when the other places are wiped out.
+read. Whether a model is like that is found by looking: its output must not change when the other places are wiped
+out.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -124,13 +125,24 @@ class Replay:
             )
         routes = self._routes[self._both(kept.batch)]
         again = self._fully(kept, site, means) if routes is None else self._from(routes, kept, site, means)
-        at_once = max(1, self.pieces // _pieces(kept.batch))
         xi = xi.to(kept.heads[site].device, torch.float32)
-        for start in range(0, len(xi), at_once):
-            part = slice(start, min(start + at_once, len(xi)))
+        for part in self.parts(kept.batch, len(xi)):
             with torch.no_grad():
                 output = again(xi[part])
             yield part, output
+
+    def parts(self, batch: Batch, patterns: int) -> list[slice]:
+        """Patterns that go through together: as many as a pass may hold, and about as many in each.
+
+        >>> from attlas.capture import load
+        >>> subject = load()
+        >>> Replay(subject, pieces=20).parts(subject.batch(["Hello there."]), 9)
+        [slice(0, 3, None), slice(3, 6, None), slice(6, 9, None)]
+        """
+        at_once = max(1, self.pieces // _pieces(batch))
+        passes = -(-patterns // at_once)
+        ends = [patterns * number // passes for number in range(passes + 1)]
+        return [slice(start, stop) for start, stop in pairwise(ends)]
 
     def _both(self, batch: Batch) -> bool:
         return batch.target is not None

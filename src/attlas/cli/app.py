@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from attlas.cli import (
+    ablate,
     clusters,
     coref,
     demo,
@@ -42,6 +43,7 @@ app.command("parse")(parse.command)
 app.command("noop")(noop.command)
 app.command("coref")(coref.command)
 app.command("tune")(tune.command)
+app.command("ablate")(ablate.command)
 app.command("importance")(importance.command)
 app.command("prune")(prune.command)
 app.command("report")(report.command)

@@ -49,7 +49,7 @@ def command(
     max_pieces: options.MaxPieces = None,
     long: options.Long = "cut",
     limit: options.Limit = None,
-    budget: options.Budget = 4096,
+    budget: options.Budget = 2048,
     device: options.Device = None,
     dtype: options.Dtype = None,
     out: options.Out = None,
@@ -108,9 +108,8 @@ def show(result: Any) -> None:
     if "sizes" in result.tables:
         table = Table("model", "heads", "parameters", "score", "loss", box=None, header_style="bold")
         for row in result.tables["sizes"].to_pylist():
-            table.add_row(
-                row["stage"], f"{row['heads']:,}", f"{row['parameters']:,}", f"{row['score']:.3f}", f"{row['loss']:.3f}"
-            )  # fmt: skip
+            sizes = (f"{row['heads']:,}", f"{row['parameters']:,}")
+            table.add_row(row["stage"], *sizes, f"{row['score']:.3f}", f"{row['loss']:.3f}")
         console.print(table)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attlas.errors import CapabilityError
+from attlas.models.bundled import resolve
 from attlas.models.opening import Opened, fingerprint, open_model, read_config, untrained
 
 if TYPE_CHECKING:
@@ -47,7 +48,13 @@ def open_to_train(
             raise CapabilityError(
                 f"a head for {head} needs at least two labels to tell apart, not {len(set(labels))}"
             )
-        settings = _settings(read_config(name, remote_code=bool(opening.get("remote_code"))), labels)
+        config = read_config(name, remote_code=bool(opening.get("remote_code")))
+        if head == "classification" and config.is_encoder_decoder:
+            raise CapabilityError(
+                f"{resolve(name)[0]} has an encoder and a decoder, which are not classified by; choose a model with "
+                "only one of them"
+            )
+        settings = _settings(config, labels)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         opened = open_model(name, head=head, settings=settings, **opening)

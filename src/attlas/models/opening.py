@@ -284,6 +284,8 @@ def _weights(
         raise CapabilityError(f"{shown} ({type(config).__name__}) has no {head} head; choose another, or none")
     kind = None
     if not pruning.loads_plainly(config):
+        if type(config) not in auto._model_mapping:
+            raise ModelError(f"{shown} was pruned, and its family ({type(config).__name__}) is not the library's own")
         kind = _class(config, auto._model_mapping)
         auto = shrunken(kind, config)
     try:

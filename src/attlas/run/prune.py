@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
 
-BUDGET = 4096
+BUDGET = 2048
 ORDERS = ("importance", "loss")
 STAGING = ".model"
 
@@ -214,7 +214,9 @@ def _cut(
     if progress is not None:
         progress.note(f"taking {sum(len(unit.heads) for unit in removed)} heads out of the weights")
     smaller = keeping(job.subject, kept)
-    apart = difference(job.subject, smaller, kept, padded_inputs(job.subject.model))
+    read = job.task.ask(reading.examples[:4]).batch.inputs
+    inputs = (padded_inputs(job.subject.model), read)
+    apart = max(difference(job.subject, smaller, kept, given) for given in inputs)
     tables: dict[str, Any] = {}
     if speed:
         rows = []
@@ -237,8 +239,13 @@ def _cut(
             row["file"] = _written(model, setting.out / STAGING)
         described[1]["file"] = described[-1]["file"]
     plain, silent = loads_plainly(smaller.model.config), sum(not heads for heads in kept.values())
+    metric = job.task.metric
     shared = {"difference": apart, "plain": plain, "silent_layers": silent}
-    rows = [{**row, **(shared if row["stage"] != "whole" else dict.fromkeys(shared))} for row in described]
+    rows = [
+        {**row, "metric": metric.name, "better": metric.better}
+        | (shared if row["stage"] == "cut" else dict.fromkeys(shared))
+        for row in described
+    ]
     return {"sizes": {name: [as_cell(row[name]) for row in rows] for name in rows[0]}, **tables}
 
 

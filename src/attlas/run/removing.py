@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from attlas.studies.removal_tables import Line
     from attlas.tasks import Task
 
-BACKWARD_BUDGET = 1024
+ORDER_BUDGET = 1024  # pieces of a batch, where a graph is kept or every unit is removed in turn
 DRAWS = 3
 VALUES = ("importance", "importance_size", "loss", "loss_low", "loss_high")
 
@@ -94,7 +94,7 @@ def put_in_order(
     if "importance" in orders:
         bundle = carry_out(
             Importance(job.task), reading.examples, lengths, setting.plan, part="importance",
-            budget=min(setting.budget, BACKWARD_BUDGET), **running,
+            budget=min(setting.budget, ORDER_BUDGET), **running,
         )  # fmt: skip
         job.values["importance"], raw = _importance(job, bundle)
         job.values["importance_size"] = raw
@@ -105,7 +105,8 @@ def put_in_order(
         else:
             study = OneOff(job.task, job.units)
             bundle = carry_out(
-                study, reading.examples, lengths, setting.plan, part="loss", budget=setting.budget, **running
+                study, reading.examples, lengths, setting.plan, part="loss",
+                budget=min(setting.budget, ORDER_BUDGET), **running,
             )  # fmt: skip
             estimate = bundle["change"].result()
             values = estimate.value

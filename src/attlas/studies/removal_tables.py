@@ -118,7 +118,7 @@ def shares_table(metric: Metric, lines: Sequence[Line], units: int, scores: Scor
                 {
                     "order": line.order, "draw": line.draw, "fall": fall, "share": found,
                     "low": float(np.quantile(drawn, 0.025)), "high": float(np.quantile(drawn, 0.975)),
-                    "score": whole, "n": scores.texts,
+                    "score": whole, "metric": metric.name, "better": metric.better, "n": scores.texts,
                 }
             )  # fmt: skip
     return _columns(rows)

@@ -1,10 +1,10 @@
 """Training a model, or its head alone, for a task: AdamW, in batches of like length, with the best weights kept.
 
 The rate rises from nothing over the first tenth of the steps and falls to nothing over the rest. After every pass
-over the texts the model is judged on texts held out; if the score has not improved for some passes (``patience``)
-training stops, and the weights of the best pass are put back. The order of the texts depends on the seed and the pass
-alone, and dropout on the seed and the step alone, so a run that goes on from a saved state repeats one that was never
-interrupted, on the CPU to the same bits.
+over the texts the model is judged on texts held out; if neither the score nor the loss there has improved for some
+passes (``patience``) training stops, and the weights of the pass with the best score are put back. The order of the
+texts depends on the seed and the pass alone, and dropout on the seed and the step alone, so a run that goes on from a
+saved state repeats one that was never interrupted, on the CPU to the same bits.
 
 The trainer does not care where a model comes from: one that was just pruned is trained like any other.
 """
@@ -147,7 +147,7 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether all passes are done, or the score has not improved for long enough."""
+        """Whether all passes are done, or nothing has improved for long enough."""
         if not self.passes or self._due:
             return False
         return self.step >= self.steps or self._waited >= self.recipe.patience
@@ -159,8 +159,14 @@ class Trainer:
 
     @property
     def _waited(self) -> int:
-        best = self.best
-        return 0 if best is None or not self.held else self.passes[-1].epoch - best.epoch
+        """Passes since the score or the loss was last better than ever: a score may rest while the loss falls."""
+        last, lowest = 0, math.inf
+        for one in self.passes if self.held else ():
+            assert one.held_loss is not None
+            if one.best or one.held_loss < lowest:
+                last = one.epoch
+            lowest = min(lowest, one.held_loss)
+        return self.passes[-1].epoch - last if self.held else 0
 
     def moments(self) -> Iterator[Moment]:
         """Train to the end, pausing after every step and every judging; at the end the best weights are put back."""

@@ -81,11 +81,12 @@ class Translation:
     def write(self, question: Question) -> list[str]:
         """The model's own translations, greedily, at most twice as long as the reference and ten pieces more."""
         inputs = {name: question.batch.inputs[name] for name in ("input_ids", "attention_mask")}
-        longest = max(0 if example.target is None else example.target.length for example in question.examples)
+        ends = [2 * (0 if e.target is None else e.target.length) + 10 for e in question.examples]
         ids = self.subject.model.generate(  # type: ignore[operator]
-            **inputs, num_beams=1, do_sample=False, max_new_tokens=2 * longest + 10, max_length=None,
+            **inputs, num_beams=1, do_sample=False, max_new_tokens=max(ends), max_length=None,
         )  # fmt: skip
-        return [text.strip() for text in self.subject.pieces.tokenizer.batch_decode(ids, skip_special_tokens=True)]
+        own = [row[: 1 + end] for row, end in zip(ids.tolist(), ends, strict=True)]  # whatever it is batched with
+        return [text.strip() for text in self.subject.pieces.tokenizer.batch_decode(own, skip_special_tokens=True)]
 
 
 def word_grams(written: str, reference: str) -> list[float]:
