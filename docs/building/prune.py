@@ -59,7 +59,11 @@ def _shares(result: Any) -> list[str]:
         for fall in (0.01, 0.05):
             own = [row for row in rows if row["order"] == order and row["fall"] == fall]
             shown = ", ".join(_percent(row["share"]) for row in own)
-            cells.append(shown if order == "random" else f"**{shown}** ({_percent(own[0]['low'])} to {_percent(own[0]['high'])})")
+            cells.append(
+                shown
+                if order == "random"
+                else f"**{shown}** ({_percent(own[0]['low'])} to {_percent(own[0]['high'])})"
+            )
         score = f"{rows[0]['metric']} {rows[0]['score']:.4g}"
         lines.append(_row(m.model["name"], m.plan["options"]["task"], m.corpus["name"], score, ORDERS[order], *cells))
     return lines
@@ -101,21 +105,32 @@ def _speed(result: Any) -> list[str]:
     if "speed" not in result.tables:
         return []
     lines = [f"**{result.manifest.model['name']}**", ""]
-    lines += [_row("texts × pieces", "whole", "gated", "pruned", "times faster than whole", "than gated"), "|---" * 6 + "|"]
+    lines += [
+        _row("texts × pieces", "whole", "gated", "pruned", "times faster than whole", "than gated"),
+        "|---" * 6 + "|",
+    ]
     for row in result.tables["speed"].to_pylist():
         cell = f"{row['batch']} × {row['length']}"
         if row["reason"]:
             lines.append(_row(cell, row["reason"], "", "", "", ""))
             continue
         times = [row[name] for name in ("whole", "gated", "pruned")]
-        lines.append(_row(cell, *(f"{time:,.1f}" for time in times), f"{times[0] / times[2]:.2f}", f"{times[1] / times[2]:.2f}"))
+        lines.append(
+            _row(
+                cell, *(f"{time:,.1f}" for time in times), f"{times[0] / times[2]:.2f}", f"{times[1] / times[2]:.2f}"
+            )
+        )
     return [*lines, ""]
 
 
 def _made(folder: Path, result: Any) -> str:
     m = result.manifest
     options = m.plan["options"]
-    flags = [f"--{name.replace('_', '-')} {options[name]}" for name in ("keep", "limit", "max_pieces", "score") if options[name] is not None]
+    flags = [
+        f"--{name.replace('_', '-')} {options[name]}"
+        for name in ("keep", "limit", "max_pieces", "score")
+        if options[name] is not None
+    ]
     flags += ["--even"] if options["even"] else []
     flags += [f"--heads {','.join(options['heads'])}"] if options["heads"] else []
     skipped = "; ".join(f"{reason}: {count:,}" for reason, count in m.skipped.items()) or "nothing"

@@ -9,6 +9,7 @@ import transformers
 
 import twins
 from attlas.capture import load
+from attlas.errors import CapabilityError
 from attlas.models import head_of, possible_heads
 
 
@@ -56,3 +57,9 @@ def test_the_head_a_checkpoint_was_saved_with_is_tried_first() -> None:
     assert possible_heads(config) == ("causal-lm", "masked-lm")
     assert possible_heads(twins.config("marian")) == ("seq2seq",)
     assert possible_heads(twins.config("llama")) == ("causal-lm",)
+
+
+def test_a_head_that_reads_through_encoder_and_decoder_is_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path / "model", "bart", "BartForSequenceClassification")
+    with pytest.raises(CapabilityError, match="reads a text through both"):
+        load(folder, head="classification")

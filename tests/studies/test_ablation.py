@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from attlas.errors import CapabilityError, CorpusError, PlanError
 from attlas.ids import HeadId, Site, Stream
 from attlas.models import AttentionCall, Instrument
 from attlas.run.ablate import ablate
+from attlas.run.progress import Silent
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
 from attlas.stats import METRICS
@@ -231,3 +233,29 @@ def test_cuts_are_named_and_metrics_known() -> None:
     marks = filled(study, texts_of(matthews, texts))["marks"].result()
     assert marks.sum(-1).tolist() == [[1.0, 1.0]] * 4
     assert METRICS["matthews"].score(marks[:, 0]).shape == ()
+
+
+class Interrupted(Silent):
+    """Stops the run at its so many-th batch."""
+
+    def __init__(self, batches: int) -> None:
+        self.left = batches
+
+    def advance(self, pieces: int) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("batches", [2, 5, 8])
+def test_an_interrupted_run_goes_on_to_the_same_bits(batches: int, tmp_path: Path) -> None:
+    model, texts = subject("classification"), corpus("classification", 3)
+    options: dict[str, Any] = {"budget": 60, "seed": 1, "means": True}
+    with pytest.raises(KeyboardInterrupt):
+        ablate(model, texts, "classification", out=tmp_path / "out", progress=Interrupted(batches), **options)
+    with pytest.raises(PlanError, match="interrupted here"):
+        ablate(model, texts, "classification", out=tmp_path / "out", **options)
+    resumed = ablate(model, texts, "classification", out=tmp_path / "out", resume=True, **options)
+    whole = ablate(model, texts, "classification", **options)
+    for name, table in whole.tables.items():
+        assert resumed.tables[name].to_pylist() == table.to_pylist(), name

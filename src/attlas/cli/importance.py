@@ -20,6 +20,7 @@ def command(
         typer.Option("--ablation", help="The folder of attlas ablate for the same model, to compare with."),
     ] = None,
     format: options.Format = None,
+    label: options.Label = None,
     unit: options.Unit = None,
     target: options.Target = None,
     max_pieces: options.MaxPieces = None,
@@ -45,7 +46,7 @@ def command(
     from attlas.run.importance import importance
     from attlas.run.tasks import open_for_task
 
-    texts = read(corpus, format, unit=unit, target=target)
+    texts = read(corpus, format, unit=unit, target=target, label=label)
     subject = open_for_task(
         model, task, texts, device=options.device_or_default(device), dtype=dtype, remote_code=remote_code,
         allow_pickle=allow_pickle,

@@ -21,11 +21,12 @@ def command(
         str,
         typer.Option(
             "--loss",
-            help="causal-lm, masked-lm, translation, classification; tagging:upos, tagging:xpos, tagging:chunks train "
-            "a small head where the model has none; auto takes what the model offers.",
+            help="causal-lm, masked-lm, translation, classification; tagging:upos, tagging:xpos, tagging:chunks "
+            "train a small head where the model has none; auto takes what the model offers.",
         ),
     ] = "auto",
     format: options.Format = None,
+    label: options.Label = None,
     unit: options.Unit = None,
     target: options.Target = None,
     pairs: options.Pairs = None,
@@ -53,7 +54,7 @@ def command(
     from attlas.run.losses import open_for_loss
     from attlas.run.noop import noop
 
-    texts = read(corpus, format, unit=unit, target=target)
+    texts = read(corpus, format, unit=unit, target=target, label=label)
     subject, chosen = open_for_loss(
         model, loss, texts, device=options.device_or_default(device), dtype=dtype, remote_code=remote_code,
         allow_pickle=allow_pickle,

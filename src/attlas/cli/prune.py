@@ -44,6 +44,7 @@ def command(
         typer.Option("--score", help="accuracy or matthews (classification); bleu, chrf, perplexity (translation)."),
     ] = None,
     format: options.Format = None,
+    label: options.Label = None,
     unit: options.Unit = None,
     target: options.Target = None,
     max_pieces: options.MaxPieces = None,
@@ -70,16 +71,16 @@ def command(
     from attlas.run.prune import prune
     from attlas.run.tasks import open_for_task
 
-    texts = read(corpus, format, unit=unit, target=target)
+    texts = read(corpus, format, unit=unit, target=target, label=label)
     subject = open_for_task(
         model, task, texts, device=options.device_or_default(device), dtype=dtype, remote_code=remote_code,
         allow_pickle=allow_pickle,
     )  # fmt: skip
     folder = out or Path(f"prune-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = prune(
-        subject, texts, task, by=by, order_on=None if order_on is None else read(order_on, format, unit=unit),
+        subject, texts, task, by=by, order_on=None if order_on is None else read(order_on, format, unit=unit, label=label),
         ablation=ablation, steps=steps, keep=keep, even=even, heads=None if heads is None else _listed(heads),
-        retune=None if retune is None else read(retune, format, unit=unit), speed=speed, score=score,
+        retune=None if retune is None else read(retune, format, unit=unit, label=label), speed=speed, score=score,
         max_pieces=max_pieces, long=long, limit=limit, seed=seed, out=folder, resume=resume, budget=budget,
         checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),
     )  # fmt: skip

@@ -12,20 +12,8 @@ from attlas.cli.finishing import count
 
 
 def command(
-    task: Annotated[
-        str,
-        typer.Argument(
-            help="classification (of texts, or pairs), tagging:upos, tagging:xpos, tagging:chunks, similarity, "
-            "causal-lm, masked-lm or translation."
-        ),
-    ],
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="A file with what the task needs (labels: a table with a header, CoLA, sentiment trees, JSON lines; "
-            'tags: CoNLL-U, CoNLL-2000, words with B/I/O labels; a bitext; plain text; .gz too), or "sample".'
-        ),
-    ],
+    task: options.Task,
+    data: options.TaskCorpus,
     model: options.Model = None,
     out: options.Out = None,
     dev: Annotated[

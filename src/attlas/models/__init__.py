@@ -34,8 +34,8 @@ __all__ = [
     "output_matrix",
     "possible_heads",
     "read_config",
-    "saved_head",
     "save_model",
+    "saved_head",
     "untrained",
     "with_head",
 ]

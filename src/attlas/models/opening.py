@@ -282,6 +282,11 @@ def _weights(
     auto = getattr(transformers, HEADS[head] if head else "AutoModel")
     if head and type(config) not in auto._model_mapping:
         raise CapabilityError(f"{shown} ({type(config).__name__}) has no {head} head; choose another, or none")
+    if head in ("classification", "tagging") and config.is_encoder_decoder:
+        raise CapabilityError(
+            f"{shown} has an encoder and a decoder, and its {head} head reads a text through both; choose a model "
+            "that has one of them"
+        )
     kind = None
     if not pruning.loads_plainly(config):
         if type(config) not in auto._model_mapping:

@@ -155,7 +155,7 @@ def ablate(
     if second is not None:
         again = task_for(model, task, second, seed=seed, score=_without_writing(task) if by_loss else score)
         there = read_for_task(again, second, **how)
-        skipped, counts["other"] = skipped + there.skipped, len(there.examples)
+        skipped, counts["other_passages"] = skipped + there.skipped, len(there.examples)
         study_there, elsewhere = job.measure(cuts, there, "other", stand_ins, again)
         tables["other"] = cut_rows(cuts, range(len(cuts)), elsewhere)
         wholes.append(_whole(study_there, elsewhere, there, "other", second))

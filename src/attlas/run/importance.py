@@ -7,8 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attlas.errors import StoreError
 from attlas.run.local import carry_out
+from attlas.run.measured import measured
 from attlas.run.progress import Progress
 from attlas.run.setting import Setting, Texts, as_corpus, say_cutting
 from attlas.run.tasks import checked, open_for_task, read_for_task, task_for
@@ -54,7 +54,7 @@ def importance(
     texts = as_corpus(corpus)
     named = subject is None or isinstance(subject, str)
     model = open_for_task(subject, task, texts) if named else checked(subject, task)  # type: ignore[arg-type]
-    measured = None if ablation is None else _measured(ablation, model)
+    rows = None if ablation is None else measured(ablation, model).tables["ablation"].to_pylist()
     made = task_for(model, task, texts, seed=seed, score="perplexity" if task == "translation" else None)
     options = {"task": task, "max_pieces": max_pieces, "long": long, "limit": limit}
     setting = Setting("importance", model, texts, options, seed, budget, None if out is None else Path(out))
@@ -71,34 +71,18 @@ def importance(
     loss = bundle["loss"].result()
     row = {"task": task, "value": loss.value, "low": loss.low, "high": loss.high, "n": loss.n}
     tables["loss"] = {key: [as_cell(value)] for key, value in row.items()}
-    if measured is not None:
-        _join(tables, measured, seed)
+    if rows is not None:
+        _join(tables, rows, seed)
     counts = {"documents": len(texts.documents), "passages": len(reading.examples), "pieces": reading.pieces}
     return setting.finish(tables, counts=counts, skipped=reading.skipped)
 
 
-def _measured(ablation: Path | str | Result, model: Subject) -> list[dict[str, Any]]:
-    """The rows of an ablation of this very model."""
-    result = ablation if isinstance(ablation, Result) else Result.open(ablation)
-    where = "the result" if isinstance(ablation, Result) else str(ablation)
-    if result.manifest.study != "ablate":
-        raise StoreError(
-            f"{where}: a result of the study 'ablate' was expected, and this is {result.manifest.study!r}"
-        )
-    if result.manifest.model.get("fingerprint") != model.fingerprint:
-        raise StoreError(
-            f"{where}: it is of {result.manifest.model.get('name')}, whose weights are not {model.name}'s"
-        )
-    rows: list[dict[str, Any]] = result.tables["ablation"].to_pylist()
-    return rows
-
-
-def _join(tables: dict[str, Any], measured: list[dict[str, Any]], seed: int) -> None:
+def _join(tables: dict[str, Any], cut: list[dict[str, Any]], seed: int) -> None:
     """Put measured changes beside importances, and correlate the two."""
     from attlas.stats import correlate
 
     own = tables["importance"]
-    known = {(row["stream"], row["layer"], row["head"]): row for row in measured}
+    known = {(row["stream"], row["layer"], row["head"]): row for row in cut}
     places = list(zip(own["stream"], own["layer"], own["head"], strict=True))
     for column in ("change", "loss_change"):
         own[column] = [known.get(place, {}).get(column) for place in places]

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attlas.corpora import Corpus
-from attlas.errors import CapabilityError, PlanError, StoreError
+from attlas.errors import CapabilityError, PlanError
 from attlas.run.local import carry_out
+from attlas.run.measured import measured
 from attlas.run.progress import Progress
 from attlas.run.removing import Job, curve, put_in_order
 from attlas.run.setting import Setting, Texts, as_corpus, say_cutting
@@ -89,11 +90,11 @@ def prune(
         require_layer(learned_on, task)
     chosen_on, scored_on = _parts(texts, order_on, seed, whole=named is not None)
     orders = () if named is not None else ORDERS if by == "both" else (by,)
-    measured = None if ablation is None or "loss" not in orders else _measured(ablation, job, texts)
+    losses = None if ablation is None or "loss" not in orders else measured(ablation, model, other_than=texts)
     options = {
         "task": task, "by": by, "steps": steps, "keep": keep, "even": even, "heads": named, "score": score,
         "speed": speed, "max_pieces": max_pieces, "long": long, "limit": limit,
-        "losses": None if measured is None else measured.manifest.plan,
+        "losses": None if losses is None else losses.manifest.plan,
     }  # fmt: skip
     more = {} if order_on is None else {"order_on": chosen_on}
     more |= {} if learned_on is None else {"retune": learned_on}
@@ -107,7 +108,7 @@ def prune(
     chosen = None
     if orders:
         chosen = read_for_task(made, chosen_on, **reading)
-        put_in_order(job, orders, measured, chosen, setting, running)
+        put_in_order(job, orders, losses, chosen, setting, running)
     scored = read_for_task(made, scored_on, **reading)
     tables = curve(job, scored, setting, running)
     if job.gone is not None:
@@ -170,26 +171,6 @@ def _named_units(job: Job, names: Sequence[str]) -> list[int]:
     if wanted:
         raise CapabilityError(f"{next(iter(wanted))} is not at work in the task {job.task.name}")
     return gone
-
-
-def _measured(ablation: Path | str | Result, job: Job, texts: Corpus) -> Result:
-    """The result of an ablation of this very model, on other texts than those to be scored."""
-    result = ablation if isinstance(ablation, Result) else Result.open(ablation)
-    where = "the result" if isinstance(ablation, Result) else str(ablation)
-    if result.manifest.study != "ablate":
-        raise StoreError(
-            f"{where}: a result of the study 'ablate' was expected, and this is {result.manifest.study!r}"
-        )
-    if result.manifest.model.get("fingerprint") != job.subject.fingerprint:
-        raise StoreError(
-            f"{where}: it is of {result.manifest.model.get('name')}, whose weights are not {job.subject.name}'s"
-        )
-    if texts.sha256 and result.manifest.corpus.get("sha256") == texts.sha256:
-        raise StoreError(
-            f"{where}: its changes were measured on the texts that are to be scored; ablate on others, or leave it "
-            "out"
-        )
-    return result
 
 
 def _cut(

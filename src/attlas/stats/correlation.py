@@ -43,7 +43,8 @@ def correlate(one: ArrayLike, other: ArrayLike, *, seed: int = 0) -> Correlation
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if len(x) < 3 or not np.ptp(x) or not np.ptp(y):
-        return Correlation(*[float("nan")] * 8, n=len(x))
+        nan = float("nan")
+        return Correlation(nan, nan, nan, nan, nan, nan, nan, nan, len(x))
     drawn = np.random.default_rng(seed).integers(0, len(x), (RESAMPLES, len(x)))
     ranks = METRICS["spearman"]
     moments = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], -1)

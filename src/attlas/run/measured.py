@@ -1,0 +1,38 @@
+"""What cutting heads did to a model, from an earlier ``attlas ablate``, if it was of this very model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attlas.errors import StoreError
+from attlas.store import Result
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.corpora import Corpus
+
+
+def measured(ablation: Path | str | Result, model: Subject, *, other_than: Corpus | None = None) -> Result:
+    """The result of an ablation of this model, in memory or in a folder; on other texts than some, where it matters.
+
+    >>> from attlas.capture import load
+    >>> from attlas.store import Manifest
+    >>> measured(Result(Manifest("survey"), {"heads": {"layer": [0]}}), load())
+    Traceback (most recent call last):
+        ...
+    attlas.errors.StoreError: the result: a result of the study 'ablate' was expected, and this is 'survey'
+    """
+    result = ablation if isinstance(ablation, Result) else Result.open(ablation)
+    where = "the result" if isinstance(ablation, Result) else str(ablation)
+    about = result.manifest
+    if about.study != "ablate":
+        raise StoreError(f"{where}: a result of the study 'ablate' was expected, and this is {about.study!r}")
+    if about.model.get("fingerprint") != model.fingerprint:
+        raise StoreError(f"{where}: it is of {about.model.get('name')}, whose weights are not {model.name}'s")
+    if other_than is not None and other_than.sha256 and about.corpus.get("sha256") == other_than.sha256:
+        raise StoreError(
+            f"{where}: its changes were measured on the texts that are to be scored; ablate on others, or leave it "
+            "out"
+        )
+    return result
