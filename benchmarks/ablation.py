@@ -52,10 +52,10 @@ class Case:
 
 
 CASES = (
-    Case("e5-small", "classification", 150, "the last layer runs at one place"),
-    Case("e5-small", "tagging:upos", 150, "every place is read"),
-    Case(None, "classification", 150, "the last layer runs at one place"),
-    Case(None, "tagging:upos", 150, "every place is read"),
+    Case("e5-small", "classification", 128, "the last layer runs at one place"),
+    Case("e5-small", "tagging:upos", 128, "every place is read"),
+    Case(None, "classification", 256, "the last layer runs at one place"),
+    Case(None, "tagging:upos", 256, "every place is read"),
     Case("smollm2", "causal-lm", 10, "its language-model head, a fifth of a pass, runs under every cut"),
     Case("opus-mt-en-fr", "translation", 40, "so does its own, near a half"),
 )
@@ -121,8 +121,9 @@ def heads_off(case: Case) -> str:
     pieces = sum(example.length for _, example in items)
     padded = sum(len(numbers) * max(items[number][1].length for number in numbers) for numbers in order)
     name = subject.name if case.model is None else case.model
+    size = f"{len(items)} ({pieces:,}; {100 * (1 - pieces / padded):.0f} %)"
     row = (
-        f"| {name} | {case.task} | {len(study.cuts)} | {len(items)} ({pieces:,}; {100 * (1 - pieces / padded):.0f} %) | {slow:.1f} | {fast:.1f} "
+        f"| {name} | {case.task} | {len(study.cuts)} | {size} | {slow:.1f} | {fast:.1f} "
         f"| **{fast / slow:.2f}** | {error:.0e} | {case.note} |"
     )
     print(row, flush=True)
@@ -162,9 +163,10 @@ def section() -> list[str]:
     about = f"{torch.get_num_threads()} threads, torch {torch.__version__}, Python {platform.python_version()}"
     lines = [
         f"Made by `make bench` on {date.today()} ({about}), on sentences of the sample corpus. The naive loop makes",
-        f"one full pass for each head, on batches of {TEXTS} texts of like length (and in brackets how much of them is",
-        "padding, which ours has none of); ours is the study of `attlas ablate`, which goes on from the cut. Both take turns on the same batches in one process.",
-        "The difference is the largest of any text's loss under any cut. Asked for: at most half.",
+        f"one full pass for each head, on batches of {TEXTS} texts of like length (in brackets, how much of them is",
+        "padding, which ours has none of); ours is the study of `attlas ablate`, which goes on from the cut. Both",
+        "take turns on the same batches in one process. The difference is the largest of any text's loss under any cut.",
+        "Asked for: at most half.",
         "",
         "| model | task | heads | texts (pieces; padding) | naive loop, s | attlas, s | ratio | difference, nats | |",
         "|---|---|---|---|---|---|---|---|---|",
