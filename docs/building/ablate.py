@@ -28,8 +28,8 @@ def build(folders: list[Path]) -> None:
         "",
         "## How many heads matter at p < .01",
         "",
-        _row("model", "task, corpus", "texts", "score", "heads", "matter to the score: worse, better", "to the loss: worse, better", "the cut that costs most", "the cut that gains most"),
-        "|---" * 9 + "|",
+        _row("model", "task, corpus", "texts", "score", "a cut head gives", "heads", "matter to the score: worse, better", "to the loss: worse, better", "the cut that costs most", "the cut that gains most"),
+        "|---" * 10 + "|",
     ]  # fmt: skip
     for result in results:
         lines += [_heads(result, whole, table) for whole, table in _parts(result)]
@@ -71,6 +71,7 @@ def _heads(result: Any, whole: dict[str, Any], table: str) -> str:
         f"{whole['task']}, {whole['corpus']}",
         f"{whole['n']:,}",
         f"{whole['metric']} {number(whole['score'])}{baseline}",
+        "its mean" if result.manifest.plan["options"].get("means") else "0",
         len(rows),
         counted("", found.worse),
         counted("loss_", 1),
@@ -144,15 +145,17 @@ def _made(folder: Path, result: Any) -> str:
         for name in ("score", "limit", "max_pieces")
         if options.get(name)
     )
+    read = manifest.plan["corpus"]
     other = "".join(
-        f" --{name.replace('_', '-')} {corpus[name]['name']}" for name in ("other", "choose_on") if name in corpus
+        f" --{name.replace('_', '-')} {read[name]['name']}" for name in ("other", "choose_on") if name in read
     )
     extra += "" if options.get("survivors", True) else " --no-survivors"
     extra += " --means" if options.get("means") else ""
-    chosen = f", survivors chosen on {corpus['chosen_on']:,} others" if corpus.get("chosen_on") else ""
+    what = "survivors chosen" if options.get("survivors", True) else "means taken"
+    chosen = f", {what} on {corpus['chosen_on']:,} others" if corpus.get("chosen_on") else ""
     return (
         f"- `attlas ablate {options.get('task')} {corpus['name']} --model {manifest.model['name']}{extra}{other} --out {folder.name}`: {corpus['passages']:,} texts, "
-        f"{corpus['pieces']:,} pieces{chosen}; seed {manifest.seed}, {manifest.started[:10]}, {manifest.seconds:.0f} s, attlas {manifest.versions.get('attlas')}"
+        f"{corpus['pieces']:,} pieces{chosen}; seed {manifest.seed}, {manifest.started[:10]}, {manifest.seconds:.0f} s on {manifest.model.get('device', 'cpu')}, attlas {manifest.versions.get('attlas')}"
     )
 
 

@@ -128,16 +128,18 @@ def _made(folder: Path, result: Any) -> str:
     options = m.plan["options"]
     flags = [
         f"--{name.replace('_', '-')} {options[name]}"
-        for name in ("keep", "limit", "max_pieces", "score")
+        for name in ("steps", "keep", "limit", "max_pieces", "score")
         if options[name] is not None
     ]
+    read = m.plan["corpus"]
+    flags += [f"--{name.replace('_', '-')} {read[name]['name']}" for name in ("order_on", "retune") if name in read]
     flags += ["--even"] if options["even"] else []
     flags += [f"--heads {','.join(options['heads'])}"] if options["heads"] else []
     skipped = "; ".join(f"{reason}: {count:,}" for reason, count in m.skipped.items()) or "nothing"
     command = " ".join(["attlas prune", options["task"], m.corpus["name"], "--model", m.model["name"], *flags])
     ordered = f", orders on {m.corpus['order_passages']:,} others" if "order_passages" in m.corpus else ""
     return (
-        f"- `{command}` on {m.started[:10]}, seed {m.seed}, {m.seconds:.0f} s (folder {folder.name}): {m.corpus['passages']:,} texts scored, {m.corpus['pieces']:,} pieces{ordered}; "
+        f"- `{command}` on {m.started[:10]}, seed {m.seed}, {m.seconds:.0f} s on {m.model.get('device', 'cpu')} (folder {folder.name}): {m.corpus['passages']:,} texts scored, {m.corpus['pieces']:,} pieces{ordered}; "
         f"model fingerprint {m.model['fingerprint']}; corpus sha256 {m.corpus['sha256'][:16]}; cut or left out: {skipped}."
     )
 

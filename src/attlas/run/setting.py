@@ -119,7 +119,7 @@ class Setting:
             self.study,
             self.plan.to_dict(),
             versions_here(),
-            self.subject.describe(),
+            {**self.subject.describe(), "device": self.subject.device.type},
             {**self.plan.corpus, **counts, "layers": self.corpus.layers},
             self.seed,
             dict.fromkeys((f"file left out: {why}" for why in self._left_out), 1)
