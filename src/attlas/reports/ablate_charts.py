@@ -53,7 +53,7 @@ def effect_map(metric: str, worse: int, *, layers: int, heads: int, first: str =
     )
     layered = [cells, frames]
     if heads <= 16 and layers <= 24:
-        ink = alt.condition(f"({_SURE}) && abs(datum.shade) > 0.6", alt.value("#fff"), alt.value("#222"))
+        ink = alt.condition(f"({_SURE}) && abs(datum.shade) > 0.6", alt.value("#fff"), alt.value("currentColor"))
         layered.append(placed.mark_text(fontSize=9.5).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
     return finished(alt.layer(*layered).add_params(shown).properties(**map_size(layers)))
 
