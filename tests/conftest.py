@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 
@@ -28,6 +28,27 @@ def browser() -> Iterator[Browser]:
         chromium = started.chromium.launch(executable_path=found, args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def open_report(browser: Browser) -> Iterator[Callable[[Path], Page]]:
+    """Opens the page of a result folder, offline; whatever the browser complains of fails the test at its end."""
+    complaints: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+
+    def opened(folder: Path) -> Page:
+        from attlas.reports import write_report
+
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(write_report(folder).as_uri())
+        page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+        return page
+
+    yield opened
+    context.close()
+    assert complaints == []
 
 
 @pytest.fixture(scope="session")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from invented_ablate import ablate_result
 
-from attlas.reports import write_report
 from attlas.reports.ablate import ablate_page
 from attlas.reports.ablate_findings import Findings
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
 
 
 def findings(**options) -> list:
@@ -51,16 +51,9 @@ def test_the_page_says_which_texts_did_what_and_escapes_names() -> None:
 
 
 @pytest.mark.browser
-def test_every_chart_is_drawn_and_can_be_changed(browser: Browser, tmp_path: Path) -> None:
+def test_every_chart_is_drawn_and_can_be_changed(open_report: Callable[[Path], Page], tmp_path: Path) -> None:
     ablate_result(("encoder", "cross")).save(tmp_path / "out")
-    file = write_report(tmp_path / "out")
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(file.as_uri())
-    page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+    page = open_report(tmp_path / "out")
     drawn = {
         "map": (".mark-rect.role-mark path", 12 + 2),  # cells, and a frame for each that is significant
         "sorted": (".mark-symbol.role-mark path", 12),
@@ -78,5 +71,3 @@ def test_every_chart_is_drawn_and_can_be_changed(browser: Browser, tmp_path: Pat
     assert names == ["1-4", "2-3", "3-2"]
     page.locator("#streams button", has_text="cross").click()
     page.wait_for_selector("html[data-ready=true]")
-    assert complaints == []
-    context.close()

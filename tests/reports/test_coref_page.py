@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from attlas.reports import write_report
 from attlas.reports.coref import coref_page, findings
 from attlas.store import Manifest, Result
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
 
 KINDS = ("all", "pronoun", "proper", "nominal")
 SETS = ("mentions", "preceding", "words")
@@ -107,15 +107,9 @@ def test_the_page_says_what_was_left_out_and_escapes_names() -> None:
 
 
 @pytest.mark.browser
-def test_every_chart_is_drawn_and_can_be_changed(browser: Browser, tmp_path: Path) -> None:
+def test_every_chart_is_drawn_and_can_be_changed(open_report: Callable[[Path], Page], tmp_path: Path) -> None:
     invented().save(tmp_path / "out")
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(write_report(tmp_path / "out").as_uri())
-    page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+    page = open_report(tmp_path / "out")
     points = "#figure-kinds .mark-symbol.role-mark path"
     assert page.locator(points).count() == 7 * 4 - 1 + 4  # seven for each kind but one, and the published heads
     page.locator("#figure-kinds select").select_option("among preceding mentions")
@@ -126,5 +120,3 @@ def test_every_chart_is_drawn_and_can_be_changed(browser: Browser, tmp_path: Pat
     assert page.locator(framed).count() == 3
     page.locator("#figure-coref-map select").nth(3).select_option("its untrained twin")
     assert page.locator(framed).count() == 0
-    assert complaints == []
-    context.close()

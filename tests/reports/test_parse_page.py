@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from attlas.reports import write_report
 from attlas.reports.parse_findings import findings
 from attlas.store import Manifest, Result
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
 
 SCORES = {
     "right-branching": 0.26,
@@ -115,17 +115,9 @@ def test_findings_without_some_rows() -> None:
 
 
 @pytest.mark.browser
-def test_every_chart_is_drawn_and_nothing_breaks_out(browser: Browser, tmp_path: Path) -> None:
+def test_every_chart_is_drawn_and_nothing_breaks_out(open_report: Callable[[Path], Page], tmp_path: Path) -> None:
     invented(HOSTILE).save(tmp_path / "out")
-    page = write_report(tmp_path / "out")
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    tab = context.new_page()
-    complaints: list[str] = []
-    tab.on("console", lambda message: complaints.append(message.text))
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.goto(page.as_uri())
-    tab.wait_for_selector("html[data-ready=true]", timeout=60_000)
-    assert complaints == []
+    tab = open_report(tmp_path / "out")
     assert tab.evaluate("window.broken") is None
     figures = tab.locator("figure")
     assert figures.count() == 6
@@ -136,4 +128,3 @@ def test_every_chart_is_drawn_and_nothing_breaks_out(browser: Browser, tmp_path:
     first = tab.locator("#figure-weights svg .mark-text.role-mark text").all_text_contents()
     assert "−2.5" in first
     assert "60.0" in tab.locator("#scores table").inner_text()
-    context.close()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from invented_prune import prune_result
 
-from attlas.reports import write_report
 from attlas.reports.prune import prune_page
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
 
 
 def test_findings_are_computed_from_the_tables() -> None:
@@ -37,16 +37,11 @@ def test_groups_are_spoken_of_where_there_are_some_and_names_are_escaped() -> No
 
 @pytest.mark.browser
 @pytest.mark.parametrize("metric", ["accuracy", "perplexity"])
-def test_every_chart_is_drawn_and_can_be_changed(browser: Browser, tmp_path: Path, metric: str) -> None:
+def test_every_chart_is_drawn_and_can_be_changed(
+    open_report: Callable[[Path], Page], tmp_path: Path, metric: str
+) -> None:
     prune_result(metric=metric).save(tmp_path / "out")
-    file = write_report(tmp_path / "out")
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(file.as_uri())
-    page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+    page = open_report(tmp_path / "out")
     drawn = {
         "curve": (".mark-symbol.role-mark path", 3 * 5),
         "map": (".mark-rect.role-mark path", 12),
@@ -62,5 +57,3 @@ def test_every_chart_is_drawn_and_can_be_changed(browser: Browser, tmp_path: Pat
     curve.locator("select[name=show]").select_option("loss")
     assert curve.locator("svg .role-axis-label text").all_text_contents() != before
     page.locator("#figure-map select[name=show]").select_option("loss")
-    assert complaints == []
-    context.close()

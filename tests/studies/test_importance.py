@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from noop_models import CLASSES, TEXTS, subject
 
 from attlas.capture import Gates
 from attlas.errors import StoreError
-from attlas.reports import write_report
 from attlas.run.importance import importance
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
@@ -20,7 +20,7 @@ from attlas.store import Manifest, Result
 from attlas.studies.importance import Importance, derivatives, per_layer
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
 
 FAMILIES = ["bert", "mpnet", "llama", "gpt2", "gemma2", "marian", "t5"]
 
@@ -111,17 +111,10 @@ def test_an_ablation_of_another_model_is_refused() -> None:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("family", ["bert", "marian"])
-def test_the_page_is_drawn(family: str, browser: Browser, tmp_path: Path) -> None:
+def test_the_page_is_drawn(family: str, open_report: Callable[[Path], Page], tmp_path: Path) -> None:
     model, _, _ = set_up(family)
     importance(model, TEXTS, CLASSES[family][1], ablation=ablation(model), out=tmp_path / "out")
-    file = write_report(tmp_path / "out")
-    page = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True).new_page()
-    complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(file.as_uri())
-    page.wait_for_selector("html[data-ready=true]", timeout=60_000)
+    page = open_report(tmp_path / "out")
     assert page.locator("#figure-map .mark-rect.role-mark path").count() >= 12
     assert page.locator("#figure-measured .mark-symbol.role-mark path").count() == 12
     assert "rank correlation" in page.locator("#short").inner_text()
-    assert not complaints
