@@ -72,13 +72,14 @@ def command(
     from attlas.run.tasks import open_for_task
 
     texts = read(corpus, format, unit=unit, target=target, label=label)
+    ordering = None if order_on is None else read(order_on, format, unit=unit, label=label)
     subject = open_for_task(
         model, task, texts, device=options.device_or_default(device), dtype=dtype, remote_code=remote_code,
         allow_pickle=allow_pickle,
     )  # fmt: skip
     folder = out or Path(f"prune-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = prune(
-        subject, texts, task, by=by, order_on=None if order_on is None else read(order_on, format, unit=unit, label=label),
+        subject, texts, task, by=by, order_on=ordering,
         ablation=ablation, steps=steps, keep=keep, even=even, heads=None if heads is None else _listed(heads),
         retune=None if retune is None else read(retune, format, unit=unit, label=label), speed=speed, score=score,
         max_pieces=max_pieces, long=long, limit=limit, seed=seed, out=folder, resume=resume, budget=budget,
