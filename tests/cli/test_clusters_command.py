@@ -30,7 +30,7 @@ def test_the_whole_way(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(capfd, "clusters", "tale.txt", "--model", model, "--quiet")
     assert (said.status, said.err) == (0, "")
     folder = Path("clusters-twin-tale.txt")
-    assert said.out.splitlines()[0] == "twin on tale.txt: 2 passages, 34 pieces"
+    assert said.out.splitlines()[0] == "twin on tale.txt: 2 passages, 32 pieces"
     assert "untrained" in said.out
     assert "nearest heads" in said.out
     assert said.out.splitlines()[-1] == f"report: {folder / 'report.html'}"

@@ -171,7 +171,7 @@ def test_similarity_is_the_cosine_of_mean_states() -> None:
         document = example.passage.first
         assert document.pair is not None
         one, other = (model.run(model.batch([d])).last_hidden_state[0].mean(0) for d in (document, document.pair))
-        assert float(marks[row, 0]) == pytest.approx(float(torch.cosine_similarity(one, other, dim=0)), abs=1e-5)
+        assert float(marks[row, 0]) == pytest.approx(torch.cosine_similarity(one, other, dim=0).item(), abs=1e-5)
     assert marks[:, 1].tolist() == [0, 1, 2, 3]
 
 
