@@ -77,6 +77,17 @@ def test_a_folder_is_a_result_and_a_model(place: Path, models: Path, capfd: pyte
     assert attlas(capfd, "view", WORDS[0], "--model", "out", "--out", "page.html").status == 0
 
 
+def test_a_layer_that_loses_all_heads_is_told_of(
+    place: Path, models: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = attlas(
+        capfd, "prune", "classification", "labels.tsv", "--model", models / "classifier", "--heads", "3-1,3-2,3-3,3-4",
+        "--no-speed", "--out", "out", "--quiet",
+    )  # fmt: skip
+    assert (said.status, said.err) == (0, "")
+    assert "note: 1 layer has lost all heads; attention adds nothing there but the output bias" in said.out
+
+
 def test_groups_go_whole_and_evenly(place: Path, models: Path) -> None:
     subject = load(models / "causal", head="causal-lm")
     result = prune(

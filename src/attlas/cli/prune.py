@@ -85,12 +85,21 @@ def command(
         max_pieces=max_pieces, long=long, limit=limit, seed=seed, out=folder, resume=resume, budget=budget,
         checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),
     )  # fmt: skip
-    more = () if "sizes" not in result.tables else (f"model: {folder} (attlas.load opens it)",)
-    finish(result, folder, show, *more)
+    finish(result, folder, show, *(_about_model(result, folder) if "sizes" in result.tables else ()))
 
 
 def _listed(heads: str) -> list[str]:
     return [head.strip() for head in heads.split(",") if head.strip()]
+
+
+def _about_model(result: Any, folder: Path) -> list[str]:
+    """Where the smaller model lies, who can open it, and whether layers are left without a head."""
+    cut = result.tables["sizes"].to_pylist()[1]
+    who = "attlas.load and plain transformers open it" if cut["plain"] else "attlas.load opens it"
+    silent = cut["silent_layers"]
+    layers = "1 layer has" if silent == 1 else f"{silent} layers have"
+    lines = [f"note: {layers} lost all heads; attention adds nothing there but the output bias"] if silent else []
+    return [*lines, f"model: {folder} ({who})"]
 
 
 def show(result: Any) -> None:
