@@ -81,8 +81,8 @@ def test_a_layer_that_loses_all_heads_is_told_of(
     place: Path, models: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     said = attlas(
-        capfd, "prune", "classification", "labels.tsv", "--model", models / "classifier", "--heads", "3-1,3-2,3-3,3-4",
-        "--no-speed", "--out", "out", "--quiet",
+        capfd, "prune", "classification", "labels.tsv", "--model", models / "classifier", "--no-speed",
+        "--heads", "3-1,3-2,3-3,3-4", "--out", "out", "--quiet",
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
     assert "note: 1 layer has lost all heads; attention adds nothing there but the output bias" in said.out
