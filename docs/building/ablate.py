@@ -52,7 +52,8 @@ def _parts(result: Any) -> list[tuple[dict[str, Any], str]]:
 
 
 def _heads(result: Any, whole: dict[str, Any], table: str) -> str:
-    from attlas.reports.ablate_findings import Findings, label, number, signed
+    from attlas.reports.ablate_findings import Findings, label, signed
+    from attlas.reports.findings import number
 
     rows = result.tables[table].to_pylist()
     found = Findings(whole, rows, [], [])

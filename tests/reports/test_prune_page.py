@@ -19,9 +19,9 @@ def test_findings_are_computed_from_the_tables() -> None:
     page = prune_page(prune_result()).replace("\n", " ")
     assert "by importance: accuracy has fallen by 1 % <b>when 36 % are gone</b> (10 to 60 %), and by 5 %" in page
     assert "By chance, 1 % is lost when 5 %, 5 % or 5 % are gone, and 5 % not even when all are gone." in page
-    assert "at its best with 25 % of its heads gone by importance: <b>.91</b>" in page
+    assert "at its best with 25 % of its heads gone by importance: <b>.910</b>" in page
     assert "<b>6 of 12 heads</b> and 6.0 instead of 12.0 million parameters" in page
-    assert ".89 after training again" in page
+    assert ".890 after training again" in page
     assert "1 layer has lost all heads" in page
     assert "Only <code>attlas.load</code> opens it" in page
     assert "share keys and values" not in page

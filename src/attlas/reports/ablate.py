@@ -13,7 +13,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from attlas.reports import ablate_charts as charts
-from attlas.reports.ablate_findings import LEVEL, Findings, label, number, signed
+from attlas.reports.ablate_findings import LEVEL, Findings, label, signed
+from attlas.reports.findings import number
 from attlas.reports.made import counted, made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.tables import share, table

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attlas.ids import paper_label
-from attlas.reports.findings import Finding
+from attlas.reports.findings import Finding, number
 from attlas.reports.tables import share
 
 LEVEL = 0.01
@@ -181,19 +181,6 @@ def label(row: Row, *, stream: bool = True) -> str:
     """
     name = paper_label(row["layer"], row["head"])
     return f"{row['stream']} {name}" if stream and row["stream"] == "cross" else name
-
-
-def number(value: float | None) -> str:
-    """A score or a loss, with as many digits as it bears.
-
-    >>> number(0.91234), number(36.054), number(134.2), number(None)
-    ('.912', '36.05', '134.2', '')
-    """
-    if value is None:
-        return ""
-    digits = 3 if abs(value) < 1 else 2 if abs(value) < 100 else 1
-    text = f"{abs(value):.{digits}f}"
-    return ("−" if value < 0 else "") + (text[1:] if text.startswith("0.") else text)
 
 
 def signed(value: float | None) -> str:

@@ -116,6 +116,19 @@ def figure(value: float, digits: int = 2) -> str:
     return f"−{text}" if value < 0 and text.strip(".0") else text
 
 
+def number(value: float | None) -> str:
+    """A score or a loss, with as many digits as it bears.
+
+    >>> number(0.91234), number(36.054), number(134.2), number(None)
+    ('.912', '36.05', '134.2', '')
+    """
+    if value is None:
+        return ""
+    digits = 3 if abs(value) < 1 else 2 if abs(value) < 100 else 1
+    text = f"{abs(value):.{digits}f}"
+    return ("−" if value < 0 else "") + (text[1:] if text.startswith("0.") else text)
+
+
 def layers_in_words(layers: Sequence[int]) -> str:
     """Name a run of layers, counted from one.
 

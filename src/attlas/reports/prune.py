@@ -13,7 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from attlas.reports import prune_charts as charts
-from attlas.reports.findings import figure
+from attlas.reports.findings import number
 from attlas.reports.made import counted, made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.tables import table
@@ -188,7 +188,7 @@ def _in_short(study: _Study) -> Section | None:
         return None
     about = ""
     if study.whole is not None:
-        about = f"<p>The whole model's {metric} is <b>{figure(study.whole)}</b>.</p>"
+        about = f"<p>The whole model's {metric} is <b>{number(study.whole)}</b>.</p>"
     body = f'<ol class="findings">{"".join(f"<li>{item}</li>" for item in items)}</ol>'
     return Section("short", "In short", about, body)
 
@@ -205,7 +205,7 @@ def _best(study: _Study) -> str:
         return ""
     return (
         f"It is at its best with {_share(top['share'])} of its heads gone {charts.ORDERS[top['order']]}: "
-        f"<b>{figure(top['score'])}</b> ({figure(top['low'])} to {figure(top['high'])}); as the best of all steps, "
+        f"<b>{number(top['score'])}</b> ({number(top['low'])} to {number(top['high'])}); as the best of all steps, "
         "that may be luck."
     )
 
@@ -218,8 +218,8 @@ def _cut_in_words(study: _Study) -> list[str]:
     items = [
         f"The smaller model has <b>{cut['heads']} of {whole['heads']} heads</b> and {_millions(cut['parameters'])} "
         f"instead of {_millions(whole['parameters'])} million parameters; {study.metric[0]} is "
-        f"<b>{figure(cut['score'])}</b> instead of {figure(whole['score'])}"
-        + (f", and {figure(rows['retuned']['score'])} after training again" if "retuned" in rows else "")
+        f"<b>{number(cut['score'])}</b> instead of {number(whole['score'])}"
+        + (f", and {number(rows['retuned']['score'])} after training again" if "retuned" in rows else "")
         + f". Its outputs are those of the gated model {_apart(cut['difference'])}."
     ]
     if cut["silent_layers"]:
@@ -298,8 +298,8 @@ def _sizes(study: _Study) -> Section | None:
     head = ["", "heads", "million parameters", "file, MB", study.metric[0], "95 %", "loss", "difference"]
     lines = [
         [STAGES[row["stage"]], f"{row['heads']:,}", _millions(row["parameters"]),
-         "" if row["file"] is None else f"{row['file'] / 1e6:,.1f}", figure(row["score"]),
-         f"{figure(row['low'])} to {figure(row['high'])}", figure(row["loss"]),
+         "" if row["file"] is None else f"{row['file'] / 1e6:,.1f}", number(row["score"]),
+         f"{number(row['low'])} to {number(row['high'])}", number(row["loss"]),
          "" if row["difference"] is None else f"{row['difference']:.0e}" if row["difference"] else "0"]
         for row in rows
     ]  # fmt: skip
