@@ -145,7 +145,7 @@ def _in_short(study: _Study) -> Section | None:
             f"<b>{share(row['spearman'])}</b> ({share(row['spearman_low'])} to {share(row['spearman_high'])}, "
             f"{row['n']} heads)."
         )
-    about = f"<p>The loss is <b>{figure(study.loss["value"])}</b> nats per text.</p>" if study.loss else ""
+    about = f"<p>The loss of a text is <b>{figure(study.loss['value'])}</b> on average.</p>" if study.loss else ""
     body = f'<ol class="findings">{"".join(f"<li>{item}</li>" for item in items)}</ol>'
     return Section("short", "In short", about, body)
 
