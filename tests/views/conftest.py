@@ -18,12 +18,14 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]
     faults: list[str] = []
     contexts = []
 
-    def open_html(html: str, fragment: str = "", **options: Any) -> Page:
+    def open_html(html: str, fragment: str = "", *, script: str = "", **options: Any) -> Page:
         path = tmp_path / f"page{len(contexts)}.html"
         path.write_text(html, encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
+        if script:  # run before anything in the page is
+            page.add_init_script(script)
         page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))

@@ -178,6 +178,7 @@ export function drawPart(surface, tiles, pyramid, level, [left, top, right, bott
   const toX = (cell) => rounded(x + ((cell - left) / (right - left)) * width);
   const toY = (cell) => rounded(y + ((cell - top) / (bottom - top)) * height);
   const size = 2 ** level;
+  const coarsest = pyramid.levels.length - 1; // which is painted whether there is time or not, so that something always serves
   const { rows, columns } = pyramid.levels[level];
   const last = [Math.min(columns, Math.ceil(right / size)), Math.min(rows, Math.ceil(bottom / size))];
   const first = [Math.floor(left / size), Math.floor(top / size)];
@@ -197,11 +198,11 @@ export function drawPart(surface, tiles, pyramid, level, [left, top, right, bott
         const from = [Math.max(first[0], column * TILE), Math.max(first[1], row * TILE)];
         const to = [Math.min(last[0], (column + 1) * TILE), Math.min(last[1], (row + 1) * TILE)];
         let of = level;
-        let picture = tiles.get(of, row, column, still || performance.now() < until);
+        let picture = tiles.get(of, row, column, still || of === coarsest || performance.now() < until);
         if (!picture) whole = false;
         while (!picture) {
           of += 1;
-          picture = tiles.get(of, row >> (of - level), column >> (of - level), of === pyramid.levels.length - 1);
+          picture = tiles.get(of, row >> (of - level), column >> (of - level), of === coarsest);
         }
         place(picture, of, row >> (of - level), column >> (of - level), from, to);
       }
