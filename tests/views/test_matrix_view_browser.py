@@ -262,7 +262,7 @@ def test_a_double_click_shows_the_whole(open_page: Callable[..., Page]) -> None:
 
 def test_it_is_drawn_also_when_there_is_never_time(open_page: Callable[..., Page]) -> None:
     """On a busy machine the time for painting may be over before the first tile; the coarsest is painted anyway."""
-    hurried = "const now = performance.now.bind(performance); let calls = 0; performance.now = () => now() + 1e4 * calls++;"
+    hurried = "const now = performance.now.bind(performance); let n = 0; performance.now = () => now() + 1e6 * n++;"
     shown = open_page(page([one(strand(queries=FORTY, vectors=False))], kind="matrix"), script=hurried)
     assert shown.locator(".attlas[data-drawn] canvas").count() > 0
 
