@@ -16,7 +16,7 @@ import altair as alt
 
 from attlas.ids import paper_label
 from attlas.reports.charts import WEIGHT_COLOUR, Spec, choice, finished, head_cells, map_size, rows_of_page
-from attlas.reports.findings import figure
+from attlas.reports.findings import number
 from attlas.reports.made import counted, made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.tables import share, table
@@ -127,7 +127,7 @@ def _in_short(study: _Study) -> Section | None:
         total = sum(row["value"] for row in rows) or 1.0
         most = sorted(rows, key=lambda row: -row["value"])
         half = _half([row["value"] for row in most])
-        names = ", ".join(f"{_label(row)} ({figure(row['value'])})" for row in most[:3])
+        names = ", ".join(f"{_label(row)} ({number(row['value'])})" for row in most[:3])
         where = f" of the {stream}" if len(study.streams) > 1 else ""
         items.append(
             f"The heads{where} that the loss depends on most are <b>{names}</b>. {half} of {len(rows)} heads make up "
@@ -145,7 +145,7 @@ def _in_short(study: _Study) -> Section | None:
             f"<b>{share(row['spearman'])}</b> ({share(row['spearman_low'])} to {share(row['spearman_high'])}, "
             f"{row['n']} heads)."
         )
-    about = f"<p>The loss of a text is <b>{figure(study.loss['value'])}</b> on average.</p>" if study.loss else ""
+    about = f"<p>The loss of a text is <b>{number(study.loss['value'])}</b> on average.</p>" if study.loss else ""
     body = f'<ol class="findings">{"".join(f"<li>{item}</li>" for item in items)}</ol>'
     return Section("short", "In short", about, body)
 
