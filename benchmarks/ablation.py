@@ -33,7 +33,7 @@ from attlas.run.setting import BUDGET
 from attlas.run.tasks import labels_of, read_for_task, task_for
 from attlas.studies.ablation import Ablation, every_head
 from attlas.studies.importance import Importance
-from attlas.tasks import Task
+from attlas.tasks import READ_SCORES, Task
 from attlas.text import Document
 from benchmarks.page import put
 
@@ -105,7 +105,7 @@ def heads_off(case: Case) -> str:
     """One row: both ways on the same texts."""
     corpus = texts_for(case.task)
     subject = subject_for(case, corpus)
-    task = task_for(subject, case.task, corpus, score="perplexity" if case.task == "translation" else None)
+    task = task_for(subject, case.task, corpus, score=READ_SCORES.get(case.task))
     items = list(enumerate(read_for_task(task, corpus, limit=case.texts).examples))
     study = Ablation(task, every_head(subject, task.streams), len(items))
     study.update(study.empty(), items[:1])  # finds its routes and proves itself
@@ -147,7 +147,7 @@ def gradients(case: Case) -> str:
     """One row: importance of all heads over a plain pass forward and back, on the same batches."""
     corpus = texts_for(case.task)
     subject = subject_for(case, corpus)
-    task = task_for(subject, case.task, corpus, score="perplexity" if case.task == "translation" else None)
+    task = task_for(subject, case.task, corpus, score=READ_SCORES.get(case.task))
     examples = read_for_task(task, corpus, limit=min(40, case.texts)).examples
     order = batches([example.length for example in examples], 1024)
     study = Importance(task)

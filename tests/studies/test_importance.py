@@ -18,6 +18,7 @@ from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
 from attlas.store import Manifest, Result
 from attlas.studies.importance import Importance, derivatives, per_layer
+from attlas.tasks import READ_SCORES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -28,7 +29,7 @@ FAMILIES = ["bert", "mpnet", "llama", "gpt2", "gemma2", "marian", "t5"]
 def set_up(family: str) -> tuple[Any, Any, list[Any]]:
     model, texts = subject(family), as_corpus(TEXTS)
     name = CLASSES[family][1]
-    task = task_for(model, name, texts, score="perplexity" if name == "translation" else None)
+    task = task_for(model, name, texts, score=READ_SCORES.get(name))
     return model, task, read_for_task(task, texts).examples
 
 

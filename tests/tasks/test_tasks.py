@@ -18,7 +18,7 @@ from attlas.errors import AttlasError, CapabilityError, CorpusError
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, require_layer, task_for
 from attlas.stats import METRICS
-from attlas.tasks import make_task
+from attlas.tasks import READ_SCORES, make_task
 from attlas.tasks.tagging import spans, wordwise
 from attlas.text import Chunk, Document
 
@@ -75,7 +75,7 @@ def fitting(task: str) -> Corpus:
 def test_the_loss_is_the_librarys_own(name: str) -> None:
     """Text by text, in a padded batch, against ``labels=`` given to the model itself."""
     model = subject(name)
-    task = task_for(model, name, fitting(name), score="perplexity" if name == "translation" else None)
+    task = task_for(model, name, fitting(name), score=READ_SCORES.get(name))
     examples = read_for_task(task, fitting(name)).examples
     question = task.ask(examples)
     scored = task.judge(question, model.run(question.batch, **task.options))
@@ -127,7 +127,7 @@ def test_spans_equal_seqeval_on_random_tags() -> None:
 @pytest.mark.parametrize("name", list(HEADED))
 def test_copies_give_what_one_gives(name: str) -> None:
     model = subject(name)
-    task = task_for(model, name, fitting(name), score="perplexity" if name == "translation" else None)
+    task = task_for(model, name, fitting(name), score=READ_SCORES.get(name))
     question = task.ask(read_for_task(task, fitting(name)).examples)
     with torch.no_grad():
         once = task.judge(question, model.run(question.batch, **task.options))

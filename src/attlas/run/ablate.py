@@ -103,12 +103,13 @@ def ablate(
     """
     from attlas.studies.ablation import Ablation, Means, every_head
     from attlas.studies.ablation_tables import choose, cut_rows
+    from attlas.tasks import READ_SCORES
 
     texts = as_corpus(corpus)
     opened = subject is None or isinstance(subject, str)
     model = open_for_task(subject, task, texts) if opened else checked(subject, task)  # type: ignore[arg-type]
     by_loss = score == "loss"
-    made = task_for(model, task, texts, seed=seed, score=_without_writing(task) if by_loss else score)
+    made = task_for(model, task, texts, seed=seed, score=READ_SCORES.get(task) if by_loss else score)
     cuts = _cuts(made, heads)
     second = None if other is None else as_corpus(other)
     if second is not None:
@@ -153,7 +154,7 @@ def ablate(
         tables["survivors"] = cut_rows(both, range(len(cuts), len(both)), found)
     wholes = [_whole(study_scored, found, scored, "scored", scored_on)]
     if second is not None:
-        again = task_for(model, task, second, seed=seed, score=_without_writing(task) if by_loss else score)
+        again = task_for(model, task, second, seed=seed, score=READ_SCORES.get(task) if by_loss else score)
         there = read_for_task(again, second, **how)
         skipped, counts["other_passages"] = skipped + there.skipped, len(there.examples)
         study_there, elsewhere = job.measure(cuts, there, "other", stand_ins, again)
@@ -164,11 +165,6 @@ def ablate(
     _add_tables(tables, wholes, seed)
     counts["documents"] = len(texts.documents)
     return setting.finish(tables, counts=counts, skipped=skipped)
-
-
-def _without_writing(task: str) -> str | None:
-    """The score of a task for which nothing has to be written."""
-    return "perplexity" if task == "translation" else None
 
 
 def _cuts(task: Task, heads: Sequence[str] | None) -> list[Cut]:

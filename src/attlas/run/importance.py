@@ -50,12 +50,13 @@ def importance(
     ('importance', ['importance', 'loss'])
     """
     from attlas.studies.importance import Importance
+    from attlas.tasks import READ_SCORES
 
     texts = as_corpus(corpus)
     named = subject is None or isinstance(subject, str)
     model = open_for_task(subject, task, texts) if named else checked(subject, task)  # type: ignore[arg-type]
     rows = None if ablation is None else measured(ablation, model).tables["ablation"].to_pylist()
-    made = task_for(model, task, texts, seed=seed, score="perplexity" if task == "translation" else None)
+    made = task_for(model, task, texts, seed=seed, score=READ_SCORES.get(task))
     options = {"task": task, "max_pieces": max_pieces, "long": long, "limit": limit}
     setting = Setting("importance", model, texts, options, seed, budget, None if out is None else Path(out))
     setting.require_free(resume=resume)

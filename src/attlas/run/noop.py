@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from attlas.tasks import Tagging
 
 BUDGET = 1024  # pieces of a batch: the graph of all layers is kept until the way back
-SCORES = {"translation": "perplexity"}  # nothing is written here
 LESSON, HELD = 256, 10
 EPOCHS, STEPS, MOST = 8, 240, 40  # passes; more of them where they are short
 
@@ -91,13 +90,13 @@ def noop(
 
     from attlas.studies.noop import NoOp
     from attlas.studies.noop_tables import tables
-    from attlas.tasks import make_task
+    from attlas.tasks import READ_SCORES, make_task
 
     found: dict[str, tuple[NoOp, Bundle, float | None]] = {}
     for who, studied in (("", model), ("untrained ", model.twin(seed))):
         passes = None
         if trained_on is None:
-            measured: Any = make_task(studied, loss, seed=seed, score=SCORES.get(loss))
+            measured: Any = make_task(studied, loss, seed=seed, score=READ_SCORES.get(loss))
         else:
             measured = tagging_task(studied, loss, trained_on)
             passes = _train(measured, trained_on, f"{who}training", seed, carry)
@@ -128,11 +127,11 @@ def readings(
     >>> len(one.examples), len(other.examples)
     (5, 5)
     """
-    from attlas.tasks import Tagging
+    from attlas.tasks import READ_SCORES, Tagging
 
     options: dict[str, Any] = {"max_pieces": pieces, "long": long, "pairs": paired, "limit": limit, "seed": seed}
     if not loss.startswith("tagging:") or model.head == "tagging":
-        return None, read_for_task(task_for(model, loss, texts, score=SCORES.get(loss)), texts, **options)
+        return None, read_for_task(task_for(model, loss, texts, score=READ_SCORES.get(loss)), texts, **options)
     tags = sorted({tag for document in texts.documents for tag in labels_of(document, loss)})
     task = Tagging(model, loss.split(":")[1], tags=tags)
     trained_on, measured_on = (read_for_task(task, half, **options) for half in texts.halves(seed))

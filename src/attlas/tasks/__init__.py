@@ -28,6 +28,7 @@ HEADS: dict[str, str | None] = {
     "similarity": None,
 }
 SCORES = {"classification": classification.SCORES, "translation": translation.SCORES}
+READ_SCORES = {"translation": "perplexity"}  # of tasks that write: the score for which nothing has to be written
 
 
 def make_task(
@@ -79,6 +80,7 @@ def require_task(name: str) -> None:
 __all__ = [
     "HEADS",
     "NOTHING",
+    "READ_SCORES",
     "SCORES",
     "Classification",
     "LanguageModelling",
