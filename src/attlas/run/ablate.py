@@ -18,8 +18,9 @@ from attlas.errors import CapabilityError, PlanError
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress
 from attlas.run.setting import Setting, Texts, as_corpus, say_cutting
-from attlas.run.tasks import checked, open_for_task, read_for_task, require_layer, task_for
+from attlas.run.tasks import apart, open_for_task, read_for_task, require_layer, task_for
 from attlas.store import Result
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -106,15 +107,16 @@ def ablate(
     from attlas.tasks import READ_SCORES
 
     texts = as_corpus(corpus)
-    opened = subject is None or isinstance(subject, str)
-    model = open_for_task(subject, task, texts) if opened else checked(subject, task)  # type: ignore[arg-type]
+    model = open_for_task(subject, task, texts)
     by_loss = score == "loss"
     made = task_for(model, task, texts, seed=seed, score=READ_SCORES.get(task) if by_loss else score)
     cuts = _cuts(made, heads)
     second = None if other is None else as_corpus(other)
     if second is not None:
         require_layer(second, task)
-    chosen_on, scored_on = _parts(texts, choose_on, seed, task, divided=survivors or means)
+    chosen_on, scored_on = None, texts
+    if survivors or means or choose_on is not None:
+        chosen_on, scored_on = apart(texts, choose_on, task, seed=seed)
     options = {
         "task": task, "score": score, "survivors": survivors, "means": means, "importance": importance,
         "heads": None if heads is None else [str(cut.id) for cut in cuts], "max_pieces": max_pieces, "long": long,
@@ -183,22 +185,6 @@ def _cuts(task: Task, heads: Sequence[str] | None) -> list[Cut]:
     return [Cut(Site(head.stream, head.layer), head.head) for head in sorted(set(named), key=named.index)]
 
 
-def _parts(
-    texts: Corpus, choose_on: Texts | None, seed: int, task: str, *, divided: bool
-) -> tuple[Corpus | None, Corpus]:
-    """The texts that something is chosen on, if anything is, and those that are scored."""
-    if choose_on is not None:
-        found = as_corpus(choose_on)
-        require_layer(found, task)
-        if found.sha256 and found.sha256 == texts.sha256:
-            raise PlanError(
-                f"{found.name} holds the very texts that are scored; give others to choose on, or leave them out and "
-                "one half of the documents is taken"
-            )
-        return found, texts
-    return texts.halves(seed) if divided else (None, texts)
-
-
 def _whole(study: Ablation, found: Effects, reading: Reading, part: str, corpus: Corpus) -> dict[str, Any]:
     """What the whole model does on some texts."""
     return {
@@ -243,10 +229,10 @@ def _add_importance(tables: dict[str, Any], job: _Job, scored: Reading) -> None:
 
 def _add_tables(tables: dict[str, Any], wholes: Sequence[dict[str, Any]], seed: int) -> None:
     """The whole model's figures, and how well figures of the same heads agree."""
-    from attlas.studies.ablation_tables import correlation_rows, whole_rows
+    from attlas.studies.ablation_tables import correlation_rows
 
     own, there = tables["ablation"], tables.get("other")
-    tables["whole"] = whole_rows(wholes)
+    tables["whole"] = as_columns(wholes)
     pairs: dict[tuple[str, str], Any] = {}
     for quantity, column in (("score", "change"), ("loss", "loss_change")):
         if there is not None:

@@ -11,9 +11,9 @@ from attlas.run.local import carry_out
 from attlas.run.measured import measured
 from attlas.run.progress import Progress
 from attlas.run.setting import Setting, Texts, as_corpus, say_cutting
-from attlas.run.tasks import checked, open_for_task, read_for_task, task_for
+from attlas.run.tasks import open_for_task, read_for_task, task_for
 from attlas.store import Result
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -53,8 +53,7 @@ def importance(
     from attlas.tasks import READ_SCORES
 
     texts = as_corpus(corpus)
-    named = subject is None or isinstance(subject, str)
-    model = open_for_task(subject, task, texts) if named else checked(subject, task)  # type: ignore[arg-type]
+    model = open_for_task(subject, task, texts)
     rows = None if ablation is None else measured(ablation, model).tables["ablation"].to_pylist()
     made = task_for(model, task, texts, seed=seed, score=READ_SCORES.get(task))
     options = {"task": task, "max_pieces": max_pieces, "long": long, "limit": limit}
@@ -71,7 +70,7 @@ def importance(
     tables: dict[str, Any] = study.tables(bundle)
     loss = bundle["loss"].result()
     row = {"task": task, "value": loss.value, "low": loss.low, "high": loss.high, "n": loss.n}
-    tables["loss"] = {key: [as_cell(value)] for key, value in row.items()}
+    tables["loss"] = as_columns([row])
     if rows is not None:
         _join(tables, rows, seed)
     counts = {"documents": len(texts.documents), "passages": len(reading.examples), "pieces": reading.pieces}
@@ -95,4 +94,4 @@ def _join(tables: dict[str, Any], cut: list[dict[str, Any]], seed: int) -> None:
             ]
             found = correlate([one for one, _ in pairs], [other for _, other in pairs], seed=seed)
             rows.append({"quantity": quantity, "against": f"|{column}|", **found._asdict()})
-    tables["correlation"] = {key: [as_cell(row[key]) for row in rows] for key in rows[0]}
+    tables["correlation"] = as_columns(rows)

@@ -23,7 +23,7 @@ from attlas.run.progress import Progress
 from attlas.run.setting import Setting, Texts, as_corpus, reads_pairs, say_cutting
 from attlas.run.tasks import LONGEST, labels_of, read_for_task, task_for
 from attlas.store import Result
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -224,7 +224,7 @@ def _loss_table(
         there = Counter({tag: n for tag, n in _tag_counts(measured_on, layer).items() if tag in known})
         often = _tag_counts(trained_on, layer).most_common(1)[0][0]
         row |= {"majority": there[often] / max(1, there.total()), "majority_tag": often}
-    return {key: [as_cell(value)] for key, value in row.items()}
+    return as_columns([row])
 
 
 def _counts(texts: Corpus, trained_on: Reading | None, measured_on: Reading) -> dict[str, int]:

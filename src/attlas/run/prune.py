@@ -21,9 +21,9 @@ from attlas.run.measured import measured
 from attlas.run.progress import Progress
 from attlas.run.removing import Job, curve, put_in_order
 from attlas.run.setting import Setting, Texts, as_corpus, say_cutting
-from attlas.run.tasks import checked, open_for_task, read_for_task, require_layer, task_for
+from attlas.run.tasks import apart, open_for_task, read_for_task, require_layer, task_for
 from attlas.store import Result
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -79,8 +79,7 @@ def prune(
     named = list(heads) if heads is not None else None
     _check(by, steps, keep, named, retune)
     texts = as_corpus(corpus)
-    opened = subject is None or isinstance(subject, str)
-    model = open_for_task(subject, task, texts) if opened else checked(subject, task)  # type: ignore[arg-type]
+    model = open_for_task(subject, task, texts)
     made = task_for(model, task, texts, seed=seed, score=score)
     job = Job(model, made, units_of(model, made.streams), steps, keep, even, seed)
     if named is not None:
@@ -88,7 +87,7 @@ def prune(
     learned_on = None if retune is None else as_corpus(retune)
     if learned_on is not None:
         require_layer(learned_on, task)
-    chosen_on, scored_on = _parts(texts, order_on, seed, whole=named is not None)
+    chosen_on, scored_on = (texts, texts) if named is not None else apart(texts, order_on, task, seed=seed)
     orders = () if named is not None else ORDERS if by == "both" else (by,)
     losses = None if ablation is None or "loss" not in orders else measured(ablation, model, other_than=texts)
     options = {
@@ -134,21 +133,6 @@ def _check(by: str, steps: int, keep: float | None, heads: Sequence[str] | None,
         raise PlanError("no head was named; give at least one, such as 3-1")
     if retune is not None and keep is None and heads is None:
         raise PlanError("there is nothing to train again without a cut; say what share to keep, or which heads go")
-
-
-def _parts(texts: Corpus, order_on: Texts | None, seed: int, *, whole: bool) -> tuple[Corpus, Corpus]:
-    """The texts that the order comes from, and those that are scored."""
-    if whole:
-        return texts, texts
-    if order_on is not None:
-        other = as_corpus(order_on)
-        if other.sha256 and other.sha256 == texts.sha256:
-            raise PlanError(
-                f"{other.name} holds the very texts that are scored; give others to put heads in order on, or leave "
-                "them out and one half of the documents is taken"
-            )
-        return other, texts
-    return texts.halves(seed)
 
 
 def _named_units(job: Job, names: Sequence[str]) -> list[int]:
@@ -205,7 +189,7 @@ def _cut(
             rows.append(row)
             if progress is not None:
                 progress.note(f"timed {row['batch']} x {row['length']} pieces: {row['reason'] or 'done'}")
-        tables["speed"] = {name: [as_cell(row[name]) for row in rows] for name in rows[0]}
+        tables["speed"] = as_columns(rows)
     scores = job.values["scores"]
     low, high = np.nanquantile(scores.resampled, (0.025, 0.975), axis=0)
     stages = [("whole", 0, job.subject), ("cut", -1, smaller)]
@@ -227,7 +211,7 @@ def _cut(
         | (shared if row["stage"] == "cut" else dict.fromkeys(shared))
         for row in described
     ]
-    return {"sizes": {name: [as_cell(row[name]) for row in rows] for name in rows[0]}, **tables}
+    return {"sizes": as_columns(rows), **tables}
 
 
 def _size(subject: Subject) -> dict[str, Any]:

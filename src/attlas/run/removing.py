@@ -16,7 +16,7 @@ from attlas.errors import StoreError
 from attlas.run.local import carry_out
 from attlas.run.setting import Setting
 from attlas.store import Result
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -180,4 +180,4 @@ def _order_table(job: Job) -> dict[str, Any]:
         for head in unit.heads:
             where = {"stream": unit.site.stream.value, "layer": unit.site.layer, "head": head, "unit": place}
             rows.append({**where, **known, **turns, "cut": None if job.gone is None else place in gone})
-    return {name: [as_cell(row[name]) for row in rows] for name in rows[0]}
+    return as_columns(rows)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus
-from attlas.errors import CapabilityError, CorpusError
-from attlas.run.setting import draw
+from attlas.errors import CapabilityError, CorpusError, PlanError
+from attlas.run.setting import Texts, as_corpus, draw
 from attlas.tasks import HEADS, make_task, require_task
 from attlas.tasks.tagging import wordwise
 
@@ -89,8 +89,8 @@ def fault(subject: Subject, task: str) -> str:
     return ""
 
 
-def open_for_task(name: str | Path | None, task: str, corpus: Corpus, **opening: Any) -> Subject:
-    """Open a model with the head of a task, and refuse it if the task cannot be put to it.
+def open_for_task(model: Subject | str | Path | None, task: str, corpus: Corpus, **opening: Any) -> Subject:
+    """Open a model with the head of a task, or take one that is open, and refuse it if the task cannot be put to it.
 
     >>> from attlas.corpora import read
     >>> open_for_task(None, "tagging:upos", read("sample"))
@@ -102,7 +102,8 @@ def open_for_task(name: str | Path | None, task: str, corpus: Corpus, **opening:
 
     require_task(task)
     require_layer(corpus, task)
-    return checked(load(name, head=HEADS[task], **opening), task)
+    named = model is None or isinstance(model, (str, Path))
+    return checked(load(model, head=HEADS[task], **opening) if named else model, task)  # type: ignore[arg-type]
 
 
 def checked(subject: Subject, task: str) -> Subject:
@@ -147,6 +148,27 @@ def task_for(
             f"(attlas tune {task})"
         )
     return made
+
+
+def apart(corpus: Corpus, other: Texts | None, task: str, *, seed: int = 0) -> tuple[Corpus, Corpus]:
+    """Texts to choose on and texts to score on: another corpus and this one, or two halves of this one.
+
+    >>> from attlas.corpora import read
+    >>> apart(read("sample"), "sample", "tagging:upos")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: sample holds the very texts that are scored; give others to choose on, or ...
+    """
+    if other is None:
+        return corpus.halves(seed)
+    found = as_corpus(other)
+    require_layer(found, task)
+    if found.sha256 and found.sha256 == corpus.sha256:
+        raise PlanError(
+            f"{found.name} holds the very texts that are scored; give others to choose on, or leave it out and one "
+            "half of the documents is taken"
+        )
+    return found, corpus
 
 
 def labels_of(document: Document, task: str) -> list[str]:

@@ -73,3 +73,12 @@ def as_cell(value: Any) -> Any:
     """
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Rows that have the same names as columns of cells; nothing of none.
+
+    >>> as_columns([{"layer": 0, "value": float("nan")}, {"layer": 1, "value": 0.5}])
+    {'layer': [0, 1], 'value': [None, 0.5]}
+    """
+    return {name: [as_cell(row[name]) for row in rows] for name in rows[0]} if rows else {}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.stats import METRICS, Bundle, Comparison, Metric, compare, correlate, holm
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_cell, as_columns
 from attlas.studies.ablation import Ablation, Cut
 
 Columns = dict[str, list[Any]]
@@ -93,15 +93,6 @@ def cut_rows(cuts: Sequence[Cut], chosen: Sequence[int], found: Effects) -> Colu
     return columns
 
 
-def whole_rows(parts: Sequence[Mapping[str, Any]]) -> Columns:
-    """One row for each set of texts: the whole model's score and loss on it.
-
-    >>> whole_rows([{"part": "scored", "score": 0.5}])
-    {'part': ['scored'], 'score': [0.5]}
-    """
-    return {key: [as_cell(part[key]) for part in parts] for key in parts[0]}
-
-
 def correlation_rows(pairs: Mapping[tuple[str, str], tuple[Sequence[Any], Sequence[Any]]], seed: int) -> Columns:
     """Correlations of two figures of the same heads, by (with what, of what).
 
@@ -113,7 +104,7 @@ def correlation_rows(pairs: Mapping[tuple[str, str], tuple[Sequence[Any], Sequen
     for (what, quantity), (one, other) in pairs.items():
         found = correlate(_numbers(one), _numbers(other), seed=seed)
         rows.append({"with": what, "quantity": quantity, **found._asdict()})
-    return {key: [as_cell(row[key]) for row in rows] for key in rows[0]} if rows else {}
+    return as_columns(rows)
 
 
 def _parts(metric: Metric, marks: NDArray[np.float64], losses: NDArray[np.float64]) -> list[tuple[Metric, Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.stats import Metric
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 
 Numbers = NDArray[np.float64]
 RESAMPLES = 500
@@ -93,7 +93,7 @@ def curve_table(lines: Sequence[Line], units: int, heads: Sequence[Sequence[int]
                     "loss": scores.losses[pattern], "n": scores.texts,
                 }
             )  # fmt: skip
-    return _columns(rows)
+    return as_columns(rows)
 
 
 def shares_table(metric: Metric, lines: Sequence[Line], units: int, scores: Scores) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def shares_table(metric: Metric, lines: Sequence[Line], units: int, scores: Scor
                     "score": whole, "metric": metric.name, "better": metric.better, "n": scores.texts,
                 }
             )  # fmt: skip
-    return _columns(rows)
+    return as_columns(rows)
 
 
 def _bar(fall: float, whole: float) -> float:
@@ -134,7 +134,3 @@ def _ends(resampled: Numbers) -> tuple[Numbers, Numbers]:
     with np.errstate(all="ignore"):
         low, high = np.nanquantile(known, (0.025, 0.975), axis=0)
     return low, high
-
-
-def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {name: [as_cell(row[name]) for row in rows] for name in rows[0]} if rows else {}
