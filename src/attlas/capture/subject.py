@@ -6,9 +6,9 @@ relies on it. A subject runs batches, takes instruments, and looks at single tex
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,20 @@ from torch import Tensor
 
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site, Stream
-from attlas.measures.norms import gram, value_norms
-from attlas.models import AttentionCall, Batch, Instrument, Opened, Pieces, Seam, open_model, output_matrix
+from attlas.measures.norms import gram, joint_norms, key_grams, value_norms
+from attlas.models import (
+    AttentionCall,
+    Batch,
+    Instrument,
+    Opened,
+    Pieces,
+    Residual,
+    Seam,
+    find_residuals,
+    open_model,
+    output_matrix,
+    probing_inputs,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -32,6 +44,7 @@ MISSING = {
     ),
     "norms": "the matrix W_O that mixes the heads was not found, so norms cannot be computed",
     "decoder": "this model has no decoder",
+    "residuals": "what its attention is added to was not found",
 }
 
 
@@ -178,8 +191,40 @@ class Subject:
         """
         return set(self.layout.projections) == set(self.layout.heads)
 
+    @property
+    def has_residuals(self) -> bool:
+        """Whether it is known at every site what attention is added to and which norm follows, so that mixing can be
+        looked at.
+
+        >>> load().has_residuals
+        True
+        """
+        return self.has_norms and not self._looked_for_residuals[1]
+
+    @property
+    def residuals(self) -> dict[Site, Residual]:
+        """What the attention of each site is added to; see :mod:`attlas.capture.mixing`.
+
+        >>> load().residuals[Site("encoder", 0)].first
+        False
+        """
+        return self._looked_for_residuals[0]
+
+    @cached_property
+    def _looked_for_residuals(self) -> tuple[dict[Site, Residual], dict[Site, str]]:
+        return find_residuals(self.model, self.layout, self.seam, probing_inputs(self.model))
+
+    @property
+    def _odd_residual(self) -> str:
+        """The first site without a residual, and why."""
+        if not self.has_norms:
+            return MISSING["norms"]
+        site, reason = next(iter(self._looked_for_residuals[1].items()))
+        return f"{site}: {reason}"
+
     def require(self, what: str) -> None:
-        """Refuse, with the reason, what this model cannot give: "queries and keys", "norms" or "decoder".
+        """Refuse, with the reason, what this model cannot give: "queries and keys", "norms", "decoder" or
+        "residuals".
 
         >>> load().require("decoder")
         Traceback (most recent call last):
@@ -190,9 +235,11 @@ class Subject:
             "queries and keys": self.has_queries,
             "norms": self.has_norms,
             "decoder": Stream.DECODER in self.streams,
+            "residuals": self.has_residuals if what == "residuals" else True,
         }
         if not has[what]:
-            raise CapabilityError(f"{self.name}: {MISSING[what]}")
+            why = f" ({self._odd_residual})" if what == "residuals" else ""
+            raise CapabilityError(f"{self.name}: {MISSING[what]}{why}")
 
     def output_matrix(self, site: Site) -> Tensor:
         """W_O of a site as (head, width, hidden).
@@ -214,6 +261,20 @@ class Subject:
         torch.Size([1, 12, 5])
         """
         return value_norms(call.values.float(), gram(self.output_matrix(call.site).detach().float()))
+
+    def joint(self, call: AttentionCall) -> Tensor:
+        """Joint norms ||sum_h alpha^h f^h(x)|| of a call at the seam, (batch, query, key): what each key brings, all
+        heads of the layer together.
+
+        >>> from attlas.capture import Fold
+        >>> subject, seen = load(), []
+        >>> with subject.use(Fold(lambda call: seen.append(subject.joint(call).shape))):
+        ...     _ = subject.run(subject.batch(["Hello there."]))
+        >>> seen[0]
+        torch.Size([1, 5, 5])
+        """
+        matrix = self.output_matrix(call.site).detach().float()
+        return joint_norms(call.weights().float(), key_grams(call.values.float(), matrix))
 
     @contextmanager
     def use(self, *instruments: Instrument) -> Iterator[None]:
@@ -241,31 +302,9 @@ class Subject:
             ...
         attlas.errors.CapabilityError: there is no head 8-10 in all-MiniLM-L6-v2; its encoder has 6 layers of 12 heads
         """
-        return [self._named(label) for label in labels]
+        from attlas.capture.naming import head_named
 
-    def _named(self, label: str) -> HeadId:
-        found = re.fullmatch(r"(?:(\w+)[ :])?(\d+)-(\d+)", label.strip())
-        streams = [stream.value for stream in self.streams]
-        if found is None or (found[1] is not None and found[1] not in streams):
-            more = "" if len(streams) == 1 else f", with the stream in front ({', '.join(streams)})"
-            raise CapabilityError(
-                f"{label!r} does not name a head of {self.name}; write layer and head counted from one, such as 3-1"
-                f"{more}"
-            )
-        if found[1] is None and len(streams) > 1:
-            raise CapabilityError(
-                f"{label!r} may be in {' or '.join(streams)} of {self.name}; say which, such as "
-                f"'{streams[-1]} {label}'"
-            )
-        stream = Stream(found[1] or streams[0])
-        head = HeadId(stream, int(found[2]) - 1, int(found[3]) - 1)
-        counts = [count for site, count in self.layout.heads.items() if site.stream is stream]
-        if not 0 <= head.layer < len(counts) or not 0 <= head.head < counts[head.layer]:
-            there = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
-            raise CapabilityError(
-                f"there is no head {label} in {self.name}; its {stream} has {len(counts)} layers of {there} heads"
-            )
-        return head
+        return [head_named(self, label) for label in labels]
 
     @contextmanager
     def frozen(self) -> Iterator[None]:

@@ -6,9 +6,10 @@ everything rests on.
 
 from attlas.models.fresh import open_to_train, save_model
 from attlas.models.heads import head_of, possible_heads, saved_head, with_head
-from attlas.models.opening import HEADS, Opened, adopt, open_model, read_config, untrained
+from attlas.models.opening import HEADS, Opened, adopt, open_model, probing_inputs, read_config, untrained
 from attlas.models.pieces import Batch, Encoded, Example, Pieces, Side
 from attlas.models.pruning import cut, kept_heads, loads_plainly
+from attlas.models.residuals import Residual, find_residuals
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
 
@@ -22,10 +23,12 @@ __all__ = [
     "Layout",
     "Opened",
     "Pieces",
+    "Residual",
     "Seam",
     "Side",
     "adopt",
     "cut",
+    "find_residuals",
     "head_of",
     "kept_heads",
     "loads_plainly",
@@ -33,6 +36,7 @@ __all__ = [
     "open_to_train",
     "output_matrix",
     "possible_heads",
+    "probing_inputs",
     "read_config",
     "save_model",
     "saved_head",

@@ -1,0 +1,43 @@
+"""Heads by the names of the papers: layer and head counted from one, after the stream where there are several."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from attlas.errors import CapabilityError
+from attlas.ids import HeadId, Stream
+
+if TYPE_CHECKING:
+    from attlas.capture.subject import Subject
+
+
+def head_named(subject: Subject, label: str) -> HeadId:
+    """The head that a label names, refused where there is none.
+
+    >>> from attlas.capture import load
+    >>> str(head_named(load(), "6-10"))
+    'encoder layer 5, head 9'
+    """
+    found = re.fullmatch(r"(?:(\w+)[ :])?(\d+)-(\d+)", label.strip())
+    streams = [stream.value for stream in subject.streams]
+    if found is None or (found[1] is not None and found[1] not in streams):
+        more = "" if len(streams) == 1 else f", with the stream in front ({', '.join(streams)})"
+        raise CapabilityError(
+            f"{label!r} does not name a head of {subject.name}; write layer and head counted from one, such as 3-1"
+            f"{more}"
+        )
+    if found[1] is None and len(streams) > 1:
+        raise CapabilityError(
+            f"{label!r} may be in {' or '.join(streams)} of {subject.name}; say which, such as "
+            f"'{streams[-1]} {label}'"
+        )
+    stream = Stream(found[1] or streams[0])
+    head = HeadId(stream, int(found[2]) - 1, int(found[3]) - 1)
+    counts = [count for site, count in subject.layout.heads.items() if site.stream is stream]
+    if not 0 <= head.layer < len(counts) or not 0 <= head.head < counts[head.layer]:
+        there = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
+        raise CapabilityError(
+            f"there is no head {label} in {subject.name}; its {stream} has {len(counts)} layers of {there} heads"
+        )
+    return head
