@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks import ablation, clusters, pruned, relations, survey, views
+from benchmarks import ablation, clusters, norms, pruned, relations, survey, views
 
 if __name__ == "__main__":
-    for benchmark in (survey, relations, clusters, ablation, pruned, views):
+    for benchmark in (survey, relations, clusters, norms, ablation, pruned, views):
         benchmark.main()

@@ -4,6 +4,7 @@
                                                 pictures/NAME-light.png and -dark.png: these sections or figures of a report page
     python docs/picture.py views [LONG.txt]     pictures/view-*.png: each view of the farmer sentences, on the bundled
                                                 model and on smollm2; of a long text, if one is given, the matrix
+    python docs/picture.py joint                pictures/view-joint-*.png: all heads of a layer together
 
 Run from a checkout with the extra ``dev``.
 """
@@ -88,6 +89,16 @@ def views(long: Path | None) -> None:
         _shoot(page, "#head=4", "view-matrix-long", 900)
 
 
+def joint() -> None:
+    """The joint norms of every layer of the bundled model, with the residual, and one of them enlarged."""
+    from attlas import load
+    from attlas.views import write_page
+
+    capture = load().look(SENTENCES[""][0], joint="residual")
+    page = write_page(Path(tempfile.mkdtemp()) / "joint.html", [capture.scene("residual")], kind="model")
+    _shoot(page, "#layer=5&open=yes", "view-joint", 640)
+
+
 def _shoot(page: Path, fragment: str, name: str, height: int) -> None:
     for scheme in ("light", "dark"):
         with opened(page, fragment, scheme, 1180, height) as tab:
@@ -102,5 +113,7 @@ if __name__ == "__main__":
             report(Path(folder), name, sections)
         case ["views", *rest]:
             views(Path(rest[0]) if rest else None)
+        case ["joint"]:
+            joint()
         case _:
             sys.exit(__doc__)

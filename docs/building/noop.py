@@ -74,7 +74,7 @@ def _by_layer(result: Any, layers: Any) -> list[str]:
         keys = [key for key in ("sep", "cls", "first", "punctuation") if layers.of(stream, key)]
         names = {"sep": "[SEP]", "cls": "[CLS]", "first": "first piece", "punctuation": "periods and commas"}
         lines += ["", f"## {result.manifest.model['name']} on {result.manifest.corpus['name']}, {stream}", ""]
-        lines += ["Over other keys (95 % interval; twin), with the share of weight (twin).", ""]
+        lines += ["Over other keys (95 % interval; twin), with the shares of weight and of norm (twin).", ""]
         lines += [_row("layer", *(names[key] for key in keys)), "|---" * (1 + len(keys)) + "|"]
         for layer in range(len(layers.of(stream, "other"))):
             cells = [next((row for row in layers.of(stream, key) if row["layer"] == layer), None) for key in keys]
@@ -87,7 +87,10 @@ def _cell(row: Any) -> str:
         return ""
     interval = "" if row["relative_low"] is None else f"{row['relative_low']:.2f}–{row['relative_high']:.2f}; "
     twin = "n/a" if row["twin_relative"] is None else f"{row['twin_relative']:.2f}"
-    return f"**{row['relative']:.2f}** ({interval}{twin}), weight {row['weight']:.2f} ({row['twin_weight']:.2f})"
+    shares = f"weight {row['weight']:.2f} ({row['twin_weight']:.2f})"
+    if row.get("norm") is not None:  # older results have none
+        shares += f", norm {row['norm']:.2f} ({row['twin_norm']:.2f})"
+    return f"**{row['relative']:.2f}** ({interval}{twin}), {shares}"
 
 
 def _made(folder: Path, result: Any) -> str:

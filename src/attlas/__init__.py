@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     from attlas.ids import HeadId, Site, Stream
     from attlas.reports import write_report
     from attlas.run.ablate import ablate
+    from attlas.run.align import align
     from attlas.run.clusters import clusters
     from attlas.run.coref import coref
     from attlas.run.heads import heads
     from attlas.run.importance import importance
     from attlas.run.noop import noop
+    from attlas.run.norms import norms
     from attlas.run.parse import parse
     from attlas.run.prune import prune
     from attlas.run.relations import relations
     from attlas.run.survey import survey
+    from attlas.run.translate_train import translate_train
     from attlas.run.tune import tune
     from attlas.store import Result
     from attlas.text import Document, Passage
@@ -55,6 +58,7 @@ __all__ = [
     "Stream",
     "Subject",
     "ablate",
+    "align",
     "clusters",
     "coref",
     "examine",
@@ -62,11 +66,13 @@ __all__ = [
     "importance",
     "load",
     "noop",
+    "norms",
     "parse",
     "prune",
     "read",
     "relations",
     "survey",
+    "translate_train",
     "tune",
     "write_report",
 ]
@@ -78,15 +84,18 @@ _HOMES = {
     "attlas.ids": ("HeadId", "Site", "Stream"),
     "attlas.reports": ("write_report",),
     "attlas.run.ablate": ("ablate",),
+    "attlas.run.align": ("align",),
     "attlas.run.clusters": ("clusters",),
     "attlas.run.coref": ("coref",),
     "attlas.run.importance": ("importance",),
     "attlas.run.noop": ("noop",),
+    "attlas.run.norms": ("norms",),
     "attlas.run.parse": ("parse",),
     "attlas.run.prune": ("prune",),
     "attlas.run.heads": ("heads",),
     "attlas.run.relations": ("relations",),
     "attlas.run.survey": ("survey",),
+    "attlas.run.translate_train": ("translate_train",),
     "attlas.run.tune": ("tune",),
     "attlas.store": ("Result",),
     "attlas.text": ("Document", "Passage"),

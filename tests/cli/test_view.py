@@ -132,6 +132,35 @@ def test_heads_can_be_sorted_by_a_survey(models: Path, capfd: pytest.CaptureFixt
     assert not Path("b.html").exists()
 
 
+def test_a_page_opens_with_the_measure_that_is_asked_for(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    said = attlas(capfd, "view", TEXT, "--model", models / "bert", "--measure", "norm", "--out", "page.html")
+    assert said.status == 0, said
+    assert 'mountPage({"view":"head","measure":"norm"})' in Path("page.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("step", ["attention", "residual", "normalised"])
+def test_joint_norms_are_one_map_for_each_layer(models: Path, capfd: pytest.CaptureFixture[str], step: str) -> None:
+    said = attlas(capfd, "view", TEXT, "--model", models / "bert", "--joint", step, "--out", "page.html")
+    assert "encoder 3 layers, joint norm" in said.out
+    (strand,) = header(Path("page.html"))["scenes"][0]["strands"]
+    assert (strand["heads"], strand["joint"].startswith("joint norm")) == ([0], True)
+    assert "lengths" not in strand
+    assert "query_vectors" not in strand
+    seen = load(models / "bert").look(TEXT, joint=step).joint(step)[Stream.ENCODER].numpy()
+    assert np.allclose(weights(Path("page.html"))[:, 0], seen, atol=1e-6)
+
+
+def test_what_a_model_writes_is_read_for_its_joint_norms(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    options = ("--joint", "residual", "--generate", "6", "--out", "page.html")
+    said = attlas(capfd, "view", TEXT, "--model", models / "marian", *options)
+    assert said.status == 0, said
+    scene = header(Path("page.html"))["scenes"][0]
+    assert [strand["stream"] for strand in scene["strands"]] == ["encoder", "decoder", "cross"]
+    whole = load(models / "marian").look(*scene["texts"], joint="residual").joint("residual")
+    for place, stream in enumerate(Stream):
+        assert np.allclose(weights(Path("page.html"), strand=place)[:, 0], whole[stream].numpy(), atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("arguments", "phrase"),
     [
@@ -139,6 +168,12 @@ def test_heads_can_be_sorted_by_a_survey(models: Path, capfd: pytest.CaptureFixt
         ((TEXT, "--file", "a.txt"), "give either a text or --file"),
         (("   ",), "the text is empty"),
         ((TEXT, "--kind", "heads"), "there is no view 'heads'"),
+        ((TEXT, "--measure", "norms"), "there is no measure 'norms'; choose weight or norm"),
+        ((TEXT, "--joint", "norm"), "there is no step 'norm'; choose attention, residual or normalised"),
+        ((TEXT, "--joint", "residual", "--kind", "neuron"), "joint norms are those of all heads together"),
+        ((TEXT, "--joint", "residual", "--heads", "1"), "so it excludes --heads"),
+        ((TEXT, "--joint", "residual", "--measure", "norm"), "so it excludes --measure"),
+        ((TEXT, "--joint", "residual", "--survey", "out"), "so it excludes --survey"),
         ((TEXT, "--layers", "9"), "bert has no layer 9; its layers are 0 to 2"),
         ((TEXT, "--heads", "4"), "bert has no head 4; its heads are 0 to 3"),
         ((TEXT, "--layers", "one"), "--layers 'one' is not a list of numbers"),

@@ -1,8 +1,10 @@
 """Bitexts and their links."""
 
+from pathlib import Path
+
 import pytest
 
-from attlas.corpora import read_bitext, read_parallel
+from attlas.corpora import read_bitext, read_parallel, write_links
 from attlas.corpora.source import Source
 from attlas.errors import CorpusError
 
@@ -74,6 +76,15 @@ def test_errors_in_links(links: str, one_indexed: bool, message: str) -> None:
 def test_errors_in_pairs(text: str, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         read_bitext(Source.of_text(text, name="a.txt"))
+
+
+def test_written_links_come_back(tmp_path: Path) -> None:
+    links = [frozenset({(2, 2), (0, 1), (0, 0)}), frozenset[tuple[int, int]]()]
+    write_links(tmp_path / "a.pharaoh", links)
+    assert (tmp_path / "a.pharaoh").read_bytes() == b"0-0 0-1 2-2\n\n"
+    assert [text.links and text.links.sure for text in read_bitext(PAIRS, tmp_path / "a.pharaoh")] == links
+    with pytest.raises(CorpusError, match=r"b\.pharaoh: the links cannot be written here"):
+        write_links(tmp_path / "none" / "b.pharaoh", links)
 
 
 def test_parallel_files() -> None:

@@ -9,10 +9,13 @@ from attlas.store import Manifest, Result
 KEYS = ("cls", "sep", "punctuation", "other", "self", "previous", "next")
 RATIOS = {"cls": [1.2, 1.1, 1.0, 1.0], "sep": [1.5, 0.4, 0.2, 0.05]}
 WEIGHTS = {"cls": 0.1, "sep": 0.6, "other": 0.2}
+NORMS = {"cls": 0.1, "sep": 0.07, "other": 0.7}
 
 
-def noop_result(streams: tuple[str, ...] = ("encoder",), majority: float | None = None, name: str = "tiny") -> Result:
-    """Four layers of three heads; [SEP] fades from layer to layer."""
+def noop_result(
+    streams: tuple[str, ...] = ("encoder",), majority: float | None = None, name: str = "tiny", norms: bool = True
+) -> Result:
+    """Four layers of three heads; [SEP] fades from layer to layer. Older results have no norms."""
     heads: list[dict[str, Any]] = []
     layers: list[dict[str, Any]] = []
     for stream in streams:
@@ -24,6 +27,8 @@ def noop_result(streams: tuple[str, ...] = ("encoder",), majority: float | None 
                 shared = {"value": base * ratio, "n": 20.0, "low": base * ratio * 0.9, "high": base * ratio * 1.1}
                 shared |= {"pairs": 900.0, "relative": ratio, "paid": base * ratio * weight, "weight": weight}
                 shared |= {"twin": 0.02, "twin_relative": 1.0, "twin_paid": 0.002, "twin_weight": 0.1}
+                if norms:
+                    shared |= {"norm": NORMS.get(key, 0.1), "twin_norm": 0.11}
                 ends = {"relative_low": ratio * 0.9, "relative_high": ratio * 1.1, "paid_share": weight / 2}
                 ends |= {"twin_low": 0.01, "twin_high": 0.03, "twin_relative_low": 0.9, "twin_relative_high": 1.1}
                 layers.append(place | shared | ends | {"twin_paid_share": 0.1})

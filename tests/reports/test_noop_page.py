@@ -29,7 +29,8 @@ def test_findings_are_computed_from_the_tables() -> None:
     assert "layer 5" in fades.published
     assert "<b>12</b> of 12 heads put more than half" in parked.text
     assert "in <b>9</b> of them" in parked.text
-    assert ".60 of the weight and <b>.30</b>" in rides.text
+    assert ".60 of the weight, <b>.07</b> of the norm ‖αf(x)‖ and <b>.30</b>" in rides.text
+    assert "(untrained twin: .10, .11 and .10)" in rides.text
     assert "periods and commas 1.00 (1.00)" in rest.text
 
 
@@ -40,6 +41,16 @@ def test_a_trained_head_is_shown_beside_the_majority_and_names_are_escaped() -> 
     assert "the untrained twin's is 2.70 (20.0 % right)" in page
     assert "universal parts of speech" in page
     assert "majority" not in noop_page(noop_result())
+
+
+def test_older_results_without_norms_have_a_page_that_does_not_speak_of_them() -> None:
+    old = noop_result(norms=False)
+    layers, heads = Layers(old.tables["noop_layers"].to_pylist()), old.tables["noop"].to_pylist()
+    assert ".60 of the weight and <b>.30</b>" in findings(layers, heads, "encoder")[3].text
+    page = noop_page(old)
+    assert "share of norm" not in page
+    assert "<dt>norm</dt>" not in page
+    assert "<dt>norm</dt>" in noop_page(noop_result())
 
 
 @pytest.mark.browser
@@ -66,7 +77,13 @@ def test_every_chart_is_drawn_and_can_be_changed(open_report: Callable[[Path], P
     assert "1.5" in heads.locator("svg .mark-text.role-mark text").all_text_contents()
     heads.locator("select[name=show]").select_option("weight")
     assert set(heads.locator("svg .mark-text.role-mark text").all_text_contents()) == {".60"}
+    heads.locator("select[name=show]").select_option("norm")
+    assert set(heads.locator("svg .mark-text.role-mark text").all_text_contents()) == {".07"}
+    heads.locator("select[name=show]").select_option("weight")
     heads.locator("select[name=who]").select_option("twin")
     assert set(heads.locator("svg .mark-text.role-mark text").all_text_contents()) == {".10"}
+    lines = page.locator("#table tbody tr").all()
+    sep = next(line for line in lines if "[SEP]" in line.inner_text()).locator("td").all_inner_texts()
+    assert sep[3:5] == [".60", ".07"]
     page.locator("#streams button", has_text="cross").click()
     page.wait_for_selector("html[data-ready=true]")

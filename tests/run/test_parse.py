@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "probes"))
 import planted
 
 from attlas.corpora import Corpus
-from attlas.errors import CorpusError, PlanError, StoreError
+from attlas.errors import CapabilityError, CorpusError, PlanError, StoreError
 from attlas.probes.parse import JOBS, Trainer
 from attlas.probes.writing import Writer
 from attlas.run.parse import parse, parts_of
@@ -136,6 +136,15 @@ def test_kept_features_are_used_again(tmp_path: Path, whole: Result, monkeypatch
     assert not (out / "features").exists()
 
 
+def test_norms_are_other_features_of_the_same_probes(whole: Result) -> None:
+    torch.set_num_threads(1)
+    found = parse(planted.subject(), **texts(), **SMALL, measure="norm")
+    assert found.manifest.plan["options"]["measure"] == "norm"
+    ours, theirs = ({row["probe"]: row for row in numbers(result)["parse"]} for result in (found, whole))
+    changed = {name for name, row in ours.items() if row != theirs[name]}
+    assert changed == {name for name in ours if "attention" in name}
+
+
 @pytest.mark.parametrize("family", ["llama", "marian", "mpnet"])
 def test_other_families(family: str) -> None:
     documents = planted.treebank(30)
@@ -163,6 +172,8 @@ def test_bad_input_is_refused() -> None:
         parse(subject, good, dev=bare)
     with pytest.raises(CorpusError, match="cannot be divided into 3 parts: it has 2 documents"):
         parse(subject, good[:2])
+    with pytest.raises(CapabilityError, match="there is no measure 'weights'; choose weight or norm"):
+        parse(subject, good, measure="weights")
     with pytest.raises(StoreError, match=r"--max-disk allows 1e-06 GB"):
         parse(subject, good, max_disk=1e-6)
     with pytest.raises(CorpusError, match="no such file of word vectors"):

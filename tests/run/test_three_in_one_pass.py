@@ -35,15 +35,19 @@ def assert_alike(one: Any, other: Any, table: str) -> None:
             assert column == theirs[name], name
 
 
-def test_together_they_say_what_each_says_alone() -> None:
+@pytest.mark.parametrize("measure", ["weight", "norm"])
+def test_together_they_say_what_each_says_alone(measure: str) -> None:
     subject = bert()
-    together = heads(subject, FEW)
-    alone = {"survey": survey(subject, FEW, max_pieces=128), "relations": relations(subject, FEW, max_pieces=128)}
+    together = heads(subject, FEW, measure=measure)
+    alone = {
+        "survey": survey(subject, FEW, max_pieces=128),
+        "relations": relations(subject, FEW, max_pieces=128, measure=measure),
+    }
     for table in ("relations", "relation_heads", "offsets"):
         assert_alike(together["relations"], alone["relations"], table)
     for table in ("heads", "pos", "spearman", "portraits"):
         assert_alike(together["survey"], alone["survey"], table)
-    apart = clusters(subject, FEW, max_pieces=128)
+    apart = clusters(subject, FEW, max_pieces=128, measure=measure)
     for table in ("pairs", "layer_pairs"):
         assert_alike(together["clusters"], apart, table)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attlas.errors import StatsError
-from attlas.stats import Accumulator, Bundle, Largest, Latest, Ledger, PooledMean, Resampled, rebuild
+from attlas.stats import Accumulator, Bundle, Drawn, Largest, Latest, Ledger, PooledMean, Resampled, rebuild
 from attlas.stats.accumulator import KINDS, describe
 
 Data = dict[str, NDArray[np.float64]]
@@ -135,7 +135,31 @@ def naive_ledger(data: Data) -> Any:
     return found
 
 
+def draw_sample(rng: np.random.Generator, texts: int, whole: bool) -> Data:
+    data = draw_cases(rng, texts, whole)
+    return data | {"measured": rng.integers(0, 3, (texts, 2)).astype(float)}
+
+
+def naive_drawn(data: Data) -> Any:
+    kept = []
+    for cell in range(3):
+        rows = zip(data["cells"], data["values"], data["places"], data["measured"], strict=True)
+        cases = sorted((float(d), int(p), *map(float, m)) for c, d, p, m in rows if c == cell)[:2]
+        places = np.array([[p] for _, p, *_ in cases], np.int64).reshape(-1, 1)
+        kept.append((places, np.array([m for _, _, *m in cases], np.float32).reshape(-1, 2)))
+    return tuple(kept)
+
+
 CASES = {
+    "Drawn": Case(
+        empty=lambda: Drawn(cells=3, keep=2, width=1, size=2),
+        unlike=lambda: Drawn(cells=3, keep=2, width=1, size=3),
+        draw=draw_sample,
+        feed=lambda accumulator, data: accumulator.update(
+            data["cells"], data["values"], data["places"][:, None], data["measured"]
+        ),
+        naive=naive_drawn,
+    ),
     "Ledger": Case(
         empty=lambda: Ledger(texts=9, shape=(2,)),
         unlike=lambda: Ledger(texts=9, shape=(3,)),

@@ -57,7 +57,9 @@ def test_bleu_and_chrf_equal_sacrebleu(seed: int, count: int) -> None:
     assert METRICS["chrf"].score(letters) == pytest.approx(CHRF().corpus_score(written, [references]).score, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "f1", "matthews", "perplexity", "bleu", "chrf", "spearman", "loss"])
+@pytest.mark.parametrize(
+    "name", ["accuracy", "f1", "matthews", "perplexity", "bleu", "chrf", "spearman", "loss", "aer"]
+)
 def test_many_at_once_equal_one_by_one(name: str) -> None:
     metric, rng = METRICS[name], np.random.default_rng(3)
     width = {"matthews": 9, "bleu": 10, "chrf": 18}.get(name, len(metric.columns))
@@ -66,6 +68,39 @@ def test_many_at_once_equal_one_by_one(name: str) -> None:
     assert together.shape == (4, 2)
     for place in np.ndindex(4, 2):
         assert together[place] == pytest.approx(metric.score(marks[place]))
+
+
+@few
+@given(seed=seeds)
+def test_alignment_scores_equal_the_definitions_on_sets_of_links(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+
+    def links(share: float) -> set[tuple[int, int, int]]:
+        return {tuple(place) for place in np.argwhere(rng.random((6, 5, 4)) < share).tolist()}  # type: ignore[misc]
+
+    a, s = links(rng.choice([0.0, 0.1, 0.4])), links(0.2)
+    p = s | links(0.2)
+    marks = [[len([link for link in part if link[0] == k]) for part in (a & s, a & p, a, s)] for k in range(6)]
+    scores = {name: METRICS[name].score(marks).item() for name in ("aer", "precision", "recall", "alignment-f1")}
+    assert scores["aer"] == pytest.approx(1 - (len(a & s) + len(a & p)) / (len(a) + len(s)))
+    assert scores["recall"] == pytest.approx(len(a & s) / len(s))
+    if not a:
+        assert np.isnan(scores["precision"])
+        assert (scores["aer"], scores["alignment-f1"]) == (1, 0)
+    else:
+        precision, recall = len(a & p) / len(a), len(a & s) / len(s)
+        assert scores["precision"] == pytest.approx(precision)
+        both = precision + recall
+        assert scores["alignment-f1"] == pytest.approx(2 * precision * recall / both if both else 0)
+
+
+def test_without_sure_links_only_precision_has_anything_to_score() -> None:
+    marks = [[0, 2, 4, 0]]
+    assert METRICS["precision"].score(marks) == 0.5
+    assert METRICS["aer"].score(marks) == 0.5
+    assert np.isnan(METRICS["recall"].score(marks))
+    assert np.isnan(METRICS["alignment-f1"].score(marks))
+    assert np.isnan(METRICS["aer"].score([[0, 0, 0, 0]]))
 
 
 def test_worse_has_one_direction() -> None:

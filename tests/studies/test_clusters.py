@@ -12,10 +12,10 @@ import torch
 from scipy.spatial.distance import jensenshannon
 
 import twins
-from attlas.capture import Subject, load
+from attlas.capture import Capture, Subject, load
 from attlas.capture.check import eager_weights
 from attlas.errors import CapabilityError, ModelError, NumberError, StoreError, TextError
-from attlas.ids import Stream
+from attlas.ids import Site, Stream
 from attlas.run.clusters import clusters, fitting_budget, require_room
 from attlas.stats import Bundle
 from attlas.store import Manifest, Result
@@ -77,8 +77,41 @@ def test_distances_against_scipy_on_the_eager_weights(family: str) -> None:
         assert row["value"] == pytest.approx(expected, abs=2e-5), row
 
 
+@pytest.mark.parametrize("family", ["bert", "llama", "mpnet", "gpt_oss", "marian"])
+def test_distances_by_norm_against_scipy_on_materialised_vectors(family: str) -> None:
+    """Rows of ||alpha f(x)||, from the vectors themselves; scipy divides each by its sum. A sink has no vector."""
+    subject = twin(family)
+    documents = BITEXT if family in twins.TRANSLATING else TEXTS
+    found = rows(clusters(subject, documents, measure="norm"), "pairs")
+    seen = []
+    for document in documents:
+        capture = subject.look(document, document.translation if subject.pieces.translating else None)
+        seen.append({stream: materialised(subject, capture, stream) for stream in capture.weights})
+    apart = 0.0
+    plain = {tuple(row.values())[:5]: row["value"] for row in rows(clusters(subject, documents), "pairs")}
+    for row in found[:: max(1, len(found) // 40)]:
+        stream, heads = Stream(row["stream"]), subject.shape(Stream(row["stream"]))[1]
+        a, b = row["layer"] * heads + row["head"], row["layer_b"] * heads + row["head_b"]
+        roots = [jensenshannon(p, q) for text in seen for p, q in zip(text[stream][a], text[stream][b], strict=True)]
+        expected = np.mean([0.0 if math.isnan(root) else root**2 for root in roots])
+        assert row["value"] == pytest.approx(expected, abs=2e-5), row
+        apart = max(apart, abs(row["value"] - plain[tuple(row.values())[:5]]))
+    assert apart > 1e-3, "norms are not weights"
+
+
+def materialised(subject: Subject, capture: Capture, stream: Stream) -> np.ndarray:
+    """||alpha f(x)|| of every head of a stream, one vector of the model's width for each pair of pieces."""
+    layers = []
+    for place, layer in enumerate(capture.layers[stream]):
+        matrix = subject.output_matrix(Site(stream, layer)).detach().double()
+        vectors = torch.einsum("hkw,hwd->hkd", capture.values[stream][place].double(), matrix)
+        layers.append((capture.weights[stream][place].double()[..., None] * vectors[:, None]).norm(dim=-1))
+    return torch.cat(layers).numpy()
+
+
+@pytest.mark.parametrize("measure", ["weight", "norm"])
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
-def test_figures_of_heads_are_the_surveys(family: str) -> None:
+def test_figures_of_heads_are_the_surveys(family: str, measure: str) -> None:
     """One fact, two routes: the survey never builds the matrix."""
     from attlas.run.survey import survey
 
@@ -86,16 +119,18 @@ def test_figures_of_heads_are_the_surveys(family: str) -> None:
     surveyed = {
         (row["layer"], row["head"], row["quantity"]): row
         for row in rows(survey(subject, TEXTS), "heads")
-        if row["measure"] == "weight"
+        if row["measure"] == measure
     }
-    for row in rows(clusters(subject, TEXTS), "clusters"):
+    even = {(row["layer"], row["head"]): row["even"] for row in rows(clusters(subject, TEXTS), "clusters")}
+    for row in rows(clusters(subject, TEXTS, measure=measure), "clusters"):
         for name in ("entropy", "previous", "next", "self", "first", "cls", "sep", "punctuation"):
             known = surveyed.get((row["layer"], row["head"], name))
             if known is None:
                 assert row[name] is None
             else:
                 assert row[name] == pytest.approx(known["value"], abs=1e-4), name
-        assert row["even"] == pytest.approx(surveyed[row["layer"], row["head"], "entropy"]["chance"], abs=1e-4)
+        chance = surveyed[row["layer"], row["head"], "entropy"]["chance"]
+        assert row["even"] == pytest.approx(even[row["layer"], row["head"]] if chance is None else chance, abs=1e-4)
         specials = [row[name] or 0.0 for name in ("first", "cls", "sep", "punctuation")]
         assert row["special"] <= sum(specials) + 1e-6
 

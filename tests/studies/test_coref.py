@@ -11,7 +11,7 @@ import pytest
 import twins
 from attlas.capture import Subject
 from attlas.capture.check import eager_weights
-from attlas.errors import CapabilityError, CorpusError, TextError
+from attlas.errors import CapabilityError, CorpusError
 from attlas.run.coref import Cut, coref, cut
 from attlas.stats import PooledMean, Resampled
 from attlas.studies.coref import DIRECTIONS, Choice, Coref, Window, choose_heads
@@ -309,7 +309,7 @@ def test_refusals() -> None:
         coref(subject, TALES, select=[tale("Nobody slept .", "", n="Nobody")])
     with pytest.raises(CorpusError, match="cannot be divided into 2 parts"):
         coref(subject, TALES[:1])
-    with pytest.raises(TextError, match="no measure 'weights'"):
+    with pytest.raises(CapabilityError, match="no measure 'weights'"):
         coref(subject, TALES, measure="weights")
     with pytest.raises(CorpusError, match="to score heads on"):
         Cut().require("score heads on")

@@ -11,7 +11,7 @@ import torch
 from noop_models import CLASSES, TEXTS, headed, subject
 
 import twins
-from attlas.capture import Override, Subject
+from attlas.capture import Override, Recorder, Subject
 from attlas.capture.reading import read_documents
 from attlas.errors import CapabilityError, CorpusError
 from attlas.ids import Site, Stream
@@ -129,6 +129,7 @@ def test_sums_equal_naive_loops_and_do_not_depend_on_the_batch(family: str) -> N
             assert row["paid"] == pytest.approx(np.mean([text["paid"] / text["pairs"] for text in kept]), rel=1e-3)
             queries = sum(text["queries"] if key in KINDS else text["pairs"] for text in texts)
             assert row["weight"] == pytest.approx(sum(text["alpha"] for text in texts) / queries, rel=1e-3)
+            assert row["norm"] == pytest.approx(sum(text["norm"] for text in texts) / queries, rel=1e-3)
             both = [
                 (text, rival) for text, rival in zip(texts, naive["other"], strict=True)
                 if text["pairs"] and rival["pairs"]
@@ -157,7 +158,8 @@ def _naive(study: NoOp, examples: list[Any], site: Site, head: int, key: str) ->
         if question.altered is not None:
             classes[question.altered[0]] = torch.tensor([0.0, 0, 0, 0, 1])
         alpha, gradient = passed.kept.weights[site][0, head].detach(), passed.gradients[site][0, head]
-        sums = {"g": 0.0, "paid": 0.0, "alpha": 0.0, "pairs": 0, "queries": len(alpha)}
+        norms = _norms(study.subject, question, site, head)
+        sums = {"g": 0.0, "paid": 0.0, "alpha": 0.0, "norm": 0.0, "pairs": 0, "queries": len(alpha)}
         for i, j in np.ndindex(*alpha.shape):
             place = {0: "self", -1: "previous", 1: "next"}.get(j - i) if site.stream is not Stream.CROSS else None
             fits = place == key if key not in KINDS else classes[j].argmax() == KINDS.index(key)
@@ -165,9 +167,19 @@ def _naive(study: NoOp, examples: list[Any], site: Site, head: int, key: str) ->
                 sums["pairs"] += 1
                 sums["g"] += abs(float(gradient[i, j]))
                 sums["alpha"] += float(alpha[i, j])
+                sums["norm"] += float(norms[i, j] / norms[i].sum())
                 sums["paid"] += float(alpha[i, j]) * abs(float(gradient[i, j]))
         found.append(sums)
     return found
+
+
+def _norms(subject: Subject, question: Any, site: Site, head: int) -> torch.Tensor:
+    """||alpha f(x)|| of one head on one text, from the vectors themselves."""
+    recorder = Recorder(["weights", "values"])
+    with torch.no_grad(), subject.use(recorder):
+        subject.run(question.batch)
+    vectors = recorder.get(site, "values")[0, head] @ subject.output_matrix(site)[head]
+    return (recorder.get(site)[0, head][..., None] * vectors).norm(dim=-1).detach()
 
 
 def test_the_masked_draw_depends_on_text_and_seed_alone() -> None:
@@ -211,6 +223,8 @@ def test_a_twin_stands_in_every_row_and_the_parameters_stay_as_they_were(tmp_pat
         shares = [row for row in layers if row["layer"] == layer and row["class"] in KINDS]
         assert sum(row["paid_share"] for row in shares) == pytest.approx(1.0)
         assert sum(row["weight"] for row in shares) == pytest.approx(1.0, abs=1e-5)
+        assert sum(row["norm"] for row in shares) == pytest.approx(1.0, abs=1e-5)
+        assert sum(row["twin_norm"] for row in shares) == pytest.approx(1.0, abs=1e-5)
     mine = [row for row in layers if row["class"] == "punctuation"]
     assert all(row["relative_low"] <= row["relative"] <= row["relative_high"] for row in mine)
 

@@ -15,8 +15,10 @@ import twins
 from attlas.capture import Subject
 from attlas.errors import CapabilityError, NumberError, PlanError
 from attlas.models import Example
-from attlas.tasks import Task, make_task
-from attlas.tasks.training import Pass, Recipe, Trainer, better, judge_all, schedule, train
+from attlas.tasks import Task, Translation, make_task
+from attlas.tasks.protocol import NOTHING, compare_all, compare_labels
+from attlas.tasks.recipe import Recipe, in_batches, padded, schedule
+from attlas.tasks.training import Pass, Trainer, better, judge_all, train
 from attlas.text import Chunk, Document, Passage
 
 WORDS = ("the", "old", "bridge", "near", "station", "children", "storm", "apples", "nobody", "outside")
@@ -133,6 +135,86 @@ def test_a_run_that_is_taken_up_again_repeats_the_whole_one_to_the_bit() -> None
         assert resumed.passes == whole.passes
 
 
+def translating() -> tuple[Task, list[Example], list[Example]]:
+    made = subject("MarianMTModel", "marian")
+    task = Translation(made, "perplexity", smoothing=0.1)
+    passages = [Passage(one, two) for one, two in zip(texts(60), texts(60, seed=1), strict=True)]
+    found = made.pieces.encode_all(passages)
+    return task, found[:48], found[48:]
+
+
+def test_batches_by_pieces_are_full_fixed_and_of_like_length() -> None:
+    task, learned, held = translating()
+    recipe = Recipe(epochs=2, batch_pieces=90, seed=3)
+    trainer = Trainer(task, learned, held, recipe)
+    first, second = trainer._order(0), trainer._order(1)
+    assert len(first) == len(second) == trainer.steps_per_epoch
+    assert [id(batch) for batch in first] != [id(batch) for batch in second]
+    assert {id(batch) for batch in first} == {id(batch) for batch in second}
+    assert sorted(id(one) for batch in first for one in batch) == sorted(map(id, learned))
+    assert all(padded(batch) <= 90 for batch in first)
+    assert sum(map(padded, first)) < 1.15 * sum(one.length for one in learned)
+    assert [len(batch) for batch in in_batches(learned[:3], Recipe(batch_pieces=1))] == [1, 1, 1]
+    assert [len(batch) for batch in in_batches(learned[:5], Recipe(batch_size=2))] == [2, 2, 1]
+
+
+def test_batches_by_pieces_are_taken_up_again_to_the_bit() -> None:
+    recipe = Recipe(
+        epochs=3, rate=1e-3, seed=5, patience=9, batch_pieces=90, betas=(0.9, 0.98), falling="root", clip=0.0
+    )
+    task, learned, held = translating()
+    whole = Trainer(task, learned, held, recipe)
+    for _ in whole.moments():
+        pass
+    assert whole.passes[-1].loss < whole.passes[1].loss  # type: ignore[operator]
+    expected = weights(task)
+    for stop in (3, 11):
+        task, learned, held = translating()
+        torn = Trainer(task, learned, held, recipe)
+        going = iter(torn.moments())
+        for _ in range(stop + 1):
+            next(going)
+        arrays, numbers = torn.state()
+        arrays = {name: array.copy() for name, array in arrays.items()}
+        task, learned, held = translating()
+        resumed = Trainer(task, learned, held, recipe)
+        resumed.restore(arrays, numbers)
+        for _ in resumed.moments():
+            pass
+        assert same(weights(task), expected), stop
+        assert resumed.passes == whole.passes
+
+
+def test_a_smoothed_loss_is_that_of_a_plain_loop() -> None:
+    torch.manual_seed(0)
+    logits = torch.randn(3, 5, 7, requires_grad=True)
+    labels = torch.randint(0, 7, (3, 5)).masked_fill(torch.rand(3, 5) < 0.3, NOTHING)
+    total, count, right = compare_all(logits, labels, 0.1)
+    for text in range(3):
+        losses, hits = [], 0
+        for place in range(5):
+            if labels[text, place] != NOTHING:
+                logs = torch.log_softmax(logits[text, place], -1)
+                losses.append(-0.9 * logs[labels[text, place]] - 0.1 * logs.mean())
+                hits += int(logs.argmax() == labels[text, place])
+        assert total[text].item() == pytest.approx(sum(losses).item(), rel=1e-5)  # type: ignore[union-attr]
+        assert (count[text].item(), right[text].item()) == (len(losses), hits)
+    for ours, theirs in zip(compare_all(logits, labels), compare_labels(logits, labels), strict=True):
+        assert torch.allclose(ours, theirs)
+    task, _, held = translating()  # what is held out is judged without smoothing
+    plain = Translation(task.subject, "perplexity")
+    assert judge_all(task, held, QUICK) == judge_all(plain, held, QUICK)
+
+
+def test_a_halted_run_ends_after_its_pass() -> None:
+    task, learned, held = classifying()
+    trainer = Trainer(task, learned, held, QUICK)
+    for moment in trainer.moments():
+        if moment.judged is not None and moment.judged.epoch == 2:
+            trainer.halt()
+    assert [one.epoch for one in trainer.passes] == [0, 1, 2]
+
+
 def test_another_seed_gives_another_model() -> None:
     found = []
     for seed in (0, 0, 1):
@@ -210,6 +292,9 @@ def test_the_rate_rises_and_falls() -> None:
     assert all(a > b for a, b in pairwise(found[4:]))
     assert found[-1] > 0
     assert schedule(0, 1, 0.1) == 1.0
+    root = [schedule(step, 40, 0.1, "root") for step in range(40)]
+    assert root[:4] == found[:4]
+    assert root[15] == pytest.approx(0.5)
 
 
 def test_what_cannot_be() -> None:
@@ -220,6 +305,8 @@ def test_what_cannot_be() -> None:
         train(task, [], held)
     with pytest.raises(PlanError, match="batch size of at least 1, not 0"):
         Recipe(batch_size=0)
+    with pytest.raises(PlanError, match="batch pieces of at least 1, not 0"):
+        Recipe(batch_pieces=0)
     with pytest.raises(PlanError, match="rate of learning must be above 0"):
         Recipe(rate=0.0)
     task.subject.model.half()  # type: ignore[no-untyped-call]

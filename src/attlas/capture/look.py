@@ -2,14 +2,15 @@
 
 A :class:`Capture` holds, per stream, weights and norms as (layer, head, query, key) and queries, keys and values
 as (layer, head, piece, width), together with the pieces and words they belong to. It can hold all layers and heads
-or only some: one layer of a long text is what fits where all of them do not.
+or only some: one layer of a long text is what fits where all of them do not. Joint norms, (layer, query, key), are
+taken where they are asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture.instruments import Recorder
+from attlas.capture.joint import check_step, joints, said
 from attlas.capture.selection import Selection
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
+from attlas.measures.names import check_measure
 from attlas.measures.norms import gram, value_norms
 from attlas.models import Batch
 from attlas.text import Document, Passage, Segmentation, regroup
@@ -57,6 +60,7 @@ class Capture:
     scaling: dict[Stream, tuple[float, ...]] = field(default_factory=dict)
     hidden_states: dict[Stream, Tensor] = field(default_factory=dict)
     own: Stream = Stream.ENCODER
+    joints: dict[str, dict[Stream, Tensor]] = field(default_factory=dict)
 
     @cached_property
     def norms(self) -> dict[Stream, Tensor]:
@@ -67,6 +71,21 @@ class Capture:
         torch.Size([6, 12, 4, 4])
         """
         return {stream: self.weights[stream] * lengths[:, :, None, :] for stream, lengths in self.lengths.items()}
+
+    def joint(self, step: str = "attention") -> dict[Stream, Tensor]:
+        """Joint norms, what each key brings with all heads of a layer together, as (layer, query, key), at a step
+        that was looked at: attention, residual or normalised.
+
+        >>> from attlas.capture import load
+        >>> load().look("Hi.", joint="residual").joint("residual")[Stream.ENCODER].shape
+        torch.Size([6, 4, 4])
+        """
+        if check_step(step) not in self.joints:
+            raise CapabilityError(
+                f"no joint norms of the step {step} were captured of {self.model}; read the text with "
+                f"look(..., joint={step!r})"
+            )
+        return self.joints[step]
 
     def queries_of(self, stream: Stream) -> Segmentation:
         """The pieces that attend in a stream.
@@ -91,23 +110,25 @@ class Capture:
         """
         return self.source if stream is Stream.CROSS else self.queries_of(stream)
 
-    def words(self, stream: Stream, measure: str = "weight") -> NDArray[np.floating]:
+    def words(self, stream: Stream, measure: str = "weight", *, joint: str | None = None) -> NDArray[np.floating]:
         """Attention between words and special pieces: summed over the pieces of a key, averaged over those of a
-        query.
+        query; with ``joint``, the joint norms of that step, (layer, query, key).
 
         >>> from attlas.capture import load
         >>> bool(np.allclose(load().look("Unbelievable!").words(Stream.ENCODER).sum(-1), 1, atol=1e-5))
         True
         """
-        if measure not in ("weight", "norm"):
-            raise CapabilityError(f"no measure {measure!r}; choose weight or norm")
-        held = self.weights if measure == "weight" else self.norms
+        if joint is not None:
+            held, measure = self.joint(joint), "joint norm"
+        else:
+            held = self.weights if check_measure(measure) == "weight" else self.norms
         if stream not in held:
             raise CapabilityError(f"no {measure} was captured of the {stream} of {self.model}")
         return regroup(held[stream].detach().double().cpu().numpy(), self.queries_of(stream), self.keys_of(stream))
 
-    def scene(self) -> Scene:
-        """What views show of this capture, as numpy arrays.
+    def scene(self, joint: str | None = None) -> Scene:
+        """What views show of this capture, as numpy arrays: its heads or, with ``joint``, one map for each layer of
+        the joint norms of that step.
 
         >>> from attlas.capture import load
         >>> load().look("Hi.").scene().strands[0].weights.shape
@@ -116,12 +137,14 @@ class Capture:
         from attlas.views import Scene
 
         texts = tuple(document.text for document in self.passage.documents)
-        return Scene(self.model, texts, tuple(self._strand(stream) for stream in Stream if stream in self.weights))
+        strand = self._strand if joint is None else partial(self._joint_strand, step=joint)
+        return Scene(self.model, texts, tuple(strand(stream) for stream in Stream if stream in self.weights))
 
-    def view(self, kind: str = "head", **options: Any) -> Any:
+    def view(self, kind: str = "head", *, joint: str | None = None, **options: Any) -> Any:
         """Show this capture in a notebook: as a widget where anywidget is installed, else as a page in a frame.
 
-        ``kind`` is head, model, neuron or matrix; ``options`` are those of :func:`attlas.views.show`.
+        ``kind`` is head, model, neuron or matrix; ``joint`` a step whose joint norms are shown instead of heads;
+        ``options`` are those of :func:`attlas.views.show`.
 
         >>> from attlas.capture import load
         >>> type(load().look("Hi.").view("head", widget=False)).__name__
@@ -129,7 +152,7 @@ class Capture:
         """
         from attlas.views import show
 
-        return show([self.scene()], kind=kind, **options)
+        return show([self.scene(joint)], kind=kind, **options)
 
     def _strand(self, stream: Stream) -> Strand:
         from attlas.views import Strand
@@ -137,12 +160,9 @@ class Capture:
         def array(held: dict[Stream, Tensor]) -> NDArray[np.float32] | None:
             return held[stream].detach().float().cpu().numpy() if stream in held else None
 
-        queries = self._reading(self.queries_of(stream))
-        keys = self._reading(self.keys_of(stream)) if stream is Stream.CROSS else queries
         return Strand(
             stream,
-            queries,
-            keys,
+            *self._sides(stream),
             self.weights[stream].detach().float().cpu().numpy(),
             self.layers[stream],
             self.heads[stream],
@@ -152,6 +172,16 @@ class Capture:
             array(self.scores),
             self.scaling.get(stream, ()),
         )
+
+    def _joint_strand(self, stream: Stream, step: str) -> Strand:
+        from attlas.views import Strand
+
+        norms = self.joint(step)[stream].float().cpu().numpy()[:, None]
+        return Strand(stream, *self._sides(stream), norms, self.layers[stream], joint=said(step, stream))
+
+    def _sides(self, stream: Stream) -> tuple[Reading, Reading]:
+        queries = self._reading(self.queries_of(stream))
+        return queries, self._reading(self.keys_of(stream)) if stream is Stream.CROSS else queries
 
     def _reading(self, segmentation: Segmentation) -> Reading:
         from attlas.views import Reading
@@ -200,9 +230,11 @@ def look(
     *,
     layers: Collection[int] | None = None,
     heads: Collection[int] | None = None,
+    joint: str | Collection[str] = (),
     hidden_states: bool = False,
 ) -> Capture:
-    """Run a passage through a subject with a recorder on, at all layers and heads or at those asked for.
+    """Run a passage through a subject with a recorder on, at all layers and heads or at those asked for; with the
+    joint norms of the steps in ``joint``, which are always those of all heads.
 
     >>> from attlas.capture import load
     >>> look(load(), "Hi.", layers=[5], heads=[0, 3]).weights[Stream.ENCODER].shape
@@ -217,7 +249,8 @@ def look(
     batch = subject.pieces.batch([example], subject.device)
     kinds = ["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else [])
     recorder = Recorder(kinds, chosen(subject, layers, heads))
-    with torch.no_grad(), subject.use(recorder):
+    steps = (joint,) if isinstance(joint, str) else joint
+    with torch.no_grad(), subject.use(recorder), joints(subject, steps, recorder.selection) as kept:
         output = subject.run(batch, **({"output_hidden_states": True} if hidden_states else {}))
     return Capture(
         subject.name,
@@ -227,6 +260,7 @@ def look(
         **gather(subject, recorder, lambda steps, kind, stream: steps[kind][-1][0]),
         hidden_states=_hidden(output, batch) if hidden_states else {},
         own=subject.pieces.own,
+        joints=kept.stacked(),
     )
 
 

@@ -400,10 +400,12 @@ class Subject:
         *,
         layers: Collection[int] | None = None,
         heads: Collection[int] | None = None,
+        joint: str | Collection[str] = (),
         hidden_states: bool = False,
     ) -> Capture:
         """Look at the attention on one text, pair of texts, or list of words; for a translation model also its
-        target. A long text may need only some ``layers`` and ``heads`` to fit in memory.
+        target. A long text may need only some ``layers`` and ``heads`` to fit in memory. ``joint`` names steps
+        (attention, residual, normalised) whose joint norms, of all heads together, are wanted too.
 
         >>> capture = load().look("The farmer slept.")
         >>> capture.weights[Stream.ENCODER].shape
@@ -411,7 +413,7 @@ class Subject:
         """
         from attlas.capture.look import look
 
-        return look(self, text, target, layers=layers, heads=heads, hidden_states=hidden_states)
+        return look(self, text, target, layers=layers, heads=heads, joint=joint, hidden_states=hidden_states)
 
     def look_generating(self, prompt: Any, *, max_new_pieces: int = 20, **options: Any) -> Capture:
         """Let the model write, and look at the attention of all steps as one map.

@@ -8,6 +8,7 @@ import typer
 
 from attlas.cli import (
     ablate,
+    align,
     clusters,
     coref,
     demo,
@@ -15,12 +16,14 @@ from attlas.cli import (
     heads,
     importance,
     noop,
+    norms,
     parse,
     prune,
     relations,
     report,
     serve,
     survey,
+    translate_train,
     tune,
     view,
 )
@@ -41,10 +44,13 @@ app.command("relations")(relations.command)
 app.command("clusters")(clusters.command)
 app.command("parse")(parse.command)
 app.command("noop")(noop.command)
+app.command("norms")(norms.command)
 app.command("coref")(coref.command)
 app.command("tune")(tune.command)
+app.command("translate-train")(translate_train.command)
 app.command("ablate")(ablate.command)
 app.command("importance")(importance.command)
+app.command("align")(align.command)
 app.command("prune")(prune.command)
 app.command("report")(report.command)
 app.command("doctor")(doctor.command)

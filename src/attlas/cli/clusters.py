@@ -26,6 +26,7 @@ def command(
         Path | None,
         typer.Option("--relations", help="Result folder of attlas relations of this model, to name its best heads."),
     ] = None,
+    measure: options.Measure = "weight",
     pairs: options.Pairs = None,
     max_pieces: options.MaxPieces = None,
     long: options.Long = "cut",
@@ -53,8 +54,8 @@ def command(
     subject = options.opened(model, device, dtype, remote_code, allow_pickle)
     folder = out or Path(f"clusters-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = clusters(
-        subject, texts, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, relations=relations, seed=seed,
-        out=folder, resume=resume, budget=budget, checkpoint_every=checkpoint_every,
+        subject, texts, pairs=pairs, max_pieces=max_pieces, long=long, limit=limit, relations=relations,
+        measure=measure, seed=seed, out=folder, resume=resume, budget=budget, checkpoint_every=checkpoint_every,
         progress=progress_on(quiet=quiet),
     )  # fmt: skip
     finish(result, folder, show)

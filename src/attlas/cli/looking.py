@@ -51,11 +51,17 @@ class Shelf:
 
 
 def look(
-    shelf: Shelf, question: Question, *, layers: list[int] | None = None, heads: list[int] | None = None
+    shelf: Shelf,
+    question: Question,
+    *,
+    layers: list[int] | None = None,
+    heads: list[int] | None = None,
+    joint: str | None = None,
 ) -> Capture:
     """Answer a question: open the model, let it read or write, and hand over what was seen.
 
-    A translation that is not given is written. What is being written is captured whole.
+    A translation that is not given is written. What is being written is captured whole; for joint norms at the step
+    ``joint`` it is then read as well.
 
     >>> from attlas.capture import load
     >>> from attlas.views.question import Question
@@ -71,12 +77,14 @@ def look(
     if translating:
         write = 0 if question.second else min(write or TRANSLATED, subject.pieces.window - 1)
     _check(subject, question, write, layers, heads)
+    steps = () if joint is None else (joint,)
     try:
         if not write:
-            return subject.look(question.text, question.second or None, layers=layers, heads=heads)
+            return subject.look(question.text, question.second or None, layers=layers, heads=heads, joint=steps)
         del subject  # which is opened again if it was opened without a head that writes
         subject = shelf.get(question.model, "seq2seq" if translating else "causal-lm")
-        return subject.look_generating(question.text, max_new_pieces=write)
+        captured = subject.look_generating(question.text, max_new_pieces=write)
+        return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
     except (MemoryError, torch.OutOfMemoryError):
         raise TextError(
             f"{question.model} and its attention on this text do not fit into memory; shorten it"

@@ -88,14 +88,14 @@ def show(result: Any) -> None:
         highlight=False,
     )
     layers = Layers(result.tables["noop_layers"].to_pylist())
-    table = Table(
-        "stream", "layer", "keys", "weight", "|dL/dα|", "over other keys", "twin", box=None, header_style="bold"
-    )
+    columns = ("stream", "layer", "keys", "weight", "norm", "|dL/dα|", "over other keys", "twin")
+    table = Table(*columns, box=None, header_style="bold")
     for stream in layers.streams:
         rest = layers.resting(stream)
         for row in layers.of(stream, rest) if rest else ():
             cells = (
                 f"{row['weight']:.2f}",
+                _ratio(row["norm"]),
                 f"{row['value']:.2e}",
                 _ratio(row["relative"]),
                 _ratio(row["twin_relative"]),

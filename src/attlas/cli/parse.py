@@ -30,6 +30,7 @@ def command(
             '"input" for the model\'s own input embeddings.',
         ),
     ] = "input",
+    measure: options.Measure = "weight",
     max_pieces: options.MaxPieces = None,
     limit: options.Limit = None,
     structural: Annotated[
@@ -70,8 +71,8 @@ def command(
     subject = options.opened(model, device, dtype, remote_code, allow_pickle)
     folder = out or Path(f"parse-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = parse(
-        subject, texts, dev=dev, test=test, vectors=vectors, max_pieces=max_pieces, limit=limit,
-        structural=structural, rank=rank, epochs=epochs, patience=patience, max_disk=max_disk,
+        subject, texts, dev=dev, test=test, vectors=vectors, measure=measure, max_pieces=max_pieces,
+        limit=limit, structural=structural, rank=rank, epochs=epochs, patience=patience, max_disk=max_disk,
         keep_features=keep_features, seed=seed, out=folder, resume=resume, budget=budget,
         checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),
     )  # fmt: skip

@@ -43,6 +43,17 @@ def command(
         str | None, typer.Option("--layers", help="Keep only these, counted from 0: 3 or 0,4-6. Long texts need it.")
     ] = None,
     heads: Annotated[str | None, typer.Option("--heads", help="Keep only these, counted from 0.")] = None,
+    measure: Annotated[
+        str, typer.Option("--measure", help="Measure to open with: weight, norm (of weight times vector) or both.")
+    ] = "weight",
+    joint: Annotated[
+        str | None,
+        typer.Option(
+            "--joint",
+            help="Show one map for each layer, the norm of what all its heads bring together: of the attention, with "
+            "the residual, or normalised.",
+        ),
+    ] = None,
     survey: Annotated[
         Path | None, typer.Option("--survey", help="A survey folder of this model, to sort heads by its figures.")
     ] = None,
@@ -56,6 +67,7 @@ def command(
     """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
     from attlas.capture import load
     from attlas.cli.looking import Shelf, look
+    from attlas.measures.names import check_measure
     from attlas.models.bundled import resolve
     from attlas.views import write_page
     from attlas.views.figures import survey_figures
@@ -63,6 +75,10 @@ def command(
     from attlas.views.question import Question
 
     check_kind(kind)
+    if measure != "both":
+        check_measure(measure)
+    if joint is not None:
+        check_joint(joint, measure=measure != "weight", heads=heads is not None, survey=survey is not None)
     chosen = {"layers": numbers(layers, "--layers"), "heads": numbers(heads, "--heads")}
     read = _text(text, file)
     shelf = Shelf(
@@ -76,13 +92,19 @@ def command(
     questions = [first]
     if against_model is not None or against is not None:
         questions.append(replace(first, model=against_model or first.model, text=against or read))
-    captures = [look(shelf, question, **chosen) for question in questions]
-    scenes = [capture.scene() for capture in captures]
+    captures = [look(shelf, question, joint=joint, **chosen) for question in questions]
+    if measure != "weight":
+        for question in questions:
+            shelf.get(question.model).require("norms")
+    scenes = [capture.scene(joint) for capture in captures]
     if survey is not None:
         scenes[0] = scenes[0].with_figures(survey_figures(survey, scenes[0]))
-    path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind)
+    selection = {} if measure == "weight" else {"measure": measure}
+    path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind, **selection)
     shapes = "; ".join(
-        f"{strand.stream} {len(strand.layers)} x {len(strand.heads)} heads, {strand.queries.length} pieces"
+        f"{strand.stream} {len(strand.layers)} "
+        + (f"layers, {strand.joint}" if strand.joint else f"x {len(strand.heads)} heads")
+        + f", {strand.queries.length} pieces"
         for strand in scenes[0].strands
     )
     typer.echo(f"{scenes[0].model}: {shapes}")
@@ -108,6 +130,24 @@ def numbers(given: str | None, option: str) -> list[int] | None:
         first, _, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return sorted(found)
+
+
+def check_joint(step: str, **others: bool) -> None:
+    """Refuse a step that does not exist, and what cannot be had together with joint norms.
+
+    >>> check_joint("residual", heads=True)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: --joint shows all heads of a layer together, so it excludes --heads; leave one ...
+    """
+    from attlas.capture.joint import check_step
+
+    check_step(step)
+    for name, given in others.items():
+        if given:
+            raise CapabilityError(
+                f"--joint shows all heads of a layer together, so it excludes --{name}; leave one of them out"
+            )
 
 
 def _text(text: str | None, file: Path | None) -> str:

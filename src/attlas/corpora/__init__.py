@@ -1,8 +1,9 @@
 """From files to documents: one reader for each format, and :func:`read`, which finds the right one.
 
 The formats are CoNLL-U (treebanks), CoNLL-2000 and its like (chunks, entities), CoNLL-2012 and OntoGUM
-(coreference), bitexts with gold links, two parallel files, JSON lines with key phrases, labelled texts and pairs
-(tables as in GLUE and CoLA, JSON lines), sentiment trees, and plain text; each plain or compressed by gzip, in UTF-8.
+(coreference), bitexts with gold links, two parallel files or columns, JSON lines with key phrases, labelled texts and
+pairs (tables as in GLUE and CoLA, JSON lines), sentiment trees, and plain text; each plain or compressed by gzip or
+xz, in UTF-8.
 Whatever is wrong with a file is said in one sentence with the file and the line.
 
 >>> from attlas.corpora.source import Source
@@ -10,21 +11,25 @@ Whatever is wrong with a file is said in one sentence with the file and the line
 'the house'
 """
 
+from attlas.corpora.bitexts import joined, read_bitexts, swapped
 from attlas.corpora.conll2000 import read_conll2000
 from attlas.corpora.conll2012 import read_conll2012
 from attlas.corpora.conllu import read_conllu
 from attlas.corpora.corpus import Corpus, read
 from attlas.corpora.keyphrases import read_keyphrases
 from attlas.corpora.labelled import read_labelled
-from attlas.corpora.pharaoh import read_bitext, read_parallel
+from attlas.corpora.pharaoh import read_bitext, read_parallel, write_links
 from attlas.corpora.plain import read_articles, read_plain
 from attlas.corpora.sst import read_sst
+from attlas.corpora.tsv import read_tsv
 
 __all__ = [
     "Corpus",
+    "joined",
     "read",
     "read_articles",
     "read_bitext",
+    "read_bitexts",
     "read_conll2000",
     "read_conll2012",
     "read_conllu",
@@ -33,4 +38,7 @@ __all__ = [
     "read_parallel",
     "read_plain",
     "read_sst",
+    "read_tsv",
+    "swapped",
+    "write_links",
 ]

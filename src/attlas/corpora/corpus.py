@@ -29,6 +29,7 @@ from attlas.corpora.plain import read_articles as read_text
 from attlas.corpora.sniffing import FORMATS, sniff
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.corpora.sst import read_sst
+from attlas.corpora.tsv import read_tsv
 from attlas.errors import CorpusError
 from attlas.text import Document
 
@@ -286,6 +287,8 @@ def _read_articles(
         documents = read_sst(parts[0], label)
     elif format == "bitext":
         documents = read_bitext(parts[0], parts[1] if len(parts) > 1 else None, one_indexed)
+    elif format == "tsv":
+        documents = read_tsv(parts[0])
     elif len(parts) > 1:
         documents = read_parallel(parts[0], parts[1])
     else:

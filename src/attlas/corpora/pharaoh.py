@@ -4,16 +4,23 @@ A bitext has ``source words ||| target words`` on each line, split at white spac
 notations, told apart by their first line. In Pharaoh's, line k holds the links of pair k: ``3-4`` is sure and ``3p4``
 possible, counted from 0 unless ``one_indexed`` says otherwise; an empty line has no links. In that of the NAACL 2003
 shared task each line is one link, ``sentence i j S`` or ``... P`` (sure where neither stands); it counts from 1
-by definition, and its links to word 0 mean "aligned to nothing" and are left out.
+by definition, and its links to word 0 mean "aligned to nothing" and are left out. Predicted links are written in
+Pharaoh's notation, from 0; read as gold they come back as they were, all of them sure.
 """
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 from attlas.corpora.source import Readable, Source, open_source
+from attlas.errors import CorpusError
 from attlas.text import Document, Links
+from attlas.text.links import Pairs
+from attlas.text.links import written as in_pharaoh
 
 _LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
 _NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?")
@@ -72,6 +79,22 @@ def read_parallel(source: Readable, target: Readable) -> list[Document]:
     return documents
 
 
+def write_links(path: str | os.PathLike[str], links: Iterable[Pairs]) -> None:
+    """Write predicted links, one line for each pair of sentences; the folder must be there.
+
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "links.pharaoh"
+    >>> write_links(file, [frozenset({(1, 1), (0, 0)}), frozenset()])
+    >>> file.read_text()
+    '0-0 1-1\\n\\n'
+    """
+    lines = "".join(f"{in_pharaoh(pair)}\n" for pair in links)
+    try:
+        Path(path).write_text(lines, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise CorpusError(f"the links cannot be written here ({error.strerror})", file=os.fspath(path)) from None
+
+
 class _Collected:
     """The links of one pair while they are being read, each checked against the pair's words."""
 
@@ -106,7 +129,8 @@ def _collect_pharaoh(gold: Source, collected: list[_Collected], one_indexed: boo
             min(len(gold.lines), len(collected)) + 1,
         )
     base = int(one_indexed)
-    hint = f"; links are counted from {base} here (one_indexed is {one_indexed})"
+    advice = "leave out --one-indexed if the file counts from 0" if one_indexed else "or say --one-indexed"
+    hint = f"; words are counted from {base} here ({advice})"
     for line, (content, pair) in enumerate(zip(gold.lines, collected, strict=True), start=1):
         for written in content.split():
             match = _LINK.fullmatch(written)

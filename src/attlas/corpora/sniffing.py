@@ -14,7 +14,9 @@ from attlas.corpora.labelled import COLA, label_column, text_columns
 from attlas.corpora.source import Source
 from attlas.corpora.sst import TREE
 
-FORMATS = ("conllu", "conll2000", "conll2012", "bitext", "parallel", "keyphrases", "labelled", "sst", "plain")
+FORMATS = (
+    "conllu", "conll2000", "conll2012", "bitext", "tsv", "parallel", "keyphrases", "labelled", "sst", "plain",
+)  # fmt: skip
 _ENDINGS = {".conllu": ("conllu",), ".jsonl": ("keyphrases", "labelled")}
 _LOOKED_AT = 50
 _CONLLU = re.compile(r"#\s*(newdoc|newpar)(\s+id)?(\s*=.*)?|#\s*(sent_id|text)\s*=.*|[0-9]+(-[0-9]+)?(\t[^\t]*){9}")
@@ -36,7 +38,7 @@ def sniff(source: Source) -> str:
     Traceback (most recent call last):
         ...
     attlas.errors.CorpusError: tale.conllu: the ending promises conllu, but the file looks like plain text; name its
-    format (conllu, conll2000, conll2012, bitext, parallel, keyphrases, labelled, sst or plain) to read it anyway
+    format (conllu, conll2000, conll2012, bitext, tsv, parallel, keyphrases, labelled, sst or plain) to read it anyway
     """
     lines = [line for line in source.lines if line.strip()][:_LOOKED_AT]
     if not lines:
@@ -79,10 +81,20 @@ def _by_lines(lines: Sequence[str]) -> str:
         return "sst"
     if all(COLA.fullmatch(line) for line in lines):
         return "labelled"
+    if len(lines) > 2 and _sentences(lines):
+        return "tsv"
     tabs = {line.count("\t") for line in lines}
     if len(lines) > 2 and len(tabs) == 1 and tabs != {0} and not any(line.startswith("\t") for line in lines):
         return f"a table of {tabs.pop() + 1} columns"
     return "plain"
+
+
+def _sentences(lines: Sequence[str]) -> bool:
+    """Whether these are two columns of sentences: most have several words on either side, as labels and tags do not.
+    A line or two that is no pair is for the reader to refuse."""
+    rows = [line.split("\t") for line in lines]
+    texts = [row for row in rows if len(row) == 2 and all(len(side.split()) > 1 for side in row)]
+    return 2 * len(texts) > len(rows) and sum(len(row) != 2 for row in rows) <= len(rows) // 10
 
 
 def _labelled(names: Sequence[str]) -> bool:

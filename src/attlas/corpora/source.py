@@ -1,15 +1,16 @@
 """Opening corpus files.
 
-A corpus file is text in UTF-8, with or without a byte order mark, plain or compressed by gzip; gzip is recognised by
-its first two bytes, so a ``.gz`` ending is neither needed nor trusted. Lines end with LF or CRLF and with nothing
-else: the other line separators of Unicode stay where they are, inside their line. What is not such a file is
-refused with one sentence that says what it is instead.
+A corpus file is text in UTF-8, with or without a byte order mark, plain or compressed by gzip or xz; these are
+recognised by their first bytes, so an ending such as ``.gz`` is neither needed nor trusted. Lines end with LF or CRLF
+and with nothing else: the other line separators of Unicode stay where they are, inside their line. What is not such a
+file is refused with one sentence that says what it is instead.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
+import lzma
 import os
 import zlib
 from dataclasses import dataclass
@@ -18,11 +19,11 @@ from pathlib import Path
 
 from attlas.errors import CorpusError
 
+_PACKED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz"}
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive; unpack it and give one of its files",
-    b"\xfd7zXZ\x00": "compressed by xz; unpack it first (plain and gzip files are read)",
-    b"BZh": "compressed by bzip2; unpack it first (plain and gzip files are read)",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first (plain and gzip files are read)",
+    b"BZh": "compressed by bzip2; unpack it first (plain, gzip and xz files are read)",
+    b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first (plain, gzip and xz files are read)",
     b"PAR1": "a Parquet table, not text",
     b"%PDF": "a PDF; extract its text first",
     b"\xff\xfe": "text in UTF-16; convert it to UTF-8 first",
@@ -101,8 +102,8 @@ def open_source(path: Readable) -> Source:
         raise CorpusError(
             f"byte 0x{data[error.start]:02x} is not UTF-8; convert the file to UTF-8 first", file=where, line=line
         ) from None
-    name = Path(where).name
-    return Source(where, name[:-3] if name.endswith(".gz") else name, text, hashlib.sha256(data).hexdigest())
+    name = Path(where).name.removesuffix(".gz").removesuffix(".xz")
+    return Source(where, name, text, hashlib.sha256(data).hexdigest())
 
 
 def _read_bytes(where: str) -> bytes:
@@ -117,9 +118,10 @@ def _read_bytes(where: str) -> bytes:
 
 
 def _decompress(data: bytes, where: str) -> bytes:
-    if not data.startswith(b"\x1f\x8b"):
+    kind = next((name for start, name in _PACKED.items() if data.startswith(start)), None)
+    if kind is None:
         return data
     try:
-        return gzip.decompress(data)
-    except (EOFError, OSError, zlib.error):
-        raise CorpusError("the gzip data is damaged or cut short; fetch the file again", file=where) from None
+        return gzip.decompress(data) if kind == "gzip" else lzma.decompress(data)
+    except (EOFError, OSError, zlib.error, lzma.LZMAError):
+        raise CorpusError(f"the {kind} data is damaged or cut short; fetch the file again", file=where) from None

@@ -1,4 +1,4 @@
-"""Capturing what probes read: attention between words and states of words, straight to disk.
+"""Capturing what probes read: attention between words, by either measure, and states of words, straight to disk.
 
 The writer is a study like any other to the engine that runs it: it takes a batch through the model and puts what it
 sees into the files, and it can be stopped and resumed between batches. The same batch always writes the same bytes
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from attlas.capture import Fold, Subject
-from attlas.capture.instruments import finite
+from attlas.capture.measuring import measured, require_measure
 from attlas.errors import CapabilityError, NumberError
 from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Example
@@ -76,8 +76,9 @@ class Writer:
 
     name = "parse"
 
-    def __init__(self, subject: Subject, features: Features | None) -> None:
+    def __init__(self, subject: Subject, features: Features | None, *, measure: str = "weight") -> None:
         self.subject, self.features = subject, features
+        self.measure = require_measure(subject, measure)
         self.stream = subject.pieces.own
 
     def empty(self) -> Bundle:
@@ -105,8 +106,8 @@ class Writer:
 
         def take(call: AttentionCall) -> None:
             if call.site.stream is self.stream:
-                weights = finite(call.weights(), call.site).float()
-                taken.append(between_words(weights, grouping).half().cpu())
+                attention = measured(subject, call, self.measure).float()
+                taken.append(between_words(attention, grouping).clamp(max=LARGEST).half().cpu())
 
         options = {"output_hidden_states": True} if features.room.layers else {}
         with torch.no_grad(), subject.use(Fold(take)):

@@ -20,7 +20,19 @@ __all__ = ["REPORTS", "write_report"]
 
 
 # Each is written by the function STUDY_page of the module of its name.
-REPORTS = ("survey", "coref", "relations", "clusters", "parse", "noop", "importance", "prune", "ablate")
+REPORTS = (
+    "survey",
+    "coref",
+    "relations",
+    "clusters",
+    "parse",
+    "noop",
+    "norms",
+    "importance",
+    "prune",
+    "ablate",
+    "align",
+)
 
 
 def write_report(result_folder: Path, out: Path | None = None) -> Path:

@@ -14,13 +14,29 @@ from typing import Any, TypedDict
 
 import altair as alt
 
+from attlas.measures.names import MEASURES
+
 Spec = dict[str, Any]
 
 _ROWS = alt.NamedData(name="rows")
 WEIGHT_COLOUR = "#3a80c2"
 NORM_COLOUR = "#cb7a1c"
+CLASS_COLOURS = {
+    "first": "#c23b6b",
+    "cls": "#8a63c9",
+    "sep": "#cb7a1c",
+    "punctuation": "#3a9d5d",
+    "other": "#3a80c2",
+}
+CLASS_LABELS = {
+    "first": "first piece",
+    "cls": "[CLS]",
+    "sep": "[SEP]",
+    "punctuation": ". and ,",
+    "other": "other keys",
+}
 _FAINT = "rgba(128, 128, 128, 0.12)"
-_MEASURES = ["weight", "norm"]
+_MEASURES = list(MEASURES)
 _SHORT = (
     "!isValid(datum.shown) ? '' : abs(datum.shown) < 0.995"
     " ? replace(format(datum.shown, '.2f'), regexp('^(-?)0'), '$1')"

@@ -13,7 +13,7 @@ from attlas.reports import clusters_charts as charts
 from attlas.reports import prose
 from attlas.reports.clusters_findings import cluster_findings, nats, p_in_words, tightest
 from attlas.reports.findings import figure, is_number
-from attlas.reports.made import counted, made, when_and_what
+from attlas.reports.made import counted, made, measure_of, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.survey import STREAMS
 from attlas.reports.tables import table
@@ -57,16 +57,22 @@ _LEADS = {
     other heads, and the figures behind its behaviour. Click a heading to sort. Type to filter by label
     (<kbd>3-</kbd>) or behaviour (<kbd>broad</kbd>).""",
 }
+_ALIKE = {
+    "weight": """<b>Alike in weights is not alike in work.</b> Two heads that look at the same pieces may move quite
+different vectors; and resting on [SEP] together may mean that neither does anything.""",
+    "norm": """<b>Alike in norms is not alike in work.</b> Two heads that take as much from the same pieces may take
+quite different vectors from them, and how much all of it is together is divided out.""",
+}
 _LIMITS = """<ul>
-<li><b>Alike in weights is not alike in work.</b> Two heads that look at the same pieces may move quite different
-vectors; and resting on [SEP] together may mean that neither does anything.</li>
+<li>{alike}</li>
 <li><b>The behaviours are cut by bars.</b> A head just below one is "other". Groups by behaviour lie together on the
-map by their making, since they are told by the same weights; that layers do is a finding, and has a test.</li>
+map by their making, since they are told by the same rows; that layers do is a finding, and has a test.</li>
 <li><b>The test asks about layers alone.</b> It takes heads as exchangeable; that neighbouring layers are alike, too,
 is shown, not tested. In models with grouped keys, heads of a group share theirs, as they do in the twin.</li>
 <li><b>The map is a projection.</b> Look up distances in the tables before building on two signs that touch.</li>
 <li><b>Intervals are for this corpus</b>, with the text as the unit.</li>
 </ul>"""
+_BY = {"weight": "", "norm": ", by the norms ‖αf(x)‖, each row divided by its sum, in place of the weights α"}
 _COLUMNS = (
     ("mean", "mean dist.", "signed"),
     ("nearest", "nearest", "signed"),
@@ -97,7 +103,7 @@ def clusters_page(result: Result) -> str:
     name = str(found.manifest.model.get("name", "a model"))
     makers = (_in_short, _map, _layers, _tree, _pairs, _heads)
     sections = [section for maker in makers if (section := maker(found)) is not None]
-    sections.append(made(found.manifest, _LIMITS))
+    sections.append(made(found.manifest, _LIMITS.format(alike=_ALIKE[measure_of(found.manifest)])))
     columns = [
         {"key": key, "title": title, "kind": kind, "table": "heads", "quantity": key, "measure": "weight"}
         for key, title, kind in _COLUMNS
@@ -161,7 +167,8 @@ def _opening(found: _Clusters) -> str:
     lead = (
         f"Which of the {len(found.heads)} attention heads of <b>{model}</b> look at the same pieces while the model "
         f"reads <b>{corpus}</b>{f' ({counts})' if counts else ''}, and do heads of one layer lie together? The "
-        f"distance of every pair of heads was measured, over all pieces. {when_and_what(manifest)}"
+        f"distance of every pair of heads was measured, over all pieces{_BY[measure_of(manifest)]}. "
+        f"{when_and_what(manifest)}"
     )
     words = "".join(f"<div><dt>{term}</dt><dd>{meaning}</dd></div>" for term, meaning in _WORDS.items())
     return f'<p class="lead">{lead}</p>\n<dl class="words">{words}</dl>'

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.ids import paper_label
 from attlas.reports.coref_charts import SETS, WAYS, WHO, coref_map, kinds_chart, layers_chart
-from attlas.reports.made import counted, made, when_and_what
+from attlas.reports.made import counted, made, measure_of, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.tables import Html, between, percent, table
 
@@ -91,7 +91,7 @@ def coref_page(result: Result) -> str:
 def _lead(manifest: Manifest, name: str) -> str:
     corpus, counts = manifest.corpus, counted(manifest)
     options = manifest.plan.get("options", {}) if manifest.plan else {}
-    measure = escape(str(options.get("measure", "weight")))
+    measure = measure_of(manifest)
     sides = ""
     if "mentions_scored_on" in corpus:
         asked = corpus["mentions_chosen_on"] + corpus["mentions_scored_on"]

@@ -30,6 +30,17 @@ def counted(manifest: Manifest) -> str:
     )
 
 
+def measure_of(manifest: Manifest) -> str:
+    """The measure of attention that a study was run by: weight, unless its plan says norm.
+
+    >>> from types import SimpleNamespace
+    >>> measure_of(SimpleNamespace(plan={})), measure_of(SimpleNamespace(plan={"options": {"measure": "norm"}}))
+    ('weight', 'norm')
+    """
+    options = manifest.plan.get("options", {}) if manifest.plan else {}
+    return "norm" if options.get("measure") == "norm" else "weight"
+
+
 def when_and_what(manifest: Manifest) -> str:
     """When it was made, how long that took, and what was left out: two sentences of HTML.
 

@@ -40,6 +40,8 @@ LOSSES = {
 }
 WORDS = {
     "α": "the weight that a query gives to a key; the weights of a query sum to one.",
+    "norm": """‖αf(x)‖, the length of what a key really adds to a query: the weight times the length of the key's
+    transformed vector. Shown as a share of its row, as weights are.""",
     "|dL/dα|": """how much the loss of a text would change, per unit, if that one weight were changed and nothing
     else; the mean over all visible pairs of a query and such a key in a text, and then over texts.""",
     "over other keys": """divided by the same mean for <i>other keys</i> of the same layer (or head): those that are
@@ -61,8 +63,9 @@ LEADS = {
     gradient there is smaller than for other keys. If resting is doing nothing, dots on the right lie low.""",
     "map": """Rows are layers, columns are heads; the brighter, the more. Point at a cell for all its numbers and the
     twin's.""",
-    "table": """Layer by layer, the classes on which heads may rest, beside other keys. Low and high end the 95 %
-    interval of the ratio, with the text as the unit.""",
+    "norms": "Where the share of weight is bright and the share of norm is dark, a head rests.",
+    "table": """Layer by layer, the classes on which heads may rest, beside other keys: the shares of weight and of
+    norm that they take, and the gradient. The interval is that of the ratio, with the text as the unit.""",
 }
 LIMITS = """<ul>
 <li><b>A small gradient is a small slope, here.</b> It says that a little more or less of that weight changes nothing;
@@ -131,6 +134,11 @@ class _Test:
         return (self.layers.resting(streams[0]) if streams else "") or (self.keys[0] if self.keys else "")
 
     @cached_property
+    def norms(self) -> bool:
+        """Whether norms are known: of older results and of models whose W_O was not found they are not."""
+        return any(is_number(row.get("norm")) for row in self.heads)
+
+    @cached_property
     def size(self) -> dict[str, int]:
         return {what: 1 + max((row[f"{what[:-1]}"] for row in self.heads), default=0) for what in ("layers", "heads")}
 
@@ -150,7 +158,8 @@ def _opening(test: _Test) -> str:
         f"This page asks how much {loss} on <b>{corpus}</b>{f' ({counts})' if counts else ''} "
         f"depends on each attention weight, by the class of the key that it goes to. {when_and_what(manifest)}"
     )
-    kept = [term for term in WORDS if term != "[CLS], [SEP]" or {"cls", "sep"} & set(test.keys)]
+    known = {"[CLS], [SEP]": bool({"cls", "sep"} & set(test.keys)), "norm": test.norms}
+    kept = [term for term in WORDS if known.get(term, True)]
     words = "".join(
         f"<div><dt>{term}</dt><dd>{meaning}</dd></div>" for term, meaning in WORDS.items() if term in kept
     )
@@ -250,14 +259,15 @@ def _heads(test: _Test) -> Section | None:
 def _map(test: _Test) -> Section | None:
     if not test.keys:
         return None
-    spec = charts.head_map(test.keys, test.rest, **test.size)
+    spec = charts.head_map(test.keys, test.rest, **test.size, norms=test.norms)
     figures = (Figure("map", "Every head", spec, "noop", label="Heat map of one class of keys, layer by head"),)
-    return Section("map", "Head by head", _lead("map"), grid(figures, "wide"), figures, "Map")
+    lead = _lead("map") + (_lead("norms") if test.norms else "")
+    return Section("map", "Head by head", lead, grid(figures, "wide"), figures, "Map")
 
 
 def _table(test: _Test) -> Section | None:
-    head = ["stream", "layer", "keys", "weight", "|dL/dα|", "over other keys", "low", "high", "α·|dL/dα|",
-            "share of it", "twin: weight", "over other keys"]  # fmt: skip
+    head = ["stream", "layer", "keys", "weight", "norm", "|dL/dα|", "over other keys", "95 %", "α·|dL/dα|",
+            "share of it", "twin: weight", "norm", "over other keys"]  # fmt: skip
     rows = []
     for stream in test.layers.streams:
         kept = [key for key in (*RESTS, "punctuation", "other") if test.layers.of(stream, key)]
@@ -272,10 +282,15 @@ def _table(test: _Test) -> Section | None:
 
 def _line(row: Mapping[str, Any]) -> Sequence[str]:
     return [
-        row["stream"], str(row["layer"] + 1), NAMES[row["class"]], share(row["weight"]), _small(row["value"]),
-        share(row["relative"]), share(row["relative_low"]), share(row["relative_high"]), _small(row["paid"]),
-        share(row["paid_share"]), share(row["twin_weight"]), share(row["twin_relative"]),
+        row["stream"], str(row["layer"] + 1), charts.LABELS[row["class"]], share(row["weight"]),
+        share(row.get("norm")), _small(row["value"]), share(row["relative"]),
+        _span(row["relative_low"], row["relative_high"]), _small(row["paid"]), share(row["paid_share"]),
+        share(row["twin_weight"]), share(row.get("twin_norm")), share(row["twin_relative"]),
     ]  # fmt: skip
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return f"{share(low)}–{share(high)}" if is_number(low) and is_number(high) else ""
 
 
 def _small(value: float | None) -> str:

@@ -11,33 +11,16 @@ from typing import Any
 
 import altair as alt
 
-from attlas.reports.charts import Spec
+from attlas.reports.charts import CLASS_COLOURS, CLASS_LABELS, Spec
 
-COLOURS = {
-    "first": "#c23b6b",
-    "cls": "#8a63c9",
-    "sep": "#cb7a1c",
-    "punctuation": "#3a9d5d",
-    "other": "#3a80c2",
-    "self": "#8a8a8a",
-    "previous": "#2aa3a3",
-    "next": "#a3933a",
-}
-LABELS = {
-    "first": "first piece",
-    "cls": "[CLS]",
-    "sep": "[SEP]",
-    "punctuation": ". and ,",
-    "other": "other keys",
-    "self": "itself",
-    "previous": "previous",
-    "next": "next",
-}
+COLOURS = CLASS_COLOURS | {"self": "#8a8a8a", "previous": "#2aa3a3", "next": "#a3933a"}
+LABELS = CLASS_LABELS | {"self": "itself", "previous": "previous", "next": "next"}
 _KEY = "datum.keys"  # the page names the column so: "class" is no name for a setting of a chart
 _SHOWN = {
     "value": "mean |dL/dα|",
     "paid": "mean α·|dL/dα|",
     "weight": "share of weight",
+    "norm": "share of norm",
     "relative": "|dL/dα| over other keys",
 }
 _ROUND = [round(power + digit, 6) for power in range(-12, 4) for digit in (0.0, math.log10(2), math.log10(5))]
@@ -155,14 +138,14 @@ def weight_against_gradient(keys: Sequence[str], first: str) -> Spec:
     return _spec(alt.layer(one, dots).add_params(chosen, who).properties(width="container", height=300))
 
 
-def head_map(keys: Sequence[str], first: str, *, layers: int, heads: int) -> Spec:
-    """A heat map, layer by head, of one class of keys: gradient over other keys, gradient, weight.
+def head_map(keys: Sequence[str], first: str, *, layers: int, heads: int, norms: bool = True) -> Spec:
+    """A heat map, layer by head, of one class of keys: gradient over other keys, gradient, weight, norm.
 
     >>> [param["name"] for param in head_map(["sep"], "sep", layers=6, heads=12)["params"]]
     ['keys', 'show', 'who']
     """
     keys = sorted(keys, key=lambda key: key != first)
-    kinds = ["relative", "value", "paid", "weight"]
+    kinds = ["relative", "value", "paid", "weight", *(["norm"] if norms else [])]
     params = [
         _choice("keys", list(keys), [LABELS[key] for key in keys]),
         _choice("show", kinds, [_SHOWN[kind] for kind in kinds]),
@@ -193,8 +176,10 @@ def head_map(keys: Sequence[str], first: str, *, layers: int, heads: int) -> Spe
         alt.Tooltip("value:Q", title="|dL/dα|", format=".3~g"),
         alt.Tooltip("relative:Q", title="over other keys", format=".3~g"),
         alt.Tooltip("weight:Q", title="weight", format=".3f"),
+        *([alt.Tooltip("norm:Q", title="norm", format=".3f")] if norms else []),
         alt.Tooltip("twin_relative:Q", title="twin, over other keys", format=".3~g"),
         alt.Tooltip("twin_weight:Q", title="twin, weight", format=".3f"),
+        *([alt.Tooltip("twin_norm:Q", title="twin, norm", format=".3f")] if norms else []),
     ]
     cells = [rows.mark_rect().encode(x=x, y=y, color=colour, tooltip=tooltip)]
     if heads <= 16:

@@ -178,11 +178,12 @@ def _rides(layers: Layers, stream: str, rest: str) -> Finding | None:
     rows = [row for row in layers.of(stream, rest) if is_number(row["paid_share"])]
     if not rows:
         return None
-    weight, paid = _mean(rows, "weight"), _mean(rows, "paid_share")
-    twin = (_mean(rows, "twin_weight"), _mean(rows, "twin_paid_share"))
+    names = ["weight", "norm", "paid_share"] if is_number(rows[0].get("norm")) else ["weight", "paid_share"]
+    own, twin = ([figure(_mean(rows, f"{prefix}{name}")) for name in names] for prefix in ("", "twin_"))
+    norm = f", <b>{own[1]}</b> of the norm ‖αf(x)‖" if len(names) > 2 else ""
     return Finding(
-        f"Over all layers {NAMES[rest]} takes {figure(weight)} of the weight and <b>{figure(paid)}</b> of what rides "
-        f"on it, α·|dL/dα| (untrained twin: {figure(twin[0])} and {figure(twin[1])})."
+        f"Over all layers {NAMES[rest]} takes {own[0]} of the weight{norm} and <b>{own[-1]}</b> of what rides on the "
+        f"weight, α·|dL/dα| (untrained twin: {', '.join(twin[:-1])} and {twin[-1]})."
     )
 
 

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from attlas.reports import parse_charts as charts
-from attlas.reports.made import made, when_and_what
+from attlas.reports.made import made, measure_of, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.parse_findings import Rows, findings
 from attlas.reports.tables import Cell, Html, between, percent, table
@@ -90,13 +90,15 @@ def _opening(manifest: Manifest, rows: Mapping[str, Rows]) -> str:
     heads = len({(row["layer"], row["head"]) for row in rows.get("head_weights", [])})
     lead = (
         f"Can a dependency tree be read off the attention of <b>{model}</b>? For every word of <b>{corpus}</b> a "
-        f"probe chooses its governor from the attention between words in all {heads} heads; it is trained on some "
-        f"sentences and scored on others ({sizes}).{divided}{known} {when_and_what(manifest)}"
+        f"probe chooses its governor from the attention between words in all {heads} heads"
+        f"{_BY[measure_of(manifest)]}; it is trained on some sentences and scored on others ({sizes}).{divided}"
+        f"{known} {when_and_what(manifest)}"
     )
     words = "".join(f"<div><dt>{term}</dt><dd>{meaning}</dd></div>" for term, meaning in _WORDS.items())
     return f'<p class="lead">{lead}</p>\n<dl class="words">{words}</dl>'
 
 
+_BY = {"weight": "", "norm": ", by norms ‖αf(x)‖"}
 _PURPOSES = {"train": "train on", "dev": "stop by", "test": "score on"}
 _WORDS = {
     "governor": "the word that another depends on in the tree; the root's governor is ROOT.",

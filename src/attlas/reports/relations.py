@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attlas.ids import Stream, paper_label
-from attlas.reports.made import counted, made, when_and_what
+from attlas.reports.made import counted, made, measure_of, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.relations_charts import relation_lines, relation_map
 from attlas.reports.tables import Html, between, percent, table
@@ -123,7 +123,8 @@ def relation_sections(
             "governor and where it was not. Marked are the <mark>dependent</mark>, its <b>governor</b> and, where it "
             "is another, the <s>word that was chosen</s>. Every one opens in the head view.</p>"
         )
-        sections.append(Section("examples", "Where they are surest", words, _examples(examples), (), "Examples"))
+        shown = _examples(examples, measure_of(result.manifest))
+        sections.append(Section("examples", "Where they are surest", words, shown, (), "Examples"))
     return sections, tables
 
 
@@ -224,12 +225,11 @@ def _lead(manifest: Manifest, name: str) -> str:
         sides = (
             f" Heads were chosen on {corpus['chosen_on']:,} sentences and scored on {corpus['scored_on']:,} others."
         )
-    measure = manifest.plan.get("options", {}).get("measure", "weight") if manifest.plan else "weight"
     counts = counted(manifest)
     return (
         f"Does an attention head of <b>{escape(name)}</b> know which word governs which? Every head was taken as a "
         f"parser of <b>{escape(str(corpus.get('name', 'a treebank')))}</b>{f' ({counts})' if counts else ''}: a "
-        f"word's governor is the word with the largest {escape(str(measure))} between them.{sides} "
+        f"word's governor is the word with the largest {measure_of(manifest)} between them.{sides} "
         + when_and_what(manifest)
     )
 
@@ -277,14 +277,14 @@ def _cells(row: Row) -> list[str | Html]:
     ]
 
 
-def _examples(examples: Sequence[Row]) -> str:
+def _examples(examples: Sequence[Row], measure: str) -> str:
     by_relation: dict[str, list[str]] = {}
     for number, row in enumerate(examples):
         query = row["piece_words"].index(row["dependent"])
         kept = {"query": query} if row["direction"] == "to" else {"key": query}
         look = open_button(
             number, "look", view="head", unit="word", stream=row["stream"], layer=row["layer"], head=row["head"],
-            heads=[row["head"]], **kept,
+            heads=[row["head"]], measure=measure, **kept,
         )  # fmt: skip
         verdict = "✓" if row["verdict"] == "right" else "✗"
         item = (

@@ -44,6 +44,7 @@ def clusters(
     long: str = "cut",
     limit: int | None = None,
     relations: Path | str | Result | None = None,
+    measure: str = "weight",
     seed: int = 0,
     out: Path | str | None = None,
     resume: bool = False,
@@ -55,15 +56,16 @@ def clusters(
 
     ``pairs`` reads neighbouring segments as sentence pairs (None: for plain text of several paragraphs, where the
     model knows pairs). ``max_pieces`` defaults to 128 or the window, ``limit`` keeps so many passages, drawn by
-    ``seed``. ``relations`` is a result of that study
-    of the same model, whose best heads then go by their relation. ``budget`` is how many pieces to take at a time
-    (None: 4,096, or fewer where a model has so many heads that their weights would take more than half a GiB).
+    ``seed``. ``relations`` is a result of that study of the same model, whose best heads then go by their relation.
+    ``measure`` is weight or norm. ``budget`` is how many pieces to take at a time (None: 4,096, or fewer where a
+    model has so many heads that their weights would take more than half a GiB).
 
     >>> from attlas.text import Document
     >>> result = clusters(corpus=[Document.from_text("It rained. We stayed in."), Document.from_text("We slept.")])
     >>> result.manifest.study, result.table.num_rows, result.tables["pairs"].num_rows
     ('clusters', 72, 2556)
     """
+    from attlas.capture.measuring import require_measure
     from attlas.capture.reading import read_documents
     from attlas.studies.clusters import Clusters
 
@@ -74,6 +76,7 @@ def clusters(
     chosen = budget or fitting_budget(model, pieces)
     options = {
         "pairs": paired, "max_pieces": pieces, "long": long, "limit": limit,
+        "measure": require_measure(model, measure),
         "relations": [[*place, *names] for place, names in sorted(known.items())],
     }  # fmt: skip
     setting = Setting("clusters", model, texts, options, seed, chosen, None if out is None else Path(out))
@@ -85,7 +88,7 @@ def clusters(
     reading = draw(reading, limit, seed)
     require_room(model, max(example.length for example in reading.examples))
     streams = streams_of(model, reading)
-    study = Clusters(model, streams=streams, relations=known, seed=seed)
+    study = Clusters(model, streams=streams, relations=known, measure=measure, seed=seed)
 
     def carry(one: Clusters, part: str) -> Bundle:
         return carry_out(
@@ -95,7 +98,7 @@ def clusters(
         )  # fmt: skip
 
     bundle = carry(study, "model")
-    twin = carry(Clusters(model.twin(seed), streams=streams, seed=seed), "twin")
+    twin = carry(Clusters(model.twin(seed), streams=streams, measure=measure, seed=seed), "twin")
     if progress is not None:
         progress.note("arranging the heads")
     counts = {"documents": len(texts.documents), "passages": len(reading.examples), "pieces": reading.pieces}

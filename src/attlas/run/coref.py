@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attlas.corpora import Corpus, read
-from attlas.errors import CorpusError, TextError
+from attlas.errors import CorpusError
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress
 from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, say_cutting
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from attlas.text import Document
 
 LONGEST = 512
-MEASURES = ("weight", "norm")
 
 
 def coref(
@@ -54,15 +53,13 @@ def coref(
     >>> result.manifest.study, sorted(set(result.table.column("kind").to_pylist()))
     ('coref', ['all', 'nominal', 'pronoun', 'proper'])
     """
+    from attlas.capture.measuring import require_measure
     from attlas.studies.coref import Coref, choose_heads
     from attlas.studies.coref_tables import Scored, coref_tables
 
-    if measure not in MEASURES:
-        raise TextError(f"there is no measure {measure!r}; choose weight or norm")
     texts, other = whole_documents(corpus), None if select is None else whole_documents(select)
     model = as_subject(subject)
-    if measure == "norm":
-        model.require("norms")
+    require_measure(model, measure)
     chosen_on, scored_on = texts.halves(seed) if other is None else (other, texts)
     pieces = max_pieces or min(model.pieces.window, LONGEST)
     setting = Setting(

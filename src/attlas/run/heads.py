@@ -17,7 +17,6 @@ from attlas.run.local import carry_out
 from attlas.run.progress import Progress
 from attlas.run.relations import (
     LONGEST,
-    check_measure,
     counts,
     read_sentences,
     scorable,
@@ -54,8 +53,8 @@ def heads(
 ) -> dict[str, Result]:
     """Survey, relations and clusters of a treebank in one pass over each half of it; a result for each.
 
-    ``measure`` and ``limit`` are those of :func:`attlas.relations`. With ``out``, each result is saved there in a
-    folder of its study's name.
+    ``measure`` and ``limit`` are those of :func:`attlas.relations`; clusters go by the same measure, and the survey
+    has both. With ``out``, each result is saved there in a folder of its study's name.
 
     >>> words = {"governors": [1, 2, -1], "relations": ["det", "nsubj", "root"]}
     >>> from attlas.text import Document
@@ -63,6 +62,7 @@ def heads(
     >>> list(heads(None, texts))
     ['survey', 'relations', 'clusters']
     """
+    from attlas.capture.measuring import require_measure
     from attlas.capture.reading import Reading
     from attlas.studies.clusters import Clusters
     from attlas.studies.relations import Relations
@@ -72,7 +72,7 @@ def heads(
     chosen_on, scored_on = split(texts, None, seed)
     pieces = max_pieces or min(model.pieces.window, LONGEST)
     room = budget or fitting_budget(model, pieces)
-    options = {"measure": check_measure(measure), "max_pieces": pieces, "limit": limit}
+    options = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
     folder = None if out is None else Path(out)
     whole = Setting("heads", model, texts, options, seed, room, None if folder is None else folder / RUN)
     settings = {
@@ -100,7 +100,7 @@ def heads(
     scored = []
     for who, studied in (("", model), ("untrained ", model.twin(seed))):
         relations = Relations(studied, labels, measure=measure, seed=seed)
-        clusters = Clusters(studied, streams=[own], seed=seed)
+        clusters = Clusters(studied, streams=[own], measure=measure, seed=seed)
         studies: list[Watcher] = [relations, clusters] if who else [surveyed, relations, clusters]
         chosen = carry(studies, readings[0], f"{who}choosing")
         relations.choice = relations.choose(part(chosen, "relations"))

@@ -45,6 +45,7 @@ def parse(
     dev: Texts | None = None,
     test: Texts | None = None,
     vectors: str | Path = "input",
+    measure: str = "weight",
     max_pieces: int | None = None,
     limit: int | None = None,
     structural: bool = True,
@@ -63,15 +64,17 @@ def parse(
     """Train probes that read dependency trees off a model's attention, and score them beside baselines.
 
     ``treebank`` is trained on; without ``dev`` and ``test`` it is divided by article. ``vectors`` is a file of word
-    vectors, or "input" for the model's own input embeddings. ``limit`` keeps so many sentences of each part, drawn by
-    ``seed``. Features go to disk, at most ``max_disk`` GB at a time, into ``out`` or a temporary folder; they are
-    deleted at the end unless ``keep_features``. ``structural`` says whether states are captured too, for the
-    structural probe of ``rank`` dimensions.
+    vectors, or "input" for the model's own input embeddings. ``measure`` is what the probes on attention read: weight
+    or norm. ``limit`` keeps so many sentences of each part, drawn by ``seed``. Features go to disk, at most
+    ``max_disk`` GB at a time, into ``out`` or a temporary folder; they are deleted at the end unless
+    ``keep_features``. ``structural`` says whether states are captured too, for the structural probe of ``rank``
+    dimensions.
 
     >>> result = parse(limit=4, epochs=1, structural=False)
     >>> result.table.column("probe").to_pylist()[3:5]
     ['attention', 'attention + vectors']
     """
+    from attlas.capture.measuring import require_measure
     from attlas.probes.parse import jobs_for
     from attlas.probes.tables import tables
     from attlas.probes.training import Schedule
@@ -87,8 +90,8 @@ def parse(
     pieces = max_pieces or min(model.pieces.window, LONGEST)
     options = {
         "vectors": "input" if vectors == "input" else Path(vectors).name, "vectors_sha256": digest(str(vectors)),
-        "max_pieces": pieces, "limit": limit, "structural": structural, "rank": rank, "epochs": epochs,
-        "patience": patience,
+        "measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit, "structural": structural,
+        "rank": rank, "epochs": epochs, "patience": patience,
     }  # fmt: skip
     more = {name: corpus for name, corpus in given.items() if name != "train"}
     setting = Setting("parse", model, given["train"], options, seed, budget, None if out is None else Path(out), more)
@@ -272,7 +275,8 @@ class _Work:
         subject = setting.subject.twin(setting.seed) if twin else setting.subject
         items = [item for one in sentences.parts for item in items_of(one, sentences.examples[one.name])]
         carry_out(
-            Writer(subject, features), items, [item.example.length for item in items], setting.plan, part=part,
+            Writer(subject, features, measure=setting.plan.options["measure"]), items,
+            [item.example.length for item in items], setting.plan, part=part,
             out=setting.out, resume=self.resume and setting.out is not None, budget=setting.budget,
             report_progress=self.progress, checkpoint_every=self.checkpoint_every,
         )  # fmt: skip

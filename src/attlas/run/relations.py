@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus
-from attlas.errors import CorpusError, TextError
+from attlas.errors import CorpusError
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress
 from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, draw, say_cutting
@@ -53,12 +53,13 @@ def relations(
     >>> result.manifest.study, sorted(set(result.table.column("relation").to_pylist()))
     ('relations', ['all', 'det', 'nsubj'])
     """
+    from attlas.capture.measuring import require_measure
     from attlas.studies.relations import Relations
 
     model, texts = as_subject(subject), as_corpus(treebank).sentences()
     chosen_on, scored_on = split(texts, None if select is None else as_corpus(select).sentences(), seed)
     pieces = max_pieces or min(model.pieces.window, LONGEST)
-    options = {"measure": check_measure(measure), "max_pieces": pieces, "limit": limit}
+    options = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
     setting = Setting(
         "relations", model, texts, options, seed, budget, None if out is None else Path(out),
         more={} if select is None else {"select": chosen_on},
@@ -103,19 +104,6 @@ def scored_tables(own: Scored, twin: Scored, reading: Reading) -> dict[str, Any]
         "offsets": offset_rows(study, bundle),
         "examples": example_rows(study, bundle, by_key(reading).__getitem__),
     }
-
-
-def check_measure(measure: str) -> str:
-    """Refuse a measure that does not exist.
-
-    >>> check_measure("weights")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.TextError: there is no measure 'weights'; choose weight or norm
-    """
-    if measure not in ("weight", "norm"):
-        raise TextError(f"there is no measure {measure!r}; choose weight or norm")
-    return measure
 
 
 def split(texts: Corpus, select: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:

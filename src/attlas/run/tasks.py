@@ -30,7 +30,10 @@ _FORMATS = {
     "chunks": "a CoNLL-2000 file, or one of words and B/I/O labels, has them",
     "label": "a tab-separated file with a column 'label', or sentiment trees, have them",
     "pair": "a tab-separated file with two columns of texts has them",
-    "translation": "give a bitext (source ||| target), or the file of translations (--target)",
+    "translation": (
+        "give a bitext (source ||| target, or two columns with a tab between them), or the file of translations "
+        "(--target)"
+    ),
 }
 _NAMES = {"label": "labels of whole texts", "pair": "pairs of texts", "translation": "translations"}
 

@@ -7,8 +7,6 @@ plan, the hashes of the data, what was seen after each pass. While the run goes 
 
 from __future__ import annotations
 
-import json
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,14 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus
-from attlas.errors import CapabilityError, CorpusError, PlanError, StoreError
-from attlas.run.plan import differences
+from attlas.errors import CapabilityError, CorpusError
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import Setting, Texts, as_corpus, describe
-from attlas.store import plain, require_free, versions_here
-from attlas.store.checkpoint import FOLDER as CHECKPOINT
-from attlas.store.folder import locate, publish
-from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
+from attlas.run.training import carry_out_training, computes_in_half, done_before, fingerprint_of, save_trained
+from attlas.store import plain, versions_here
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -31,12 +26,10 @@ if TYPE_CHECKING:
     from attlas.tasks import Task
     from attlas.tasks.training import Trainer
 
-RECORD = "training.json"
 RATE, HEAD_RATE = 5e-5, 1e-3
 HELD = 0.1
 MANY = 20  # so many numbers as labels are a scale, not classes
 _STRANGE = 0.05  # the share of held-out words that may have tags which the training texts lack
-_SECONDS_BETWEEN_NOTES = 30.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +94,8 @@ def tune(
     """
     from attlas.run.tasks import read_for_task, require_layer, task_for
     from attlas.tasks import require_task
-    from attlas.tasks.training import Recipe, Trainer
+    from attlas.tasks.recipe import Recipe
+    from attlas.tasks.training import Trainer
 
     require_task(task)
     texts = as_corpus(corpus)
@@ -113,23 +107,26 @@ def tune(
     labels = labels_for(task, learned_from, held_out)
     model = _opened(subject, task, labels, seed, opening)
     recipe = Recipe(
-        epochs, rate or (HEAD_RATE if only_head else RATE), batch_size, patience, only_head, _half(dtype, model), seed
-    )
+        epochs, rate or (HEAD_RATE if only_head else RATE), batch_size, patience, only_head,
+        computes_in_half(dtype, model), seed,
+    )  # fmt: skip
     options = {"task": task, "score": score, "max_pieces": max_pieces, "limit": limit, **asdict(recipe)}
     more = {} if dev is None else {"dev": held_out}
     setting = Setting("tune", model, texts, options, seed, batch_size, None if out is None else Path(out), more)
-    if setting.out is not None and (done := _require_free(setting.out, setting.plan.to_dict(), resume)):
+    if setting.out is not None and (done := done_before(setting.out, setting.plan.to_dict(), resume)):
         return _finished(setting.out, task, done, progress)
     made = task_for(model, task, learned_from, seed=seed, score=score)
     learned = read_for_task(made, learned_from, max_pieces=max_pieces, limit=limit, seed=seed)
     held = read_for_task(made, held_out, max_pieces=max_pieces, seed=seed)
     trainer = Trainer(made, learned.examples, held.examples, recipe)
-    _carry_out(trainer, setting, resume, checkpoint_every, progress or Silent())
+    carry_out_training(
+        trainer, setting, resume=resume, checkpoint_every=checkpoint_every, progress=progress or Silent()
+    )
     plan = setting.plan.to_dict()  # which tells of the model as it was
-    model.fingerprint = _fingerprint(model)
+    model.fingerprint = fingerprint_of(model)
     record = {**_record(setting, trainer, made, learned, held, labels), "plan": plan}
     if setting.out is not None:
-        _save(setting.out, model, record)
+        save_trained(setting.out, model, record)
     return Tuned(model, record, setting.out)
 
 
@@ -212,117 +209,12 @@ def _opened(
     return checked(model, task)
 
 
-def _half(dtype: str | None, model: Subject) -> bool:
-    """Whether to compute in bfloat16: as asked, or where a GPU can."""
-    import torch
-
-    able = model.device.type == "cuda" and torch.cuda.is_bf16_supported()
-    if dtype in (None, "bfloat16"):
-        if dtype is not None and not able:
-            raise CapabilityError(
-                f"training in bfloat16 needs a GPU that knows it, and the model is on {model.device}"
-            )
-        return able
-    if dtype != "float32":
-        raise CapabilityError(f"training is done in float32 or bfloat16, not in {dtype}")
-    return False
-
-
-def _checkpoint(out: Path) -> Path:
-    return out / CHECKPOINT / "training.safetensors"
-
-
-def _require_free(out: Path, plan: Mapping[str, Any], resume: bool) -> dict[str, Any] | None:
-    """Refuse a folder that holds anything but this very run; the record of a finished one that is to be resumed."""
-    place = locate(out, RECORD)
-    if not place.exists():
-        require_free(out, plan)
-        return None
-    try:
-        there: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
-        changed = differences(there["plan"], plan)
-    except (ValueError, KeyError, TypeError):
-        raise StoreError(f"{place}: attlas did not write this; choose another --out") from None
-    if changed:
-        raise StoreError(
-            f"{out}: it holds a model that was trained by another plan ({changed[0]}); choose another --out or "
-            "delete it"
-        )
-    return there if resume else None
-
-
 def _finished(out: Path, task: str, record: dict[str, Any], progress: Progress | None) -> Tuned:
     from attlas.capture import load
     from attlas.tasks import HEADS
 
     (progress or Silent()).note(f"{out}: the training was finished already")
     return Tuned(load(out, head=HEADS[task]), record, out)
-
-
-def _carry_out(trainer: Trainer, setting: Setting, resume: bool, checkpoint_every: float, progress: Progress) -> None:
-    """Let the trainer work, with checkpoints and word of how it goes."""
-    plan, out = setting.plan.to_dict(), setting.out
-    if out is None and resume:
-        raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
-    if out is not None:
-        _restore(trainer, _checkpoint(out), plan, resume, progress)
-    epochs = trainer.recipe.epochs
-    pieces = trainer.pieces_per_epoch
-    progress.start(
-        f"tuning for {trainer.task.name}", epochs * pieces, round(pieces * trainer.step / trainer.steps_per_epoch)
-    )
-    saved = noted = time.monotonic()
-    try:
-        for moment in trainer.moments():
-            progress.advance(moment.pieces)
-            now = time.monotonic()
-            if moment.judged is not None:
-                progress.note(said(trainer, moment.judged))
-                noted = now
-            elif now - noted > _SECONDS_BETWEEN_NOTES:
-                progress.note(f"step {trainer.step:,} of {trainer.steps:,}: loss {moment.loss:.3f}")
-                noted = now
-            if out is not None and (now - saved >= checkpoint_every or (moment.judged and trainer.step)):
-                arrays, numbers = trainer.state()
-                save_arrays(_checkpoint(out), arrays, {"plan": plan, "numbers": numbers})
-                saved = time.monotonic()
-    except KeyboardInterrupt:
-        if out is not None and _checkpoint(out).exists():
-            progress.note("interrupted; go on from the last checkpoint with --resume")
-        raise
-    finally:
-        progress.finish()
-
-
-def said(trainer: Trainer, one: Any) -> str:
-    """A pass in words."""
-    parts = [] if one.loss is None else [f"loss {one.loss:.3f}"]
-    parts += [] if one.held_loss is None else [f"held-out loss {one.held_loss:.3f}"]
-    parts += [] if one.score is None else [f"{trainer.task.metric.name} {one.score:.4f}"]
-    when = f"epoch {one.epoch} of {trainer.recipe.epochs}" if one.epoch else "before training"
-    return f"{when}: {', '.join(parts)}" + (" (best so far)" if one.best and one.epoch else "")
-
-
-def _restore(trainer: Trainer, path: Path, plan: Mapping[str, Any], resume: bool, progress: Progress) -> None:
-    earlier = load_arrays(path)
-    if earlier is None:
-        if resume:
-            progress.note(f"there is no checkpoint in {path.parent.parent}; starting from the beginning")
-        return
-    if not resume:
-        raise PlanError(f"{path}: an earlier run was interrupted here; go on with --resume, or delete this file")
-    arrays, about = earlier
-    changed = "; ".join(differences(about["plan"], plan))
-    if changed:
-        raise PlanError(f"{path}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
-    trainer.restore(arrays, about["numbers"])
-    progress.note(f"resuming after {trainer.step} of {trainer.steps} steps")
-
-
-def _fingerprint(model: Subject) -> str:
-    from attlas.models.opening import fingerprint
-
-    return fingerprint(model.model)
 
 
 def _record(
@@ -372,14 +264,3 @@ def _majority(task: Task, learned: Reading, held: Reading) -> float | None:
         for reading in (learned, held)
     )
     return there[here.most_common(1)[0][0]] / max(1, there.total())
-
-
-def _save(out: Path, model: Subject, record: Mapping[str, Any]) -> None:
-    from attlas.models import save_model
-
-    def write(staged: Path) -> None:
-        save_model(model.model, model.pieces.tokenizer, staged)
-        (staged / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
-
-    publish(out, write)
-    clear_arrays(_checkpoint(out))

@@ -8,6 +8,7 @@ run on one core, on many, and across a crash without knowing it. numpy is all th
 from attlas.stats.accumulator import Accumulator, State, rebuild, register, require_same_configuration
 from attlas.stats.bundle import Bundle
 from attlas.stats.correlation import Correlation, correlate
+from attlas.stats.drawn import Cases, Drawn
 from attlas.stats.largest import Largest
 from attlas.stats.latest import Latest
 from attlas.stats.ledger import Ledger
@@ -21,8 +22,10 @@ __all__ = [
     "METRICS",
     "Accumulator",
     "Bundle",
+    "Cases",
     "Comparison",
     "Correlation",
+    "Drawn",
     "Estimate",
     "Largest",
     "Latest",

@@ -4,6 +4,9 @@ Accuracy, chunk F1 or BLEU are not means over texts, but each is a function of c
 predictions; chunks found, given and common; matching and possible n-grams. Once these *marks* are written down text
 by text, a score of any resample or reshuffle of the texts is a product of matrices and one formula, and a paired test
 costs next to nothing. Spearman's correlation is put into that form by ranking once: it is Pearson's of the ranks.
+The four scores of a word alignment share their marks: links predicted and sure, predicted and possible (which every
+sure link is too), predicted, and sure. The error rate is 1 - (|A&S| + |A&P|) / (|A| + |S|); precision asks for
+possible links, recall for sure ones.
 
 All formulas take arrays with any axes in front.
 """
@@ -132,6 +135,28 @@ def _pearson(sums: Numbers) -> Numbers:
     return np.asarray(np.where(spread > 0, (xy * n - x * y) / spread, 0.0))
 
 
+def _aer(sums: Numbers) -> Numbers:
+    """Alignment error rate; 1 where nothing is predicted, and NaN where there is nothing sure either."""
+    sure, possible, predicted, given = np.moveaxis(sums, -1, 0)
+    return np.asarray(1 - (sure + possible) / (predicted + given))
+
+
+def _precision(sums: Numbers) -> Numbers:
+    return np.asarray(sums[..., 1] / sums[..., 2])
+
+
+def _recall(sums: Numbers) -> Numbers:
+    return np.asarray(sums[..., 0] / sums[..., 3])
+
+
+def _alignment_f1(sums: Numbers) -> Numbers:
+    """The harmonic mean of precision and recall; 0 where either is, or where nothing is predicted."""
+    precision, recall = np.where(sums[..., 2] > 0, _precision(sums), 0.0), _recall(sums)
+    both = precision + recall
+    return np.asarray(np.where(both == 0, 0.0, 2 * precision * recall / both))
+
+
+_LINKS = ("predicted and sure", "predicted and possible", "predicted", "sure")
 _CHARACTERS = tuple(f"{what} {n}-grams" for what in ("written", "given", "matching") for n in range(1, 7))
 _NGRAMS = tuple(f"{what} {order}-grams" for what in ("matching", "possible") for order in (1, 2, 3, 4))
 
@@ -144,4 +169,8 @@ METRICS = {
     "bleu": Metric("BLEU", "higher", (*_NGRAMS, "written", "reference"), _bleu),
     "chrf": Metric("chrF", "higher", _CHARACTERS, _chrf),
     "spearman": Metric("Spearman", "higher", ("found", "given"), _pearson, _moments),
+    "aer": Metric("AER", "lower", _LINKS, _aer),
+    "precision": Metric("precision", "higher", _LINKS, _precision),
+    "recall": Metric("recall", "higher", _LINKS, _recall),
+    "alignment-f1": Metric("F1", "higher", _LINKS, _alignment_f1),
 }

@@ -1,10 +1,10 @@
 """Clusters of heads: which heads attend alike, and do heads of one layer lie together (Clark et al.)?
 
 The distance of two heads is the Jensen-Shannon divergence of their rows, in nats, as a mean over all queries of a
-corpus: 0 where they attend alike, ln 2 = .69 where they never look at the same key. It is taken for all pairs of
-heads of a stream in one pass: a text's weights are kept, without padding, until the model is through with the batch,
-reduced to one sum per pair, and let go. The same pass gives what every head mostly does
-(:mod:`attlas.studies.behaviour`).
+corpus: 0 where they attend alike, ln 2 = .69 where they never look at the same key. A row is a query's weights, or
+its norms ||alpha f(x)|| divided by their sum. The distance is taken for all pairs of heads of a stream in one pass:
+a text's rows are kept, without padding, until the model is through with the batch, reduced to one sum per pair, and
+let go. The same pass gives what every head mostly does (:mod:`attlas.studies.behaviour`).
 
 From the distances come a map, a tree, and a test of whether layers lie together (:mod:`attlas.studies.arrangement`),
 all of them also for the untrained twin.
@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attlas.capture import Subject
-from attlas.capture.instruments import finite
+from attlas.capture.measuring import measured, require_measure, row_shares
 from attlas.ids import Stream
 from attlas.measures.divergence import divergences, entropies
 from attlas.models import AttentionCall, Batch, Example, Side
@@ -53,10 +53,12 @@ class Clusters:
         *,
         streams: Sequence[Stream] | None = None,
         relations: Mapping[Place, Sequence[str]] | None = None,
+        measure: str = "weight",
         seed: int = 0,
         shuffles: int = SHUFFLES,
     ) -> None:
         self.subject = subject
+        self.measure = require_measure(subject, measure)
         self.streams = tuple(streams or subject.streams)
         self.relations = dict(relations or {})
         self.seed, self.shuffles = seed, shuffles
@@ -120,7 +122,7 @@ class Clusters:
 
 
 class _Pass:
-    """One forward pass: keeps the weights of every text, layer by layer, until it gives their sums to a bundle."""
+    """One forward pass: keeps the rows of every text, layer by layer, until it gives their sums to a bundle."""
 
     def __init__(self, study: Clusters, made: Batch, batch: Sequence[Example]) -> None:
         self.study, self.made = study, made
@@ -135,36 +137,35 @@ class _Pass:
                 ]
 
     def take(self, call: AttentionCall) -> None:
-        """Keep the weights of one layer, each text's own part of them."""
+        """Keep the rows of one layer, each text's own part of them."""
         texts = self.texts.get(call.site.stream)
         if texts is None:
             return
-        weights, visible = finite(call.weights(), call.site).detach(), call.visible()
+        norms = self.study.measure == "norm"
+        attention, visible = measured(self.study.subject, call, self.study.measure).detach(), call.visible()
         for row, text in enumerate(texts):
-            own = weights[row, :, text.queries, text.keys].float()
-            total = own.sum(-1, keepdim=True)
-            # In half precision a row may miss one by a little; what goes to a sink goes to a key of its own.
-            whole = own / total if call.sinks is None else torch.cat([own, (1 - total).clamp(min=0)], -1)
-            text.weights.append(whole)
+            own = attention[row, :, text.queries, text.keys].float()
+            whole = row_shares(own) if norms else _whole(own, sink=call.sinks is not None)
+            text.rows.append(whole)
             seen = None if visible is None else visible[row if len(visible) > 1 else 0]
             text.even.append(_even(text, seen, call.shape[1], whole.shape[-1]))
 
     def give(self, bundle: Bundle) -> None:
-        """Reduce text by text, letting each text's weights go before the next."""
+        """Reduce text by text, letting each text's rows go before the next."""
         for stream, texts in self.texts.items():
             for text, half in zip(texts, self.halves, strict=True):
-                if not text.weights:
+                if not text.rows:
                     continue
-                widest = max(layer.shape[-1] for layer in text.weights)
-                weights = torch.cat([pad(layer, (0, widest - layer.shape[-1])) for layer in text.weights])
-                text.weights.clear()
-                layers, queries = len(text.even), weights.shape[1]
-                own = entropies(weights)
-                sums = divergences(weights, own).cpu().numpy()
+                widest = max(layer.shape[-1] for layer in text.rows)
+                rows = torch.cat([pad(layer, (0, widest - layer.shape[-1])) for layer in text.rows])
+                text.rows.clear()
+                layers, queries = len(text.even), rows.shape[1]
+                own = entropies(rows)
+                sums = divergences(rows, own).cpu().numpy()
                 bundle[f"{stream}-pairs-{half}"].update(sums[None], queries)
-                _give_layers(bundle, stream, square(sums, len(weights)), layers, queries)
-                figures, counts = _figures(weights, own, text, stream)
-                shape = (1, layers, len(weights) // layers, len(FIGURES))
+                _give_layers(bundle, stream, square(sums, len(rows)), layers, queries)
+                figures, counts = _figures(rows, own, text, stream)
+                shape = (1, layers, len(rows) // layers, len(FIGURES))
                 bundle[f"{stream}-figures"].update(figures.reshape(shape), counts[None, None, None])
 
     def _documents(self, side: Side, examples: Sequence[Example]) -> list[Any]:
@@ -181,8 +182,15 @@ class _Text:
     def __init__(self, queries: slice, keys: slice, classes: Tensor) -> None:
         self.queries, self.keys = queries, keys
         self.classes = classes[keys]
-        self.weights: list[Tensor] = []
+        self.rows: list[Tensor] = []
         self.even: list[Tensor] = []
+
+
+def _whole(weights: Tensor, *, sink: bool) -> Tensor:
+    """Weights whose rows sum to one: in half precision they may miss it by a little, and what goes to a sink goes to
+    a key of its own."""
+    total = weights.sum(-1, keepdim=True)
+    return torch.cat([weights, (1 - total).clamp(min=0)], -1) if sink else weights / total
 
 
 def _span(side: Side, row: int) -> slice:
@@ -215,16 +223,16 @@ def _give_layers(bundle: Bundle, stream: Stream, matrix: NDArray[np.float64], la
 
 
 def _figures(
-    weights: Tensor, own: Tensor, text: _Text, stream: Stream
+    rows: Tensor, own: Tensor, text: _Text, stream: Stream
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The heads' own figures of one text, (head, figure), and over how many queries each is (figure)."""
-    queries, real = weights.shape[1], len(text.classes)
+    queries, real = rows.shape[1], len(text.classes)
     within = stream is not Stream.CROSS
-    received = weights[..., :real].sum(1) @ text.classes
+    received = rows[..., :real].sum(1) @ text.classes
     columns = {
         "entropy": own.sum(-1),
         "even": torch.cat(text.even),
-        **({f: weights.diagonal(k, 1, 2).sum(-1) for f, k in _OFFSETS.items()} if within else {}),
+        **({f: rows.diagonal(k, 1, 2).sum(-1) for f, k in _OFFSETS.items()} if within else {}),
         **{name: received[:, CLASSES.index(name)] for name in CLASSES[:-1]},
         "special": received[:, _SPECIAL].sum(-1),
     }

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Subject
-from attlas.capture.instruments import finite
+from attlas.capture.measuring import measured, require_measure, row_shares
 from attlas.ids import Stream
 from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Batch, Example
@@ -83,7 +83,8 @@ class Coref:
     def __init__(
         self, subject: Subject, *, measure: str = "weight", chosen: Chosen | None = None, seed: int = 0
     ) -> None:
-        self.subject, self.measure, self.chosen, self.seed = subject, measure, chosen, seed
+        self.subject, self.chosen, self.seed = subject, chosen, seed
+        self.measure = require_measure(subject, measure)
         self.stream = subject.pieces.own
         self.shape = subject.shape(self.stream)
         self.directions = DIRECTIONS if self.stream is Stream.ENCODER else DIRECTIONS[:1]
@@ -223,10 +224,9 @@ class _Pass:
         """Let every head of a layer choose, for all mentions of the batch."""
         if call.site.stream is not self.study.stream or not self.windows:
             return
-        weights = finite(call.weights(), call.site).float()
+        weights = measured(self.study.subject, call, self.study.measure).float()
         if self.study.measure == "norm":
-            norms = weights * self.study.subject.lengths(call)[:, :, None]
-            weights = norms / norms.sum(-1, keepdim=True).clamp(min=torch.finfo(norms.dtype).tiny)
+            weights = row_shares(weights)
         layer = call.site.layer
         followed = self.study.chosen[0, 0] if self.study.chosen else None  # all kinds, among all other mentions
         sums = []

@@ -7,6 +7,7 @@ Weights and norms go through the same lines.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +16,9 @@ from torch import Tensor
 from attlas.ids import Stream
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
-from attlas.studies.marks import CLASSES, Edges, Marks
+from attlas.models import Batch, Example, Side
+from attlas.studies.marks import CLASSES, Edges, Marks, draw_pairs, mark, mark_edges
+from attlas.text import Document
 
 QUANTITIES = (
     "previous", "next", "self", *CLASSES, "sep_to_sep", "entropy", "entropy_cls", "distance",
@@ -42,6 +45,63 @@ class View:
     drawn: Tensor
     drawn_real: Tensor
     pairs: Tensor
+
+
+def view_of(
+    batch: Batch,
+    examples: Sequence[Example],
+    stream: Stream,
+    *,
+    translating: bool,
+    ranks: Mapping[str, int],
+    target_ranks: Mapping[str, int] | None = None,
+    tags: Sequence[str] = (),
+    edges: bool = False,
+    seed: int = 0,
+) -> View | None:
+    """What is known of a stream of a batch, ``translating`` where a text and its translation are two sequences; None
+    where the batch does not have that stream. The words of translations have ranks of their own, if given.
+
+    >>> from attlas.capture import load
+    >>> subject = load()
+    >>> batch = subject.batch(["It rained."])
+    >>> view_of(batch, [], Stream.CROSS, translating=False, ranks={}) is None
+    True
+    """
+    queries, keys = batch.queries(stream), batch.keys(stream)
+    if queries is None or keys is None:
+        return None
+
+    def marked(side: Side) -> Marks:
+        known = ranks if target_ranks is None or side is not batch.target else target_ranks
+        return mark(side, texts_of(batch, side, examples, translating), tags, known)
+
+    here = marked(queries)
+    there = marked(keys) if stream is Stream.CROSS else here
+    found = None
+    if edges and stream is not Stream.CROSS:
+        found = mark_edges(queries, texts_of(batch, queries, examples, translating))
+    passages = [example.passage for example in examples]
+    drawn, real = draw_pairs(queries, keys, passages, causal=stream is Stream.DECODER, seed=seed)
+    pairs = drawn if found is None else torch.cat([found.pairs, drawn], dim=1)
+    present = there.classes.flatten(0, 1).amax(0)
+    classes = tuple(name for name, there_is in zip(CLASSES[:-1], present, strict=False) if there_is)
+    columns = [there.classes[..., [CLASSES.index(name) for name in classes]], there.tags]
+    if found is not None:
+        columns.append(there.words[..., None].float())
+    return View(stream, classes, len(tags), here, there, torch.cat(columns, -1)[:, None], found, drawn, real, pairs)
+
+
+def texts_of(batch: Batch, side: Side, examples: Sequence[Example], translating: bool) -> list[Sequence[Document]]:
+    """The documents behind each sequence of a side: a pair is one sequence, a translation two.
+
+    >>> texts_of(Batch({}, None, None, Stream.ENCODER), Side((), torch.zeros(0, 0)), [], False)
+    []
+    """
+    if not translating:
+        return [example.passage.documents for example in examples]
+    place = 1 if side is batch.target else 0
+    return [example.passage.documents[place : place + 1] for example in examples]
 
 
 def reduce_rows(rows: RowStatistics, lengths: Tensor | None, view: View) -> dict[str, tuple[Tensor, Tensor]]:
@@ -151,15 +211,25 @@ def _edge_sums(
 
 def relate(rows: RowStatistics, lengths: Tensor, view: View) -> dict[str, tuple[Tensor, Tensor]]:
     """Spearman of alpha with ||f(x)|| on the drawn pairs, and sums of ||f(x)|| by frequency band."""
-    j = view.drawn[..., 1][:, None].expand(-1, lengths.shape[1], -1)
-    real = view.drawn_real[:, None].expand_as(j)
-    weights = rows.pairs[..., -view.drawn.shape[1] :]
-    rho = spearman(_coarse(weights), _coarse(lengths.gather(2, j)), real)
     bands = torch.einsum("bhk,bkf->bhf", lengths, view.keys.bands)
     cases = view.keys.bands.sum(1)[:, None].expand_as(bands)
-    return {"spearman": (rho, (real.sum(-1) > 1).to(rho.dtype)), "frequency": (bands, cases)}
+    return {"spearman": correlate_drawn(rows, lengths, view, view.drawn_real), "frequency": (bands, cases)}
 
 
-def _coarse(values: Tensor) -> Tensor:
-    """Values to a ten-thousandth of themselves, in logs: what differs by less counts as equal."""
+def correlate_drawn(rows: RowStatistics, lengths: Tensor, view: View, kept: Tensor) -> tuple[Tensor, Tensor]:
+    """Spearman of alpha with ||f(x)|| in every text and head, over those of the drawn pairs that are kept (batch, P);
+    and whether there are enough of them."""
+    j = view.drawn[..., 1][:, None].expand(-1, lengths.shape[1], -1)
+    real = kept[:, None].expand_as(j)
+    weights = rows.pairs[..., -view.drawn.shape[1] :]
+    rho = spearman(coarse(weights), coarse(lengths.gather(2, j)), real)
+    return rho, (real.sum(-1) > 1).to(rho.dtype)
+
+
+def coarse(values: Tensor) -> Tensor:
+    """Values to a ten-thousandth of themselves, in logs: what differs by less counts as equal.
+
+    >>> coarse(torch.tensor([1.0, 1.00001, 1.01])).tolist()
+    [0.0, 0.0, 100.0]
+    """
     return (values.clamp(min=1e-30).log() * 1e4).round()

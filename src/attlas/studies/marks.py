@@ -10,7 +10,6 @@ parts of speech and edges it is set aside as a key, as are all special pieces.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.models import Encoded, Side
+from attlas.tasks import text_seed
 from attlas.text import ROOT, Document, Passage
 
 CLASSES = ("first", "cls", "sep", "punctuation", "other")
@@ -74,6 +74,35 @@ def word_ranks(documents: Iterable[Document]) -> dict[str, int]:
     counts = Counter(form.lower() for document in documents for form in document.forms)
     ordered = sorted(counts, key=lambda form: (-counts[form], form))
     return {form: rank for rank, form in enumerate(ordered, start=1)}
+
+
+@dataclass(frozen=True)
+class Frequencies:
+    """How frequent the words of a corpus are: ``ranks`` counted through, as bands need them, and ``shared`` ranks,
+    the same for all words that occur equally often.
+
+    >>> known = Frequencies.of([Document.from_text("the cat saw the dog")])
+    >>> known.ranks["saw"], known.shared["saw"], known.shared["the"]
+    (4, 3.0, 1.0)
+    """
+
+    ranks: Mapping[str, int]
+    shared: Mapping[str, float]
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> Frequencies:
+        """The frequencies of the words of these documents.
+
+        >>> Frequencies.of([]).ranks
+        {}
+        """
+        ranks = word_ranks(documents)
+        counts = Counter(form.lower() for document in documents for form in document.forms)
+        equals: dict[int, list[int]] = {}
+        for form, rank in ranks.items():
+            equals.setdefault(counts[form], []).append(rank)
+        mean = {count: sum(found) / len(found) for count, found in equals.items()}
+        return cls(ranks, {form: mean[counts[form]] for form in ranks})
 
 
 def tags_of(documents: Iterable[Document]) -> tuple[str, ...]:
@@ -182,7 +211,7 @@ def draw_pairs(
     belongs to keys.
     """
     drawn = [
-        _draw(q.length, k.length, _seed(passage, seed), causal) + np.array([q_start, k_start])
+        _draw(q.length, k.length, text_seed(passage, seed), causal) + np.array([q_start, k_start])
         for q, k, q_start, k_start, passage in zip(
             queries.encoded, keys.encoded, queries.starts, keys.starts, passages, strict=True
         )
@@ -201,12 +230,7 @@ def half_of(passage: Passage, seed: int) -> int:
     >>> half_of(Passage(Document.from_text("It rained.")), 0) in (1, 2)
     True
     """
-    return 1 + _seed(passage, seed) % 2
-
-
-def _seed(passage: Passage, seed: int) -> int:
-    text = "\0".join([str(seed), *(document.text for document in passage.documents)])
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+    return 1 + text_seed(passage, seed) % 2
 
 
 def _draw(queries: int, keys: int, seed: int, causal: bool) -> NDArray[np.int64]:

@@ -11,11 +11,14 @@ own loss, whatever it was batched with. As a piece of a long text has a smaller 
 averaged over the pairs of a text first and then over texts; and a class is compared with other keys in the texts that
 have both. Pairs of all texts in one heap would set classes with one key to a text against classes that long texts
 have most of.
+
+Beside the share of the weight that a class takes stands its share of the norm, ||alpha f(x)||, where the model lets
+it be computed: a resting place that takes much weight and adds next to nothing is a no-op from the other side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,6 +28,7 @@ from torch import Tensor
 
 from attlas.capture import Override, Subject
 from attlas.capture.instruments import finite
+from attlas.capture.measuring import row_shares
 from attlas.errors import NumberError
 from attlas.ids import Site, Stream
 from attlas.models import AttentionCall, Example
@@ -42,14 +46,17 @@ REPLICATES = 400
 
 @dataclass
 class Kept:
-    """The weights of one pass that are part of the graph, with what may be seen, by site.
+    """The weights of one pass that are part of the graph, with what may be seen, by site; and the lengths ||f(x)|| of
+    the keys, if there is a way to have them.
 
     >>> Kept().weights
     {}
     """
 
+    lengths_of: Callable[[AttentionCall], Tensor] | None = None
     weights: dict[Site, Tensor] = field(default_factory=dict)
     visible: dict[Site, Tensor | None] = field(default_factory=dict)
+    lengths: dict[Site, Tensor] = field(default_factory=dict)
 
     def keep(self, call: AttentionCall) -> Tensor:
         """Hand the model its own weights, as a tensor that a gradient can be asked for."""
@@ -57,6 +64,9 @@ class Kept:
         if not weights.requires_grad:  # before the first layer there is nothing to differentiate
             weights = weights.detach().requires_grad_()
         self.weights[call.site], self.visible[call.site] = weights, call.visible()
+        if self.lengths_of is not None:
+            with torch.no_grad():
+                self.lengths[call.site] = self.lengths_of(call)
         return weights
 
 
@@ -85,7 +95,7 @@ def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed
     >>> passed.gradients[subject.sites[0]].shape
     torch.Size([1, 12, 4, 4])
     """
-    kept = Kept()
+    kept = Kept(subject.lengths if subject.has_norms else None)
     with torch.enable_grad(), subject.frozen(), subject.use(Override(make=kept.keep)):
         scored = task.judge(question, subject.run(question.batch, **task.options))
         weights = list(kept.weights.values())
@@ -103,7 +113,7 @@ class NoOp:
     >>> from attlas.capture import load
     >>> from attlas.tasks import Tagging
     >>> sorted(NoOp(load(), Tagging(load(), "upos", tags=["NOUN"])).empty())[:3]
-    ['encoder-gradient', 'encoder-layers', 'encoder-paid']
+    ['encoder-gradient', 'encoder-layers', 'encoder-norm']
     """
 
     name = "noop"
@@ -114,18 +124,20 @@ class NoOp:
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing. Per stream, for every head: the gradient, that of other keys in the same
-        texts (its rival), gradient times weight, weight, and pairs; for every layer the gradient, with resamples of
-        it and its rival, and what rides on a class in all. Also the loss and the share of right predictions.
+        texts (its rival), gradient times weight, weight, norm, and pairs; for every layer the gradient, with
+        resamples of it and its rival, and what rides on a class in all. Also the loss and the share of right
+        predictions.
 
         >>> from attlas.capture import load
         >>> from attlas.tasks import Tagging
         >>> len(NoOp(load(), Tagging(load(), "upos", tags=["NOUN"])).empty())
-        10
+        11
         """
         parts: dict[str, Any] = {"loss": PooledMean(()), "right": PooledMean(())}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
-            for what in ("gradient", "rival", "paid", "weight", "pairs"):
+            norm = ("norm",) if self.subject.has_norms else ()
+            for what in ("gradient", "rival", "paid", "weight", *norm, "pairs"):
                 parts[f"{stream}-{what}"] = PooledMean((layers, heads, len(KEYS)))
             for what in ("layers", "rides"):
                 parts[f"{stream}-{what}"] = PooledMean((layers, len(KEYS)))
@@ -153,8 +165,8 @@ class NoOp:
             pairs = (queries & (passed.scored.predicted > 0)[:, None])[:, None, :, None] & real[:, None, None, :]
             sites = [site for site in self.subject.sites if site.stream is stream]
             layers = [_sums(passed, site, pairs, classes) for site in sites]
-            gradient, paid, weight, seen, rows = (
-                torch.stack([layer[part] for layer in layers], dim=1).double().cpu().numpy() for part in range(5)
+            gradient, paid, weight, norm, seen, rows = (
+                torch.stack([layer[part] for layer in layers], dim=1).double().cpu().numpy() for part in range(6)
             )
             there = (seen > 0).astype(float)
             mean, mean_paid = (part / np.maximum(seen, 1) for part in (gradient, paid))
@@ -164,6 +176,8 @@ class NoOp:
             bundle[f"{stream}-rival"].update(rival, both)
             bundle[f"{stream}-paid"].update(mean_paid, there)
             bundle[f"{stream}-weight"].update(weight, rows)
+            if self.subject.has_norms:
+                bundle[f"{stream}-norm"].update(norm, rows)
             bundle[f"{stream}-pairs"].update(seen, 1)
             bundle[f"{stream}-layers"].update(mean.sum(2), there.sum(2))
             bundle[f"{stream}-rides"].update(paid.sum(2), 1)
@@ -202,13 +216,16 @@ class NoOp:
 
 
 def _sums(passed: Passed, site: Site, pairs: Tensor, classes: Tensor) -> tuple[Tensor, ...]:
-    """Per text, head and class or place of key: sums of |g|, of alpha |g|, of alpha; how many pairs and queries."""
+    """Per text, head and class or place of key: sums of |g|, of alpha |g|, of alpha, of the norms' shares of their
+    rows; how many pairs and queries."""
     visible = passed.kept.visible[site]
     pairs = pairs if visible is None else pairs & visible
     alpha = passed.kept.weights[site].detach().float() * pairs
     size = passed.gradients[site].float().abs() * pairs
+    lengths = passed.kept.lengths.get(site)
+    norms = torch.zeros_like(alpha) if lengths is None else row_shares(alpha * lengths[:, :, None])
     places = site.stream is not Stream.CROSS
-    summed = [_by_key(values, classes, places) for values in (size, alpha * size, alpha)]
+    summed = [_by_key(values, classes, places) for values in (size, alpha * size, alpha, norms)]
     seen = _by_key(pairs.float().expand_as(alpha), classes, places)
     rows = pairs.any(-1).sum(-1).float().expand(alpha.shape[:2])[..., None].expand_as(seen).clone()
     rows[..., len(CLASSES) :] = seen[..., len(CLASSES) :]  # each query has at most one key of a place

@@ -53,13 +53,14 @@ def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, lis
 
 
 HEAD_COLUMNS = (
-    "stream", "layer", "head", "class", "value", "n", "low", "high", "pairs", "relative", "paid", "weight", "twin",
-    "twin_relative", "twin_paid", "twin_weight",
+    "stream", "layer", "head", "class", "value", "n", "low", "high", "pairs", "relative", "paid", "weight", "norm",
+    "twin", "twin_relative", "twin_paid", "twin_weight", "twin_norm",
 )  # fmt: skip
+HEAD_SHARED = ("relative", "paid", "weight", "norm")
 LAYER_COLUMNS = (
     "stream", "layer", "class", "value", "n", "low", "high", "pairs", "relative", "relative_low", "relative_high",
-    "paid", "paid_share", "weight", "twin", "twin_low", "twin_high", "twin_relative", "twin_relative_low",
-    "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight",
+    "paid", "paid_share", "weight", "norm", "twin", "twin_low", "twin_high", "twin_relative", "twin_relative_low",
+    "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight", "twin_norm",
 )  # fmt: skip
 
 
@@ -69,6 +70,7 @@ def _of(bundle: Bundle, stream: Stream) -> dict[str, Array]:
         bundle[f"{stream}-{what}"].result()
         for what in ("gradient", "rival", "paid", "weight", "pairs", "layers", "rides")
     )
+    norm = bundle[f"{stream}-norm"].result() if f"{stream}-norm" in bundle else None
     resampled = bundle[f"{stream}-resampled"]
     assert isinstance(resampled, Resampled)
     means = resampled.means()
@@ -79,12 +81,17 @@ def _of(bundle: Bundle, stream: Stream) -> dict[str, Array]:
     return {
         "heads": gradient.value, "heads_n": gradient.n, "heads_low": gradient.low, "heads_high": gradient.high,
         "heads_pairs": seen, "heads_relative": _divide(gradient.value, rival.value), "heads_paid": paid.value,
-        "heads_weight": weight.value,
+        "heads_weight": weight.value, "heads_norm": _unknown(weight.value) if norm is None else norm.value,
         "layers": layers.value, "layers_n": layers.n / heads, "layers_low": layers.low, "layers_high": layers.high,
         "pairs": seen.sum(1), "relative": relative[0], "relative_low": low, "relative_high": high,
         "paid": _over_heads(paid), "weight": _over_heads(weight),
+        "norm": _unknown(layers.value) if norm is None else _over_heads(norm),
         "paid_share": _divide(rides.value, rides.value[:, : len(CLASSES)].sum(-1, keepdims=True)),
     }  # fmt: skip
+
+
+def _unknown(like: Array) -> Array:
+    return np.full(like.shape, np.nan)
 
 
 def _over_heads(estimate: Estimate) -> Array:
@@ -94,13 +101,13 @@ def _over_heads(estimate: Estimate) -> Array:
 
 def _head_row(ours: Mapping[str, Array], theirs: Mapping[str, Array], cell: tuple[int, ...]) -> dict[str, Any]:
     row = {"value": ours["heads"][cell]}
-    row |= {name: ours[f"heads_{name}"][cell] for name in ("n", "low", "high", "pairs", "relative", "paid", "weight")}
+    row |= {name: ours[f"heads_{name}"][cell] for name in ("n", "low", "high", "pairs", *HEAD_SHARED)}
     row |= {"twin": theirs["heads"][cell]}
-    return row | {f"twin_{name}": theirs[f"heads_{name}"][cell] for name in ("relative", "paid", "weight")}
+    return row | {f"twin_{name}": theirs[f"heads_{name}"][cell] for name in HEAD_SHARED}
 
 
 def _layer_row(ours: Mapping[str, Array], theirs: Mapping[str, Array], cell: tuple[int, ...]) -> dict[str, Any]:
-    shared = ("relative", "relative_low", "relative_high", "paid", "paid_share", "weight")
+    shared = ("relative", "relative_low", "relative_high", "paid", "paid_share", "weight", "norm")
     row = {"value": ours["layers"][cell], "pairs": ours["pairs"][cell]}
     row |= {name: ours[f"layers_{name}"][cell] for name in ("n", "low", "high")}
     row |= {name: ours[name][cell] for name in shared}

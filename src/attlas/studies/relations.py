@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Subject
-from attlas.capture.instruments import finite
+from attlas.capture.measuring import measured, require_measure
 from attlas.ids import Stream
 from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Batch, Example
@@ -35,7 +35,6 @@ from attlas.text import ROOT, Document
 
 ALL = "all"
 DIRECTIONS = ("to", "from")
-MEASURES = ("weight", "norm")
 OFFSETS = tuple(offset for offset in range(-10, 11) if offset)
 VERDICTS = ("right", "wrong")
 WHO = ("head", "offset", "margin")
@@ -128,12 +127,10 @@ class Relations:
         choice: Choice | None = None,
         seed: int = 0,
     ) -> None:
-        if measure == "norm":
-            subject.require("norms")
         self.subject = subject
         self.stream: Stream = subject.pieces.own
         self.labels = tuple(labels)
-        self.measure = measure
+        self.measure = require_measure(subject, measure)
         self.choice = choice
         self.seed = seed
         self._places = {label: place for place, label in enumerate(self.labels)}
@@ -254,13 +251,11 @@ class _Pass:
         """Count the governors that each head of one layer finds."""
         if call.site.stream is not self.study.stream:
             return
-        weights = finite(call.weights(), call.site)
+        attention = measured(self.study.subject, call, self.study.measure)
         if call.fusable and call.mixed is None:  # the model need not compute them again
-            call.mixed = mix(weights, call.values)
-        if self.study.measure == "norm":
-            weights = weights * self.study.subject.lengths(call)[:, :, None]
+            call.mixed = mix(call.weights(), call.values)
         words = self.groups.words
-        between = between_words(weights, self.groups)[..., :words, :words].masked_fill_(self._barred, -1.0)
+        between = between_words(attention, self.groups)[..., :words, :words].masked_fill_(self._barred, -1.0)
         found = [between.max(-1), between.max(-2)]  # by the dependent's row, and by its column
         hits = []
         for direction, (paid, at) in enumerate(found):

@@ -25,17 +25,16 @@ from torch import Tensor
 from attlas.capture import Subject
 from attlas.capture.instruments import finite
 from attlas.ids import Stream
+from attlas.measures.names import MEASURES
 from attlas.measures.rows import matrix_statistics, statistics, uniform_call
-from attlas.models import AttentionCall, Batch, Example, Side
+from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Estimate, PooledMean
 from attlas.store.columns import as_cell
-from attlas.studies.figures import QUANTITIES, View, reduce_rows, relate
-from attlas.studies.marks import CLASSES, RANKS, draw_pairs, half_of, mark, mark_edges
+from attlas.studies.figures import QUANTITIES, View, reduce_rows, relate, view_of
+from attlas.studies.marks import RANKS, half_of
 from attlas.studies.portraits import portrait
 from attlas.studies.watching import watch
-from attlas.text import Document
 
-MEASURES = ("weight", "norm")
 DIRECTIONS = ("to", "from")
 HALVES = (1, 2)
 
@@ -116,13 +115,20 @@ class Survey:
         """Open a pass: what this study takes from one forward pass over a batch.
 
         >>> from attlas.capture import load
-        >>> from attlas.text import Passage
+        >>> from attlas.text import Document, Passage
         >>> study = Survey(load())
         >>> examples = study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))])
         >>> study.begin(study.subject.pieces.batch(examples), examples).taken
         {<Stream.ENCODER: 'encoder'>: []}
         """
-        views = {stream: view for stream in self.streams if (view := self._view(made, batch, stream)) is not None}
+        found = {
+            stream: view_of(
+                made, batch, stream, translating=self.subject.pieces.translating, ranks=self.ranks, tags=self.tags,
+                edges=self.edges, seed=self.seed,
+            )
+            for stream in self.streams
+        }  # fmt: skip
+        views = {stream: view for stream, view in found.items() if view is not None}
         return _Pass(self, views, [half_of(example.passage, self.seed) for example in batch])
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
@@ -174,34 +180,6 @@ class Survey:
                             frequency.add(stream.value, layer, head, highest, lowest, *row)
         tables = {"heads": heads, "pos": pos, "spearman": rho, "frequency": frequency, "portraits": portraits}
         return {name: rows.columns for name, rows in tables.items() if name != "pos" or self.tags}
-
-    def _view(self, batch: Batch, examples: Sequence[Example], stream: Stream) -> View | None:
-        queries, keys = batch.queries(stream), batch.keys(stream)
-        if queries is None or keys is None:
-            return None
-        texts = self._documents(batch, queries, examples)
-        here = there = mark(queries, texts, self.tags, self.ranks)
-        if stream is Stream.CROSS:
-            there = mark(keys, self._documents(batch, keys, examples), self.tags, self.ranks)
-        edges = mark_edges(queries, texts) if self.edges and stream is not Stream.CROSS else None
-        passages = [example.passage for example in examples]
-        drawn, real = draw_pairs(queries, keys, passages, causal=stream is Stream.DECODER, seed=self.seed)
-        pairs = drawn if edges is None else torch.cat([edges.pairs, drawn], dim=1)
-        present = there.classes.flatten(0, 1).amax(0)
-        classes = tuple(name for name, there_is in zip(CLASSES[:-1], present, strict=False) if there_is)
-        columns = [there.classes[..., [CLASSES.index(name) for name in classes]], there.tags]
-        if edges is not None:
-            columns.append(there.words[..., None].float())
-        return View(
-            stream, classes, len(self.tags), here, there, torch.cat(columns, -1)[:, None], edges, drawn, real, pairs
-        )
-
-    def _documents(self, batch: Batch, side: Side, examples: Sequence[Example]) -> list[Sequence[Document]]:
-        """The documents behind each sequence of a side: a pair is one sequence, a translation two."""
-        if not self.subject.pieces.translating:
-            return [example.passage.documents for example in examples]
-        place = 1 if side is batch.target else 0
-        return [example.passage.documents[place : place + 1] for example in examples]
 
 
 class _Pass:

@@ -1,6 +1,8 @@
 """Training a model, or its head alone, for a task: AdamW, in batches of like length, with the best weights kept.
 
-The rate rises from nothing over the first tenth of the steps and falls to nothing over the rest. After every pass
+The rate rises from nothing over the first tenth of the steps and falls to nothing over the rest. A batch holds so
+many texts; or so many pieces, which makes steps of like size where texts differ: such batches are made once, of like
+length, and only their order is drawn anew for each pass. After every pass
 over the texts the model is judged on texts held out; if neither the score nor the loss there has improved for some
 passes (``patience``) training stops, and the weights of the pass with the best score are put back. The order of the
 texts depends on the seed and the pass alone, and dropout on the seed and the step alone, so a run that goes on from a
@@ -27,38 +29,12 @@ from torch import Tensor
 
 from attlas.errors import CapabilityError, NumberError, PlanError
 from attlas.models import Example
-from attlas.tasks.protocol import Task
+from attlas.tasks.protocol import Question, Task
+from attlas.tasks.recipe import Recipe, by_size, in_batches, padded, schedule
 
+SELDOM = 25  # steps on a GPU between two looks at the loss: a look waits until all that was asked for is done
+KEPT = 8_000_000  # pieces of batches by pieces that stay where the model is, so that they are carried there once
 POOL = 50  # batches whose texts are sorted by length together: enough to save padding, few enough to keep chance
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to train. ``rate`` is the highest that is reached; ``half`` computes in bfloat16 (weights stay float32).
-
-    >>> Recipe(epochs=0)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: training needs epochs of at least 1, not 0
-    """
-
-    epochs: int = 3
-    rate: float = 5e-5
-    batch_size: int = 32
-    patience: int = 2
-    only_head: bool = False
-    half: bool = False
-    seed: int = 0
-    warmup: float = 0.1
-    decay: float = 0.01
-    clip: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "patience"):
-            if getattr(self, name) < 1:
-                raise PlanError(f"training needs {name.replace('_', ' ')} of at least 1, not {getattr(self, name)}")
-        if not 0 < self.rate < math.inf:
-            raise PlanError(f"the rate of learning must be above 0, not {self.rate}")
 
 
 @dataclass(frozen=True)
@@ -117,18 +93,25 @@ class Trainer:
         flat = [parameter for parameter in self.trained.values() if parameter.dim() < 2]
         deep = [parameter for parameter in self.trained.values() if parameter.dim() >= 2]
         self._optimizer = torch.optim.AdamW(
-            [{"params": deep, "weight_decay": recipe.decay}, {"params": flat, "weight_decay": 0.0}], lr=recipe.rate
-        )
+            [{"params": deep, "weight_decay": recipe.decay}, {"params": flat, "weight_decay": 0.0}],
+            lr=recipe.rate, betas=recipe.betas,
+        )  # fmt: skip
         self.step = 0
         self.seconds = 0.0
         self.passes: list[Pass] = []
-        self._sums = [0.0, 0.0]  # loss and predictions of this pass so far
+        self.halted = False
+        self._fixed = self._by_pieces() if recipe.batch_pieces else []
+        self._asked: dict[int, Question] = {}  # of fixed batches, by their identity
+        self._keeping = sum(padded(batch) for batch in self._fixed) <= KEPT
+        self._home = task.subject.device if task.subject.device.type == "cuda" else torch.device("cpu")
+        self._sums = self._tally()
+        self._value = math.nan  # the loss when it was last looked at
         self._best: dict[str, Tensor] | None = None
 
     @property
     def steps_per_epoch(self) -> int:
         """Steps in one pass over the texts."""
-        return math.ceil(len(self.learned) / self.recipe.batch_size)
+        return len(self._fixed) or math.ceil(len(self.learned) / self.recipe.batch_size)
 
     @property
     def steps(self) -> int:
@@ -147,10 +130,10 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether all passes are done, or nothing has improved for long enough."""
+        """Whether all passes are done, or nothing has improved for long enough, or it was halted after a pass."""
         if not self.passes or self._due:
             return False
-        return self.step >= self.steps or self._waited >= self.recipe.patience
+        return self.halted or self.step >= self.steps or self._waited >= self.recipe.patience
 
     @property
     def _due(self) -> bool:
@@ -186,6 +169,10 @@ class Trainer:
                     for name, parameter in self.trained.items():
                         parameter.copy_(self._best[name])
 
+    def halt(self) -> None:
+        """Let the pass that was just judged be the last; to be asked for between moments."""
+        self.halted = True
+
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """All that is needed to go on later: arrays, and numbers."""
         arrays: dict[str, Tensor] = {}
@@ -196,7 +183,7 @@ class Trainer:
             if self._best is not None:
                 arrays[f"best/{name}"] = self._best[name]
         numbers = {
-            "step": self.step, "seconds": self.seconds, "sums": self._sums,
+            "step": self.step, "seconds": self.seconds, "sums": self._sums.tolist(),
             "passes": [asdict(one) for one in self.passes],
         }  # fmt: skip
         return {name: np.asarray(tensor.cpu()) for name, tensor in arrays.items()}, numbers
@@ -204,7 +191,7 @@ class Trainer:
     def restore(self, arrays: Mapping[str, NDArray[Any]], numbers: Mapping[str, Any]) -> None:
         """Take up a state that was left earlier."""
         self.step, self.seconds = int(numbers["step"]), float(numbers["seconds"])
-        self._sums = [float(value) for value in numbers["sums"]]
+        self._sums = self._tally(numbers["sums"])
         self.passes = [Pass(**one) for one in numbers["passes"]]
         found = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
         with torch.no_grad():
@@ -244,6 +231,8 @@ class Trainer:
     def _order(self, epoch: int) -> list[list[Example]]:
         """The batches of a pass: texts shuffled, sorted by length in pools, batches shuffled again."""
         draw = random.Random(f"{self.recipe.seed} {epoch}")
+        if self._fixed:
+            return draw.sample(self._fixed, len(self._fixed))
         texts = list(self.learned)
         draw.shuffle(texts)
         size = self.recipe.batch_size
@@ -254,14 +243,41 @@ class Trainer:
         draw.shuffle(batches)
         return batches
 
+    def _by_pieces(self) -> list[list[Example]]:
+        """Batches of like length and of so many pieces; which of equal length are together is drawn once."""
+        texts = list(self.learned)
+        random.Random(f"{self.recipe.seed} batches").shuffle(texts)
+        return in_batches(sorted(texts, key=by_size), self.recipe)
+
+    def _tally(self, values: Sequence[float] = (0.0, 0.0)) -> Tensor:
+        """Loss and predictions of a pass so far; on a GPU they stay there."""
+        return torch.tensor(list(values), dtype=torch.float64, device=self._home)
+
+    def _ask(self, batch: Sequence[Example]) -> Question:
+        """The question of a batch; of a fixed one it is kept where there is room."""
+        known = self._asked.get(id(batch))
+        if known is None:
+            known = self.task.ask(batch)
+            if self._fixed and self._keeping:
+                self._asked[id(batch)] = known
+        return known
+
+    def _look(self, loss: Tensor) -> None:
+        """Look at the loss, which makes a GPU finish first; refuse to go on where it is no number."""
+        self._value = loss.item()
+        if not math.isfinite(self._value):
+            raise NumberError(
+                f"the loss is {self._value} at step {self.step + 1} of {self.steps}; train at a lower rate (--rate)"
+            )
+
     def _learn(self, batch: Sequence[Example]) -> Moment:
         model, recipe = self.task.subject.model, self.recipe
         model.train(True)
         if recipe.only_head:
             model.base_model.train(False)
         for group in self._optimizer.param_groups:
-            group["lr"] = recipe.rate * schedule(self.step, self.steps, recipe.warmup)
-        question = self.task.ask(batch)
+            group["lr"] = recipe.rate * schedule(self.step, self.steps, recipe.warmup, recipe.falling)
+        question = self._ask(batch)
         device = self.task.subject.device
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(_number(recipe.seed, self.step))
@@ -269,31 +285,36 @@ class Trainer:
                 scored = self.task.judge(question, self.task.subject.run(question.batch, **self.task.options))
         predicted = scored.predicted.sum().clamp(min=1)
         loss = scored.total.sum() / predicted
-        value = loss.item()
-        if not math.isfinite(value):
-            raise NumberError(
-                f"the loss is {value} at step {self.step + 1} of {self.steps}; train at a lower rate (--rate)"
-            )
+        if device.type != "cuda":
+            self._look(loss)
         self._optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.trained.values(), recipe.clip)
+        if recipe.clip:
+            torch.nn.utils.clip_grad_norm_(self.trained.values(), recipe.clip)
         self._optimizer.step()
-        self._sums[0] += value * predicted.item()
-        self._sums[1] += predicted.item()
+        if device.type == "cuda" and self.step % SELDOM == 0:
+            self._look(loss)
+        value, count = (number.detach().to(self._home, torch.float64) for number in (loss, predicted))
+        self._sums += torch.stack([value * count, count])
         self.step += 1
-        return Moment(sum(example.length for example in batch), value)
+        return Moment(sum(example.length for example in batch), self._value)
 
     def _judge(self) -> Moment:
         """Judge the model on what was held out, and keep its weights if they are the best so far."""
         held_loss, score = judge_all(self.task, self.held, self.recipe) if self.held else (None, None)
-        loss = self._sums[0] / self._sums[1] if self._sums[1] else None
+        total, predicted = self._sums.tolist()
+        loss = total / predicted if predicted else None
+        if loss is not None and not math.isfinite(loss):
+            raise NumberError(
+                f"the loss is {loss} by step {self.step} of {self.steps}; train at a lower rate (--rate)"
+            )
         epoch = self.step // self.steps_per_epoch
         made = Pass(epoch, self.step, loss, held_loss, score, False)
         made = replace(made, best=better(self.task, made, self.best))
         if made.best and self.held:
             self._best = {name: parameter.detach().clone() for name, parameter in self.trained.items()}
         self.passes.append(made)
-        self._sums = [0.0, 0.0]
+        self._sums = self._tally()
         return Moment(0, math.nan if loss is None else loss, made)
 
     def _computing(self) -> Any:
@@ -332,12 +353,12 @@ def judge_all(task: Task, examples: Sequence[Example], recipe: Recipe) -> tuple[
     True
     """
     task.subject.model.train(False)
-    order = sorted(examples, key=lambda example: example.length)
+    order = sorted(examples, key=by_size if recipe.batch_pieces else lambda example: example.length)
     total = predicted = 0.0
     marks = []
     with torch.no_grad():
-        for at in range(0, len(order), recipe.batch_size):
-            question = task.ask(order[at : at + recipe.batch_size])
+        for batch in in_batches(order, recipe):
+            question = task.ask(batch)
             with torch.autocast(task.subject.device.type, dtype=torch.bfloat16, enabled=recipe.half):
                 scored = task.judge(question, task.subject.run(question.batch, **task.options))
             total += scored.total.sum().item()
@@ -361,18 +382,6 @@ def better(task: Task, one: Pass, other: Pass | None) -> bool:
     if one.score is not None and other.score is not None and one.score != other.score:
         return bool(task.metric.worse(one.score - other.score) < 0)
     return one.held_loss < other.held_loss
-
-
-def schedule(step: int, steps: int, warmup: float) -> float:
-    """The share of the highest rate at a step.
-
-    >>> [round(schedule(step, 10, 0.2), 2) for step in range(10)]
-    [0.5, 1.0, 1.0, 0.88, 0.75, 0.62, 0.5, 0.38, 0.25, 0.12]
-    """
-    rising = max(1, round(warmup * steps))
-    if step < rising:
-        return (step + 1) / rising
-    return (steps - step) / max(1, steps - rising)
 
 
 def _trained(task: Task, only_head: bool) -> dict[str, Tensor]:

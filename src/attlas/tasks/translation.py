@@ -3,6 +3,9 @@
 The loss is that of every piece of the reference translation, and its end, given the source and the reference before
 it. The score is BLEU or chrF of what the model writes by itself, greedily, as sacrebleu defines them; or, without any
 writing, the perplexity of the reference.
+
+For training, the loss may be smoothed: a share of it is then the mean over all pieces, as if each might be meant.
+With several ``beams`` the model writes by looking further ahead than one piece.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from attlas.errors import CapabilityError
 from attlas.models import Example
 from attlas.stats import METRICS
 from attlas.tasks.language import require_head
-from attlas.tasks.protocol import NOTHING, Question, Scored, compare_labels
+from attlas.tasks.protocol import NOTHING, Question, Scored, compare_all, compare_labels
 from attlas.text import Document, Passage
 
 SCORES = ("bleu", "chrf", "perplexity")
@@ -38,9 +41,10 @@ class Translation:
 
     name = "translation"
 
-    def __init__(self, subject: Subject, score: str = "bleu") -> None:
+    def __init__(self, subject: Subject, score: str = "bleu", *, smoothing: float = 0.0, beams: int = 1) -> None:
         require_head(subject, "seq2seq", self.name)
         self.subject, self.score = subject, score
+        self.smoothing, self.beams = smoothing, beams
         self.streams = subject.streams
         self.metric = METRICS[score]
         self.writes = score != "perplexity"
@@ -58,12 +62,15 @@ class Translation:
         labels = torch.full_like(ids, NOTHING)
         labels[:, :-1] = ids[:, 1:].masked_fill(~real[:, 1:], NOTHING)
         if self._end != NOTHING:  # the end of the translation is predicted where its last piece is read
-            labels[torch.arange(len(ids)), real.sum(-1) - 1] = self._end
+            labels[torch.arange(len(ids), device=ids.device), real.sum(-1) - 1] = self._end
         return Question(batch, labels, tuple(examples))
 
     def judge(self, question: Question, output: Any) -> Scored:
         """Compare the reference with what is predicted, piece by piece; the marks are those of its perplexity."""
-        total, predicted, right = compare_labels(output.logits, question.labels)
+        if output.logits.requires_grad:
+            total, predicted, right = compare_all(output.logits, question.labels, self.smoothing)
+        else:
+            total, predicted, right = compare_labels(output.logits, question.labels)
         return Scored(total, predicted, right, torch.stack([total.detach(), predicted], -1))
 
     def answer(self, question: Question) -> Tensor:
@@ -72,18 +79,21 @@ class Translation:
         with torch.no_grad():
             if not self.writes:
                 return self.judge(question, self.subject.run(question.batch, **self.options)).marks
-            written = self.write(question)
-        references = [_reference(example) for example in question.examples]
+            return self.mark(question.examples, self.write(question))
+
+    def mark(self, examples: Sequence[Example], written: Sequence[str]) -> Tensor:
+        """The n-gram counts of what was written for each text."""
         count = word_grams if self.score == "bleu" else character_grams
-        marks = [count(own, reference) for own, reference in zip(written, references, strict=True)]
+        marks = [count(own, _reference(example)) for own, example in zip(written, examples, strict=True)]
         return torch.tensor(marks, dtype=torch.float64)
 
     def write(self, question: Question) -> list[str]:
-        """The model's own translations, greedily, at most twice as long as the reference and ten pieces more."""
+        """The model's own translations, by the best piece each time (or with beams), at most twice as long as the
+        reference and ten pieces more."""
         inputs = {name: question.batch.inputs[name] for name in ("input_ids", "attention_mask")}
         ends = [2 * (0 if e.target is None else e.target.length) + 10 for e in question.examples]
         ids = self.subject.model.generate(  # type: ignore[operator]
-            **inputs, num_beams=1, do_sample=False, max_new_tokens=max(ends), max_length=None,
+            **inputs, num_beams=self.beams, do_sample=False, max_new_tokens=max(ends), max_length=None,
         )  # fmt: skip
         own = [row[: 1 + end] for row, end in zip(ids.tolist(), ends, strict=True)]  # whatever it is batched with
         return [text.strip() for text in self.subject.pieces.tokenizer.batch_decode(own, skip_special_tokens=True)]

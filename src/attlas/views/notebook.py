@@ -49,7 +49,7 @@ def show(
         ...
     attlas.errors.CapabilityError: there is no 'leyer' to choose in a view; the names are view, stream, layer, ...
     """
-    check_kind(kind)
+    check_kind(kind, scenes)
     chosen = check_selection(selection)
     if chosen.pop("view", kind) != kind:
         raise CapabilityError(

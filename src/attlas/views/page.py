@@ -30,7 +30,7 @@ def page(scenes: Sequence[Scene], *, kind: str = "head", **selection: Any) -> st
     >>> html.startswith("<!doctype html>"), "<script src" in html
     (True, False)
     """
-    check_kind(kind)
+    check_kind(kind, scenes)
     return _page(pack(scenes), {"view": kind, **selection})
 
 
@@ -55,8 +55,8 @@ def write_page(path: str | Path, scenes: Sequence[Scene], *, kind: str = "head",
     return path
 
 
-def check_kind(kind: str) -> None:
-    """Refuse a view that does not exist.
+def check_kind(kind: str, scenes: Sequence[Scene] = ()) -> None:
+    """Refuse a view that does not exist, or that cannot show these scenes.
 
     >>> check_kind("heads")
     Traceback (most recent call last):
@@ -65,6 +65,11 @@ def check_kind(kind: str) -> None:
     """
     if kind not in KINDS:
         raise CapabilityError(f"there is no view {kind!r}; choose head, model, neuron or matrix")
+    if kind == "neuron" and any(strand.joint for scene in scenes for strand in scene.strands):
+        raise CapabilityError(
+            "the neuron view shows the queries and keys of one head, and joint norms are those of all heads "
+            "together; choose head, model or matrix"
+        )
 
 
 def script_json(value: object) -> str:

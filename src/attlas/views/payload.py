@@ -185,6 +185,8 @@ def _strand(
         "causal": strand.stream is Stream.DECODER,
         "weights": place(strand.weights, "f32" if small else "u8"),
     }
+    if strand.joint:
+        found["joint"] = strand.joint
     if strand.lengths is not None:
         found["lengths"] = place(strand.lengths[:, None], "f32")
     if strand.query_vectors is not None and strand.key_vectors is not None:

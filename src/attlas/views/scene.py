@@ -64,7 +64,9 @@ class Strand:
     """One stream of a scene.
 
     ``layers`` and ``heads`` are the numbers these have in the model, for a strand may hold only some of them.
-    ``scores`` are given where they are more than ``scaling`` times the product of query and key.
+    ``scores`` are given where they are more than ``scaling`` times the product of query and key. A strand with
+    ``joint`` shows no heads but one map for each layer, of what all its heads do together: its ``weights`` are joint
+    norms, with a single head, and ``joint`` says of which kind.
 
     >>> reading = Reading(("a",), (0,), (0,), ("a",))
     >>> Strand(Stream.ENCODER, reading, reading, np.ones((2, 3, 1, 1), np.float32)).heads
@@ -82,6 +84,7 @@ class Strand:
     key_vectors: Array | None = None
     scores: Array | None = None
     scaling: tuple[float, ...] = ()
+    joint: str = ""
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 4:

@@ -91,7 +91,10 @@
       if (!view) continue;
       for (const [signal, followers] of Object.entries(figure.drives)) {
         view.addSignalListener(signal, (_, value) => {
-          for (const follower of followers) views.get(follower)?.signal(signal, value).run();
+          for (const follower of followers.map((name) => views.get(name))) {
+            /* charts that follow each other stop here */
+            if (follower && follower.signal(signal) !== value) follower.signal(signal, value).run();
+          }
         });
       }
       for (const [column, follower] of Object.entries(figure.picks)) {

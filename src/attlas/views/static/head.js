@@ -2,7 +2,7 @@
 // and coloured by head. Pointing at a word leaves its lines alone and writes their numbers beside the other column.
 
 import { headColour } from "./palette.js";
-import { written, paperLabel } from "./numbers.js";
+import { written, mapLabel, mapName } from "./numbers.js";
 import { rowOf } from "./readings.js";
 
 const MOST_LINES = 6000; // drawn at once, the strongest first
@@ -133,11 +133,11 @@ export const headView = {
     const exact = grids.every((grid) => (fromQuery ? grid.exactRow(focus.query) : panel.queries.every((_, row) => grid.exactRow(row))));
     const ranked = labels.map((label, row) => {
       const values = grids.map((grid) => (fromQuery ? grid.data[focus.query * grid.columns + row] : grid.data[row * grid.columns + focus.key]));
-      return { label, value: values.reduce((sum, v) => sum + v, 0) / values.length, norm: normOf(grids, fromQuery ? focus.query : row, values[0]) };
+      return { label, value: values.reduce((sum, v) => sum + v, 0) / values.length, norm: normOf(panel, grids, fromQuery ? focus.query : row, values[0]) };
     });
     ranked.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     const found = ranked.slice(0, 6).map(({ label, value, norm }) => `${label.short} ${written(value, exact)}${norm}`).join(" · ");
-    const which = heads.length === 1 ? `head ${paperLabel(state.layer, heads[0])}` : `mean of ${heads.length} heads, layer ${state.layer + 1}`;
+    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, layer ${state.layer + 1}`;
     const word = fromQuery ? panel.queries[focus.query].short : panel.keys[focus.key].short;
     return fromQuery ? `${word} attends to ${found} (${which})` : `${word} is attended to by ${found} (${which})`;
   },
@@ -145,7 +145,7 @@ export const headView = {
   table(data, state, focus) {
     const { panel, heads, grids } = data;
     if (focus.query === null) return strongest(data, state);
-    const columns = ["key", ...(panel.signed ? ["difference"] : heads.map((head) => `head ${paperLabel(state.layer, head)}`))];
+    const columns = ["key", ...(panel.signed ? ["difference"] : heads.map((head) => mapName(panel.strand, state.layer, head)))];
     const rows = panel.keys.map((label, row) => [
       label.text, ...grids.map((grid) => written(grid.data[focus.query * grid.columns + row], grid.exactRow(focus.query))),
     ]);
@@ -154,8 +154,9 @@ export const headView = {
 };
 
 /** The norm itself beside its share of the row, where one head is shown. */
-function normOf(grids, row, share) {
-  return grids.length === 1 && grids[0].sums ? ` (‖αf(x)‖ ${written(share * grids[0].sums[row], grids[0].exactRow(row))})` : "";
+function normOf({ strand }, grids, row, share) {
+  if (grids.length !== 1 || !grids[0].sums) return "";
+  return ` (${strand.joint ? "joint norm" : "‖αf(x)‖"} ${written(share * grids[0].sums[row], grids[0].exactRow(row))})`;
 }
 
 function strongest({ panel, heads, grids }, state) {
@@ -167,10 +168,10 @@ function strongest({ panel, heads, grids }, state) {
         if (Math.abs(value) > Math.abs(best.value)) best = { value, place, key };
       }
     });
-    const head = panel.signed ? "mean" : heads.length ? paperLabel(state.layer, heads[best.place]) : "";
+    const head = panel.signed ? "mean" : heads.length ? mapLabel(panel.strand, state.layer, heads[best.place]) : "";
     return [label.text, panel.keys[best.key]?.text ?? "", head, written(best.value, grids[best.place]?.exactRow(row))];
   });
-  return { caption: `The strongest line of each query: ${panel.title}`, columns: ["query", "key", "head", "value"], rows };
+  return { caption: `The strongest line of each query: ${panel.title}`, columns: ["query", "key", panel.strand.joint ? "layer" : "head", "value"], rows };
 }
 
 /** Lines worth drawing, weakest first so that strong ones lie on top. */

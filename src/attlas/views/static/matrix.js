@@ -1,7 +1,7 @@
 // The matrix view: all queries against all keys at once, the mean of the chosen heads, as a map to be zoomed and moved. It is made
 // for long texts: the page stays awake while blocks are unpacked and pictures made, and moving about costs next to nothing.
 
-import { written, paperLabel } from "./numbers.js";
+import { written, paperLabel, mapName } from "./numbers.js";
 import { rowOf } from "./readings.js";
 import { boxOf, isWhole, zoomed, panned, centred, kept } from "./box.js";
 import { breather, pause } from "./breath.js";
@@ -135,7 +135,7 @@ export const matrixView = {
     if (!heads.length) return "No head is chosen.";
     if (!grid) return data.problem ?? data.progress;
     if (query === null && key === null) return "";
-    const which = heads.length === 1 ? `head ${paperLabel(state.layer, heads[0])}` : `mean of ${heads.length} heads, layer ${state.layer + 1}`;
+    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, layer ${state.layer + 1}`;
     if (query !== null && key !== null) {
       const words = `${panel.queries[query].short} → ${panel.keys[key].short}`;
       if (unread(data, query, key)) return `${words}: not read yet, for the key comes after the query`;

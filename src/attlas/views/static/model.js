@@ -1,7 +1,7 @@
 // The model view: every head of a stream as a small picture, layers down and heads across, or in the order of a figure of
 // a survey. Pictures come in while one looks (see thumbnails.js). One head can be enlarged beside the others, with its words.
 
-import { written, paperLabel } from "./numbers.js";
+import { written, mapLabel, mapName } from "./numbers.js";
 import { shortened } from "./readings.js";
 import { inside } from "./surface.js";
 import { gather, nameOf, picture, painted, strongest, dots } from "./thumbnails.js";
@@ -9,7 +9,7 @@ import { gather, nameOf, picture, painted, strongest, dots } from "./thumbnails.
 const GAP = 4;
 const LEFT = 34; // room for the numbers of layers
 const TOP = 36; // room for the numbers of heads
-const CAPTION = 15; // room for a caption where heads are sorted
+const CAPTION = 15; // room for a caption where heads do not stand in a table
 const LARGEST = 120;
 const READABLE = 56; // below this a page is rather made longer than its pictures smaller
 const SMALLEST = 22;
@@ -25,6 +25,9 @@ export const modelView = {
   help:
     "Every picture is a head: queries run down, keys across. Full colour is the mean of its queries' strongest links, so shades " +
     "compare within a head, not between heads. Click a head, or press the arrow keys and Enter, to enlarge it.",
+  jointHelp:
+    "Every picture is a layer, all its heads together: queries run down, keys across. Full colour is the mean of its queries' " +
+    "strongest links, so shades compare within a layer. Click a layer, or press the arrow keys and Enter, to enlarge it.",
 
   note(panels, state) {
     if (!state.sort) return "";
@@ -38,7 +41,8 @@ export const modelView = {
     const work = gather(panel, [...current, ...order], again);
     const open = state.open ? await opened(panel, state) : null;
     await work.begun;
-    return { panel, order, work, open, sorted: Boolean(figuresOf(panel, state)) };
+    const sorted = Boolean(figuresOf(panel, state));
+    return { panel, order, work, open, sorted, captioned: sorted || Boolean(panel.strand.joint) };
   },
 
   layout(data, state, room, surface, colours) {
@@ -65,7 +69,7 @@ export const modelView = {
   draw(surface, geometry, state, focus, colours) {
     const { data, places, side, enlarged } = geometry;
     const pointed = focus.layer === undefined || focus.cell ? null : focus;
-    if (!data.sorted) drawAxes(surface, geometry, pointed ?? state, colours);
+    if (!data.captioned) drawAxes(surface, geometry, pointed ?? state, colours);
     for (const place of places) {
       const { x, y } = place;
       const made = data.work.made.get(nameOf(place));
@@ -77,10 +81,10 @@ export const modelView = {
         surface.rect(x, y, side, side, colours.line, 0.4);
       }
       surface.frame(x - 0.5, y - 0.5, side + 1, side + 1, colours.line);
-      if (data.sorted) {
+      if (data.captioned) {
         const font = `${isAt(place, state) ? "600 " : ""}10px ${colours.sans}`;
-        surface.text(paperLabel(place.layer, place.head), x, y - 8, { font, fill: colours.ink });
-        surface.text(briefly(place.figure), x + side, y - 8, { font, fill: colours.soft, align: "right" });
+        surface.text(mapLabel(data.panel.strand, place.layer, place.head), x, y - 8, { font, fill: colours.ink });
+        if (data.sorted) surface.text(briefly(place.figure), x + side, y - 8, { font, fill: colours.soft, align: "right" });
       }
     }
     for (const place of places) {
@@ -125,7 +129,7 @@ export const modelView = {
     if (step === undefined || !places.length) return null;
     const at = places.findIndex((place) => isAt(place, state));
     const aim = at < 0 ? 0 : at + step;
-    const leaves = !data.sorted && Math.abs(step) === 1 && Math.floor(aim / columns) !== Math.floor(at / columns);
+    const leaves = !data.captioned && Math.abs(step) === 1 && Math.floor(aim / columns) !== Math.floor(at / columns);
     const next = places[aim] && !(at >= 0 && leaves) ? places[aim] : places[at];
     bringIntoSight(event.currentTarget, next, side);
     return { layer: next.layer, head: next.head };
@@ -141,7 +145,7 @@ export const modelView = {
     const { grid } = open;
     const exact = grid.exactRow(focus.query);
     const word = panel.queries[focus.query].short;
-    const label = `head ${paperLabel(open.layer, open.head)}`;
+    const label = mapName(panel.strand, open.layer, open.head);
     const links = panel.keys.map((key, at) => ({ key, value: grid.data[focus.query * grid.columns + at] }));
     const told = ({ key, value }) => `${key.short} ${written(value, exact)}`;
     if (focus.key !== null) return `${label}: ${word} → ${told(links[focus.key])}`;
@@ -155,11 +159,12 @@ export const modelView = {
     const rows = made.map((each) => {
       const { query, key, value, exact } = work.made.get(nameOf(each)).strongest;
       const link = [panel.queries[query].text, panel.keys[key].text, written(value, exact)];
-      return [paperLabel(each.layer, each.head), ...link, ...(sorted ? [figureText(each.figure)] : [])];
+      return [mapLabel(panel.strand, each.layer, each.head), ...link, ...(sorted ? [figureText(each.figure)] : [])];
     });
-    const sofar = made.length < order.length ? ` (so far ${made.length} of ${order.length} heads)` : "";
-    const columns = ["head", "query", "key", panel.signed ? "difference" : "value", ...(sorted ? [state.sort] : [])];
-    return { caption: `The strongest link of each head: ${panel.title}${sofar}`, columns, rows };
+    const unit = panel.strand.joint ? "layer" : "head";
+    const sofar = made.length < order.length ? ` (so far ${made.length} of ${order.length} ${unit}s)` : "";
+    const columns = [unit, "query", "key", panel.signed ? "difference" : "value", ...(sorted ? [state.sort] : [])];
+    return { caption: `The strongest link of each ${unit}: ${panel.title}${sofar}`, columns, rows };
   },
 };
 
@@ -185,8 +190,8 @@ function inOrder(panel, state) {
 }
 
 /** Places for all heads in a room, as large as they can be. */
-function arranged({ order, sorted }, width, height) {
-  if (sorted) return wrapped(order, width, height);
+function arranged({ order, captioned }, width, height) {
+  if (captioned) return wrapped(order, width, height);
   const columns = new Set(order.map(({ head }) => head)).size;
   const rows = columns ? order.length / columns : 0;
   const least = Math.max((height - TOP) / rows - GAP, READABLE);
@@ -258,7 +263,7 @@ function drawEnlarged(surface, { data, enlarged, over }, focus, colours) {
     surface.frame(x, y, enlarged.width, enlarged.height, colours.accent, 1.5);
   }
   const title = { font: `600 14px ${colours.sans}`, fill: colours.ink };
-  surface.text(`head ${paperLabel(open.layer, open.head)}`, x + 8, y + 14, title);
+  surface.text(mapName(panel.strand, open.layer, open.head), x + 8, y + 14, title);
   const close = closing(enlarged);
   const cross = { font: `18px ${colours.sans}`, align: "center", fill: focus.close ? colours.accent : colours.soft };
   surface.text("×", close.x + close.width / 2, close.y + close.height / 2, cross);
@@ -286,7 +291,7 @@ function closing({ x, y, width }) {
 }
 
 function describe({ panel, work, open, order, sorted }, state, { layer, head }) {
-  const label = `head ${paperLabel(layer, head)}`;
+  const label = mapName(panel.strand, layer, head);
   const found = (open && isAt(open, { layer, head }) ? open : work.made.get(nameOf({ layer, head })))?.strongest;
   if (!found) return `${label}: not unpacked yet`;
   const { query, key, value, exact } = found;

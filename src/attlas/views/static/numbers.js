@@ -11,3 +11,13 @@ export function written(value, exact = true) {
 export function paperLabel(layer, head) {
   return `${layer + 1}-${head + 1}`;
 }
+
+/** What a map of a strand is called: its head or, where heads are shown together, its layer. */
+export function mapLabel({ joint }, layer, head) {
+  return joint ? `layer ${layer + 1}` : paperLabel(layer, head);
+}
+
+/** The same within a sentence. */
+export function mapName(strand, layer, head) {
+  return strand.joint ? `${mapLabel(strand, layer, head)}, all heads` : `head ${paperLabel(layer, head)}`;
+}

@@ -3,7 +3,8 @@
 //
 // Attention to a word is the sum over its pieces, attention from a word the mean. Norms are shown as shares of their row,
 // so that they stand beside weights; `sums` has what a share must be multiplied by to give the norm itself. Setting
-// special pieces aside divides each row by what is left of it.
+// special pieces aside divides each row by what is left of it. A strand of joint norms (`strand.joint` says which) has
+// one map for each layer and no other measure.
 
 import { labels, readable } from "./readings.js";
 import { breather } from "./breath.js";
@@ -43,8 +44,9 @@ export function panelsFor(header, store, state) {
 }
 
 /** What is said of a measure, for titles. */
-function measureName(measure, special) {
-  const name = measure === "norm" ? "norm ‖αf(x)‖, as a share of its row" : "weight α";
+function measureName({ joint }, measure, special) {
+  const norm = joint ?? (measure === "norm" ? "norm ‖αf(x)‖" : null);
+  const name = norm ? `${norm}, as a share of its row` : "weight α";
   return special === "aside" ? `${name}, special pieces set aside and rows renormalised` : name;
 }
 
@@ -61,7 +63,8 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
   const columns = keysReading.pieces.length;
   const columnOf = places(keys, columns);
   const counted = keysReading.documents.map((document) => state.special === "shown" || document >= 0);
-  const plain = measure === "weight" && state.unit === "piece" && state.special === "shown" && state.pair === "all";
+  const ofNorms = measure === "norm" || Boolean(strand.joint);
+  const plain = !ofNorms && state.unit === "piece" && state.special === "shown" && state.pair === "all";
   const cache = new Map();
   let held = 0;
 
@@ -87,11 +90,11 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
           if (columnOf[key] >= 0) data[start + columnOf[key]] += value;
         }
       }
-      if ((lengths || state.special === "aside") && sums[row] > 0) {
+      if ((ofNorms || state.special === "aside") && sums[row] > 0) {
         for (let at = start; at < start + keys.length; at += 1) data[at] /= sums[row];
       }
     }
-    return finish(data, queries.length, keys.length, lengths ? sums : null, exactRow);
+    return finish(data, queries.length, keys.length, ofNorms ? sums : null, exactRow);
   }
 
   function grid(layer, head) {
@@ -127,7 +130,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
   }
 
   return {
-    title: [name, measureName(measure, state.special)].filter(Boolean).join(" · "),
+    title: [name, measureName(strand, measure, state.special)].filter(Boolean).join(" · "),
     measure, unit: state.unit, signed: false, scene, strand, queries, keys, layers: strand.layers, heads: strand.heads, grid, sharpen,
     mean: (layer, heads) => mean(grid, layer, heads),
     neurons: (layer, head, piece) => neurons(store, strand, layer, head, piece),
@@ -136,7 +139,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
 
 /** A minus B, where both have the same words or pieces; `reason` says why not where they have not. */
 function differencePanel(a, b, measure) {
-  const title = `A − B · ${measure}`;
+  const title = `A − B · ${a?.strand.joint ?? measure}`;
   if (!a || !b) return { title, reason: "One of the two does not have this attention or measure.", measure };
   for (const side of ["queries", "keys"]) {
     if (a[side].length !== b[side].length) {

@@ -27,7 +27,7 @@ export function toolbar(header, state, views, view, colours, choose, actions) {
       { names: Object.fromEntries(views.map((each) => [each.name, each.title])) }),
     streams.length > 1 ? group("Stream", "stream", streams) : null,
     layerControl(strand, state, view, choose),
-    group("Measure", "measure", ["weight", "norm", "both"], {
+    strand.joint ? null : group("Measure", "measure", ["weight", "norm", "both"], {
       disabled: normless ? ["norm", "both"] : [],
       reason: "norms need W_O and the values, which this scene does not have",
     }),

@@ -23,6 +23,7 @@ import { neuronView } from "./neuron.js";
 import { matrixView } from "./matrix.js";
 
 const VIEWS = [headView, modelView, neuronView, matrixView];
+const OF_JOINT = VIEWS.filter((view) => view !== neuronView); // heads taken together have no queries and keys of their own
 const TOO_LONG = 160; // pieces a side beyond which lines are no longer told apart
 const REST = 80; // milliseconds on a row before its exact numbers are asked for
 const UNLOADED = ["query", "key", "box", "table", "theme", "order", "neuron"]; // changes that need no other numbers
@@ -80,7 +81,8 @@ export function mount(root, props, connection) {
   };
   root.replaceChildren(...Object.values(parts));
 
-  const view = () => VIEWS.find((each) => each.name === state.view);
+  const views = viewsOf(header);
+  const view = () => views.find((each) => each.name === state.view);
   const colours = () => theme(state.theme ? state.theme === "dark" : surroundingsAreDark());
   const drawn = () => figures.filter((figure) => figure.geometry);
 
@@ -120,11 +122,12 @@ export function mount(root, props, connection) {
     drawTitle();
     const actions = { svg: () => keep("svg"), png: () => keep("png"), help: () => parts.help.showModal() };
     parts.controls.replaceChildren(
-      toolbar(header, state, VIEWS, view(), colours(), choose, actions),
-      ...(shown.length ? [headStrip(shown[0], state, view(), colours(), choose)] : []),
+      toolbar(header, state, views, view(), colours(), choose, actions),
+      ...(shown.length && !shown[0].strand.joint ? [headStrip(shown[0], state, view(), colours(), choose)] : []),
     );
     if (focusedOn) parts.controls.querySelector(focusedOn)?.focus();
-    const notes = [moved, view().help, view().note?.(shown, state)].filter(Boolean);
+    const help = (shown[0]?.strand.joint && view().jointHelp) || view().help;
+    const notes = [moved, help, view().note?.(shown, state)].filter(Boolean);
     parts.notice.replaceChildren(...notes.map((note) => element("span", {}, note)));
   }
 
@@ -269,7 +272,7 @@ export function mount(root, props, connection) {
     if (!figure) return;
     if (event.key === "?") parts.help.showModal();
     if (event.key === "Escape") hover = null;
-    const changes = view().key?.(event, figure.geometry, state) ?? changeByKey(event.key, state, figure.panel, view(), VIEWS, colours().dark);
+    const changes = view().key?.(event, figure.geometry, state) ?? changeByKey(event.key, state, figure.panel, view(), views, colours().dark);
     if (!changes) return;
     event.preventDefault();
     choose(changes);
@@ -324,7 +327,7 @@ export function mount(root, props, connection) {
 function possible(state, header) {
   if (!header.scenes.length) return state;
   const next = { ...state };
-  if (!VIEWS.some((view) => view.name === next.view)) next.view = VIEWS[0].name;
+  if (!viewsOf(header).some((view) => view.name === next.view)) next.view = VIEWS[0].name;
   const [first] = header.scenes;
   if (!first.strands.some((strand) => strand.stream === next.stream)) next.stream = first.strands[0].stream;
   const strand = strandOf(first, next.stream);
@@ -340,6 +343,11 @@ function possible(state, header) {
   if (!strand.lengths) next.measure = "weight";
   if (next.pair !== "all" && !strand.queries.documents.includes(1)) next.pair = "all";
   return next;
+}
+
+/** The views that can show a payload. */
+function viewsOf(header) {
+  return header.scenes.some((scene) => scene.strands.some((strand) => strand.joint)) ? OF_JOINT : VIEWS;
 }
 
 /** Why a panel cannot show what is chosen, or null. */

@@ -1,0 +1,33 @@
+"""Tables of two columns: a sentence, a tab, its translation. The text is raw, and words are found by rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from attlas.corpora.source import Readable, open_source
+from attlas.text import Document
+
+
+def read_tsv(path: Readable) -> list[Document]:
+    """Read ``source<TAB>target`` lines.
+
+    >>> from attlas.corpora.source import Source
+    >>> document, = read_tsv(Source.of_text("Ein Mann schläft.\\tA man's asleep."))
+    >>> document.forms, document.translation.forms
+    (('Ein', 'Mann', 'schläft', '.'), ('A', "man's", 'asleep', '.'))
+    """
+    source = open_source(path)
+    documents: list[Document] = []
+    for line, content in enumerate(source.lines, start=1):
+        sides = [side.strip() for side in content.split("\t")]
+        if len(sides) != 2:
+            found = "no tab" if len(sides) == 1 else f"{len(sides) - 1} tabs"
+            raise source.error(f"{found} where a pair of sentences has one between its two columns", line)
+        if not all(sides):
+            raise source.error(f"the {'target' if sides[0] else 'source'} side has no words", line)
+        name = f"{source.name}, line {line}"
+        translation = Document.from_text(sides[1], name=f"{name}, target")
+        documents.append(replace(Document.from_text(sides[0], name=name), translation=translation))
+    if not documents:
+        raise source.error("there is no pair of sentences in this file")
+    return documents

@@ -1,0 +1,178 @@
+"""What runs that train a model share: a folder that is free, checkpoints, word of how it goes, and the model folder.
+
+While such a run goes on, its folder holds a checkpoint; at the end a model folder like any other, with
+``training.json`` beside the weights: the plan, the hashes of the data, what was seen after each pass.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attlas.errors import CapabilityError, PlanError, StoreError
+from attlas.run.plan import differences
+from attlas.run.progress import Progress
+from attlas.run.setting import Setting
+from attlas.store import require_free
+from attlas.store.checkpoint import FOLDER as CHECKPOINT
+from attlas.store.folder import locate, publish
+from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.tasks.training import Trainer
+
+RECORD = "training.json"
+_SECONDS_BETWEEN_NOTES = 30.0
+
+
+def computes_in_half(dtype: str | None, model: Subject) -> bool:
+    """Whether to compute in bfloat16: as asked, or where a GPU can.
+
+    >>> from attlas.capture import load
+    >>> computes_in_half(None, load())
+    False
+    """
+    import torch
+
+    able = model.device.type == "cuda" and torch.cuda.is_bf16_supported()
+    if dtype in (None, "bfloat16"):
+        if dtype is not None and not able:
+            raise CapabilityError(
+                f"training in bfloat16 needs a GPU that knows it, and the model is on {model.device}"
+            )
+        return able
+    if dtype != "float32":
+        raise CapabilityError(f"training is done in float32 or bfloat16, not in {dtype}")
+    return False
+
+
+def done_before(out: Path, plan: Mapping[str, Any], resume: bool) -> dict[str, Any] | None:
+    """Refuse a folder that holds anything but this very run; the record of a finished one that is to be resumed.
+
+    >>> done_before(Path("no such folder yet"), {}, resume=False) is None
+    True
+    """
+    place = locate(out, RECORD)
+    if not place.exists():
+        require_free(out, plan)
+        return None
+    try:
+        there: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+        changed = differences(there["plan"], plan)
+    except (ValueError, KeyError, TypeError):
+        raise StoreError(f"{place}: attlas did not write this; choose another --out") from None
+    if changed:
+        raise StoreError(
+            f"{out}: it holds a model that was trained by another plan ({changed[0]}); choose another --out or "
+            "delete it"
+        )
+    return there if resume else None
+
+
+def carry_out_training(
+    trainer: Trainer,
+    setting: Setting,
+    *,
+    resume: bool,
+    checkpoint_every: float,
+    progress: Progress,
+    doing: str = "tuning",
+    every_pass: bool = True,
+    until: float | None = None,
+) -> None:
+    """Let the trainer work, with checkpoints and word of how it goes.
+
+    Checkpoints are written so many seconds apart, and after ``every_pass`` unless that is not wished. No pass is
+    begun that would probably not end before ``until``, a time of :func:`time.monotonic`.
+    """
+    plan, out = setting.plan.to_dict(), setting.out
+    if out is None and resume:
+        raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
+    if out is not None:
+        _restore(trainer, _checkpoint(out), plan, resume, progress)
+    epochs = trainer.recipe.epochs
+    pieces = trainer.pieces_per_epoch
+    done = round(pieces * trainer.step / trainer.steps_per_epoch)
+    progress.start(f"{doing} for {trainer.task.name}", epochs * pieces, done)
+    saved = noted = judged = time.monotonic()
+    try:
+        for moment in trainer.moments():
+            progress.advance(moment.pieces)
+            now = time.monotonic()
+            if moment.judged is not None:
+                progress.note(said(trainer, moment.judged))
+                if until is not None and now + (now - judged) > until and trainer.step and not trainer.finished:
+                    progress.note("the time is over; this pass is the last")
+                    trainer.halt()
+                noted = judged = now
+            elif now - noted > _SECONDS_BETWEEN_NOTES:
+                progress.note(f"step {trainer.step:,} of {trainer.steps:,}: loss {moment.loss:.3f}")
+                noted = now
+            due = now - saved >= checkpoint_every or (every_pass and moment.judged is not None and trainer.step > 0)
+            if out is not None and due:
+                arrays, numbers = trainer.state()
+                save_arrays(_checkpoint(out), arrays, {"plan": plan, "numbers": numbers})
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        if out is not None and _checkpoint(out).exists():
+            progress.note("interrupted; go on from the last checkpoint with --resume")
+        raise
+    finally:
+        progress.finish()
+
+
+def said(trainer: Trainer, one: Any) -> str:
+    """A pass in words."""
+    parts = [] if one.loss is None else [f"loss {one.loss:.3f}"]
+    parts += [] if one.held_loss is None else [f"held-out loss {one.held_loss:.3f}"]
+    parts += [] if one.score is None else [f"{trainer.task.metric.name} {one.score:.4f}"]
+    when = f"epoch {one.epoch} of {trainer.recipe.epochs}" if one.epoch else "before training"
+    return f"{when}: {', '.join(parts)}" + (" (best so far)" if one.best and one.epoch else "")
+
+
+def save_trained(out: Path, model: Subject, record: Mapping[str, Any]) -> None:
+    """Write the model folder with its record, all at once, and let the checkpoint go."""
+    from attlas.models import save_model
+
+    def write(staged: Path) -> None:
+        save_model(model.model, model.pieces.tokenizer, staged)
+        (staged / RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False), encoding="utf-8")
+
+    publish(out, write)
+    clear_arrays(_checkpoint(out))
+
+
+def fingerprint_of(model: Subject) -> str:
+    """The fingerprint of a model as it is now.
+
+    >>> from attlas.capture import load
+    >>> fingerprint_of(load()) == load().fingerprint
+    True
+    """
+    from attlas.models.opening import fingerprint
+
+    return fingerprint(model.model)
+
+
+def _checkpoint(out: Path) -> Path:
+    return out / CHECKPOINT / "training.safetensors"
+
+
+def _restore(trainer: Trainer, path: Path, plan: Mapping[str, Any], resume: bool, progress: Progress) -> None:
+    earlier = load_arrays(path)
+    if earlier is None:
+        if resume:
+            progress.note(f"there is no checkpoint in {path.parent.parent}; starting from the beginning")
+        return
+    if not resume:
+        raise PlanError(f"{path}: an earlier run was interrupted here; go on with --resume, or delete this file")
+    arrays, about = earlier
+    changed = "; ".join(differences(about["plan"], plan))
+    if changed:
+        raise PlanError(f"{path}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
+    trainer.restore(arrays, about["numbers"])
+    progress.note(f"resuming after {trainer.step} of {trainer.steps} steps")
