@@ -20,13 +20,13 @@ from attlas.ids import Stream
 from attlas.run.progress import Silent
 from attlas.run.setting import as_corpus
 from attlas.run.translate_train import Translator, translate_train
-from attlas.text import Document
+from attlas.text import Document, Passage
 
 WHO = {"Der Bauer": "The farmer", "Die Köchin": "The cook", "Niemand": "Nobody", "Das Kind": "The child"}
 DOES = {"sieht": "sees", "repariert": "repairs", "vergisst": "forgets", "mag": "likes", "kauft": "buys"}
 WHAT = {"die alte Brücke": "the old bridge", "den Apfel des Kindes": "the child's apple"}
 TINY: dict[str, Any] = {"layers": 1, "heads": 2, "width": 32, "ffn": 64, "vocabulary": 200, "dropout": 0.1}
-QUICK: dict[str, Any] = {**TINY, "epochs": 30, "rate": 5e-3, "warmup": 0.2, "batch_pieces": 100, "patience": 30}
+QUICK: dict[str, Any] = {**TINY, "epochs": 40, "rate": 5e-3, "warmup": 0.2, "batch_pieces": 100, "patience": 40}
 
 
 def pair(source: str, target: str) -> Document:
@@ -202,3 +202,24 @@ def test_several_bitexts_are_joined() -> None:
     assert made.record["texts"]["learned"] == 36
     assert made.record["data"]["sha256"] == joined(corpora).sha256
     assert np.isfinite(made.record["held_out_loss"])
+
+
+def test_fresh_states_of_a_sentence_differ_after_six_layers() -> None:
+    """With the usual spread the pieces of a sentence are all alike before anything is learned, and stay so."""
+    from attlas.capture import Subject
+    from attlas.models import translator
+    from attlas.models.subwords import make_tokenizer
+    from attlas.run.translate_train import alikeness
+
+    texts = [f"a{n} b{n} c{n} d{n} e{n} f{n} g{n} h{n}" for n in range(30)]
+    pieces = make_tokenizer(texts, texts, 400)
+
+    def fresh(spread: float | None = None) -> float:
+        with pytest.MonkeyPatch.context() as patch:
+            if spread is not None:
+                patch.setattr(translator.Sizes, "spread", spread)
+            model = Subject(translator.make_translator(pieces, translator.Sizes(width=128, ffn=256)))
+        return alikeness(model, model.pieces.encode_all([Passage(Document.from_text(text)) for text in texts[:5]]))
+
+    assert fresh(128**-0.5) > 0.9
+    assert fresh() < 0.7

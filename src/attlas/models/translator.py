@@ -1,9 +1,14 @@
 """A translation model from nothing: an encoder-decoder of the model library's Marian classes with fresh weights.
 
 Its shape is that of the study of Kobayashi et al.: layers normalised after their sum, positions as sines, and one
-matrix of embeddings for both languages and for the output. Matrices are drawn with a spread of one through the root
-of the width, as is usual for such models; the spread stands in the configuration, so that an untrained twin of the
-model is drawn in the same way.
+matrix of embeddings for both languages and for the output.
+
+Weights are drawn with less than the usual spread of one through the root of the width, and the less the more layers
+there are. With the whole of it, each layer's attention, which is even at first, adds as much of the average of all
+pieces as there was of each piece, and after six layers all pieces of a sentence are alike (a mean cosine of .97
+between them). Training does not find its way out of that: such a model learns to translate bags of words, and its
+cross attention stays even. The spread stands in the configuration, so that an untrained twin of the model is drawn in
+the same way.
 """
 
 from __future__ import annotations
@@ -48,6 +53,16 @@ class Sizes:
         if not 0 <= self.dropout < 1:
             raise PlanError(f"dropout is a share from 0 up to 1, not {self.dropout}")
 
+    @property
+    def spread(self) -> float:
+        """The spread of fresh weights: one through the root of the width, and through the fourth root of twice the
+        layers, so that many layers together move a state no further than a few.
+
+        >>> round(Sizes().spread * 512**0.5, 3), round(Sizes(layers=1).spread * 512**0.5, 3)
+        (0.537, 0.841)
+        """
+        return float((2 * self.layers) ** -0.25 * self.width**-0.5)
+
 
 def make_translator(
     tokenizer: PreTrainedTokenizerFast,
@@ -79,7 +94,7 @@ def _config(tokenizer: Any, sizes: Sizes) -> Any:
     from transformers import MarianConfig
 
     return MarianConfig(
-        vocab_size=len(tokenizer), d_model=sizes.width, init_std=sizes.width**-0.5, dropout=sizes.dropout,
+        vocab_size=len(tokenizer), d_model=sizes.width, init_std=sizes.spread, dropout=sizes.dropout,
         encoder_layers=sizes.layers, encoder_attention_heads=sizes.heads, encoder_ffn_dim=sizes.ffn,
         decoder_layers=sizes.layers, decoder_attention_heads=sizes.heads, decoder_ffn_dim=sizes.ffn,
         activation_function="relu", scale_embedding=True, max_position_embeddings=tokenizer.model_max_length,

@@ -14,6 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from attlas.ids import paper_label
+from attlas.measures.names import MEASURES
 from attlas.reports import align_charts as charts
 from attlas.reports.align_findings import (
     BY_HEADS,
@@ -171,7 +172,7 @@ def _layer_rows(study: _Study) -> Iterator[dict[str, Any]]:
     for setting, direction in study.scores.views:
         view = view_name(setting, direction)
         for rate in study.rates:
-            for measure in charts.MEASURES:
+            for measure in MEASURES:
                 for row in study.scores.layers(setting, direction, measure, rate).values():
                     yield _cells(row) | {"view": view, "kind": measure, "layer": row["layer"], "label": measure}
             for row in study.scores.aligners(direction, rate):
@@ -208,7 +209,7 @@ def _layers(study: _Study) -> Section | None:
 
 def _key(study: _Study) -> str:
     """What the marks and lines of the panels mean."""
-    weight, norm = (charts.KINDS[measure] for measure in charts.MEASURES)
+    weight, norm = (charts.KINDS[measure] for measure in MEASURES)
     twin = '<path d="M2 7H21" stroke="currentColor" stroke-width="2" stroke-dasharray="1 4" stroke-linecap="round"/>'
     signs = {
         "weight": f'<svg width="14" height="14"><circle cx="7" cy="7" r="4" fill="{weight}"/></svg>',
@@ -243,7 +244,7 @@ def _layer_table(study: _Study, direction: str, settings: list[str]) -> str:
     for setting in settings:
         named = setting or "both"
         twins = []
-        for measure in charts.MEASURES:
+        for measure in MEASURES:
             rows = scores.layers(setting, direction, measure)
             lowest = min((row["value"] for row in rows.values()), default=None)
             head.append(Html(f"{named}<br>{measure}"))

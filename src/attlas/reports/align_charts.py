@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from attlas.measures.names import MEASURES
 from attlas.reports.charts import NORM_COLOUR, WEIGHT_COLOUR, Spec, choice, finished, map_size, rows_of_page
 
-MEASURES = ["weight", "norm"]
 ALIGNERS = {"eflomal": "#3a9d5d", "fast_align": "#8a63c9", "diagonal": "#8a8a8a"}
 KINDS = {"weight": WEIGHT_COLOUR, "norm": NORM_COLOUR, **ALIGNERS}
 _PERCENT = ".1%"

@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import Any
 
 from attlas.ids import paper_label
+from attlas.measures.names import MEASURES
 from attlas.reports.findings import Finding, is_number
 
 Row = Mapping[str, Any]
@@ -161,7 +162,7 @@ def _lowest(rows: Mapping[int, Row]) -> Row | None:
 
 
 def _norms(scores: Scores, setting: str, direction: str) -> Finding | None:
-    weight, norm = (scores.layers(setting, direction, measure) for measure in ("weight", "norm"))
+    weight, norm = (scores.layers(setting, direction, measure) for measure in MEASURES)
     best = [_lowest(rows) for rows in (weight, norm)]
     if best[0] is None or best[1] is None:
         return None
@@ -225,7 +226,7 @@ def _head(scores: Scores) -> Finding | None:
     view = best_view(scores)
     if view is None:
         return None
-    found = {measure: scores.choice(*view, measure, HALVES, "head") for measure in ("weight", "norm")}
+    found = {measure: scores.choice(*view, measure, HALVES, "head") for measure in MEASURES}
     known = {measure: row for measure, row in found.items() if row is not None}
     layer = scores.choice(*view, "norm", HALVES)
     if not known or layer is None:
@@ -292,7 +293,7 @@ def _twin(scores: Scores) -> Finding | None:
     view = best_view(scores)
     if view is None:
         return None
-    rows = [row for measure in ("weight", "norm") for row in scores.layers(*view, measure).values()]
+    rows = [row for measure in MEASURES for row in scores.layers(*view, measure).values()]
     best = min(float(row["value"]) for row in rows)
     twins = [float(row["twin"]) for row in rows if is_number(row.get("twin"))]
     if not twins:

@@ -13,6 +13,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from attlas.measures.names import MEASURES
 from attlas.reports import norms_charts as charts
 from attlas.reports.charts import CLASS_LABELS, Size, frequency_lines
 from attlas.reports.findings import is_number
@@ -172,7 +173,7 @@ def _shown(study: _Study) -> dict[str, pyarrow.Table]:
             {"stream": row["stream"], "layer": row["layer"], "head": row["head"], "measure": measure,
              "quantity": row["class"], "value": row[measure]}
             for row in study.picture.rows("norms")
-            for measure in ("weight", "norm")
+            for measure in MEASURES
         ]
     )  # fmt: skip
     return shown
@@ -349,7 +350,7 @@ def _columns(study: _Study) -> list[dict[str, str]]:
          "kind": "share", "table": "heads", "quantity": kind, "measure": measure}
         for kind in study.classes
         if kind != "other"
-        for measure in ("weight", "norm")
+        for measure in MEASURES
     ]  # fmt: skip
     return [*columns, {"key": "rho", "title": "ρ", "kind": "signed", "table": "rho"}]
 

@@ -36,6 +36,7 @@ BATCH_PIECES = {"cuda": 16_384}
 _BATCH_PIECES = 4096
 _WRITTEN = 24_576  # pieces of a batch that is translated, padding included
 _SHOWN = 5  # translations that the record keeps
+_COMPARED, _ALIKE = 50, 0.9  # sentences whose states are compared, and from when on an encoder has lost its places
 
 Bitexts = Texts | Sequence[Texts]
 
@@ -161,10 +162,37 @@ def translate_train(
     )  # fmt: skip
     scores = [_score(task, kind, corpus, say) for kind, corpus in judged_by]
     model.fingerprint = fingerprint_of(model)
-    record = {**_record(setting, trainer, sizes, learned, held, scores, skipped), "plan": plan}
+    alike = alikeness(model, held[0][:_COMPARED])
+    if alike > _ALIKE:
+        say.note(
+            f"the encoder's states of a sentence are all alike (mean cosine {alike:.2f}), so nothing can be aligned "
+            "by it: train at a lower rate (--rate) or with a slower rise (--warmup)"
+        )
+    record = _record(setting, trainer, sizes, learned, held, scores, skipped)
+    record |= {"encoder_alike": round(alike, 3), "plan": plan}
     if where is not None:
         save_trained(where, model, record)
     return Translator(model, record, where)
+
+
+def alikeness(model: Subject, examples: Sequence[Example]) -> float:
+    """How alike the encoder's last states of one sentence are: the mean cosine between its pieces, over sentences.
+
+    >>> from attlas.capture import load
+    >>> subject = load()
+    >>> 0 < alikeness(subject, subject.pieces.encode_all([Passage(Document.from_text("The farmer slept."))])) < 1
+    True
+    """
+    import torch
+
+    found = []
+    with torch.no_grad():
+        for example in examples:
+            batch = model.pieces.batch([replace(example, target=None)], model.device)
+            states = torch.nn.functional.normalize(model.run(batch).last_hidden_state[0].float(), dim=-1)
+            pieces = len(states)
+            found.append(float((states @ states.T).sum() - pieces) / max(1, pieces * (pieces - 1)))
+    return sum(found) / max(1, len(found))
 
 
 def _require_sense(smoothing: float, vocabulary: int, max_pieces: int, beams: int, warmup: float) -> None:

@@ -26,6 +26,7 @@ from attlas.capture import Fold, Subject
 from attlas.capture.instruments import finite
 from attlas.capture.mixing import STEPS, Mixing, mixing
 from attlas.ids import Site, Stream
+from attlas.measures.names import MEASURES
 from attlas.measures.ranks import spearman_of_equals
 from attlas.measures.rows import RowStatistics, statistics
 from attlas.models import AttentionCall, Batch, Example
@@ -37,7 +38,6 @@ from attlas.studies.norm_marks import CELLS, DrawnPairs, WordMarks, pairs_by_cla
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-MEASURES = ("weight", "norm")
 MEANS = ("weight", "length", "norm")
 PAIRS = ("all", "other")  # of what keys weight and length are correlated within a text
 WORDS = ("all", "plain")  # plain: without periods and commas

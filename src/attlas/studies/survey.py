@@ -40,8 +40,8 @@ HALVES = (1, 2)
 
 
 class Survey:
-    """The study. ``tags`` and ``ranks`` come from the corpus (:mod:`attlas.studies.marks`); ``edges`` says whether
-    it has dependencies.
+    """The study. ``tags`` and ``ranks`` come from the corpus (:mod:`attlas.studies.marks`), ``target_ranks`` from the
+    translations in it; ``edges`` says whether it has dependencies.
 
     With ``matrix`` every figure is computed from the weights themselves, which is slow and serves to check the fast
     way.
@@ -62,6 +62,7 @@ class Survey:
         *,
         tags: Sequence[str] = (),
         ranks: Mapping[str, int] | None = None,
+        target_ranks: Mapping[str, int] | None = None,
         edges: bool = False,
         streams: Sequence[Stream] | None = None,
         seed: int = 0,
@@ -69,7 +70,7 @@ class Survey:
     ) -> None:
         self.subject = subject
         self.tags = tuple(tags)
-        self.ranks = ranks or {}
+        self.ranks, self.target_ranks = ranks or {}, target_ranks or {}
         self.edges = edges
         self.streams = tuple(streams or subject.streams)
         self.seed = seed
@@ -123,8 +124,8 @@ class Survey:
         """
         found = {
             stream: view_of(
-                made, batch, stream, translating=self.subject.pieces.translating, ranks=self.ranks, tags=self.tags,
-                edges=self.edges, seed=self.seed,
+                made, batch, stream, translating=self.subject.pieces.translating, ranks=self.ranks,
+                target_ranks=self.target_ranks, tags=self.tags, edges=self.edges, seed=self.seed,
             )
             for stream in self.streams
         }  # fmt: skip

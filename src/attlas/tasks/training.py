@@ -385,9 +385,9 @@ def better(task: Task, one: Pass, other: Pass | None) -> bool:
 
 
 def _trained(task: Task, only_head: bool) -> dict[str, Tensor]:
-    """The weights to be trained, by name."""
+    """The weights to be trained, by name; not those that a model keeps fixed, such as sines for positions."""
     subject = task.subject
-    named = dict(subject.model.named_parameters())
+    named = {name: parameter for name, parameter in subject.model.named_parameters() if parameter.requires_grad}
     if any(parameter.dtype != torch.float32 for parameter in named.values()):
         raise CapabilityError(f"{subject.name} is to be trained, which needs its weights in float32; open it so")
     if not only_head:
