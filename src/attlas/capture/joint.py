@@ -15,26 +15,12 @@ import torch
 from torch import Tensor
 
 from attlas.capture.instruments import Fold
-from attlas.capture.mixing import STEPS, Mixing, mixing
+from attlas.capture.mixing import Mixing, check_step, mixing
 from attlas.capture.selection import ALL, Selection
-from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
-
-
-def check_step(step: str) -> str:
-    """Refuse a step that does not exist.
-
-    >>> check_step("layernorm")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: there is no step 'layernorm'; choose attention, residual or normalised
-    """
-    if step not in STEPS:
-        raise CapabilityError(f"there is no step {step!r}; choose {', '.join(STEPS[:-1])} or {STEPS[-1]}")
-    return step
 
 
 def said(step: str, stream: Stream) -> str:

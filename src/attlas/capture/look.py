@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture.instruments import Recorder
-from attlas.capture.joint import check_step, joints, said
+from attlas.capture.joint import joints, said
+from attlas.capture.mixing import check_step
 from attlas.capture.selection import Selection
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream

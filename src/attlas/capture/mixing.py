@@ -34,6 +34,19 @@ if TYPE_CHECKING:
 STEPS = ("attention", "residual", "normalised")
 
 
+def check_step(step: str) -> str:
+    """Refuse a step that does not exist.
+
+    >>> check_step("layernorm")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: there is no step 'layernorm'; choose attention, residual or normalised
+    """
+    if step not in STEPS:
+        raise CapabilityError(f"there is no step {step!r}; choose {', '.join(STEPS[:-1])} or {STEPS[-1]}")
+    return step
+
+
 @dataclass(frozen=True)
 class Mixing:
     """One layer's attention, and what it is added to. Handed out by :func:`mixing`.
@@ -110,9 +123,7 @@ class Mixing:
         return torch.einsum("bhqw,hwd->bqd", values, self._through(self.matrix, step))
 
     def _through(self, part: Tensor, step: str) -> Tensor:
-        if step not in STEPS:
-            raise CapabilityError(f"no step {step!r}; choose {', '.join(STEPS[:-1])} or {STEPS[-1]}")
-        return self.after.through(part) if step == "normalised" else part
+        return self.after.through(part) if check_step(step) == "normalised" else part
 
 
 @contextmanager

@@ -140,7 +140,7 @@ def check_joint(step: str, **others: bool) -> None:
         ...
     attlas.errors.CapabilityError: --joint shows all heads of a layer together, so it excludes --heads; leave one ...
     """
-    from attlas.capture.joint import check_step
+    from attlas.capture.mixing import check_step
 
     check_step(step)
     for name, given in others.items():
