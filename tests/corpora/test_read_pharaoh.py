@@ -67,6 +67,7 @@ def test_errors_in_links(links: str, one_indexed: bool, message: str) -> None:
     ("text", "message"),
     [
         ("a ||| b\nc d\n", r"^a\.txt, line 2: 0 times '\|\|\|'"),
+        ("a ||| b\n\nc ||| d\n", r"^a\.txt, line 2: this line is empty"),
         ("a ||| b ||| c\n", "line 1: 2 times"),
         ("a ||| \n", "line 1: the target side has no words"),
         (" ||| b\n", "line 1: the source side has no words"),

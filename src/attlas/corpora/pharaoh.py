@@ -37,6 +37,8 @@ def read_bitext(path: Readable, gold: Readable | None = None, one_indexed: bool 
     source = open_source(path)
     documents: list[Document] = []
     for line, content in enumerate(source.lines, start=1):
+        if not content.strip():
+            raise source.error("this line is empty; a pair of sentences belongs here, or the line is left out", line)
         sides = [side.split() for side in content.split("|||")]
         if len(sides) != 2:
             raise source.error(f"{len(sides) - 1} times '|||' where a pair of sentences has it once", line)
