@@ -11,6 +11,7 @@ from typing import Any
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 MEASURES = ("weight", "norm")
+_NEAR = 0.02  # an error rate this close to the untrained twin's is no better
 PUBLISHED = {  # AER of the mean over layers and of the best layer; German to English, 6 layers of 4 heads, five seeds
     ("weight", "output"): (68.4, 47.7, "4 or 5"),
     ("norm", "output"): (62.9, 41.4, "2"),
@@ -23,6 +24,9 @@ HOW = {
     "largest mean norm, heads summed": "the same, heads summed",
     "oracle: lowest AER": "oracle (looks at the gold)",
     "chosen on one half, scored on the other": "oracle on one half, scored on the other",
+}
+TEXTS = {  # what further texts for the aligners are, where their names do not tell
+    "europarl-en-opus-fr.tsv": "English sentences of Europarl with the French that opus-mt-en-fr itself writes for them, greedily: no larger text of people was at hand",
 }
 Group = list[tuple[Path, Any]]
 
@@ -163,7 +167,9 @@ def _aligners(results: Sequence[Any]) -> list[str]:
         own = {row["direction"]: row for row in rows if (row["aligner"], row["trained_on"]) == (aligner, trained_on)}
         lines.append(_row(aligner, trained_on or "nothing", *(_value(own[way]) for way in ways)))
     more = results[0].manifest.corpus.get("more_pairs")
-    said = [f"The further text has {more:,} pairs.", ""] if more else []
+    names = {row["trained_on"].rpartition(" and ")[2] for row in rows}
+    what = "".join(f" They are {about}." for name, about in TEXTS.items() if name in names)
+    said = [f"The further text has {more:,} pairs.{what}", ""] if more else []
     return [*lines, "", *said]
 
 
@@ -222,8 +228,14 @@ def _seeds(group: Group) -> list[str]:
                 f"{_spread([row['value'] for row in blind])} (layer {chosen})",
             )
         )  # fmt: skip
-    lines += ["", f"Published aligners: {ALIGNERS}, trained on far more text. Ours:", ""]
-    return lines + _aligners(results)
+    untrained = [row["twin"] for result in results for row in _aer(result) if row["aligner"] == "attention" and row["head"] is None]  # fmt: skip
+    if fmean(min(seed) for seeds in table.values() for seed in seeds) > min(untrained) - _NEAR:
+        lines += [
+            "", f"No layer is better than the same architecture untrained ({100 * min(untrained):.1f} at best): these models show no alignment at all. Where the encoder gives all pieces of a sentence one and the same",
+            "state, attention has nothing to choose by; [translate_train.md](translate_train.md) says how alike they are.",
+        ]  # fmt: skip
+    aligners = _aligners(results)
+    return lines + (["", f"Published aligners: {ALIGNERS}, trained on far more text. Ours:", "", *aligners] if aligners else [""])  # fmt: skip
 
 
 def _by_layer(result: Any, setting: str, measure: str) -> list[float]:
