@@ -43,8 +43,8 @@ def command(
     ] = 10_000,
     dropout: Annotated[float, typer.Option("--dropout", help="0.3 is good for small texts.")] = 0.3,
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the pairs, at most.")] = 30,
-    rate: Annotated[float, typer.Option("--rate", help="The highest rate of learning.")] = 5e-4,
-    warmup: Annotated[float, typer.Option("--warmup", help="The share of steps in which the rate rises.")] = 0.2,
+    rate: Annotated[float, typer.Option("--rate", help="The highest rate of learning.")] = 3e-4,
+    warmup: Annotated[float, typer.Option("--warmup", help="The share of steps in which the rate rises.")] = 0.3,
     falling: Annotated[
         str, typer.Option("--falling", help="How the rate falls then: linear (to nothing), or root (of the step).")
     ] = "linear",
@@ -53,7 +53,7 @@ def command(
     clip: Annotated[float, typer.Option("--clip", min=0, help="The largest norm of gradients; 0 for any.")] = 1.0,
     batch_pieces: Annotated[
         int | None,
-        typer.Option("--batch-pieces", min=1, help="Pieces in a step, padding included; 16384 on a GPU, else 4096."),
+        typer.Option("--batch-pieces", min=1, help="Pieces in a step, padding included; 8192 on a GPU, else 4096."),
     ] = None,
     patience: Annotated[
         int, typer.Option("--patience", min=1, help="Stop after so many passes without a lower held-out loss.")

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from attlas.tasks.translation import Translation
 
 HELD, MOST_HELD = 0.05, 1000  # of the pairs, where no others are given: a share, and so many at most
-BATCH_PIECES = {"cuda": 16_384}
+BATCH_PIECES = {"cuda": 8192}
 _BATCH_PIECES = 4096
 _WRITTEN = 24_576  # pieces of a batch that is translated, padding included
 _SHOWN = 5  # translations that the record keeps
@@ -76,8 +76,8 @@ def translate_train(
     vocabulary: int = 10_000,
     dropout: float = 0.3,
     epochs: int = 30,
-    rate: float = 5e-4,
-    warmup: float = 0.2,
+    rate: float = 3e-4,
+    warmup: float = 0.3,
     falling: str = "linear",
     smoothing: float = 0.1,
     decay: float = 1e-4,
@@ -102,7 +102,7 @@ def translate_train(
     tab between them), corpora (see :func:`attlas.corpora.read_bitexts` for parallel files), or documents with
     translations. Without ``dev`` a twentieth of the pairs is held out, a thousand at most. ``swap`` trains the other
     direction. ``layers`` are those of either side. Pairs with a side longer than ``max_pieces`` are left out and
-    counted; ``limit`` draws so many pairs to learn from. ``batch_pieces`` is by default 16,384 on a GPU and 4,096
+    counted; ``limit`` draws so many pairs to learn from. ``batch_pieces`` is by default 8,192 on a GPU and 4,096
     elsewhere. The rate rises to its highest over a share ``warmup`` of the steps and falls in a line to nothing, or
     as one through the root of the step (``falling="root"``). ``minutes`` lets no pass begin that would end later than
     that after the start. ``beams`` is for the translations that are scored; with one they are greedy.
