@@ -11,7 +11,16 @@ from collections.abc import Sequence
 import altair as alt
 
 from attlas.measures.names import MEASURES
-from attlas.reports.charts import NORM_COLOUR, WEIGHT_COLOUR, Spec, choice, finished, map_size, rows_of_page
+from attlas.reports.charts import (
+    NORM_COLOUR,
+    WEIGHT_COLOUR,
+    Spec,
+    choice,
+    finished,
+    lettered_cells,
+    map_size,
+    rows_of_page,
+)
 
 ALIGNERS = {"eflomal": "#3a9d5d", "fast_align": "#8a63c9", "diagonal": "#8a8a8a"}
 KINDS = {"weight": WEIGHT_COLOUR, "norm": NORM_COLOUR, **ALIGNERS}
@@ -127,8 +136,6 @@ def head_map(scores: Sequence[str], views: Sequence[str], *, layers: int, heads:
             place="(datum.value - datum.bottom) / max(1e-9, datum.top - datum.bottom)",
         )
     )
-    x = alt.X("column:O", title="head", axis=alt.Axis(labelAngle=0, labelOverlap=True, orient="top"))
-    y = alt.Y("row:O", title="layer", axis=alt.Axis(labelOverlap=True))
     scale = alt.Scale(scheme="viridis", nice=False, zero=False, reverse=alt.ExprRef(_GOOD_IS_LOW))
     points = "score == 'mean norm' ? datum.label : format(100 * datum.value, '.0f')"
     legend = alt.Legend(tickCount=4, format=".2~g", labelExpr=points, labelOverlap=True)
@@ -140,11 +147,8 @@ def head_map(scores: Sequence[str], views: Sequence[str], *, layers: int, heads:
         alt.Tooltip("high:Q", title="high", format=".3~g"),
         alt.Tooltip("twin:Q", title="untrained twin", format=".3~g"),
     ]
-    cells = [rows.mark_rect().encode(x=x, y=y, color=colour, tooltip=tooltip)]
-    if heads <= 16 and layers <= 24:
-        bright = f"({_GOOD_IS_LOW} ? 1 - datum.place : datum.place) > 0.6"
-        ink = alt.condition(bright, alt.value("#111"), alt.value("#fff"))
-        cells.append(rows.mark_text(fontSize=10).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
+    bright = f"({_GOOD_IS_LOW} ? 1 - datum.place : datum.place) > 0.6"
+    cells = lettered_cells(rows, colour, tooltip, bright, layers=layers, heads=heads)
     return finished(alt.layer(*cells).add_params(*params).properties(**map_size(layers)))
 
 

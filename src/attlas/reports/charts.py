@@ -365,6 +365,26 @@ def _painted(rows: alt.Chart, x: alt.X, y: alt.Y, tooltip: list[alt.Tooltip], *,
     return [cells, written]
 
 
+def lettered_cells(
+    rows: alt.Chart, colour: alt.Color, tooltip: list[alt.Tooltip], bright: str, *, layers: int, heads: int
+) -> list[alt.Chart]:
+    """A map of one cell for each head with its number in it (the column ``text``), where there is room for numbers;
+    ``bright`` says in which cells it is written dark.
+
+    >>> colour = alt.Color("shown:Q")
+    >>> [len(lettered_cells(rows_of_page(), colour, [], "true", layers=6, heads=heads)) for heads in (12, 32)]
+    [2, 1]
+    """
+    x = alt.X("column:O", title="head", axis=alt.Axis(labelAngle=0, labelOverlap=True, orient="top"))
+    y = alt.Y("row:O", title="layer", axis=alt.Axis(labelOverlap=True))
+    cells = [rows.mark_rect().encode(x=x, y=y, color=colour, tooltip=tooltip)]
+    if heads <= 16:
+        ink = alt.condition(bright, alt.value("#111"), alt.value("#fff"))
+        size = 9.5 if layers <= 24 else 8.5
+        cells.append(rows.mark_text(fontSize=size).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
+    return cells
+
+
 def finished(chart: alt.LayerChart) -> Spec:
     """A chart as the page takes it.
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from attlas.reports.charts import Spec
+from attlas.reports.charts import Spec, finished
 
 SIGNS = {
     "previous piece": ("#0072B2", "triangle-left"),
@@ -61,7 +61,7 @@ def behaviour_map(behaviours: Sequence[str], reach: Reach, *, heads: int) -> Spe
     names = base.mark_text(fontSize=9.5, dx=7, align="left", color="currentColor", opacity=0.8).encode(
         x=x, y=y, text="mark:N"
     )
-    return _spec(alt.layer(dots, names).properties(width="container", height=430))
+    return finished(alt.layer(dots, names).properties(width="container", height=430))
 
 
 def layer_map(reach: Reach, *, heads: int, layers: int) -> Spec:
@@ -99,7 +99,7 @@ def _by_layer(plane: tuple[alt.X, alt.Y], tooltip: list[alt.Tooltip], heads: int
     dots = base.mark_point(filled=True, size=_size(heads), opacity=0.9, strokeWidth=0).encode(
         x=plane[0], y=plane[1], color=colour, tooltip=tooltip
     )
-    return _spec(alt.layer(dots).properties(width="container", height=height))
+    return finished(alt.layer(dots).properties(width="container", height=height))
 
 
 def tree(behaviours: Sequence[str], *, heads: int) -> Spec:
@@ -126,7 +126,7 @@ def tree(behaviours: Sequence[str], *, heads: int) -> Spec:
         fontSize=7.5, angle=90, dx=7, align="left", baseline="middle", color="currentColor", opacity=0.85, clip=False
     ).encode(x=x, y=y, text="name:N")
     layers = [lines, dots, names] if heads <= 160 else [lines, dots]
-    return _spec(alt.layer(*layers).properties(width="container", height=380))
+    return finished(alt.layer(*layers).properties(width="container", height=380))
 
 
 def layer_heat(*, layers: int) -> Spec:
@@ -170,7 +170,7 @@ def layer_heat(*, layers: int) -> Spec:
         ink = alt.condition(bright, alt.value("#111"), alt.value("#fff"))
         shown.append(rows.mark_text(fontSize=9.5).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
     height = max(layers, 2) * (28 if layers <= 16 else 17)
-    return _spec(alt.layer(*shown).add_params(who).properties(width="container", height=height))
+    return finished(alt.layer(*shown).add_params(who).properties(width="container", height=height))
 
 
 def gaps(*, layers: int) -> Spec:
@@ -221,7 +221,7 @@ def gaps(*, layers: int) -> Spec:
     points = mean.mark_point(filled=True, size=46, opacity=1, strokeWidth=0).encode(
         x=x, y=alt.Y("mean:Q"), color=colour, shape=shape
     )
-    return _spec(
+    return finished(
         alt.layer(one.encode(y=alt.YDatum(1, type="quantitative")), dots, lines, points).properties(
             width="container", height=300
         )
@@ -277,9 +277,3 @@ def _size(heads: int) -> int:
 def _ticks(layers: int) -> list[int]:
     step = max(1, round((layers - 1) / 5))
     return list(range(1, layers + 1, step))
-
-
-def _spec(chart: alt.LayerChart) -> Spec:
-    spec: Spec = chart.to_dict()
-    spec.pop("config", None)
-    return spec

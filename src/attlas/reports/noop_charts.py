@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from attlas.reports.charts import CLASS_COLOURS, CLASS_LABELS, Spec
+from attlas.reports.charts import CLASS_COLOURS, CLASS_LABELS, Spec, finished, lettered_cells, map_size
 
 COLOURS = CLASS_COLOURS | {"self": "#8a8a8a", "previous": "#2aa3a3", "next": "#a3933a"}
 LABELS = CLASS_LABELS | {"self": "itself", "previous": "previous", "next": "next"}
@@ -58,7 +58,7 @@ def layer_lines(keys: Sequence[str], *, layers: int) -> Spec:
         axis=alt.Axis(labelExpr=labels, values=alt.ExprRef(f"axis == 'log' ? {_ROUND} : null"), labelOverlap=True),
     )
     chart = alt.layer(*_marks(folded, keys, y, layers)).add_params(shown, axis)
-    return _spec(chart.properties(width="container", height=300))
+    return finished(chart.properties(width="container", height=300))
 
 
 def relative_lines(keys: Sequence[str], *, layers: int) -> Spec:
@@ -87,7 +87,7 @@ def relative_lines(keys: Sequence[str], *, layers: int) -> Spec:
         .mark_rule(stroke="currentColor", opacity=0.5, strokeWidth=1)
         .encode(y=alt.YDatum(1, type="quantitative", scale=scale))
     )
-    return _spec(alt.layer(one, band, *_marks(folded, keys, y, layers)).properties(width="container", height=300))
+    return finished(alt.layer(one, band, *_marks(folded, keys, y, layers)).properties(width="container", height=300))
 
 
 def weight_against_gradient(keys: Sequence[str], first: str) -> Spec:
@@ -135,7 +135,7 @@ def weight_against_gradient(keys: Sequence[str], first: str) -> Spec:
         .mark_rule(stroke="currentColor", opacity=0.5, strokeWidth=1)
         .encode(y=alt.YDatum(1, type="quantitative"))
     )
-    return _spec(alt.layer(one, dots).add_params(chosen, who).properties(width="container", height=300))
+    return finished(alt.layer(one, dots).add_params(chosen, who).properties(width="container", height=300))
 
 
 def head_map(keys: Sequence[str], first: str, *, layers: int, heads: int, norms: bool = True) -> Spec:
@@ -163,8 +163,6 @@ def head_map(keys: Sequence[str], first: str, *, layers: int, heads: int, norms:
         .transform_calculate(text=_WRITTEN)
         .transform_joinaggregate(top="max(shown)")
     )
-    x = alt.X("column:O", title="head", axis=alt.Axis(labelAngle=0, labelOverlap=True, orient="top"))
-    y = alt.Y("row:O", title="layer", axis=alt.Axis(labelOverlap=True))
     colour = alt.Color(
         "shown:Q",
         title=None,
@@ -181,13 +179,8 @@ def head_map(keys: Sequence[str], first: str, *, layers: int, heads: int, norms:
         alt.Tooltip("twin_weight:Q", title="twin, weight", format=".3f"),
         *([alt.Tooltip("twin_norm:Q", title="twin, norm", format=".3f")] if norms else []),
     ]
-    cells = [rows.mark_rect().encode(x=x, y=y, color=colour, tooltip=tooltip)]
-    if heads <= 16:
-        ink = alt.condition("datum.shown > 0.6 * datum.top", alt.value("#111"), alt.value("#fff"))
-        size = 9.5 if layers <= 24 else 8.5
-        cells.append(rows.mark_text(fontSize=size).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
-    height = max(layers, 2) * (26 if layers <= 16 else 22 if layers <= 24 else 17)
-    return _spec(alt.layer(*cells).add_params(*params).properties(width="container", height=height))
+    cells = lettered_cells(rows, colour, tooltip, "datum.shown > 0.6 * datum.top", layers=layers, heads=heads)
+    return finished(alt.layer(*cells).add_params(*params).properties(**map_size(layers)))
 
 
 def _marks(folded: Any, keys: Sequence[str], y: alt.Y, layers: int) -> list[Any]:
@@ -228,9 +221,3 @@ def _label() -> str:
 def _choice(name: str, options: Sequence[str], labels: Sequence[str], label: str = "") -> alt.Parameter:
     bind = alt.binding_select(options=list(options), labels=list(labels), name=label or name)
     return alt.param(name=name, value=options[0] if options else "", bind=bind)
-
-
-def _spec(chart: alt.LayerChart) -> Spec:
-    spec: Spec = chart.to_dict()
-    spec.pop("config", None)
-    return spec

@@ -19,6 +19,7 @@ from attlas.reports.charts import (
     Spec,
     choice,
     finished,
+    lettered_cells,
     map_size,
     rows_of_page,
 )
@@ -260,8 +261,6 @@ def head_map(kinds: Sequence[str], first: str, *, layers: int, heads: int) -> Sp
         .transform_calculate(text=_WRITTEN)
         .transform_joinaggregate(top="max(shown)")
     )  # fmt: skip
-    x = alt.X("column:O", title="head", axis=alt.Axis(labelAngle=0, labelOverlap=True, orient="top"))
-    y = alt.Y("row:O", title="layer", axis=alt.Axis(labelOverlap=True))
     colour = alt.Color(
         "shown:Q", title=None, scale=alt.Scale(scheme="viridis", domainMin=0, nice=False),
         legend=alt.Legend(tickCount=4, format=".2~g", labelOverlap=True),
@@ -277,10 +276,7 @@ def head_map(kinds: Sequence[str], first: str, *, layers: int, heads: int) -> Sp
         alt.Tooltip("twin_weight:Q", title="twin: weight", format=".3f"),
         alt.Tooltip("twin_norm:Q", title="twin: norm", format=".3f"),
     ]
-    cells = [rows.mark_rect().encode(x=x, y=y, color=colour, tooltip=tooltip)]
-    if heads <= 16 and layers <= 24:
-        ink = alt.condition("datum.shown > 0.6 * datum.top", alt.value("#111"), alt.value("#fff"))
-        cells.append(rows.mark_text(fontSize=9.5).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
+    cells = lettered_cells(rows, colour, tooltip, "datum.shown > 0.6 * datum.top", layers=layers, heads=heads)
     return finished(alt.layer(*cells).add_params(*params).properties(**map_size(layers)))
 
 

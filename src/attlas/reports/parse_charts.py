@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from attlas.reports.charts import NORM_COLOUR, WEIGHT_COLOUR, Spec
+from attlas.reports.charts import NORM_COLOUR, WEIGHT_COLOUR, Spec, finished
 
 GREY = "#8a8f98"
 COLOURS = {"trained": WEIGHT_COLOUR, "untrained": NORM_COLOUR, "none": GREY}
@@ -58,7 +58,7 @@ def score_bars(probes: Sequence[str]) -> Spec:
     text = base.mark_text(align="left", dx=6, fontSize=11.5, color="currentColor").encode(
         y=y, x=alt.XDatum(0, type="quantitative"), text="written:N", tooltip=tooltip
     )
-    return _spec(alt.layer(bars, spans, told, text).properties(width="container", height=34 * max(2, len(probes))))
+    return finished(alt.layer(bars, spans, told, text).properties(width="container", height=34 * max(2, len(probes))))
 
 
 def weight_map(*, layers: int, heads: int) -> Spec:
@@ -105,7 +105,7 @@ def weight_map(*, layers: int, heads: int) -> Spec:
         layered.append(rows.mark_text(fontSize=9.5).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
     chart = alt.layer(*layered).add_params(*params)
     height = max(layers, 2) * (26 if layers <= 16 else 17)
-    return _spec(chart.properties(width="container", height=height))
+    return finished(chart.properties(width="container", height=height))
 
 
 def relation_map(probes: Sequence[str], relations: Sequence[str]) -> Spec:
@@ -133,7 +133,7 @@ def relation_map(probes: Sequence[str], relations: Sequence[str]) -> Spec:
     cells = rows.mark_rect().encode(x=x, y=y, color=colour, tooltip=tooltip)
     ink = alt.condition("datum.value > 0.6", alt.value("#111"), alt.value("#fff"))
     text = rows.mark_text(fontSize=10).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip)
-    return _spec(alt.layer(cells, text).properties(width="container", height=21 * max(2, len(relations))))
+    return finished(alt.layer(cells, text).properties(width="container", height=21 * max(2, len(relations))))
 
 
 def layer_lines() -> Spec:
@@ -151,7 +151,7 @@ def layer_lines() -> Spec:
     tooltip = [alt.Tooltip("model:N"), alt.Tooltip("layer:O"), alt.Tooltip("percent:Q", title="UUAS", format=".1f")]
     lines = base.mark_line(strokeWidth=1.8).encode(x=x, y=y, color=colour)
     dots = base.mark_point(filled=True, size=30, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    return _spec(alt.layer(lines, dots).properties(width="container", height=240))
+    return finished(alt.layer(lines, dots).properties(width="container", height=240))
 
 
 def training_lines(probes: Sequence[str], column: str, title: str) -> Spec:
@@ -172,15 +172,9 @@ def training_lines(probes: Sequence[str], column: str, title: str) -> Spec:
     tooltip = [alt.Tooltip("probe:N"), alt.Tooltip("epoch:Q"), alt.Tooltip(f"{column}:Q", format=".3f")]
     lines = base.mark_line(strokeWidth=1.7).encode(x=x, y=y, color=colour)
     dots = base.mark_point(filled=True, size=20, opacity=1).encode(x=x, y=y, color=colour, tooltip=tooltip)
-    return _spec(alt.layer(lines, dots).properties(width="container", height=230))
+    return finished(alt.layer(lines, dots).properties(width="container", height=230))
 
 
 def _choice(name: str, options: Sequence[str]) -> alt.Parameter:
     bind = alt.binding_select(options=list(options), labels=list(options), name=name)
     return alt.param(name=name, value=options[0], bind=bind)
-
-
-def _spec(chart: alt.LayerChart) -> Spec:
-    spec: Spec = chart.to_dict()
-    spec.pop("config", None)
-    return spec

@@ -20,6 +20,7 @@ from attlas.run.setting import (
     as_corpus,
     as_subject,
     draw,
+    longest_passage,
     reads_pairs,
     say_cutting,
     streams_of,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.ids import Stream
 
-PAIRED, SINGLE = 128, 512
 SHOWN = 4  # heads of a stream whose pairs are shown one by one, unless some are named
 
 
@@ -71,7 +71,7 @@ def norms(
     named = [str(label) for label in heads]
     chosen = model.named(named)
     paired = reads_pairs(model, texts, pairs)
-    pieces = max_pieces or min(model.pieces.window, PAIRED if paired else SINGLE)
+    pieces = longest_passage(model, paired, max_pieces)
     options = {"pairs": paired, "max_pieces": pieces, "long": long, "limit": limit, "heads": named}
     setting = Setting("norms", model, texts, options, seed, budget, None if out is None else Path(out))
     setting.require_free(resume=resume)

@@ -159,6 +159,16 @@ def draw(reading: Reading, limit: int | None, seed: int) -> Reading:
     return reading
 
 
+def longest_passage(model: Subject, paired: bool, asked: int | None) -> int:
+    """How many pieces a passage may have: as asked, or 128 for a pair and 512 for a text, if the model's window holds
+    them.
+
+    >>> longest_passage(as_subject(None), True, None), longest_passage(as_subject(None), False, 40)
+    (128, 40)
+    """
+    return asked or min(model.pieces.window, 128 if paired else 512)
+
+
 def reads_pairs(model: Subject, texts: Corpus, asked: bool | None) -> bool:
     """Whether neighbouring segments are read as pairs: as asked, or else where plain text has several paragraphs and
     the model knows pairs.

@@ -14,6 +14,7 @@ from attlas.run.setting import (
     as_corpus,
     as_subject,
     draw,
+    longest_passage,
     reads_pairs,
     say_cutting,
     streams_of,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from attlas.capture.reading import Reading
     from attlas.corpora import Corpus
     from attlas.studies.survey import Survey
-
-PAIRED, SINGLE = 128, 512
 
 
 def survey(
@@ -62,7 +61,7 @@ def survey(
 
     model, texts = as_subject(subject), as_corpus(corpus)
     paired = reads_pairs(model, texts, pairs)
-    pieces = max_pieces or min(model.pieces.window, PAIRED if paired else SINGLE)
+    pieces = longest_passage(model, paired, max_pieces)
     options = {"pairs": paired, "max_pieces": pieces, "long": long, "limit": limit, "matrix": matrix}
     setting = Setting("survey", model, texts, options, seed, budget, None if out is None else Path(out))
     setting.require_free(resume=resume)
