@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from attlas.run.coref import coref
     from attlas.run.heads import heads
     from attlas.run.importance import importance
+    from attlas.run.layers import layers
+    from attlas.run.layers_case import layers_case
+    from attlas.run.layers_together import layers_together
     from attlas.run.noop import noop
     from attlas.run.norms import norms
     from attlas.run.parse import parse
@@ -64,6 +67,9 @@ __all__ = [
     "examine",
     "heads",
     "importance",
+    "layers",
+    "layers_case",
+    "layers_together",
     "load",
     "noop",
     "norms",
@@ -88,6 +94,9 @@ _HOMES = {
     "attlas.run.clusters": ("clusters",),
     "attlas.run.coref": ("coref",),
     "attlas.run.importance": ("importance",),
+    "attlas.run.layers": ("layers",),
+    "attlas.run.layers_case": ("layers_case",),
+    "attlas.run.layers_together": ("layers_together",),
     "attlas.run.noop": ("noop",),
     "attlas.run.norms": ("norms",),
     "attlas.run.parse": ("parse",),

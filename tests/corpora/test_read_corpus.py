@@ -76,7 +76,11 @@ def test_companion_files_count_in_the_hash(tmp_path: Path) -> None:
         ("a.conllu", "It was a dark night.\n", "the ending promises conllu, but the file looks like plain text"),
         ("a.conllu.gz", TEXTS["bitext"], "the ending promises conllu, but the file looks like bitext"),
         ("a.conllu", "1\tHi\tx\n", "line 1: 3 columns where CoNLL-U has 10"),
-        ("a.jsonl", '{"label": 3}\n', "promises keyphrases or labelled, but the file looks like JSON without"),
+        (
+            "a.jsonl",
+            '{"label": 3}\n',
+            "promises keyphrases, labelled, spans, .* or uds, but the file looks like JSON without",
+        ),
         ("a.json", '[\n{"label": 3}\n]\n', "this looks like JSON without key phrases"),
         ("a.tsv", "a\tb\nc\td\ne\tf\n", "this looks like a table of 2 columns"),
         ("a.gold", "0-0 1p1\n2-2\n", "this looks like the links of a bitext"),

@@ -15,6 +15,7 @@ from attlas.cli import (
     doctor,
     heads,
     importance,
+    layers,
     noop,
     norms,
     parse,
@@ -46,6 +47,7 @@ app.command("parse")(parse.command)
 app.command("noop")(noop.command)
 app.command("norms")(norms.command)
 app.command("coref")(coref.command)
+app.add_typer(layers.app, name="layers")
 app.command("tune")(tune.command)
 app.command("translate-train")(translate_train.command)
 app.command("ablate")(ablate.command)

@@ -2,8 +2,9 @@
 
 The formats are CoNLL-U (treebanks), CoNLL-2000 and its like (chunks, entities), CoNLL-2012 and OntoGUM
 (coreference), bitexts with gold links, two parallel files or columns, JSON lines with key phrases, labelled texts and
-pairs (tables as in GLUE and CoLA, JSON lines), sentiment trees, and plain text; each plain or compressed by gzip or
-xz, in UTF-8.
+pairs (tables as in GLUE and CoLA, JSON lines), sentiment trees, labelled spans (JSON lines; PropBank, proto-roles and
+SemEval relations too), and plain text; each plain or compressed by gzip or xz, in UTF-8.
+:func:`read_edges` makes of any of them the labelled spans of a task.
 Whatever is wrong with a file is said in one sentence with the file and the line.
 
 >>> from attlas.corpora.source import Source
@@ -16,15 +17,25 @@ from attlas.corpora.conll2000 import read_conll2000
 from attlas.corpora.conll2012 import read_conll2012
 from attlas.corpora.conllu import read_conllu
 from attlas.corpora.corpus import Corpus, read
+from attlas.corpora.edges import EDGE_TASKS, EdgeTask, edges_in, edges_of, is_paired, read_edge_parts, read_edges
 from attlas.corpora.keyphrases import read_keyphrases
 from attlas.corpora.labelled import read_labelled
 from attlas.corpora.pharaoh import read_bitext, read_parallel, write_links
 from attlas.corpora.plain import read_articles, read_plain
+from attlas.corpora.propbank import read_propbank
+from attlas.corpora.protoroles import read_protoroles
+from attlas.corpora.semeval import read_semeval
+from attlas.corpora.spans import read_spans, write_spans
 from attlas.corpora.sst import read_sst
 from attlas.corpora.tsv import read_tsv
 
 __all__ = [
+    "EDGE_TASKS",
     "Corpus",
+    "EdgeTask",
+    "edges_in",
+    "edges_of",
+    "is_paired",
     "joined",
     "read",
     "read_articles",
@@ -33,12 +44,19 @@ __all__ = [
     "read_conll2000",
     "read_conll2012",
     "read_conllu",
+    "read_edge_parts",
+    "read_edges",
     "read_keyphrases",
     "read_labelled",
     "read_parallel",
     "read_plain",
+    "read_propbank",
+    "read_protoroles",
+    "read_semeval",
+    "read_spans",
     "read_sst",
     "read_tsv",
     "swapped",
     "write_links",
+    "write_spans",
 ]

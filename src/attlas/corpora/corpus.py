@@ -6,8 +6,8 @@ neighbours can be paired without crossing from one article into the next. The na
 comes with attlas.
 
 A folder of ``.conll`` or ``.conllu`` files is read as one corpus, file by file in the order of their names (files of
-other names and folders inside it are passed over). A file in it that cannot be read does not stop the rest: it is
-left out, and the corpus says which and why.
+other names and folders inside it are passed over), and so is a zip archive of them, whatever folders it has. A file
+in it that cannot be read does not stop the rest: it is left out, and the corpus says which and why.
 """
 
 from __future__ import annotations
@@ -26,8 +26,12 @@ from attlas.corpora.keyphrases import read_keyphrases
 from attlas.corpora.labelled import read_labelled
 from attlas.corpora.pharaoh import read_bitext, read_parallel
 from attlas.corpora.plain import read_articles as read_text
+from attlas.corpora.propbank import read_articles as read_propbank
+from attlas.corpora.protoroles import read_protoroles
+from attlas.corpora.semeval import read_semeval
 from attlas.corpora.sniffing import FORMATS, sniff
-from attlas.corpora.source import Readable, Source, open_source
+from attlas.corpora.source import Readable, Source, member_names, open_member, open_source
+from attlas.corpora.spans import read_articles as read_spans
 from attlas.corpora.sst import read_sst
 from attlas.corpora.tsv import read_tsv
 from attlas.errors import CorpusError
@@ -47,6 +51,7 @@ _LAYERS = (
     "links",
     "label",
     "pair",
+    "edges",
 )
 _IN_FOLDERS = {"conll2012": (".conll", "_conll"), "conllu": (".conllu",)}  # formats of whole documents, and endings
 _OPTIONS = {
@@ -65,9 +70,9 @@ class Corpus:
     """Documents that were read together, and what they were read from.
 
     ``articles[k]`` is the article of document ``k``: the ``# newdoc`` of a treebank, the article of a WikiText file,
-    the whole of an ordinary text; in the other formats every document is an article of its own. ``sha256`` is the
-    hash of the file's decompressed bytes (of several files: of their hashes). ``left_out`` says of each file of a
-    folder that could not be read what was wrong with it.
+    of PropBank or of a spans file, the whole of an ordinary text; in the other formats every document is an article
+    of its own. ``sha256`` is the hash of the file's decompressed bytes (of several files: of their hashes).
+    ``left_out`` says of each file of a folder that could not be read what was wrong with it.
 
     >>> corpus = Corpus((Document.from_words(["Hi"], upos=["INTJ"]),), "conllu", "a.conllu", "", (0,))
     >>> corpus.layers
@@ -185,7 +190,7 @@ def read(
     label: str | None = None,
 ) -> Corpus:
     """Read a corpus file of any known format, told by its name and its first lines unless ``format`` says it, or a
-    folder of ``.conll`` or ``.conllu`` files.
+    folder or zip archive of ``.conll`` or ``.conllu`` files.
 
     ``unit`` is the document of a treebank (sentence, document) or of plain text (paragraph, line, document);
     ``which`` chooses a set of key phrases; ``gold`` is the file of links of a bitext, which ``one_indexed`` counts
@@ -204,8 +209,8 @@ def read(
         return _read_sample()
     if format is not None and format not in FORMATS:
         raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(FORMATS)}")
-    if not isinstance(source, Source) and Path(source).is_dir():
-        return _read_folder(Path(source), format, unit, [option for option in given if option != "unit"])
+    if not isinstance(source, Source) and (names := member_names(source)) is not None:
+        return _read_folder(Path(source), names, format, unit, [option for option in given if option != "unit"])
     opened = open_source(source)
     if not opened.text.strip():
         raise opened.error("there are no words in this file")
@@ -227,9 +232,11 @@ def read(
     )
 
 
-def _read_folder(folder: Path, format: str | None, unit: str | None, given: Sequence[str]) -> Corpus:
-    """All files of a folder whose names promise one format; those that cannot be read are left out and told."""
-    names = sorted(path.name for path in folder.iterdir() if path.is_file())
+def _read_folder(
+    folder: Path, names: Sequence[str], format: str | None, unit: str | None, given: Sequence[str]
+) -> Corpus:
+    """All files of a folder or archive whose names promise one format; those that cannot be read are left out and
+    told."""
     found = {
         known: [name for name in names if name.removesuffix(".gz").endswith(endings)]
         for known, endings in _IN_FOLDERS.items()
@@ -237,28 +244,41 @@ def _read_folder(folder: Path, format: str | None, unit: str | None, given: Sequ
     }
     present = [known for known, files in found.items() if files]
     if len(present) != 1:
+        this = "a folder;" if folder.is_dir() else "a zip archive; unpack it and"
         holds = "both .conll and .conllu files, so name the format" if present else "no .conll or .conllu files"
-        raise CorpusError(f"this is a folder; give one of its files (it holds {holds})", file=folder)
+        raise CorpusError(f"this is {this} give one of its files (it holds {holds})", file=folder)
     _refuse_options(present[0], given)
     corpora: list[Corpus] = []
     left_out: list[str] = []
     for name in found[present[0]]:
         try:
-            corpora.append(read(folder / name, present[0], unit=unit))
+            corpora.append(read(open_member(folder, name), present[0], unit=unit))
         except CorpusError as error:
             left_out.append(str(error).removeprefix(f"{folder}/"))
     if not corpora:
         raise CorpusError(f"none of its {len(left_out)} files can be read, first {left_out[0]}", file=folder)
+    together = in_sequence(corpora, folder.resolve().name)
+    return replace(together, left_out=(*together.left_out, *left_out))
+
+
+def in_sequence(corpora: Sequence[Corpus], name: str) -> Corpus:
+    """Several corpora of one kind as one, one after another; no article of one is an article of another.
+
+    >>> parts = [read(Source.of_text("It rained.\\n\\nWe stayed in.\\n", name=f"{k}.txt")) for k in range(2)]
+    >>> whole = in_sequence(parts, "both")
+    >>> len(whole.documents), whole.articles, whole.name
+    (4, (0, 0, 1, 1), 'both')
+    """
     firsts = [0]
     for corpus in corpora:
-        firsts.append(firsts[-1] + corpus.articles[-1] + 1)
+        firsts.append(firsts[-1] + max(corpus.articles) + 1)
     return Corpus(
         documents=tuple(document for corpus in corpora for document in corpus.documents),
-        format=present[0],
-        name=folder.resolve().name,
+        format=corpora[0].format,
+        name=name,
         sha256=_hash("".join(corpus.sha256 for corpus in corpora)),
         articles=tuple(first + at for first, corpus in zip(firsts, corpora, strict=False) for at in corpus.articles),
-        left_out=tuple(left_out),
+        left_out=tuple(why for corpus in corpora for why in corpus.left_out),
     )
 
 
@@ -275,6 +295,10 @@ def _read_articles(
         return read_treebank(parts[0], unit or "sentence")
     if format == "plain":
         return read_text(parts[0], unit or "paragraph")
+    if format == "spans":
+        return read_spans(parts[0])
+    if format == "propbank":
+        return read_propbank(parts[0])
     if format == "conll2000":
         documents = read_conll2000(parts[0])
     elif format == "conll2012":
@@ -285,6 +309,10 @@ def _read_articles(
         documents = read_labelled(parts[0], label)
     elif format == "sst":
         documents = read_sst(parts[0], label)
+    elif format == "uds":
+        documents = read_protoroles(parts[0])
+    elif format == "semeval":
+        documents = read_semeval(parts[0])
     elif format == "bitext":
         documents = read_bitext(parts[0], parts[1] if len(parts) > 1 else None, one_indexed)
     elif format == "tsv":

@@ -8,9 +8,9 @@ a sentence of its own. A phrase that is given twice is kept once. Words are foun
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
+from attlas.corpora.jsonlines import objects
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document
@@ -31,23 +31,13 @@ def read_keyphrases(path: Readable, which: str | None = None) -> list[Document]:
     if which is not None and which not in _SETS:
         raise CorpusError(f"the set of key phrases is 'uncontrolled' or 'controlled', not {which!r}")
     source = open_source(path)
-    documents = [
-        _document(source, content, line, which)
-        for line, content in enumerate(source.lines, start=1)
-        if content.strip()
-    ]
+    documents = [_document(source, entry, line, which) for line, entry in objects(source)]
     if not documents:
         raise source.error("there is no line in this file")
     return documents
 
 
-def _document(source: Source, content: str, line: int, which: str | None) -> Document:
-    try:
-        entry = json.loads(content)
-    except json.JSONDecodeError as error:
-        raise source.error(f"this is not JSON ({error.msg}, column {error.colno})", line) from None
-    if not isinstance(entry, dict):
-        raise source.error("this JSON is not an object with named fields", line)
+def _document(source: Source, entry: dict[str, object], line: int, which: str | None) -> Document:
     if "text" in entry:
         if which == "controlled":
             raise source.error("these texts have one set of key phrases only; leave out the choice of a set", line)

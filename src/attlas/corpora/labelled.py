@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from attlas.corpora.jsonlines import parsed
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Document
 
@@ -88,7 +89,8 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
     first = filled[0][1]
     if first.lstrip().startswith("{"):
         for line, content in filled:
-            yield line, _json(source, content, line)
+            entry = parsed(source, content, line)
+            yield line, {name.strip().lower(): value for name, value in entry.items()}
         return
     cola = COLA.fullmatch(first) is not None
     names = ["source", "label", "mark", "sentence"] if cola else [name.strip().lower() for name in first.split("\t")]
@@ -99,16 +101,6 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
             says = "CoLA has 4" if cola else f"the header names {len(names)}"
             raise source.error(f"{columns} where {says}; write a tab inside a text as a space", line)
         yield line, dict(zip(names, fields, strict=True))
-
-
-def _json(source: Source, content: str, line: int) -> dict[str, object]:
-    try:
-        entry = json.loads(content)
-    except json.JSONDecodeError as error:
-        raise source.error(f"this is not JSON ({error.msg}, column {error.colno})", line) from None
-    if not isinstance(entry, dict):
-        raise source.error("this JSON is not an object with named fields", line)
-    return {str(name).strip().lower(): value for name, value in entry.items()}
 
 
 def _document(source: Source, line: int, row: Mapping[str, object], asked: str | None) -> Document:

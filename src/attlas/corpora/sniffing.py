@@ -1,8 +1,8 @@
 """Telling the format of a corpus file from its name and its first lines.
 
-The endings ``.conllu`` and ``.jsonl`` promise a format (or one of two), and a file that does not keep the promise is
-refused; all other files are judged by their first lines alone. What looks like none of the annotated formats is plain
-text, unless it is a table or JSON of an unknown kind: to read that as text would be a silent mistake.
+The endings ``.conllu`` and ``.jsonl`` promise a format (or one of a few), and a file that does not keep the promise
+is refused; all other files are judged by their first lines alone. What looks like none of the annotated formats is
+plain text, unless it is a table or JSON of an unknown kind: to read that as text would be a silent mistake.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ import re
 from collections.abc import Sequence
 
 from attlas.corpora.labelled import COLA, label_column, text_columns
+from attlas.corpora.semeval import SENTENCE
 from attlas.corpora.source import Source
 from attlas.corpora.sst import TREE
 
 FORMATS = (
-    "conllu", "conll2000", "conll2012", "bitext", "tsv", "parallel", "keyphrases", "labelled", "sst", "plain",
+    "conllu", "conll2000", "conll2012", "bitext", "tsv", "parallel", "keyphrases", "labelled", "sst", "spans",
+    "propbank", "uds", "semeval", "plain",
 )  # fmt: skip
-_ENDINGS = {".conllu": ("conllu",), ".jsonl": ("keyphrases", "labelled")}
+_ENDINGS = {".conllu": ("conllu",), ".jsonl": ("keyphrases", "labelled", "spans", "propbank", "uds")}
 _LOOKED_AT = 50
 _CONLLU = re.compile(r"#\s*(newdoc|newpar)(\s+id)?(\s*=.*)?|#\s*(sent_id|text)\s*=.*|[0-9]+(-[0-9]+)?(\t[^\t]*){9}")
 _CONLL2012 = re.compile(r"#\s*begin document.*")
 _CHUNKED = re.compile(r"(\S+[ \t]+){1,3}(O|[BI]-\S+)\s*")
 _NAMED = re.compile(r'"([^"]*)"\s*:')
+_TARGETS = re.compile(r'"targets"\s*:\s*\[')
 _LINKS = re.compile(r"\s*[0-9]+[-p][0-9]+(\s+[0-9]+[-p][0-9]+)*\s*")
 _JSON = re.compile(r"\s*(\{\s*(\"|$)|\[\s*(\{|$))")
 
@@ -38,7 +41,8 @@ def sniff(source: Source) -> str:
     Traceback (most recent call last):
         ...
     attlas.errors.CorpusError: tale.conllu: the ending promises conllu, but the file looks like plain text; name its
-    format (conllu, conll2000, conll2012, bitext, tsv, parallel, keyphrases, labelled, sst or plain) to read it anyway
+    format (conllu, conll2000, conll2012, bitext, tsv, parallel, keyphrases, labelled, sst, spans, propbank, uds,
+    semeval or plain) to read it anyway
     """
     lines = [line for line in source.lines if line.strip()][:_LOOKED_AT]
     if not lines:
@@ -46,12 +50,12 @@ def sniff(source: Source) -> str:
     found = _by_lines(lines)
     endings = (names for ending, names in _ENDINGS.items() if source.name.lower().endswith(ending))
     promised = next(endings, (found,))
-    known = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+    known = _one_of(FORMATS)
     if promised == ("conllu",) and "\t" in lines[0]:
         return "conllu"  # whatever is wrong with its columns, the reader says better
     if found not in promised:
         raise source.error(
-            f"the ending promises {' or '.join(promised)}, but the file looks like "
+            f"the ending promises {_one_of(promised)}, but the file looks like "
             f"{'plain text' if found == 'plain' else found}; name its format ({known}) to read it anyway"
         )
     if found not in FORMATS:
@@ -68,9 +72,9 @@ def _by_lines(lines: Sequence[str]) -> str:
     if any(_CONLLU.fullmatch(line) for line in lines):
         return "conllu"
     if _JSON.match(lines[0]):
-        named = '"keyphrases"' in lines[0] or '"uncontrolled"' in lines[0]
-        labelled = _labelled([name.lower() for name in _NAMED.findall(lines[0])])
-        return "keyphrases" if named else "labelled" if labelled else "JSON without key phrases or labels"
+        return _by_fields(lines[0], [name.lower() for name in _NAMED.findall(lines[0])])
+    if SENTENCE.fullmatch(lines[0]):
+        return "semeval"
     if all("|||" in line for line in lines):
         return "bitext"
     if all(_LINKS.fullmatch(line) for line in lines):
@@ -87,6 +91,23 @@ def _by_lines(lines: Sequence[str]) -> str:
     if len(lines) > 2 and len(tabs) == 1 and tabs != {0} and not any(line.startswith("\t") for line in lines):
         return f"a table of {tabs.pop() + 1} columns"
     return "plain"
+
+
+def _by_fields(line: str, names: Sequence[str]) -> str:
+    """The kind of a line of JSON by the names of its fields, those inside others included."""
+    if _TARGETS.search(line) and ("text" in names or "words" in names):
+        return "spans"  # before labels, as the labels of its spans look like one
+    if "tokens" in names and ("srl" in names or "constituents" in names):
+        return "propbank"
+    if {"pred", "arg", "props"} <= set(names):
+        return "uds"
+    if '"keyphrases"' in line or '"uncontrolled"' in line:
+        return "keyphrases"
+    return "labelled" if _labelled(names) else "JSON without key phrases, labels or spans"
+
+
+def _one_of(names: Sequence[str]) -> str:
+    return " or ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
 
 
 def _sentences(lines: Sequence[str]) -> bool:

@@ -3,7 +3,8 @@
 A corpus file is text in UTF-8, with or without a byte order mark, plain or compressed by gzip or xz; these are
 recognised by their first bytes, so an ending such as ``.gz`` is neither needed nor trusted. Lines end with LF or CRLF
 and with nothing else: the other line separators of Unicode stay where they are, inside their line. What is not such a
-file is refused with one sentence that says what it is instead.
+file is refused with one sentence that says what it is instead. The files of a folder can also be those of a zip
+archive, which need not be unpacked.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import gzip
 import hashlib
 import lzma
 import os
+import zipfile
 import zlib
 from dataclasses import dataclass
 from functools import cached_property
@@ -89,7 +91,54 @@ def open_source(path: Readable) -> Source:
     if isinstance(path, Source):
         return path
     where = os.fspath(path)
-    data = _decompress(_read_bytes(where), where)
+    return _source(_read_bytes(where), where)
+
+
+def member_names(path: Readable) -> list[str] | None:
+    """The files of a folder, or of a zip archive with its folders, in order; ``None`` where it is neither.
+
+    >>> member_names("no-such-corpus.conllu") is None
+    True
+    """
+    if isinstance(path, Source):
+        return None
+    place = Path(path)
+    if place.is_dir():
+        return sorted(entry.name for entry in place.iterdir() if entry.is_file())
+    if not place.is_file() or not zipfile.is_zipfile(place):
+        return None
+    with zipfile.ZipFile(place) as archive:
+        names = (info.filename for info in archive.infolist() if not info.is_dir())
+        return sorted(name for name in names if not name.startswith("__MACOSX/"))
+
+
+def open_member(path: str | os.PathLike[str], name: str) -> Source:
+    """Read one file of a folder or of a zip archive; see :func:`member_names`.
+
+    >>> open_member("no-such-folder", "a.conll")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: no-such-folder/a.conll: there is no such file
+    """
+    place = Path(path)
+    if not place.is_file():
+        return open_source(place / name)
+    where = f"{place}/{name}"
+    try:
+        with zipfile.ZipFile(place) as archive:
+            return _source(archive.read(name), where)
+    except KeyError:
+        raise CorpusError("there is no such file", file=where) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError):
+        raise CorpusError("the zip archive is damaged; fetch it again", file=where) from None
+    except (RuntimeError, NotImplementedError):
+        raise CorpusError(
+            "the zip archive is encrypted or packed in an unknown way; unpack it first", file=where
+        ) from None
+
+
+def _source(packed: bytes, where: str) -> Source:
+    data = _decompress(packed, where)
     for start, kind in _FOREIGN.items():
         if data.startswith(start):
             raise CorpusError(f"this is {kind}", file=where)

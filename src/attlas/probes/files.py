@@ -179,9 +179,17 @@ class Features:
                 self.block(part.name, "distances", words)[row] = distances(tree.governors)
 
 
-def check_room(folder: Path, needed: Mapping[str, int], most: float, there: int = 0) -> None:
-    """Refuse features that would take more than ``most`` GB, or more than the disk has (``there`` bytes of them may
-    be on it already).
+def check_room(
+    folder: Path,
+    needed: Mapping[str, int],
+    most: float,
+    there: int = 0,
+    *,
+    what: str = "features",
+    less: str = "--limit, --max-pieces, --no-structural",
+) -> None:
+    """Refuse what would take more than ``most`` GB, or more than the disk has (``there`` bytes of it may be on it
+    already); ``less`` are the options that make it smaller.
 
     >>> check_room(Path("."), {"attention": 3_000_000_000}, most=2.0)
     Traceback (most recent call last):
@@ -189,19 +197,17 @@ def check_room(folder: Path, needed: Mapping[str, int], most: float, there: int 
     attlas.errors.StoreError: the features would take 3.0 GB on disk (attention 3.0 GB), and --max-disk allows 2 GB...
     """
     total = sum(needed.values())
+    size = f"the {what} would take {size_of(total)} on disk ({_listed(needed)})"
     if total > most * GB:
         raise StoreError(
-            f"the features would take {size_of(total)} on disk ({_listed(needed)}), and --max-disk allows {most:g} "
-            f"GB; allow more (--max-disk {math.ceil(total / GB)}), or ask for less (--limit, --max-pieces, "
-            "--no-structural)"
+            f"{size}, and --max-disk allows {most:g} GB; allow more (--max-disk {math.ceil(total / GB)}), or ask for "
+            f"less ({less})"
         )
     place = next(place for place in (folder.resolve(), *folder.resolve().parents) if place.exists())
     free = shutil.disk_usage(place).free
     if total > free + there:
         raise StoreError(
-            f"the features would take {size_of(total)} on disk ({_listed(needed)}), and {place} has "
-            f"{size_of(free)} free; free some, choose another --out, or ask for less (--limit, --max-pieces, "
-            "--no-structural)"
+            f"{size}, and {place} has {size_of(free)} free; free some, choose another --out, or ask for less ({less})"
         )
 
 

@@ -62,7 +62,7 @@ def room_for(subject: Subject, *, states: bool) -> Room:
     layers, heads = subject.shape(subject.pieces.own)
     if not states:
         return Room(layers * heads)
-    found = _states(subject, subject.run(subject.batch(["a"]), output_hidden_states=True))
+    found = states_of(subject, subject.run(subject.batch(["a"]), output_hidden_states=True))
     return Room(layers * heads, len(found), int(found[0].shape[-1]))
 
 
@@ -137,7 +137,8 @@ class Writer:
         members = grouping.members[:, : grouping.words]
         mean = members / members.sum(-1, keepdim=True).clamp(min=1)
         found = [
-            (mean.to(state.dtype) @ state).float().clamp(-LARGEST, LARGEST) for state in _states(self.subject, output)
+            (mean.to(state.dtype) @ state).float().clamp(-LARGEST, LARGEST)
+            for state in states_of(self.subject, output)
         ]
         states = torch.stack(found, dim=1)
         if not bool(torch.isfinite(states.sum())):
@@ -145,11 +146,16 @@ class Writer:
         return states.half().cpu().numpy()
 
 
-def _states(subject: Subject, output: Any) -> tuple[Tensor, ...]:
+def states_of(subject: Subject, output: Any) -> tuple[Tensor, ...]:
+    """The states that a model has handed out, of its encoder where it has one: what it reads, then layer by layer.
+
+    >>> from attlas.capture import load
+    >>> subject = load()
+    >>> len(states_of(subject, subject.run(subject.batch(["Hello."]), output_hidden_states=True)))
+    7
+    """
     names = ("hidden_states", "encoder_hidden_states")
     found = next((states for name in names if (states := getattr(output, name, None))), None)
     if found is None:
-        raise CapabilityError(
-            f"{subject.name} does not hand out its states; leave the structural probe out (--no-structural)"
-        )
+        raise CapabilityError(f"{subject.name} does not hand out its states, so that nothing can be probed in them")
     return tuple(found)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["REPORTS", "write_report"]
 
 
-# Each is written by the function STUDY_page of the module of its name.
+# Each is written by the function STUDY_page of the module of its name, with _ for -.
 REPORTS = (
     "survey",
     "coref",
@@ -32,6 +32,8 @@ REPORTS = (
     "prune",
     "ablate",
     "align",
+    "layers",
+    "layers-case",
 )
 
 
@@ -56,7 +58,8 @@ def write_report(result_folder: Path, out: Path | None = None) -> Path:
             f"{folder}: a result of the study {study!r} has no report page yet (there is one for: {known}); "
             "its Parquet tables can be read directly"
         )
-    write: Callable[[Result], str] = getattr(import_module(f"attlas.reports.{study}"), f"{study}_page")
+    name = study.replace("-", "_")
+    write: Callable[[Result], str] = getattr(import_module(f"attlas.reports.{name}"), f"{name}_page")
     page = write(result)
     target = folder if out is None else Path(out)
     if target.is_dir():

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError, PlanError
 from attlas.run.local import carry_out
+from attlas.run.parts import parts_of
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, draw
 from attlas.store import Result, load_checkpoint
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from attlas.stats import Bundle
 
 LONGEST = 128
-SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 KEPT, HIDDEN = "features", ".features"
 
 
@@ -142,26 +142,6 @@ def require_trees(corpus: Corpus) -> None:
             f"(this was read as {corpus.format})",
             file=corpus.name,
         )
-
-
-def parts_of(given: Mapping[str, Corpus], seed: int) -> tuple[dict[str, Corpus], str]:
-    """The parts to train on, to stop by and to score on; those that were not given are taken from the treebank, and
-    it is said how.
-
-    >>> from attlas.corpora import read
-    >>> parts, said = parts_of({"train": read("sample")}, seed=0)
-    >>> list(parts), said
-    (['train', 'dev', 'test'], 'sample was divided by article: 80 % train, 10 % dev, 10 % test')
-    """
-    parts = dict(given)
-    missing = [name for name in SHARES if name not in given]
-    if not missing:
-        return parts, ""
-    shares = {name: SHARES[name] for name in ("train", *missing)}
-    shares = {name: share / sum(shares.values()) for name, share in shares.items()}
-    parts |= zip(shares, given["train"].divide(list(shares.values()), seed), strict=True)
-    listed = ", ".join(f"{100 * share:.0f} % {name}" for name, share in shares.items())
-    return {name: parts[name] for name in SHARES}, f"{given['train'].name} was divided by article: {listed}"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ piece belongs to which word, found by character offsets alone, so that it holds 
 them. Nothing here knows of torch or of models.
 """
 
-from attlas.text.document import ROOT, Chunk, Document, Links, Mention, Passage, Span
+from attlas.text.document import ROOT, Chunk, Document, Edge, Links, Mention, Passage, Span
 from attlas.text.segmentation import Segmentation, regroup, segment
 from attlas.text.splitting import split_sentences, split_words
 from attlas.text.windows import Windows, cut_windows
@@ -15,6 +15,7 @@ __all__ = [
     "ROOT",
     "Chunk",
     "Document",
+    "Edge",
     "Links",
     "Mention",
     "Passage",

@@ -2,9 +2,10 @@
 
 The text is kept as one string exactly as it was written, and every word is a span of characters in it; this is what
 lets words meet the pieces of any tokenizer. Annotation layers run parallel to the words (part of speech, governor,
-relation) or are spans of words (chunks, mentions). A layer that the corpus does not have is ``None``, which is not
-the same as a layer that is there and empty. A label describes the text as a whole, or the text and its pair: the
-second text of a labelled pair, which is no translation. Documents are immutable and check themselves when made.
+relation) or are spans of words (chunks, mentions, edges: spans or pairs of spans with labels). A layer that the
+corpus does not have is ``None``, which is not the same as a layer that is there and empty. A label describes the text
+as a whole, or the text and its pair: the second text of a labelled pair, which is no translation. Documents are
+immutable and check themselves when made.
 
 A governor is the index of a word of the same document, :data:`ROOT` for the root of its sentence, or ``None`` where
 it is not known (for instance because it lies outside a cut-out window).
@@ -77,6 +78,49 @@ class Mention(NamedTuple):
         return Mention(self.start + by, self.stop + by, self.chain, head)
 
 
+class Edge(NamedTuple):
+    """A range of words, or a pair of ranges, with the labels that hold for it.
+
+    ``among`` are the labels that were asked about, where those were not all there are: the rest are neither held nor
+    denied. An edge may have no label at all.
+
+    >>> edge = Edge(Span(1, 2), Span(2, 4), ("ARG1",))
+    >>> edge.moved(3)
+    Edge(first=Span(start=4, stop=5), second=Span(start=5, stop=7), labels=('ARG1',), among=None)
+    """
+
+    first: Span
+    second: Span | None = None
+    labels: tuple[str, ...] = ()
+    among: tuple[str, ...] | None = None
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """Its one range, or both.
+
+        >>> Edge(Span(0, 1)).spans
+        (Span(start=0, stop=1),)
+        """
+        return (self.first,) if self.second is None else (self.first, self.second)
+
+    def moved(self, by: int) -> Edge:
+        """The same edge so many words later.
+
+        >>> Edge(Span(0, 2), labels=("NP",)).moved(1).first
+        Span(start=1, stop=3)
+        """
+        first, *second = (Span(span.start + by, span.stop + by) for span in self.spans)
+        return Edge(first, second[0] if second else None, self.labels, self.among)
+
+    def within(self, start: int, stop: int) -> bool:
+        """Whether it lies wholly among the words ``start`` to ``stop``.
+
+        >>> Edge(Span(0, 1), Span(3, 5)).within(0, 4)
+        False
+        """
+        return all(start <= span.start and span.stop <= stop for span in self.spans)
+
+
 @dataclass(frozen=True)
 class Links:
     """Word alignment of a document with its translation: pairs (word here, word there), counted from 0.
@@ -122,6 +166,7 @@ class Document:
     links: Links | None = None
     label: str | None = None
     pair: Document | None = None
+    edges: tuple[Edge, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.sentences and self.words:
@@ -232,6 +277,7 @@ class Document:
             links=None,
             label=None,
             pair=None,
+            edges=self.edges and tuple(edge.moved(-start) for edge in self.edges if edge.within(start, stop)),
         )
 
 
@@ -273,6 +319,8 @@ def _check(document: Document) -> None:
         for item in items or ():
             if not 0 <= item[0] < item[1] <= count:
                 raise TextError(f"{name}: {kind} {item[0]}:{item[1]} is outside its {count} words")
+    for edge in document.edges or ():
+        _check_edge(edge, name, count)
     if document.governors is not None:
         _check_tree(document.governors, name)
     if document.label is not None and not document.label.strip():
@@ -286,6 +334,21 @@ def _check(document: Document) -> None:
         for i, j in document.links.possible:
             if not (0 <= i < count and 0 <= j < there):
                 raise TextError(f"{name}: link {i}-{j} is outside {count} and {there} words")
+
+
+def _check_edge(edge: Edge, name: str, count: int) -> None:
+    """Refuse ranges outside the words, and labels that are empty, given twice or not among those asked about."""
+    for start, stop in edge.spans:
+        if not 0 <= start < stop <= count:
+            raise TextError(f"{name}: edge {start}:{stop} is outside its {count} words")
+    for what, labels in (("label", edge.labels), ("label asked about", edge.among or ())):
+        if not all(isinstance(label, str) and label.strip() for label in labels):
+            raise TextError(f"{name}: a {what} of an edge is empty or no string; leave it out")
+        if len(set(labels)) != len(labels):
+            raise TextError(f"{name}: a {what} of an edge is given twice")
+    if edge.among is not None and not set(edge.labels) <= set(edge.among):
+        missing = next(label for label in edge.labels if label not in edge.among)
+        raise TextError(f"{name}: the label {missing!r} of an edge is not among those asked about")
 
 
 def _check_tree(governors: Sequence[int | None], name: str) -> None:

@@ -1,0 +1,184 @@
+"""The series of probes trained together beside each of them alone, and memory against the number of sentences.
+
+    python -m benchmarks.layers
+
+Parts of speech of the sample corpus, states of e5-small. *Together* is one pass over the data for the cumulative
+probes of all layers; *alone* is the same code with one probe at a time, same seed and order, from the same file of
+states, all layers one after the other; *alone, without the file* also runs the model for every batch, as it must
+where states are not kept. All three train for one epoch, judge on dev, and take turns in one process. Memory is the
+peak of a process of its own that trains one epoch on so many sentences, less what it had before.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from attlas.capture import Subject, load
+from attlas.capture.reading import read_documents
+from attlas.corpora import edges_in, read
+from attlas.errors import ModelError
+from attlas.models import Example
+from attlas.probes.edges.layout import Answers, Integers, Layout, lay_out, vocabulary_of
+from attlas.probes.edges.reading import Lesson, Reader
+from attlas.probes.edges.series import Series, Spec, allowed_for, specs_for
+from attlas.probes.edges.states import Mixable, States, Writer, items_of, scales_of
+from attlas.probes.edges.training import Schedule, Training
+from attlas.run.local import carry_out
+from attlas.run.plan import Plan
+from benchmarks.page import put
+from benchmarks.survey import status
+
+HEADING = "Probes of a series together and alone"
+ROUNDS, THREADS, STEP, SENTENCES = 3, 1, 256, 240
+COPIES = (1, 8)  # of the training part, for memory
+
+
+@cache
+def subject() -> Subject:
+    """e5-small, or the bundled model where that is not at hand."""
+    try:
+        return load("e5-small")
+    except ModelError:
+        return load()
+
+
+class Lab:
+    """States of the sample on disk, and all that is needed to train on them."""
+
+    def __init__(self, folder: Path, copies: int = 1) -> None:
+        texts = edges_in("pos", read("sample")).documents[:SENTENCES]
+        cut = len(texts) * 4 // 5
+        found: dict[str, Sequence[Example]] = {
+            "train": read_documents(subject(), texts[:cut] * copies).examples,
+            "dev": read_documents(subject(), texts[cut:]).examples,
+        }
+        self.known = vocabulary_of(found["train"], "sample")
+        self.layouts: dict[str, Layout] = {name: lay_out(name, made, self.known) for name, made in found.items()}
+        self.mixable = Mixable(subject())
+        self.states = States(folder, self.layouts, self.mixable.room, {})
+        items = items_of(self.layouts)
+        lengths = [item.example.length for item in items]
+        bundle = carry_out(Writer(self.mixable, self.states), items, lengths, Plan("layers"), budget=4096)
+        self.scales = scales_of(bundle).tolist()
+        self.specs = specs_for(self.mixable.origins, singles=False, control=False)
+
+    def train(self, specs: Sequence[Spec], reader: type[Reader] = Reader) -> Training:
+        """One epoch of these probes."""
+        torch.manual_seed(0)
+        made = reader(
+            self.layouts, Answers(self.layouts, self.known, 0), self.states, self.mixable, self.scales, pieces=STEP,
+            kinds=("gold",),
+        )  # fmt: skip
+        series = Series(allowed_for(specs, self.mixable.origins), self.mixable.size, len(self.known.names))
+        training = Training(series, specs, made, Schedule(epochs=1))
+        training.run_epoch()
+        return training
+
+
+class Rerunning(Reader):
+    """Reads by running the model on each batch."""
+
+    def lesson(self, part: str, sentences: Integers) -> Lesson:
+        """One batch, its states computed afresh and put where the file has them."""
+        layout = self.layouts[part]
+        batch = subject().pieces.batch([layout.examples[s] for s in sentences])
+        for sentence, states in zip(sentences, self.mixable.capture(batch), strict=True):
+            kept = states[torch.as_tensor(layout.kept[sentence])]
+            self.states.write(part, int(layout.rows[sentence]), kept.half().numpy())
+        return super().lesson(part, sentences)
+
+
+def timed(lab: Lab) -> Iterator[tuple[float, float, float]]:
+    """Seconds for all probes together, each alone, and each alone without the file; in turns."""
+    for _ in range(ROUNDS):
+        found = []
+        for ways in ([lab.specs], [(spec,) for spec in lab.specs]):
+            began = time.perf_counter()
+            for specs in ways:
+                lab.train(specs)
+            found.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        lab.train(lab.specs[-1:], Rerunning)
+        yield found[0], found[1], len(lab.specs) * (time.perf_counter() - began)
+
+
+def same(lab: Lab) -> float:
+    """The largest difference between parameters that were learned together and alone."""
+    together = dict(lab.train(lab.specs).series.named_parameters())
+    largest = 0.0
+    for number, spec in enumerate(lab.specs):
+        for name, value in lab.train((spec,)).series.named_parameters():
+            largest = max(largest, float((value[0] - together[name][number]).detach().abs().max()))
+    return largest
+
+
+def grown(copies: int) -> float:
+    """How many MiB a process of its own grows by while it trains on so many copies of the sentences."""
+    asked = [sys.executable, "-m", "benchmarks.layers", str(copies)]
+    return float(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()[-1])
+
+
+def grow(copies: int) -> None:
+    """What such a process does."""
+    torch.set_num_threads(THREADS)
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(Path(folder), copies)
+        lab.mixable.capture(subject().batch(["a"]))
+        before = status("RssAnon")
+        lab.train(lab.specs)
+        print(max(0.0, status("RssAnon") - before), flush=True)
+
+
+def main() -> None:
+    """Measure, and write the figures."""
+    torch.set_num_threads(THREADS)
+    with tempfile.TemporaryDirectory() as folder:
+        lab = Lab(Path(folder))
+        lab.train(lab.specs[:1])
+        rounds = np.array(list(timed(lab)))
+        difference = same(lab)
+        train = lab.layouts["train"]
+    together, alone, without = (statistics.median(column) for column in rounds.T)
+    lines = [
+        f"{len(lab.specs)} cumulative probes on {subject().name}, {train.sentences} sentences with "
+        f"{len(train.spans):,} edges, steps of {STEP} pieces, {THREADS} thread; {platform.machine()}, "
+        f"{os.cpu_count()} cores, torch {torch.__version__}, {date.today()}.",
+        "",
+        "| way | seconds | together costs | in rounds | asked |",
+        "|---|---|---|---|---|",
+        f"| together | {together:.2f} | | | |",
+    ]
+    for name, seconds, column, asked in (
+        ("each alone, from the same file of states", alone, 1, "at most 1/3"),
+        ("each alone, running the model (one probe measured, times all)", without, 2, ""),
+    ):
+        ratios = rounds[:, 0] / rounds[:, column]
+        lines.append(
+            f"| {name} | {seconds:.2f} | {together / seconds:.2f} | {ratios.min():.2f} to {ratios.max():.2f} "
+            f"| {asked} |"
+        )
+    lines += ["", f"Largest difference of a parameter, together against alone, float32: {difference:.1e}.", ""]
+    lines += ["| sentences | growth of memory, MiB |", "|---|---|"]
+    lines += [f"| {copies * train.sentences:,} | {grown(copies):.0f} |" for copies in COPIES]
+    put(HEADING, lines)
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        grow(int(sys.argv[1]))
+    else:
+        main()

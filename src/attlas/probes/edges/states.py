@@ -1,0 +1,251 @@
+"""States of a model on disk: computed once, kept in half precision, mapped into memory, shared by all probes.
+
+For each part of a corpus there is one file (row, slot, number) in float16: a row for each piece that some span holds,
+a slot for each layer's state, or for the outputs of each layer's heads side by side. Heads are taken through W_O when
+they are read, since what a head writes into the model is only known there. How large the files will be is known
+before anything is run.
+
+Layers differ in how long their states are, by a factor of a hundred in some models, and a mix of them would be a mix
+of lengths. So every origin is divided by its usual length (the geometric mean over the training part's pieces of the
+root mean square of a state), a constant that changes nothing about what can be read off it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attlas.capture import Fold, Subject
+from attlas.errors import NumberError, StoreError
+from attlas.ids import Site
+from attlas.models import AttentionCall, Batch, Example
+from attlas.probes.edges.layout import Integers, Layout
+from attlas.probes.edges.series import Origin
+from attlas.probes.writing import LARGEST, states_of
+from attlas.stats import Bundle, PooledMean
+
+INDEX, FINISHED = "index.json", "finished"
+OVER = ("layers", "heads")
+
+
+class Room(NamedTuple):
+    """How much a piece takes: so many slots of so many numbers.
+
+    >>> Room(13, 384).bytes(1000)
+    9984000
+    """
+
+    slots: int
+    size: int
+
+    def bytes(self, rows: int) -> int:
+        """How many bytes so many pieces take.
+
+        >>> Room(2, 8).bytes(1)
+        32
+        """
+        return 2 * rows * self.slots * self.size
+
+
+class Mixable:
+    """What of a model is mixed: the states of its layers, or what its heads bring.
+
+    >>> from attlas.capture import load
+    >>> mixable = Mixable(load())
+    >>> len(mixable.origins), mixable.room, mixable.size
+    (7, Room(slots=7, size=384), 384)
+    >>> len(Mixable(load(), "heads").origins)
+    72
+    """
+
+    def __init__(self, subject: Subject, over: str = "layers") -> None:
+        self.subject, self.over, self.stream = subject, over, subject.pieces.own
+        self.origins: tuple[Origin, ...]
+        if over == "heads":
+            subject.require("norms")
+            layers, heads = subject.shape(self.stream)
+            self.origins = tuple(Origin(layer + 1, head) for layer in range(layers) for head in range(heads))
+            sites = [Site(self.stream, layer) for layer in range(layers)]
+            self._matrices = torch.stack([subject.output_matrix(site).detach().float() for site in sites])
+            self.room = Room(layers, heads * int(self._matrices.shape[2]))
+            self.size = int(self._matrices.shape[3])
+        else:
+            with torch.no_grad():
+                found = states_of(subject, subject.run(subject.batch(["a"]), output_hidden_states=True))
+            self.origins = tuple(Origin(layer) for layer in range(len(found)))
+            self.room = Room(len(found), int(found[0].shape[-1]))
+            self.size = self.room.size
+
+    def capture(self, batch: Batch) -> Tensor:
+        """What is kept of a batch, (sentence, piece, slot, number)."""
+        subject = self.subject
+        if self.over == "layers":
+            with torch.no_grad():
+                output = subject.run(batch, output_hidden_states=True)
+            return torch.stack([state.float() for state in states_of(subject, output)], dim=2)
+        taken: dict[int, Tensor] = {}
+
+        def take(call: AttentionCall) -> None:
+            if call.site.stream is self.stream:
+                mixed = (call.weights() @ call.values).transpose(1, 2)
+                taken[call.site.layer] = mixed.flatten(2).float()
+
+        with torch.no_grad(), subject.use(Fold(take)):
+            subject.run(batch)
+        return torch.stack([taken[layer] for layer in sorted(taken)], dim=2)
+
+    def expand(self, kept: Tensor) -> Tensor:
+        """From what is kept, (..., slot, number), to what is mixed, (..., origin, size)."""
+        if self.over == "layers":
+            return kept
+        layers, heads, width, size = self._matrices.shape
+        split = kept.reshape(-1, layers, heads, width).permute(1, 2, 0, 3)
+        brought = torch.matmul(split, self._matrices.to(kept.device)).permute(2, 0, 1, 3)
+        return brought.reshape(*kept.shape[:-2], layers * heads, size)
+
+
+class States:
+    """The files of one model on the parts of a corpus, in a folder of their own.
+
+    >>> import tempfile
+    >>> States(Path(tempfile.mkdtemp()), {}, Room(2, 4), {"model": "tiny"}).kept
+    False
+    """
+
+    def __init__(self, folder: Path, layouts: Mapping[str, Layout], room: Room, made_for: Mapping[str, Any]) -> None:
+        self.folder, self.room = folder, room
+        rows = {name: int(layout.rows[-1]) for name, layout in layouts.items()}
+        index = {"for": dict(made_for), "rows": rows, "slots": room.slots, "size": room.size}
+        place = folder / INDEX
+        self.kept = place.exists() and json.loads(place.read_text(encoding="utf-8")) == json.loads(json.dumps(index))
+        """Whether the folder held files of this very plan already."""
+        self._files: dict[str, np.memmap[Any, Any]] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not self.kept:
+                (folder / FINISHED).unlink(missing_ok=True)
+            for name, count in rows.items():
+                path, shape = folder / f"{name}.bin", (count, room.slots, room.size)
+                new = not self.kept or not path.exists()
+                self._files[name] = np.memmap(path, dtype=np.float16, mode="w+" if new else "r+", shape=shape)
+            if not self.kept:
+                place.write_text(json.dumps(index), encoding="utf-8")
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: the states cannot be written ({error.strerror or error}); choose another --out"
+            ) from error
+
+    def write(self, part: str, first: int, states: NDArray[np.float16]) -> None:
+        """Put the states of one sentence into their rows."""
+        self._files[part][first : first + len(states)] = states
+
+    def rows(self, part: str, start: int, stop: int) -> NDArray[np.float16]:
+        """Some rows, as they lie in the file."""
+        return np.asarray(self._files[part][start:stop])
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything was written, now or by an earlier run of the same plan."""
+        return self.kept and (self.folder / FINISHED).exists()
+
+    def finish(self) -> None:
+        """Say that everything was written."""
+        for file in self._files.values():
+            file.flush()
+        (self.folder / FINISHED).touch()
+        self.kept = True
+
+    def delete(self) -> None:
+        """Give the room back; the states cannot be used any more."""
+        self._files.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Item(NamedTuple):
+    """A sentence to be captured, and where it belongs.
+
+    >>> Item._fields
+    ('example', 'part', 'first', 'kept')
+    """
+
+    example: Example
+    part: str
+    first: int
+    kept: Integers
+
+
+def items_of(layouts: Mapping[str, Layout]) -> list[Item]:
+    """The sentences of all parts, each with its rows.
+
+    >>> items_of({})
+    []
+    """
+    return [
+        Item(example, layout.name, int(first), kept)
+        for layout in layouts.values()
+        for example, first, kept in zip(layout.examples, layout.rows, layout.kept, strict=False)
+    ]
+
+
+class Writer:
+    """Takes sentences through a model and writes their states; to the engine, a study like any other.
+
+    >>> from attlas.capture import load
+    >>> Writer(Mixable(load()), None).name
+    'layers'
+    """
+
+    name = "layers"
+
+    def __init__(self, mixable: Mixable, states: States | None) -> None:
+        self.mixable, self.states = mixable, states
+
+    def empty(self) -> Bundle:
+        """The usual length of each origin, as a mean of logarithms.
+
+        >>> from attlas.capture import load
+        >>> list(Writer(Mixable(load()), None).empty())
+        ['lengths']
+        """
+        return Bundle({"lengths": PooledMean((len(self.mixable.origins),))})
+
+    def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:
+        """Run a batch through the model and write what spans hold of it."""
+        assert self.states is not None
+        subject = self.mixable.subject
+        made = subject.pieces.batch([item.example for item in batch], subject.device)
+        found = self.mixable.capture(made)
+        if not bool(torch.isfinite(found.sum())):
+            raise NumberError(f"NaN in the states of {subject.name}; try --dtype float32")
+        lengths, counts = [], []
+        for item, states in zip(batch, found, strict=True):
+            kept = states[torch.as_tensor(item.kept, device=states.device)].clamp(-LARGEST, LARGEST)
+            self.states.write(item.part, item.first, kept.half().cpu().numpy())
+            if item.part == "train":
+                squares = self.mixable.expand(kept).double().square().mean(-1)
+                lengths.append(squares.clamp(min=1e-20).log().mul(0.5).sum(0).cpu().numpy())
+                counts.append(float(len(kept)))
+        if lengths:
+            bundle["lengths"].update(np.stack(lengths), np.array(counts)[:, None])
+
+    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
+        """None: what was written is for probes.
+
+        >>> from attlas.capture import load
+        >>> Writer(Mixable(load()), None).tables(Bundle({}))
+        {}
+        """
+        return {}
+
+
+def scales_of(bundle: Bundle) -> NDArray[np.float64]:
+    """What each origin is divided by: its usual length."""
+    return np.exp(np.asarray(bundle["lengths"].result().value, dtype=np.float64))

@@ -1,0 +1,185 @@
+"""What a series of probes says in a few numbers, and how sure they are.
+
+Two things say where in a model a task is solved. The **centre of gravity** of the mixing weights of the probe over
+all layers says which layers it listens to; how far the weights are from uniform, K(s), says whether it minds. The
+**expected layer** of the cumulative scores says where they rise: each layer counts with what it adds to the score.
+How far these gains are from uniform is K(D). Both K are Kullback-Leibler divergences in nats.
+
+Where there are several seeds, an interval is Student's over their values. Where there is one, scores and what follows
+from them are resampled by test sentence: every sentence brings its marks along, all probes see the same sentences in
+a resample, and so a difference of two of them has an interval of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attlas.errors import StatsError
+from attlas.stats.metrics import METRICS
+
+Numbers = NDArray[np.float64]
+RESAMPLES = 1000
+_AT_ONCE = 4_000_000  # numbers in one slice of resamples
+_LOST = 0.025  # an interval is told only where no more resamples than this have no value
+
+
+class Estimate(NamedTuple):
+    """A number with the ends of its 95 % interval (NaN where it has none), and how many seeds it is from.
+
+    >>> Estimate(0.5).n
+    1
+    """
+
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
+    n: int = 1
+
+
+def scores(marks: ArrayLike) -> Numbers:
+    """Micro-F1 from marks (..., sentence or label, 3): labels common to probe and corpus, predicted, given.
+
+    >>> scores([[[1, 2, 1], [1, 1, 2]]])
+    array([0.66666667])
+    """
+    return METRICS["f1"].of(np.asarray(marks, dtype=np.float64).sum(-2))
+
+
+def resampled(marks: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Numbers:
+    """Scores (resample, probe) of marks (probe, sentence, 3) on sentences drawn with replacement. The same seed and
+    number of sentences draw the same sentences, so that any two scores may be compared resample by resample.
+
+    >>> drawn = resampled(np.ones((2, 5, 3)), resamples=4)
+    >>> drawn.shape, float(drawn.min())
+    ((4, 2), 1.0)
+    """
+    counts = np.asarray(marks, dtype=np.float64)
+    if counts.ndim != 3 or counts.shape[-1] != 3 or not counts.shape[1]:
+        raise StatsError(f"marks of shape (probe, sentence, 3) were expected, and {counts.shape} came")
+    probes, sentences, _ = counts.shape
+    flat = counts.transpose(1, 0, 2).reshape(sentences, probes * 3)
+    rng = np.random.default_rng(seed)
+    found = np.empty((resamples, probes))
+    step = max(1, _AT_ONCE // sentences)
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        copies = rng.multinomial(sentences, np.full(sentences, 1 / sentences), size=size).astype(np.float64)
+        found[start : start + size] = METRICS["f1"].of((copies @ flat).reshape(size, probes, 3))
+    return found
+
+
+def centre_of_gravity(weights: ArrayLike, layers: Sequence[int]) -> float:
+    """The mean layer of a mix: the sum of l s_l.
+
+    >>> centre_of_gravity([0.5, 0.25, 0.25], [0, 1, 2])
+    0.75
+    """
+    return float(np.asarray(weights, dtype=np.float64) @ np.asarray(layers, dtype=np.float64))
+
+
+def from_uniform(shares: ArrayLike) -> Numbers:
+    """How far shares (..., of) are from all being the same: the Kullback-Leibler divergence in nats; NaN where they
+    do not sum to one.
+
+    >>> from_uniform([[0.25] * 4, [1.0, 0.0, 0.0, 0.0]]).round(3).tolist()
+    [0.0, 1.386]
+    """
+    known = np.asarray(shares, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(known > 0, known * np.log(known * known.shape[-1]), 0.0)
+    return np.where(np.abs(known.sum(-1) - 1) < 1e-4, terms.sum(-1), np.nan)
+
+
+def gains(curve: ArrayLike) -> Numbers:
+    """What each further layer adds: D^l = score of the probe on layers 0..l less that on 0..l-1, (..., layer).
+
+    >>> gains([0.5, 0.75, 0.75]).tolist()
+    [0.25, 0.0]
+    """
+    return np.diff(np.asarray(curve, dtype=np.float64), axis=-1)
+
+
+def expected_layer(curve: ArrayLike, first: int = 0) -> Numbers:
+    """The layer at which the score rises, on average over its rise: the sum of l D^l over the sum of D^l, of
+    cumulative scores (..., layer) that begin with layer ``first``. NaN where the layers add nothing: a mean over
+    gains that sum to nothing, or to less, is no place.
+
+    >>> expected_layer([[0.5, 0.75, 1.0], [0.5, 0.4, 0.3]]).tolist()
+    [1.5, nan]
+    """
+    added = gains(curve)
+    total = added.sum(-1)
+    layers = first + 1 + np.arange(added.shape[-1])
+    safe = np.where(total > 0, total, 1.0)
+    return np.where(total > 0, (added * layers).sum(-1) / safe, np.nan)
+
+
+def gains_from_uniform(curve: ArrayLike) -> Numbers:
+    """K(D): how far the gains of further layers are from all being the same, losses taken as none; NaN where no layer
+    adds anything.
+
+    >>> gains_from_uniform([[0.5, 0.7, 0.7], [0.5, 0.6, 0.7]]).round(3).tolist()
+    [0.693, 0.0]
+    """
+    added = np.maximum(gains(curve), 0.0)
+    total = added.sum(-1, keepdims=True)
+    return from_uniform(np.where(total > 0, added / np.where(total > 0, total, 1.0), 0.0))
+
+
+def over_seeds(values: Sequence[float]) -> Estimate:
+    """The mean of several seeds with Student's 95 % interval; with one seed there is none. Seeds without a value are
+    left out.
+
+    >>> over_seeds([1.0, 2.0, 3.0])
+    Estimate(value=2.0, low=-0.484..., high=4.484..., n=3)
+    >>> over_seeds([1.0])
+    Estimate(value=1.0, low=nan, high=nan, n=1)
+    """
+    known = np.array([value for value in values if np.isfinite(value)], dtype=np.float64)
+    if not len(known):
+        return Estimate(float("nan"), n=0)
+    mean = float(known.mean())
+    if len(known) < 2:
+        return Estimate(mean, n=len(known))
+    from scipy.stats import t
+
+    reach = float(t.ppf(0.975, len(known) - 1) * known.std(ddof=1) / len(known) ** 0.5)
+    return Estimate(mean, mean - reach, mean + reach, len(known))
+
+
+def middle(replicates: ArrayLike) -> tuple[Numbers, Numbers]:
+    """The ends of the middle 95 % of replicates (resample, ...); NaN where too many of them have no value.
+
+    >>> low, high = middle([[0.0, np.nan], [1.0, np.nan]])
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.025, nan], [0.975, nan])
+    """
+    drawn = np.asarray(replicates, dtype=np.float64)
+    flat = drawn.reshape(len(drawn), -1)
+    ends = np.full((2, flat.shape[1]), np.nan)
+    for column, values in enumerate(flat.T):
+        known = values[np.isfinite(values)]
+        if len(values) and len(known) >= (1 - _LOST) * len(values):
+            ends[:, column] = np.quantile(known, (0.025, 0.975))
+    low, high = ends.reshape(2, *drawn.shape[1:])
+    return np.asarray(low), np.asarray(high)
+
+
+def estimate(values: Sequence[float], replicates: ArrayLike | None = None) -> Estimate:
+    """A number from the values of all seeds. With several the interval is over them; with one it is the middle of the
+    replicates, where there are any.
+
+    >>> estimate([0.5], np.linspace(0, 1, 101)).low.__round__(3)
+    0.025
+    >>> estimate([0.5, 0.5], np.linspace(0, 1, 101)).low
+    0.5
+    """
+    found = over_seeds(values)
+    if found.n != 1 or len(values) != 1 or replicates is None:
+        return found
+    low, high = middle(replicates)
+    return found._replace(low=float(low), high=float(high))

@@ -1,0 +1,253 @@
+"""The tables of a task: from what training has left to what a result holds.
+
+``tasks`` has the answers in few numbers, ``scores`` the scores of all probes, ``weights`` the mix of the probe over
+all layers, and ``labels`` how well each label is told, layer by layer. Layers count as in the paper: 0 is what the
+model reads, l is after l layers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.probes.edges import summary
+from attlas.probes.edges.summary import Estimate, Numbers
+
+if TYPE_CHECKING:
+    from attlas.probes.edges.series import Origin, Trained
+
+Columns = dict[str, list[Any]]
+Key = tuple[str, str, int]
+
+TASKS = ("task", "model", "labels", "measure", "value", "low", "high", "n")
+SCORES = (
+    "task", "model", "labels", "series", "layer", "seed", "value", "low", "high", "difference", "difference_low",
+    "difference_high", "selectivity", "dev", "n",
+)  # fmt: skip
+WEIGHTS = ("task", "model", "labels", "seed", "layer", "head", "value", "gamma")
+LABELS = ("task", "label", "seed", "layer", "value", "train", "test")
+
+
+class _Run(NamedTuple):
+    """One training, with the places of its probes, their scores, and those on resampled sentences."""
+
+    of: Trained
+    places: dict[Key, int]
+    score: Numbers
+    drawn: Numbers
+
+    def layers(self, labels: str, series: str = "cumulative") -> list[int]:
+        return sorted(layer for one, kind, layer in self.places if (one, kind) == (labels, series))
+
+    def at(self, labels: str, series: str, layers: Sequence[int]) -> list[int]:
+        return [self.places[labels, series, layer] for layer in layers]
+
+    def alone(self, layer: int) -> int | None:
+        """The probe that sees this layer alone; below the first layer there is nothing to add, so there it is the
+        cumulative one."""
+        first = min(self.layers("gold"), default=None)
+        return self.places.get(("gold", "cumulative" if layer == first else "single", layer))
+
+
+def tables_of(
+    task: str,
+    trained: Sequence[Trained],
+    origins: Sequence[Origin],
+    labels: Sequence[str],
+    train_counts: Sequence[int],
+    test_counts: Sequence[int],
+    majority: float,
+    seed: int,
+) -> dict[str, Columns]:
+    """The tables of one task. ``train_counts`` and ``test_counts`` say how often each label is given there,
+    ``majority`` is the score of always saying the most frequent label, ``seed`` draws the resamples.
+
+    >>> from attlas.probes.edges.series import Origin, Spec, Trained
+    >>> specs = (Spec("gold", "cumulative", 0), Spec("gold", "cumulative", 1))
+    >>> marks = np.array([[[1, 2, 2], [1, 2, 2]], [[2, 2, 2], [1, 2, 2]]], dtype=float)
+    >>> one = Trained("trained", 0, specs, marks, marks, np.array([[1, 0], [0.25, 0.75]]), np.ones(2), np.ones(2))
+    >>> made = tables_of("pos", [one], [Origin(0), Origin(1)], ["DT", "NN"], [9, 8], [2, 2], 0.5, 0)
+    >>> list(made), made["scores"]["difference"]
+    (['tasks', 'scores', 'weights', 'labels'], [None, 0.25])
+    >>> dict(zip(made["tasks"]["measure"], made["tasks"]["value"]))["centre of gravity"]
+    0.75
+    """
+    runs = [_run(one, seed) for one in trained]
+    rows = {
+        "tasks": [row for model, same in _by_model(runs).items() for row in _task_rows(model, same, origins)],
+        "scores": [row for run in runs for row in _score_rows(run)],
+        "weights": [row for run in runs for row in _weight_rows(run, origins)],
+        "labels": [
+            row
+            for run in runs
+            if run.of.model == "trained"
+            for row in _label_rows(run, labels, train_counts, test_counts)
+        ],
+    }
+    common = ("none", "gold", "most frequent label", Estimate(majority, n=0))
+    rows["tasks"].append(_measured(*common))
+    columns = {"tasks": TASKS, "scores": SCORES, "weights": WEIGHTS, "labels": LABELS}
+    return {
+        name: {key: [task if key == "task" else row[key] for row in rows[name]] for key in keys}
+        for name, keys in columns.items()
+    }
+
+
+def _run(one: Trained, seed: int) -> _Run:
+    places = {(spec.labels, spec.series, spec.layer): place for place, spec in enumerate(one.specs)}
+    return _Run(one, places, summary.scores(one.marks), summary.resampled(one.marks, seed=seed))
+
+
+def _by_model(runs: Sequence[_Run]) -> dict[str, list[_Run]]:
+    models: dict[str, list[_Run]] = {}
+    for run in runs:
+        models.setdefault(run.of.model, []).append(run)
+    return models
+
+
+def _task_rows(model: str, runs: Sequence[_Run], origins: Sequence[Origin]) -> list[dict[str, Any]]:
+    rows = []
+    for labels in ("gold", "control"):
+        known = [run for run in runs if run.layers(labels)]
+        if known:
+            rows += [_measured(model, labels, name, found) for name, found in _of_curve(known, labels).items()]
+            rows += [_measured(model, labels, name, found) for name, found in _of_mix(known, labels, origins).items()]
+    rows += [_measured(model, "gold", name, found) for name, found in _of_singles(runs).items()]
+    rows += [_measured(model, "gold", name, found) for name, found in _of_controls(runs).items()]
+    return rows
+
+
+def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:
+    """What the cumulative scores say."""
+    layers = runs[0].layers(labels)
+    places = [run.at(labels, "cumulative", layers) for run in runs]
+    curves = [run.score[where] for run, where in zip(runs, places, strict=True)]
+    drawn = runs[0].drawn[:, places[0]]
+    first, last = layers[0], layers[-1]
+    found = {"score": summary.estimate([float(curve[-1]) for curve in curves], drawn[:, -1])}
+    if first == 0:
+        found["score at layer 0"] = summary.estimate([float(curve[0]) for curve in curves], drawn[:, 0])
+    if layers == list(range(first, last + 1)) and last > first:
+        found["gain"] = summary.estimate(
+            [float(curve[-1] - curve[0]) for curve in curves], drawn[:, -1] - drawn[:, 0]
+        )
+        found["expected layer"] = summary.estimate(
+            [float(summary.expected_layer(curve, first)) for curve in curves], summary.expected_layer(drawn, first)
+        )
+        # no interval by resampling: chance alone makes gains uneven, so that all resamples lie above the value
+        found["K(D)"] = summary.over_seeds([float(summary.gains_from_uniform(curve)) for curve in curves])
+    return found
+
+
+def _of_mix(runs: Sequence[_Run], labels: str, origins: Sequence[Origin]) -> dict[str, Estimate]:
+    """What the mixing weights of the probe over all layers say; they do not depend on the test sentences."""
+    layers = [origin.layer for origin in origins]
+    mixes = [_mix(run, labels) for run in runs]
+    return {
+        "centre of gravity": summary.over_seeds([summary.centre_of_gravity(mix, layers) for mix in mixes]),
+        "K(s)": summary.over_seeds([float(summary.from_uniform(mix)) for mix in mixes]),
+    }
+
+
+def _of_singles(runs: Sequence[_Run]) -> dict[str, Estimate]:
+    """The best layer alone, chosen on dev by the mean of the seeds, and its score on test."""
+    known = [run for run in runs if run.layers("gold", "single")]
+    if not known:
+        return {}
+    layers = [layer for layer in known[0].layers("gold") if all(run.alone(layer) is not None for run in known)]
+    dev = [np.mean([run.of.dev[run.alone(layer)] for run in known]) for layer in layers]
+    best = layers[int(np.argmax(dev))]
+    values = [float(run.score[run.alone(best)]) for run in known]
+    chosen = Estimate(float(best), n=len(known))
+    return {
+        "best single layer": chosen,
+        "score of it": summary.estimate(values, known[0].drawn[:, known[0].alone(best)]),
+    }
+
+
+def _of_controls(runs: Sequence[_Run]) -> dict[str, Estimate]:
+    """Selectivity: how much better gold labels are told than control labels, over all layers and at layer 0."""
+    found = {}
+    known = [run for run in runs if run.layers("gold") and run.layers("control")]
+    for name, layer in (("selectivity", -1), ("selectivity at layer 0", 0)):
+        pairs = [
+            (run.places["gold", "cumulative", at], run.places["control", "cumulative", at])
+            for run in known
+            for at in (run.layers("gold")[layer],)
+            if ("control", "cumulative", at) in run.places and (layer or not at)
+        ]
+        if len(pairs) == len(known) > 0:
+            values = [float(run.score[a] - run.score[b]) for run, (a, b) in zip(known, pairs, strict=True)]
+            gold, control = pairs[0]
+            found[name] = summary.estimate(values, known[0].drawn[:, gold] - known[0].drawn[:, control])
+    return found
+
+
+def _score_rows(run: _Run) -> list[dict[str, Any]]:
+    low, high = summary.middle(run.drawn)
+    rows = []
+    for spec, place in zip(run.of.specs, range(len(run.score)), strict=True):
+        row: dict[str, Any] = {
+            "model": run.of.model, "labels": spec.labels, "series": spec.series, "layer": int(spec.layer),
+            "seed": int(run.of.seed), "value": _plain(run.score[place]), "low": _plain(low[place]),
+            "high": _plain(high[place]), "difference": None, "difference_low": None, "difference_high": None,
+            "selectivity": None, "dev": _plain(run.of.dev[place]), "n": int(run.of.marks[place, :, 2].sum()),
+        }  # fmt: skip
+        if spec.series == "cumulative":
+            before = run.places.get((spec.labels, spec.series, spec.layer - 1))
+            if before is not None:
+                ends = summary.middle(run.drawn[:, place] - run.drawn[:, before])
+                row["difference"] = _plain(run.score[place] - run.score[before])
+                row["difference_low"], row["difference_high"] = (_plain(end) for end in ends)
+            control = run.places.get(("control", spec.series, spec.layer))
+            if spec.labels == "gold" and control is not None:
+                row["selectivity"] = _plain(run.score[place] - run.score[control])
+        rows.append(row)
+    return rows
+
+
+def _weight_rows(run: _Run, origins: Sequence[Origin]) -> list[dict[str, Any]]:
+    return [
+        {
+            "model": run.of.model, "labels": labels, "seed": int(run.of.seed), "layer": int(origin.layer),
+            "head": None if origin.head is None else int(origin.head), "value": _plain(weight),
+            "gamma": _plain(run.of.gammas[run.places[labels, "cumulative", run.layers(labels)[-1]]]),
+        }
+        for labels in ("gold", "control")
+        if run.layers(labels)
+        for origin, weight in zip(origins, _mix(run, labels), strict=True)
+    ]  # fmt: skip
+
+
+def _label_rows(run: _Run, labels: Sequence[str], train: Sequence[int], test: Sequence[int]) -> list[dict[str, Any]]:
+    layers = run.layers("gold")
+    marks = np.asarray(run.of.label_marks)[run.at("gold", "cumulative", layers)]
+    found = summary.scores(marks[:, :, None, :])
+    return [
+        {
+            "label": label, "seed": int(run.of.seed), "layer": layer, "value": _plain(found[place, number]),
+            "train": int(train[number]), "test": int(test[number]),
+        }
+        for number, label in enumerate(labels)
+        for place, layer in enumerate(layers)
+    ]  # fmt: skip
+
+
+def _mix(run: _Run, labels: str) -> NDArray[np.float64]:
+    """The weights of the probe over all layers."""
+    mix: NDArray[np.float64] = run.of.weights[run.places[labels, "cumulative", run.layers(labels)[-1]]]
+    return mix
+
+
+def _measured(model: str, labels: str, measure: str, found: Estimate) -> dict[str, Any]:
+    ends = {"low": _plain(found.low), "high": _plain(found.high)}
+    return {"model": model, "labels": labels, "measure": measure, "value": _plain(found.value), **ends, "n": found.n}
+
+
+def _plain(value: Any) -> float | None:
+    """A number for a table; None where there is none."""
+    return float(value) if math.isfinite(value) else None
