@@ -53,6 +53,9 @@ def command_for(task: str, about: str) -> Callable[..., None]:
         test: Annotated[
             str | None, typer.Option("--test", help="The part that is scored on; else some of DATA.")
         ] = None,
+        splits: Annotated[
+            Path | None, typer.Option("--splits", help="Lines of PART, tab, DOCUMENT that divide DATA.")
+        ] = None,
         model: options.Model = None,
         over: Annotated[
             str, typer.Option("--over", help="What is mixed: layers (their states), or heads (their outputs).")
@@ -95,7 +98,7 @@ def command_for(task: str, about: str) -> Callable[..., None]:
         from attlas.run import progress_on
         from attlas.run.layers import edge_parts, layers
 
-        parts = edge_parts(task, data, dev=dev, test=test, seed=seed)
+        parts = edge_parts(task, data, dev=dev, test=test, splits=splits, seed=seed)
         subject = options.opened(model, device, dtype, remote_code, allow_pickle)
         folder = out or Path(f"layers-{task}-{options.slug(subject.name)}-{options.slug(parts['train'].name)}")
         result = layers(

@@ -291,7 +291,7 @@ def _strips(panel: Panel, title: str) -> str:
 def _room(panel: Panel) -> str:
     """How wide the column of labels is: as the longest needs it, within reason."""
     most = 27 if len(panel.layers) <= 16 else 20
-    return f"{min(max(6, *(1.2 * len(label) + 1 for label in panel.shown)), most):.0f}ch"
+    return f"{min(max(7, *(1.2 * len(label) + 2 for label in panel.shown)), most):.0f}ch"
 
 
 def _written(panel: Panel, layer: int, step: int) -> bool:

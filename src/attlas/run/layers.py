@@ -142,10 +142,16 @@ def layers(
 
 
 def edge_parts(
-    task: str, data: Texts, *, dev: Texts | None = None, test: Texts | None = None, seed: int = 0
+    task: str,
+    data: Texts,
+    *,
+    dev: Texts | None = None,
+    test: Texts | None = None,
+    splits: Path | str | None = None,
+    seed: int = 0,
 ) -> dict[str, Corpus]:
     """The parts of a task's data that are known, with their edges: "train", and "dev" and "test" where they are given
-    or ``data`` comes divided.
+    or ``data`` comes divided, by its files' names or by a file of ``splits``.
 
     >>> list(edge_parts("pos", "sample"))
     ['train']
@@ -153,7 +159,7 @@ def edge_parts(
     from attlas.corpora import edges_in, read_edge_parts, read_edges
 
     if isinstance(data, (str, Path)):
-        parts = read_edge_parts(task, data, seed=seed)
+        parts = read_edge_parts(task, data, splits=splits, seed=seed)
     else:
         parts = {"train": edges_in(task, as_corpus(data), seed)}
     for name, texts in (("dev", dev), ("test", test)):

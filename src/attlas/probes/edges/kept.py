@@ -31,6 +31,10 @@ class Kept:
     """The probes of one run: what they were trained for, and the series itself.
 
     ``levels`` are the layers up to which each probe mixes.
+
+    >>> series = Series(torch.ones(1, 1, dtype=torch.bool), size=8, labels=1)
+    >>> Kept("pos", ("NN",), False, {"name": "tiny"}, "layers", (0,), (1.0,), series).task
+    'pos'
     """
 
     task: str
@@ -79,7 +83,16 @@ def keep(
     scales: Sequence[float],
     about: Mapping[str, Any],
 ) -> None:
-    """Write the cumulative probes on gold labels; ``about`` names task, labels, model and what is mixed."""
+    """Write the cumulative probes on gold labels; ``about`` names task, labels, model and what is mixed.
+
+    >>> import tempfile
+    >>> folder, specs = Path(tempfile.mkdtemp()), [Spec("gold", "cumulative", 0)]
+    >>> about = {"task": "pos", "labels": ["NN"], "model": {"name": "tiny"}, "over": "layers"}
+    >>> series = Series(torch.ones(1, 1, dtype=torch.bool), size=8, labels=1)
+    >>> keep(folder / FILE, series, specs, [Origin(0)], [1.0], about)
+    >>> load_kept(folder).labels
+    ('NN',)
+    """
     chosen = [number for number, spec in enumerate(specs) if spec[:2] == ("gold", "cumulative")]
     arrays = {name: value.detach()[chosen].half().cpu().numpy() for name, value in series.named_parameters()}
     numbers = {

@@ -30,8 +30,12 @@ class Layout:
 
     ``kept[s]`` are the pieces of sentence ``s`` that spans hold; they are rows ``rows[s]`` to ``rows[s + 1]`` of the
     file of states. Its edges are ``edges[s]`` to ``edges[s + 1]``; ``spans`` (edge, 2 or 4) count within the
-    sentence's pieces. ``labels`` and ``among`` are indices into ``label_sets`` and ``asked_sets``; ``types`` are the
-    words that control labels go by.
+    sentence's pieces. ``labels`` and ``among`` are the numbers of sets of labels (see :class:`Vocabulary`): those that
+    an edge has and those that were asked about. ``types`` are the words that control labels go by.
+
+    >>> nothing = np.zeros(0, dtype=np.int64)
+    >>> Layout("train", (), (), nothing, nothing, np.zeros((0, 4)), nothing, nothing, (), Counter()).paired
+    True
     """
 
     name: str
@@ -170,8 +174,14 @@ def lay_out(name: str, examples: Sequence[Example], known: Vocabulary) -> Layout
 class Answers:
     """What every edge is to be answered, gold or control: its labels, and which were asked about.
 
-    >>> Answers.__init__.__name__
-    '__init__'
+    >>> from attlas.capture import load
+    >>> from attlas.text import Document, Edge, Passage, Span
+    >>> text = Document.from_words(["It", "rained"], edges=[Edge(Span(1, 2), None, ("VBD",))])
+    >>> known = Vocabulary(Counter({"VBD": 1}))
+    >>> layouts = {part: lay_out(part, [load().pieces.encode(Passage(text))], known) for part in ("train", "test")}
+    >>> given, among, unknown = Answers(layouts, known, seed=0).of("gold", "test", np.array([0]))
+    >>> given.tolist(), among.tolist(), unknown.tolist()
+    ([[True]], [[True]], [0])
     """
 
     def __init__(self, layouts: Mapping[str, Layout], known: Vocabulary, seed: int) -> None:
@@ -190,7 +200,16 @@ class Answers:
 
 
 def known_types(layouts: Mapping[str, Layout], part: str = "test") -> float:
-    """The share of a part's edges whose control word was seen in training; control labels of others are unknown."""
+    """The share of a part's edges whose control word was seen in training; control labels of others are unknown.
+
+    >>> from attlas.capture import load
+    >>> from attlas.text import Document, Edge, Passage, Span
+    >>> text = Document.from_words(["It", "rained"], edges=[Edge(Span(1, 2), None, ("VBD",))])
+    >>> known = Vocabulary(Counter({"VBD": 1}))
+    >>> layouts = {part: lay_out(part, [load().pieces.encode(Passage(text))], known) for part in ("train", "test")}
+    >>> known_types(layouts)
+    1.0
+    """
     seen = set(layouts["train"].types)
     types = layouts[part].types
     return sum(word in seen for word in types) / len(types)
@@ -198,7 +217,16 @@ def known_types(layouts: Mapping[str, Layout], part: str = "test") -> float:
 
 def majority(layouts: Mapping[str, Layout], known: Vocabulary, part: str = "test") -> float:
     """The micro-F1 on a part of always saying the labels that most training edges have: those that at least half of
-    the edges that were asked have, or else the most frequent one."""
+    the edges that were asked have, or else the most frequent one.
+
+    >>> from attlas.capture import load
+    >>> from attlas.text import Document, Edge, Passage, Span
+    >>> text = Document.from_words(["It", "rained"], edges=[Edge(Span(1, 2), None, ("VBD",))])
+    >>> known = Vocabulary(Counter({"VBD": 1}))
+    >>> layouts = {part: lay_out(part, [load().pieces.encode(Passage(text))], known) for part in ("train", "test")}
+    >>> majority(layouts, known)
+    1.0
+    """
     table = known.table()
     train, other = layouts["train"], layouts[part]
     share = table[train.labels].sum(0) / np.maximum(table[train.among].sum(0), 1)

@@ -40,8 +40,12 @@ class Lesson(NamedTuple):
 class Reader:
     """Reads the parts of a corpus batch by batch, ``pieces`` of them at a time, padding included.
 
-    >>> Reader.__name__
-    'Reader'
+    >>> from collections import Counter
+    >>> nothing, rows = np.zeros(0, dtype=np.int64), np.array([0, 3, 5, 9])
+    >>> layout = Layout("dev", (), (nothing,) * 3, rows, rows, nothing, nothing, nothing, (), Counter())
+    >>> reader = Reader({"dev": layout}, None, None, None, [1.0], pieces=8)
+    >>> [batch.tolist() for batch in reader.plan("dev", None)]
+    [[1, 0], [2]]
     """
 
     def __init__(

@@ -247,5 +247,11 @@ class Writer:
 
 
 def scales_of(bundle: Bundle) -> NDArray[np.float64]:
-    """What each origin is divided by: its usual length."""
+    """What each origin is divided by: its usual length.
+
+    >>> lengths = PooledMean((2,))
+    >>> lengths.update(np.log([[2.0, 8.0]]), [[1.0]])
+    >>> scales_of(Bundle({"lengths": lengths})).round(6).tolist()
+    [2.0, 8.0]
+    """
     return np.exp(np.asarray(bundle["lengths"].result().value, dtype=np.float64))

@@ -50,7 +50,13 @@ class Schedule:
 
 
 def losses(scores: Tensor, lesson: Lesson, specs: Sequence[Spec]) -> Tensor:
-    """The loss of each probe: cross-entropy of the sigmoids, summed over labels, mean over edges."""
+    """The loss of each probe: cross-entropy of the sigmoids, summed over labels, mean over edges.
+
+    >>> given, among = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0]])
+    >>> lesson = Lesson(None, {"gold": (given, among, None)}, None, None, None, 1)
+    >>> losses(torch.zeros(1, 1, 2), lesson, [Spec("gold", "single", 0)]).tolist() == [float(np.float32(np.log(2)))]
+    True
+    """
     every = []
     for kind in dict.fromkeys(spec.labels for spec in specs):
         chosen = [number for number, spec in enumerate(specs) if spec.labels == kind]
@@ -66,6 +72,11 @@ class Training:
     """One series on its way.
 
     The specs of one kind of labels must stand together.
+
+    >>> specs = [Spec("gold", "single", 0)]
+    >>> series = Series(torch.ones(1, 1, dtype=torch.bool), size=8, labels=3)
+    >>> Training(series, specs, None, Schedule(epochs=2)).finished
+    False
     """
 
     def __init__(self, series: Series, specs: Sequence[Spec], reader: Reader, schedule: Schedule) -> None:
