@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+import attlas.probes.edges.kept as under_kept
 import attlas.run.layers as under_test
 import twins
 from attlas.capture import Subject, load
-from attlas.errors import CapabilityError, CorpusError, PlanError, StoreError
+from attlas.errors import CapabilityError, CorpusError, PlanError, StoreError, TextError
 from attlas.probes.edges.kept import load_kept
+from attlas.probes.edges.series import Asked, Series, Spec
 from attlas.run.layers import layers
 from attlas.run.progress import Silent
 from attlas.store import Result
@@ -148,19 +152,36 @@ def test_parts_of_single_spans_and_pairs_do_not_go_together() -> None:
         layers("spans", texts(), subject(), dev=texts(), test=texts(paired=True), **SMALL)
 
 
-def test_kept_probes_say_what_the_series_said(tmp_path: Path) -> None:
-    model = subject()
+def test_kept_probes_say_what_the_series_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, seen = subject(), []
+    kept_as = under_kept.keep
+
+    def keep(path: Path, series: Series, specs: Sequence[Spec], *rest: Any) -> None:
+        seen.append(copy.deepcopy(series))
+        kept_as(path, series, specs, *rest)
+
+    monkeypatch.setattr(under_kept, "keep", keep)
     layers("spans", texts(paired=True), model, out=tmp_path / "run", twin=False, **SMALL)
     kept = load_kept(tmp_path / "run")
     assert (kept.task, kept.paired, kept.levels, kept.over) == ("spans", True, (0, 1, 2, 3), "layers")
-    example = model.pieces.encode(Passage(texts()[0]))
+    document = texts()[0]
+    example = model.pieces.encode(Passage(document))
     found = kept.probabilities(model, example, Span(1, 2), Span(0, 1))
-    assert found.shape == (4, len(kept.labels))
-    assert ((found > 0) & (found < 1)).all()
+
+    (series,) = seen
+    words = np.array(example.source.segmentation.words)
+    spans = [int(end) for word in (1, 0) for end in (np.flatnonzero(words == word)[[0, -1]] + (0, 1))]
+    with torch.no_grad():
+        states = torch.stack(model.run(model.pieces.batch([example]), output_hidden_states=True).hidden_states)
+        states /= torch.tensor(kept.scales).view(-1, 1, 1, 1)
+        asked = Asked(states, torch.tensor([[spans]]), torch.ones(1, 1, dtype=torch.bool))
+        wanted = torch.sigmoid(series(asked)[:4, 0])
+    assert found == pytest.approx(wanted.numpy(), abs=2e-3)
+
     other = kept.probabilities(model, example, Span(3, 4), Span(0, 1))
     assert not np.allclose(found, other)
-    with pytest.raises(Exception, match="is asked about a pair of spans"):
+    with pytest.raises(TextError, match="is asked about a pair of spans"):
         kept.probabilities(model, example, Span(1, 2))
     small = load()
     with pytest.raises(CapabilityError, match=r"has 7 layers to mix, .*trained on 4"):
-        kept.probabilities(small, small.pieces.encode(Passage(texts()[0])), Span(1, 2), Span(0, 1))
+        kept.probabilities(small, small.pieces.encode(Passage(document)), Span(1, 2), Span(0, 1))
