@@ -128,7 +128,7 @@ def test_a_run_that_was_killed_goes_on(twin: Path, tmp_path: Path, capfd: pytest
     data = write(tmp_path / "mine.jsonl", spans())
     out = tmp_path / "out"
     options = [
-        "--model", str(twin), "--out", str(out), "--epochs", "60", "--step-pieces", "32", "--checkpoint-every", "0",
+        "--model", str(twin), "--out", str(out), "--epochs", "25", "--step-pieces", "32", "--checkpoint-every", "0",
         "--no-twin", "--no-singles",
     ]  # fmt: skip
     asked = [sys.executable, "-c", "from attlas.cli import main; main()", "layers", "spans", str(data), *options]
@@ -145,4 +145,4 @@ def test_a_run_that_was_killed_goes_on(twin: Path, tmp_path: Path, capfd: pytest
     said = attlas(capfd, "layers", "spans", data, *options, "--resume")
     assert said.status == 0
     assert "resuming after" in said.err
-    assert Result.open(out).manifest.corpus["tasks"]["spans"]["epochs"] == 60
+    assert Result.open(out).manifest.corpus["tasks"]["spans"]["epochs"] == 25

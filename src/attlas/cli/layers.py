@@ -132,21 +132,23 @@ def show(result: Any) -> None:
         (row["task"], row["model"], row["labels"], row["measure"]): row for row in result.table.to_pylist()
     }
 
-    def said(task: str, model: str, labels: str, measure: str, times: float = 1.0) -> str:
-        row = found.get((task, model, labels, measure))
+    def said(task: str, model: str, measure: str, times: float = 100.0, *, span: bool = False) -> str:
+        row = found.get((task, model, "gold", measure))
         if row is None or row["value"] is None:
             return ""
-        span = "" if row["low"] is None else f" ({times * row['low']:.1f} to {times * row['high']:.1f})"
-        return f"{times * row['value']:.1f}{span}"
+        between = (
+            f" ({times * row['low']:.1f}\u2013{times * row['high']:.1f})" if span and row["low"] is not None else ""
+        )
+        return f"{times * row['value']:.1f}{between}"
 
     table = Table(
-        "task", "layer 0", "all layers", "selectivity", "untrained", "expected layer", "centre of gravity",
-        box=None, header_style="bold",
+        "task", "layer 0", "all layers", "selective", "untrained", "expected layer", "centre", box=None,
+        header_style="bold",
     )  # fmt: skip
     for task in dict.fromkeys(key[0] for key in found):
         table.add_row(
-            task, said(task, "trained", "gold", "score at layer 0", 100), said(task, "trained", "gold", "score", 100),
-            said(task, "trained", "gold", "selectivity", 100), said(task, "untrained", "gold", "score", 100),
-            said(task, "trained", "gold", "expected layer"), said(task, "trained", "gold", "centre of gravity"),
+            task, said(task, "trained", "score at layer 0"), said(task, "trained", "score", span=True),
+            said(task, "trained", "selectivity"), said(task, "untrained", "score"),
+            said(task, "trained", "expected layer", 1.0, span=True), said(task, "trained", "centre of gravity", 1.0),
         )  # fmt: skip
     Console().print(table)
