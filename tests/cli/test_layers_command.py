@@ -133,7 +133,7 @@ def test_a_run_that_was_killed_goes_on(twin: Path, tmp_path: Path, capfd: pytest
     ]  # fmt: skip
     asked = [sys.executable, "-c", "from attlas.cli import main; main()", "layers", "spans", str(data), *options]
     process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while not (out / "checkpoint" / "training.safetensors").exists() and time.monotonic() < until:
         time.sleep(0.02)
     process.kill()

@@ -127,7 +127,7 @@ class Features:
             },
         }
         place = folder / INDEX
-        self.kept = place.exists() and _same(place, index)
+        self.kept = holds(place, index)
         """Whether the folder held files of this very plan already."""
         self._files: dict[tuple[str, str], FlatFile] = {}
         try:
@@ -230,7 +230,12 @@ def _dtype(kind: str) -> np.dtype[Any]:
     return np.dtype(np.uint8 if kind == "distances" else np.float16)
 
 
-def _same(path: Path, index: Mapping[str, Any]) -> bool:
+def holds(path: Path, index: Mapping[str, Any]) -> bool:
+    """Whether a file is there that says this very thing.
+
+    >>> holds(Path("no such file"), {})
+    False
+    """
     try:
         return bool(json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(index)))
     except (OSError, ValueError):

@@ -29,6 +29,7 @@ from attlas.ids import Site
 from attlas.models import AttentionCall, Batch, Example
 from attlas.probes.edges.layout import Integers, Layout
 from attlas.probes.edges.series import Origin
+from attlas.probes.files import holds
 from attlas.probes.writing import LARGEST, states_of
 from attlas.stats import Bundle, PooledMean
 
@@ -125,7 +126,7 @@ class States:
         rows = {name: int(layout.rows[-1]) for name, layout in layouts.items()}
         index = {"for": dict(made_for), "rows": rows, "slots": room.slots, "size": room.size}
         place = folder / INDEX
-        self.kept = place.exists() and json.loads(place.read_text(encoding="utf-8")) == json.loads(json.dumps(index))
+        self.kept = holds(place, index)
         """Whether the folder held files of this very plan already."""
         self._files: dict[str, np.memmap[Any, Any]] = {}
         try:
