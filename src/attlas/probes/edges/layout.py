@@ -30,8 +30,8 @@ class Layout:
 
     ``kept[s]`` are the pieces of sentence ``s`` that spans hold; they are rows ``rows[s]`` to ``rows[s + 1]`` of the
     file of states. Its edges are ``edges[s]`` to ``edges[s + 1]``; ``spans`` (edge, 2 or 4) count within the
-    sentence's pieces. ``labels`` and ``among`` are the numbers of sets of labels (see :class:`Vocabulary`): those that
-    an edge has and those that were asked about. ``types`` are the words that control labels go by.
+    sentence's pieces. ``labels`` and ``among`` are numbers of sets of labels (see :class:`Vocabulary`): those that an
+    edge has and those that were asked about. ``types`` are the words that control labels go by.
 
     >>> nothing = np.zeros(0, dtype=np.int64)
     >>> Layout("train", (), (), nothing, nothing, np.zeros((0, 4)), nothing, nothing, (), Counter()).paired
