@@ -26,7 +26,7 @@ from attlas.reports.layers_rows import (
 )
 from attlas.reports.made import made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
-from attlas.reports.tables import Cell, Html, between, percent, table
+from attlas.reports.tables import Cell, Html, between, ends, percent, table
 from attlas.studies.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
 
 if TYPE_CHECKING:
@@ -322,7 +322,7 @@ def _heads(picture: Picture, shown: Mapping[str, Any]) -> Section | None:
 def _place_table(picture: Picture) -> str:
     head: list[Cell] = [
         "task", "expected layer", "95 %", "published", "centre of gravity", "95 %", "published", "K(s)", "K(D)",
-        "untrained: expected", "centre", "control: expected", "centre", "seeds",
+        "untrained: expected", "untrained: centre", "control: expected", "control: centre", "seeds",
     ]  # fmt: skip
     lines: list[list[Cell]] = []
     for task in picture.tasks:
@@ -423,7 +423,7 @@ def _place(known: Known | None) -> str:
 def _span(known: Known | None) -> str:
     if known is None or known.low is None or known.high is None:
         return ""
-    return f"{known.low:.2f}–{known.high:.2f}".replace("-", "−")
+    return ends(f"{known.low:.2f}", f"{known.high:.2f}")
 
 
 def _percent(known: Known | None) -> str:
@@ -431,4 +431,4 @@ def _percent(known: Known | None) -> str:
 
 
 def _range(known: Known | None) -> str:
-    return "" if known is None else between(known.low, known.high).replace("-", "−")
+    return "" if known is None else between(known.low, known.high)

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from attlas.reports.findings import Finding, is_number
-from attlas.reports.tables import percent
+from attlas.reports.tables import ends, percent
 from attlas.studies.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
 
 Row = Mapping[str, Any]
@@ -47,8 +47,9 @@ class Known(NamedTuple):
     seeds: int = 1
 
     def __str__(self) -> str:
-        ends = f" ({self.low:.1f}–{self.high:.1f})" if self.low is not None and self.high is not None else ""
-        return f"{self.value:.1f}{ends}".replace("-", "−")
+        known = self.low is not None and self.high is not None
+        span = f" ({ends(f'{self.low:.1f}', f'{self.high:.1f}')})" if known else ""
+        return f"{self.value:.1f}".replace("-", "−") + span
 
 
 class Picture:
@@ -416,7 +417,7 @@ def _at(picture: Picture, task: str) -> str:
 def _ends(known: Known, times: int = 1) -> str:
     if known.low is None or known.high is None:
         return ""
-    return f" ({times * known.low:.1f}–{times * known.high:.1f})".replace("-", "−")
+    return f" ({ends(f'{times * known.low:.1f}', f'{times * known.high:.1f}')})"
 
 
 def _points(value: float) -> str:

@@ -72,7 +72,17 @@ def between(low: float | None, high: float | None) -> str:
     >>> between(0.9, 0.95), between(None, None)
     ('90.0–95.0', '')
     """
-    return "" if low is None or high is None else f"{percent(low)}–{percent(high)}"
+    return "" if low is None or high is None else ends(percent(low), percent(high))
+
+
+def ends(low: str, high: str) -> str:
+    """Two numbers as an interval; a dash would be lost among minus signs.
+
+    >>> ends("3.1", "4.0"), ends("-1.2", "0.4")
+    ('3.1–4.0', '−1.2 to 0.4')
+    """
+    low, high = (number.replace("-", "−") for number in (low, high))
+    return f"{low} to {high}" if "−" in (low[:1], high[:1]) else f"{low}–{high}"
 
 
 def _cell(tag: str, cell: Cell, text: bool) -> str:
