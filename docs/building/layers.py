@@ -23,7 +23,7 @@ def build(folders: list[Path]) -> None:
         "by bootstrap over test sentences; mixing weights of one seed have none. A place is left empty where further layers add nothing that can be told from chance. *Twin* is the same architecture",
         "with random weights, *control* are labels drawn for word types, *selectivity* is gold less control.",
         "",
-        "Published: BERT-large, 24 layers, Tenney et al. 2019 (Figure 1; scores on dev, mostly OntoNotes); no machine of ours has that model or that corpus, so what can agree is the order of the tasks. Of",
+        "Published: BERT-large, 24 layers, Tenney et al. 2019 (Figure 1; scores on dev, mostly OntoNotes); that model and that corpus are not at hand, so what can agree is the order of the tasks. Of",
         "these figures only the expected layer of coreference is confirmed (quoted in issue 1084 of the authors' toolkit, nyu-mll/jiant); the others could not be held against the paper's text. Those for BERT-base and K(s) are not at hand.",
         "",
         *_summary(results, pictures),
