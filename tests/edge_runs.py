@@ -37,7 +37,7 @@ def run_folder(
         with torch.no_grad():
             for parameter in series.parameters():
                 parameter.normal_()
-        about = {"task": task, "labels": list(labels), "model": subject.describe(), "over": over}
+        about = {"task": task, "labels": list(labels), "model": subject.describe(), "over": over, "lengths": "usual"}
         keep(folder / FILE, series, specs, mixable.origins, [1.0] * len(mixable.origins), about)
     return folder
 

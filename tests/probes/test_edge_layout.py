@@ -15,6 +15,7 @@ from attlas.capture import Subject
 from attlas.errors import CorpusError
 from attlas.models import Example
 from attlas.probes.edges.layout import Answers, Vocabulary, known_types, lay_out, majority
+from attlas.probes.edges.states import lengths_for
 from attlas.text import Document, Edge, Passage, Span
 
 
@@ -112,3 +113,22 @@ def test_labels_that_were_not_asked_about_do_not_count() -> None:
     # "a" is had by one of two edges that were asked, "b" by neither, "c" by the one that was asked: a and c are said,
     # which makes three predictions (the first edge was not asked about c), two of them right
     assert majority(layouts, known) == pytest.approx(2 * 2 / (3 + 2))
+
+
+@pytest.mark.parametrize(("family", "wanted"), [("bert", "usual"), ("gpt2", "own"), ("llama", "own"), ("t5", "own")])
+def test_states_are_divided_by_their_own_length_where_norms_come_first(family: str, wanted: str) -> None:
+    subject = Subject.of(twins.model(family), twins.tokenizer(family in twins.CAUSAL), family)
+    assert lengths_for(subject, "layers") == wanted
+    assert lengths_for(subject, "heads") == "usual"
+
+
+def test_a_state_that_is_very_long_does_not_drown_the_others(tmp_path: Path) -> None:
+    lab = edged.Lab(tmp_path, "llama")
+    first = int(lab.layouts["train"].rows[0])
+    lab.states.write("train", first, lab.states.rows("train", first, first + 1) * 100)
+    usual, own = (
+        lab.reader(lengths=lengths).lesson("train", np.array([0])).asked.states.square().mean(-1).sqrt()
+        for lengths in ("usual", "own")
+    )
+    assert torch.allclose(own, torch.ones(()).double(), atol=1e-6)
+    assert float(usual.max()) > 20

@@ -137,6 +137,7 @@ def test_labels_that_training_has_not_seen(tmp_path: Path) -> None:
     ("options", "error", "words"),
     [
         ({"over": "neurons"}, PlanError, "'neurons' cannot be mixed; choose one of layers, heads"),
+        ({"lengths": "long"}, PlanError, "states cannot be divided by 'long' lengths; choose one of usual, own"),
         ({"seeds": 0}, PlanError, "seeds must be at least 1"),
         ({"rate": 0.0}, PlanError, "the rate must be above 0"),
         ({"resume": True}, PlanError, "resuming needs the folder"),
@@ -152,8 +153,11 @@ def test_parts_of_single_spans_and_pairs_do_not_go_together() -> None:
         layers("spans", texts(), subject(), dev=texts(), test=texts(paired=True), **SMALL)
 
 
-def test_kept_probes_say_what_the_series_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, seen = subject(), []
+@pytest.mark.parametrize(("family", "lengths"), [("bert", "usual"), ("llama", "own")])
+def test_kept_probes_say_what_the_series_said(
+    family: str, lengths: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, seen = subject(family), []
     kept_as = under_kept.keep
 
     def keep(path: Path, series: Series, specs: Sequence[Spec], *rest: Any) -> None:
@@ -163,7 +167,7 @@ def test_kept_probes_say_what_the_series_said(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(under_kept, "keep", keep)
     layers("spans", texts(paired=True), model, out=tmp_path / "run", twin=False, **SMALL)
     kept = load_kept(tmp_path / "run")
-    assert (kept.task, kept.paired, kept.levels, kept.over) == ("spans", True, (0, 1, 2, 3), "layers")
+    assert (kept.task, kept.paired, kept.levels, kept.lengths) == ("spans", True, (0, 1, 2, 3), lengths)
     document = texts()[0]
     example = model.pieces.encode(Passage(document))
     found = kept.probabilities(model, example, Span(1, 2), Span(0, 1))
@@ -173,7 +177,8 @@ def test_kept_probes_say_what_the_series_said(tmp_path: Path, monkeypatch: pytes
     spans = [int(end) for word in (1, 0) for end in (np.flatnonzero(words == word)[[0, -1]] + (0, 1))]
     with torch.no_grad():
         states = torch.stack(model.run(model.pieces.batch([example]), output_hidden_states=True).hidden_states)
-        states /= torch.tensor(kept.scales).view(-1, 1, 1, 1)
+        usual = torch.tensor(kept.scales).view(-1, 1, 1, 1)
+        states /= usual if lengths == "usual" else states.square().mean(-1, keepdim=True).sqrt()
         asked = Asked(states, torch.tensor([[spans]]), torch.ones(1, 1, dtype=torch.bool))
         wanted = torch.sigmoid(series(asked)[:4, 0])
     assert found == pytest.approx(wanted.numpy(), abs=2e-3)

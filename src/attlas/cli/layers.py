@@ -60,6 +60,12 @@ def command_for(task: str, about: str) -> Callable[..., None]:
         over: Annotated[
             str, typer.Option("--over", help="What is mixed: layers (their states), or heads (their outputs).")
         ] = "layers",
+        lengths: Annotated[
+            str | None,
+            typer.Option(
+                "--lengths", help="What states are divided by: usual (of their layer) or own; own in pre-norm models."
+            ),
+        ] = None,
         singles: Annotated[
             bool, typer.Option("--singles/--no-singles", help="Also probes of one layer each.")
         ] = True,
@@ -102,7 +108,7 @@ def command_for(task: str, about: str) -> Callable[..., None]:
         subject = options.opened(model, device, dtype, remote_code, allow_pickle)
         folder = out or Path(f"layers-{task}-{options.slug(subject.name)}-{options.slug(parts['train'].name)}")
         result = layers(
-            task, parts, subject, over=over, singles=singles, control=control, twin=twin,
+            task, parts, subject, over=over, lengths=lengths, singles=singles, control=control, twin=twin,
             seeds=seeds, epochs=epochs, rate=rate, mixing_rate=mixing_rate, step_pieces=step_pieces,
             max_pieces=max_pieces, limit=limit, max_disk=max_disk, seed=seed, out=folder, resume=resume,
             budget=budget, checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),

@@ -53,6 +53,7 @@ def layers(
     dev: Texts | None = None,
     test: Texts | None = None,
     over: str = "layers",
+    lengths: str | None = None,
     singles: bool = True,
     control: bool = True,
     twin: bool = True,
@@ -76,19 +77,23 @@ def layers(
     ``task`` is one of the eight of the paper, or "spans" for a file of one's own; ``data`` is the training part (or
     all parts, see :func:`edge_parts`), ``dev`` the part that epochs are chosen by and ``test`` the one that is scored
     on; parts that are not given are taken from ``data``. ``over`` says what is mixed, states of layers or outputs of
-    heads. ``singles`` adds probes of one layer each, ``control`` probes on control labels, ``twin`` the untrained
-    twin (with the first seed). ``seeds`` series are trained, with this seed and the next ones, for ``epochs`` passes
-    over the training part (None: as many as make about 1500 steps of ``step_pieces`` pieces, 5 to 30).
+    heads; ``lengths`` by which length they are divided before, the usual one of their layer or their own (None: their
+    own where norms come before layers). ``singles`` adds probes of one layer each, ``control`` probes on control
+    labels, ``twin`` the untrained twin (with the first seed). ``seeds`` series are trained, with this seed and the
+    next ones, for ``epochs`` passes over the training part (None: as many as make about 1500 steps of ``step_pieces``
+    pieces, 5 to 30).
 
     >>> from attlas.corpora import read
     >>> result = layers("pos", read("sample"), limit=20, epochs=1, control=False, twin=False)
     >>> sorted(result.tables)
     ['labels', 'scores', 'tasks', 'weights']
     """
-    from attlas.probes.edges.states import OVER
+    from attlas.probes.edges.states import LENGTHS, OVER, lengths_for
 
     if over not in OVER:
         raise PlanError(f"{over!r} cannot be mixed; choose one of {', '.join(OVER)}")
+    if lengths not in (None, *LENGTHS):
+        raise PlanError(f"states cannot be divided by {lengths!r} lengths; choose one of {', '.join(LENGTHS)}")
     for name, value in (("epochs", 1 if epochs is None else epochs), ("seeds", seeds), ("step pieces", step_pieces)):
         if value < 1:
             raise PlanError(f"{name} must be at least 1, and {value} was given")
@@ -99,7 +104,8 @@ def layers(
     model = as_subject(subject)
     pieces = max_pieces or min(model.pieces.window, LONGEST)
     options = {
-        "task": task, "over": over, "singles": singles, "control": control, "twin": twin, "seeds": seeds,
+        "task": task, "over": over, "lengths": lengths or lengths_for(model, over), "singles": singles,
+        "control": control, "twin": twin, "seeds": seeds,
         "epochs": epochs, "rate": rate, "mixing_rate": mixing_rate, "step_pieces": step_pieces, "max_pieces": pieces,
         "limit": limit,
     }  # fmt: skip
@@ -304,7 +310,7 @@ class _Work:
         kinds = tuple(dict.fromkeys(spec.labels for spec in specs))
         reader = Reader(
             self.layouts, Answers(self.layouts, self.known, seed), states, mixable, scales.tolist(),
-            pieces=options["step_pieces"], kinds=kinds, device=device,
+            pieces=options["step_pieces"], lengths=options["lengths"], kinds=kinds, device=device,
         )  # fmt: skip
         series = Series(
             allowed, mixable.size, len(self.known.names), paired=self.layouts["train"].paired, seed=seed
@@ -367,7 +373,7 @@ class _Work:
         described = self.setting.subject.describe()
         about = {
             "task": self.setting.options["task"], "labels": list(self.known.names), "model": described,
-            "over": self.mixable.over,
+            "over": self.mixable.over, "lengths": self.setting.options["lengths"],
         }  # fmt: skip
         keep(self.folder / PROBES, series, specs, self.mixable.origins, self.scales.tolist(), about)
 

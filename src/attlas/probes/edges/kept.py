@@ -19,7 +19,7 @@ from attlas.capture import Subject
 from attlas.errors import CapabilityError, StoreError, TextError
 from attlas.models import Example
 from attlas.probes.edges.series import Asked, Origin, Series, Spec, allowed_for
-from attlas.probes.edges.states import Mixable
+from attlas.probes.edges.states import Mixable, evened
 from attlas.store.tensors import load_arrays, save_arrays
 from attlas.text import Span
 
@@ -33,7 +33,7 @@ class Kept:
     ``levels`` are the layers up to which each probe mixes.
 
     >>> series = Series(torch.ones(1, 1, dtype=torch.bool), size=8, labels=1)
-    >>> Kept("pos", ("NN",), False, {"name": "tiny"}, "layers", (0,), (1.0,), series).task
+    >>> Kept("pos", ("NN",), False, {"name": "tiny"}, "layers", (0,), (1.0,), "usual", series).task
     'pos'
     """
 
@@ -44,6 +44,7 @@ class Kept:
     over: str
     levels: tuple[int, ...]
     scales: tuple[float, ...]
+    lengths: str
     series: Series
 
     def probabilities(
@@ -68,8 +69,8 @@ class Kept:
             spans += [int(places[0]), int(places[-1]) + 1]
         with torch.no_grad():
             found = mixable.expand(mixable.capture(subject.pieces.batch([example], subject.device)))
-            scales = torch.tensor(self.scales, device=found.device, dtype=found.dtype).view(-1, 1, 1, 1)
-            states = (found.permute(2, 0, 1, 3) / scales).cpu()
+            scales = torch.tensor(self.scales, device=found.device, dtype=found.dtype)
+            states = evened(found, scales, self.lengths).permute(2, 0, 1, 3).cpu()
             asked = Asked(states, torch.tensor([[spans]]), torch.ones(1, 1, dtype=torch.bool))
             scores = self.series(asked)[:, 0].double()
         return np.asarray(torch.sigmoid(scores).numpy())
@@ -87,7 +88,7 @@ def keep(
 
     >>> import tempfile
     >>> folder, specs = Path(tempfile.mkdtemp()), [Spec("gold", "cumulative", 0)]
-    >>> about = {"task": "pos", "labels": ["NN"], "model": {"name": "tiny"}, "over": "layers"}
+    >>> about = {"task": "pos", "labels": ["NN"], "model": {"name": "tiny"}, "over": "layers", "lengths": "usual"}
     >>> series = Series(torch.ones(1, 1, dtype=torch.bool), size=8, labels=1)
     >>> keep(folder / FILE, series, specs, [Origin(0)], [1.0], about)
     >>> load_kept(folder).labels
@@ -130,7 +131,7 @@ def load_kept(folder: Path) -> Kept:
                 value.copy_(torch.from_numpy(arrays[name].astype(np.float32)))
         return Kept(
             about["task"], labels, bool(about["paired"]), about["model"], about["over"], levels,
-            tuple(about["scales"]), series.eval(),
+            tuple(about["scales"]), about["lengths"], series.eval(),
         )  # fmt: skip
     except (KeyError, ValueError, RuntimeError, TypeError) as error:
         raise StoreError(f"{folder / FILE}: these probes cannot be read ({error}); make the run again") from None

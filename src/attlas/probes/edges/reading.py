@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attlas.probes.edges.layout import Answers, Integers, Layout
 from attlas.probes.edges.series import Asked
-from attlas.probes.edges.states import Mixable, States
+from attlas.probes.edges.states import Mixable, States, evened
 
 NEIGHBOURS = 50  # batches that are sorted by length together
 CPU = torch.device("cpu")
@@ -57,12 +57,13 @@ class Reader:
         scales: Sequence[float],
         *,
         pieces: int,
+        lengths: str = "usual",
         kinds: Sequence[str] = ("gold", "control"),
         device: torch.device = CPU,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         self.layouts, self.answers, self.states, self.mixable = layouts, answers, states, mixable
-        self.scales = torch.tensor(scales, dtype=dtype, device=device).view(-1, 1, 1, 1)
+        self.scales, self.lengths = torch.tensor(scales, dtype=dtype, device=device), lengths
         self.pieces, self.kinds, self.device, self.dtype = pieces, kinds, device, dtype
 
     def plan(self, part: str, shuffled: np.random.Generator | None) -> list[Integers]:
@@ -101,7 +102,7 @@ class Reader:
         real = np.zeros(spans.shape[:2], dtype=bool)
         spans[owners, places], real[owners, places] = layout.spans[edges], True
         expanded = self.mixable.expand(kept.to(self.device).to(self.dtype))
-        states = expanded.permute(2, 0, 1, 3) / self.scales
+        states = evened(expanded, self.scales, self.lengths).permute(2, 0, 1, 3)
         asked = Asked(states, torch.from_numpy(spans).to(self.device), torch.from_numpy(real).to(self.device))
         answers = {}
         for kind in self.kinds:

@@ -7,7 +7,10 @@ before anything is run.
 
 Layers differ in how long their states are, by a factor of a hundred in some models, and a mix of them would be a mix
 of lengths. So every origin is divided by its usual length (the geometric mean over the training part's pieces of the
-root mean square of a state), a constant that changes nothing about what can be read off it.
+root mean square of a state), a constant that changes nothing about what can be read off it. That is not enough where
+a layer only adds to states and does not norm them: there the first piece of a text may be a hundred times as long as
+the others from some layer on, and nothing else is left of it in any mix. So in such models every state is divided by
+its *own* length, which is what the model's own layers do before they read it.
 """
 
 from __future__ import annotations
@@ -35,6 +38,33 @@ from attlas.stats import Bundle, PooledMean
 
 INDEX, FINISHED = "index.json", "finished"
 OVER = ("layers", "heads")
+LENGTHS = ("usual", "own")
+
+
+def lengths_for(subject: Subject, over: str) -> str:
+    """By which length states are divided unless it is said: their own where norms come before layers (or where this
+    is not known), else the usual one; what heads bring always by the usual one.
+
+    >>> from attlas.capture import load
+    >>> lengths_for(load(), "layers")
+    'usual'
+    """
+    if over == "heads" or not subject.has_residuals:
+        return "usual" if over == "heads" else "own"
+    return "own" if any(residual.first for residual in subject.residuals.values()) else "usual"
+
+
+def evened(states: Tensor, scales: Tensor, lengths: str) -> Tensor:
+    """States (..., origin, size) divided by their usual lengths (origin), or each by its own.
+
+    >>> evened(torch.tensor([[3.0, 3.0], [0.0, 8.0]]), torch.tensor([3.0, 4.0]), "usual").tolist()
+    [[1.0, 1.0], [0.0, 2.0]]
+    >>> evened(torch.tensor([[3.0, 3.0]]), torch.tensor([1.0]), "own").tolist()
+    [[1.0, 1.0]]
+    """
+    if lengths == "usual":
+        return states / scales[:, None]
+    return states / states.square().mean(-1, keepdim=True).sqrt().clamp(min=1e-10)
 
 
 class Room(NamedTuple):
