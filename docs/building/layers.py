@@ -144,7 +144,7 @@ def _by_layer(picture: Any) -> list[str]:
             known = {row["layer"]: row["value"] for row in rows if (row["task"], row["kind"]) == (task, kind)}
             sign = "+" if kind == "gain" else ""
             cells = [f"{100 * known[k]:{sign}.1f}" if k in known else "" for k in numbers]
-            lines.append(_row(NAMES.get(task, task), *cells).replace("-", "−"))
+            lines.append(_row(NAMES.get(task, task), *(cell.replace("-", "−") for cell in cells)))
     return lines
 
 
@@ -164,6 +164,7 @@ def _made(folder: Path, result: Any) -> list[str]:
         command += f" --seeds {options['seeds']}" if options.get("seeds", 1) > 1 else ""
         command += f" --epochs {options['epochs']}" if options.get("epochs") else ""
         command += f" --limit {options['limit']}" if options.get("limit") else ""
+        command += "".join(f" --no-{what}" for what in ("singles", "control", "twin") if not options[what])
         parts = ", ".join(
             f"{name} {part['sentences']:,} texts with {part['edges']:,} edges"
             for name, part in about["parts"].items()
@@ -186,16 +187,22 @@ def _name(result: Any, picture: Any) -> str:
 def _number(known: Any, *, bold: bool = False) -> str:
     if known is None:
         return ""
-    ends = "" if known.low is None else f" ({known.low:.2f}–{known.high:.2f})"
     value = f"**{known.value:.2f}**" if bold else f"{known.value:.2f}"
-    return f"{value}{ends if bold else ''}".replace("-", "−")
+    return value.replace("-", "−") + (_between(known, 1, 2) if bold else "")
 
 
 def _percent(known: Any) -> str:
     if known is None:
         return ""
-    ends = "" if known.low is None else f" ({100 * known.low:.1f}–{100 * known.high:.1f})"
-    return f"{100 * known.value:.1f}{ends}".replace("-", "−")
+    return f"{100 * known.value:.1f}".replace("-", "−") + _between(known, 100, 1)
+
+
+def _between(known: Any, times: float, digits: int) -> str:
+    from attlas.reports.tables import ends
+
+    if known.low is None:
+        return ""
+    return f" ({ends(f'{times * known.low:.{digits}f}', f'{times * known.high:.{digits}f}')})"
 
 
 def _plain(html: str) -> str:
