@@ -164,7 +164,7 @@ def _made(folder: Path, result: Any) -> list[str]:
         command += f" --seeds {options['seeds']}" if options.get("seeds", 1) > 1 else ""
         command += f" --epochs {options['epochs']}" if options.get("epochs") else ""
         command += f" --limit {options['limit']}" if options.get("limit") else ""
-        command += "".join(f" --no-{what}" for what in ("singles", "control", "twin") if not options[what])
+        command += "".join(f" --no-{what}" for what in ("singles", "control", "twin") if not options.get(what, True))
         parts = ", ".join(
             f"{name} {part['sentences']:,} texts with {part['edges']:,} edges"
             for name, part in about["parts"].items()
