@@ -326,7 +326,7 @@ def _place_table(picture: Picture) -> str:
     ]  # fmt: skip
     lines: list[list[Cell]] = []
     for task in picture.tasks:
-        told = PIPELINE.get(task)
+        told = None if picture.heads else PIPELINE.get(task)
         expected, centre = picture.place(task), picture.of(task, "centre of gravity")
         lines.append(
             [
@@ -358,7 +358,7 @@ def _score_table(picture: Picture) -> str:
     ]  # fmt: skip
     lines: list[list[Cell]] = []
     for task in picture.tasks:
-        told = PIPELINE.get(task)
+        told = None if picture.heads else PIPELINE.get(task)
         base, score, selectivity = (
             picture.of(task, measure) for measure in ("score at layer 0", "score", "selectivity")
         )
