@@ -13,6 +13,8 @@ from command_line import attlas
 
 import twins
 from attlas.capture import Subject
+from attlas.cli.layers import TASKS
+from attlas.corpora import EDGE_TASKS
 from attlas.store import Result
 
 SMALL = ["--epochs", "2", "--step-pieces", "32", "--quiet"]
@@ -54,6 +56,10 @@ def test_a_run_of_ones_own_labels(twin: Path, tmp_path: Path, capfd: pytest.Capt
         "weights.parquet",
     ]  # fmt: skip
     assert Result.open(out).manifest.corpus["tasks"]["spans"]["labels"] == 2
+
+
+def test_there_is_a_command_for_every_task() -> None:
+    assert list(TASKS) == list(EDGE_TASKS)
 
 
 def test_parts_of_a_folder_are_used(twin: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

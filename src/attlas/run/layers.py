@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from attlas.probes.edges.layout import Layout, Vocabulary
     from attlas.probes.edges.series import Series, Spec, Trained
     from attlas.probes.edges.states import Mixable, States
+    from attlas.probes.edges.training import Training
 
 LONGEST = 128
 STATES, PROBES = ".states", ".probes.safetensors"
@@ -263,7 +264,7 @@ class _Work:
 
     def train(self, model: str, seed: int) -> Trained:
         """The series of one model and seed: from an earlier run, or trained now."""
-        from attlas.probes.edges.series import Trained, allowed_for, specs_for
+        from attlas.probes.edges.series import Trained, specs_for
 
         options, plan = self.setting.options, self.setting.plan
         part = f"series-{model}-{seed}"
@@ -278,9 +279,9 @@ class _Work:
             self.progress.note(f"the probes of the {model} model with seed {seed} are trained already")
             return Trained(model, seed, specs, **{name: earlier.state[name] for name in _ARRAYS})
         began = time.monotonic()
-        training = self._training(model, seed, specs, allowed_for(specs, self.mixable.origins))
+        training = self._training(model, seed, specs)
         marks, label_marks = training.marks("test")
-        series: Series = training.series
+        series = training.series
         trained = Trained(
             model, seed, specs, marks, label_marks, series.mixing().detach().double().cpu().numpy(),
             series.gamma.detach().double().cpu().numpy(), training.best,
@@ -298,10 +299,10 @@ class _Work:
         self.captured.pop(model, None)
         shutil.rmtree(self.folder / STATES / model, ignore_errors=True)
 
-    def _training(self, model: str, seed: int, specs: tuple[Spec, ...], allowed: Any) -> Any:
+    def _training(self, model: str, seed: int, specs: tuple[Spec, ...]) -> Training:
         from attlas.probes.edges.layout import Answers
         from attlas.probes.edges.reading import Reader
-        from attlas.probes.edges.series import Series
+        from attlas.probes.edges.series import Series, allowed_for
         from attlas.probes.edges.training import Schedule, Training
 
         states, scales, mixable = self._states(model)
@@ -313,7 +314,11 @@ class _Work:
             pieces=options["step_pieces"], lengths=options["lengths"], kinds=kinds, device=device,
         )  # fmt: skip
         series = Series(
-            allowed, mixable.size, len(self.known.names), paired=self.layouts["train"].paired, seed=seed
+            allowed_for(specs, mixable.origins),
+            mixable.size,
+            len(self.known.names),
+            paired=self.layouts["train"].paired,
+            seed=seed,
         ).to(device)
         schedule = Schedule(self.epochs, options["rate"], options["mixing_rate"], seed)
         training = Training(series, specs, reader, schedule)
