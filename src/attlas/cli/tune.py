@@ -33,6 +33,12 @@ def command(
     score: Annotated[
         str | None, typer.Option("--score", help="Of classification: accuracy, or matthews where labels are uneven.")
     ] = None,
+    attention: Annotated[
+        str,
+        typer.Option(
+            "--attention", help="own, or uniform: every head attends evenly, to see what the task needs it for."
+        ),
+    ] = "own",
     format: options.Format = None,
     label: options.Label = None,
     unit: options.Unit = None,
@@ -69,8 +75,8 @@ def command(
     folder = out or Path(f"tuned-{options.slug(model or 'minilm')}-{options.slug(task)}-{options.slug(texts.name)}")
     tuned = tune(
         model, texts, task=task, dev=held, only_head=only_head, epochs=epochs, rate=rate, batch_size=batch_size,
-        patience=patience, score=score, max_pieces=max_pieces, limit=limit, seed=seed, dtype=dtype, out=folder,
-        resume=resume, checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),
+        patience=patience, score=score, attention=attention, max_pieces=max_pieces, limit=limit, seed=seed,
+        dtype=dtype, out=folder, resume=resume, checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),
         device=options.device_or_default(device), remote_code=remote_code, allow_pickle=allow_pickle,
     )  # fmt: skip
     show(tuned.record)

@@ -28,13 +28,16 @@ _FAMOUS = {"masked-lm": "bert-base-uncased", "causal-lm": "gpt2", "seq2seq": "He
 
 
 def head_of(model: PreTrainedModel) -> str | None:
-    """The task head of a model, by its class; None for a plain one.
+    """The task head of a model, by its class; None for a plain one. A class that is not the library's own says it
+    itself (``attlas_head``).
 
     >>> from transformers import BertConfig, BertForMaskedLM, BertModel
     >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
     >>> head_of(BertForMaskedLM(BertConfig(**small))), head_of(BertModel(BertConfig(**small)))
     ('masked-lm', None)
     """
+    if hasattr(model, "attlas_head"):
+        return str(model.attlas_head)
     order = sorted(HEADS, key=lambda head: head != "seq2seq") if model.config.is_encoder_decoder else list(HEADS)
     return next((head for head in order if type(model) in _classes(head, model.config)), None)
 

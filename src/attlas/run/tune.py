@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 RATE, HEAD_RATE = 5e-5, 1e-3
 HELD = 0.1
+ATTENTION = ("own", "uniform")
 MANY = 20  # so many numbers as labels are a scale, not classes
 _STRANGE = 0.05  # the share of held-out words that may have tags which the training texts lack
 
@@ -67,6 +68,7 @@ def tune(
     batch_size: int = 32,
     patience: int = 2,
     score: str | None = None,
+    attention: str = "own",
     max_pieces: int | None = None,
     limit: int | None = None,
     seed: int = 0,
@@ -82,9 +84,10 @@ def tune(
     ``task`` is classification, tagging:upos, tagging:xpos, tagging:chunks, similarity, causal-lm, masked-lm or
     translation. ``dev`` are the texts held out; without it a tenth of the corpus is. ``rate`` defaults to 5e-5, or
     1e-3 for a head alone. ``dtype`` is float32 or, on a GPU, bfloat16 (which is the default there; weights and their
-    updates stay in float32). ``limit`` draws so many texts to learn from. ``opening`` is as for
-    :func:`attlas.load`. A subject that is given instead of a name must have the head of the task already, and is
-    trained in place.
+    updates stay in float32). With ``attention="uniform"`` every head attends evenly while the model is trained: what
+    a task needs attention for is what such a model cannot do (see :func:`attlas.faith`). ``limit`` draws so many
+    texts to learn from. ``opening`` is as for :func:`attlas.load`. A subject that is given instead of a name must
+    have the head of the task already, and is trained in place.
 
     >>> from attlas.text import Document
     >>> texts = [Document.from_words([mood, "film"], label=mood) for mood in ("good", "bad") * 10]
@@ -92,12 +95,15 @@ def tune(
     >>> tuned.subject.labels, [row["epoch"] for row in tuned.record["curve"]]
     (('bad', 'good'), [0, 1])
     """
+    from attlas.capture import Override
     from attlas.run.tasks import read_for_task, require_layer, task_for
     from attlas.tasks import require_task
     from attlas.tasks.recipe import Recipe
     from attlas.tasks.training import Trainer
 
     require_task(task)
+    if attention not in ATTENTION:
+        raise CapabilityError(f"a model cannot be trained with attention {attention!r}; choose own or uniform")
     texts = as_corpus(corpus)
     require_layer(texts, task)
     learned_from, held_out = texts, as_corpus(dev) if dev is not None else None
@@ -111,11 +117,14 @@ def tune(
         computes_in_half(dtype, model), seed,
     )  # fmt: skip
     options = {"task": task, "score": score, "max_pieces": max_pieces, "limit": limit, **asdict(recipe)}
+    options |= {} if attention == "own" else {"attention": attention}
     more = {} if dev is None else {"dev": held_out}
     setting = Setting("tune", model, texts, options, seed, batch_size, None if out is None else Path(out), more)
     if setting.out is not None and (done := done_before(setting.out, setting.plan.to_dict(), resume)):
         return _finished(setting.out, task, done, progress)
     made = task_for(model, task, learned_from, seed=seed, score=score)
+    if attention == "uniform":
+        made.instruments = (Override.uniform(),)
     learned = read_for_task(made, learned_from, max_pieces=max_pieces, limit=limit, seed=seed)
     held = read_for_task(made, held_out, max_pieces=max_pieces, seed=seed)
     trainer = Trainer(made, learned.examples, held.examples, recipe)
@@ -124,7 +133,7 @@ def tune(
     )
     plan = setting.plan.to_dict()  # which tells of the model as it was
     model.fingerprint = fingerprint_of(model)
-    record = {**_record(setting, trainer, made, learned, held, labels), "plan": plan}
+    record = {**_record(setting, trainer, made, learned, held, labels), "attention": attention, "plan": plan}
     if setting.out is not None:
         save_trained(setting.out, model, record)
     return Tuned(model, record, setting.out)

@@ -248,7 +248,7 @@ class Means:
         question = self.task.ask([example for _, example in batch])
         seen = _Sums(question.batch, {})
         with torch.no_grad(), self.subject.use(seen):
-            self.subject.run(question.batch, **self.task.options)
+            self.task.run(question)
         for site in self.sites:
             sums, counts = seen.sums[site]
             bundle[_key(site)].update(sums.cpu().numpy(), counts.cpu().numpy())

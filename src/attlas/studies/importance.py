@@ -130,7 +130,7 @@ def derivatives(task: Task, question: Question, sites: Sequence[Site]) -> tuple[
         }
         owners = question.owners
         with subject.use(Gates({site: xi[owners] for site, xi in own.items()})):
-            scored = task.judge(question, subject.run(question.batch, **task.options))
+            scored = task.judge(question, task.run(question))
             made = torch.autograd.grad(scored.mean.sum(), list(own.values()), allow_unused=True)
     slopes = {}
     for site, slope in zip(own, made, strict=True):

@@ -97,7 +97,7 @@ def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed
     """
     kept = Kept(subject.lengths if subject.has_norms else None)
     with torch.enable_grad(), subject.frozen(), subject.use(Override(make=kept.keep)):
-        scored = task.judge(question, subject.run(question.batch, **task.options))
+        scored = task.judge(question, task.run(question))
         weights = list(kept.weights.values())
         made = torch.autograd.grad(scored.mean.sum(), weights, allow_unused=True)
     found = {

@@ -162,7 +162,7 @@ class Removal:
         marks, losses = [], []
         for gates in self.gates:
             with torch.no_grad(), task.subject.use(gates):
-                scored = task.judge(question, task.subject.run(question.batch, **task.options))
+                scored = task.judge(question, task.run(question))
                 found = task.answer(question) if task.writes else scored.marks
             marks.append(found.double().cpu())
             losses.append(torch.stack([scored.total, scored.predicted], -1).double().cpu())

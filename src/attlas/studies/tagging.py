@@ -210,7 +210,7 @@ class Training:
     def _words(self, examples: Sequence[Example]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         with torch.no_grad():
             question = self.task.ask(examples)
-            output = self.task.subject.run(question.batch, **self.task.options)
+            output = self.task.run(question)
             known = question.labels != NOTHING
             states = self.task.states(question, output)[known]
         return states.double().cpu().numpy(), question.labels[known].cpu().numpy()

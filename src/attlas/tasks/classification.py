@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from attlas.capture import Subject
 from attlas.errors import CapabilityError
@@ -56,9 +57,14 @@ class Classification(Reads):
         numbers = [self._number.get(example.passage.first.label or "", NOTHING) for example in examples]
         return Question(batch, torch.tensor(numbers, device=self.subject.device)[:, None], tuple(examples))
 
+    def scores(self, question: Question, output: Any) -> Tensor:
+        """The score of every label for every text, (text, 1, label)."""
+        logits: Tensor = output.logits
+        return logits[:, None]
+
     def judge(self, question: Question, output: Any) -> Scored:
         """Compare."""
-        total, predicted, right = compare_labels(output.logits[:, None], question.labels)
+        total, predicted, right = compare_labels(self.scores(question, output), question.labels)
         marks = torch.stack([right, predicted], -1)
         if self.score == "matthews":
             given, found = question.labels[:, 0], output.logits.detach().argmax(-1)

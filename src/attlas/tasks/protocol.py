@@ -9,6 +9,7 @@ resampled and tested text by text.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -18,7 +19,7 @@ from torch import Tensor
 from attlas.capture import Subject
 from attlas.ids import Stream
 from attlas.measures.words import Grouping
-from attlas.models import Batch, Example
+from attlas.models import Batch, Example, Instrument
 from attlas.models.pieces import Side
 from attlas.stats import Metric
 
@@ -101,7 +102,12 @@ class Question:
 
 
 class Task(Protocol):
-    """What heads are cut against, models are trained for, and gradients are taken of."""
+    """What heads are cut against, models are trained for, and gradients are taken of.
+
+    ``instruments`` are on the seam in every pass that the task makes, such as an override by uniform attention.
+    """
+
+    instruments: tuple[Instrument, ...]
 
     @property
     def name(self) -> str:
@@ -130,6 +136,9 @@ class Task(Protocol):
     def ask(self, examples: Sequence[Example]) -> Question:
         """Make the batch that the model reads, and what is to be predicted."""
 
+    def run(self, question: Question) -> Any:
+        """One forward pass of the model, with whatever the task itself puts on the seam."""
+
     def judge(self, question: Question, output: Any) -> Scored:
         """Compare the output of a forward pass with what was to be predicted; the loss is differentiable."""
 
@@ -137,7 +146,28 @@ class Task(Protocol):
         """The marks of each text, under whatever instruments are on; lets the model write, where it has to."""
 
 
-class Reads:
+class Runs:
+    """What all tasks share: a forward pass, with ``instruments`` on the seam where a task has been given some.
+
+    >>> from attlas.capture import load
+    >>> runs = Runs()
+    >>> runs.subject, runs.options = load(), {}
+    >>> question = Question(runs.subject.batch(["Hello there."]), torch.zeros(1, 1), ())
+    >>> runs.run(question).last_hidden_state.shape
+    torch.Size([1, 5, 384])
+    """
+
+    subject: Subject
+    options: dict[str, Any]
+    instruments: tuple[Instrument, ...] = ()
+
+    def run(self, question: Question) -> Any:
+        """Run the model on a question's batch."""
+        with self.subject.use(*self.instruments) if self.instruments else nullcontext():
+            return self.subject.run(question.batch, **self.options)
+
+
+class Reads(Runs):
     """What tasks share whose score comes from a forward pass.
 
     >>> Reads.writes
@@ -145,8 +175,6 @@ class Reads:
     """
 
     writes = False
-    subject: Subject
-    options: dict[str, Any]
 
     def judge(self, question: Question, output: Any) -> Scored:
         """Compare; every task has its own way."""
@@ -155,7 +183,7 @@ class Reads:
     def answer(self, question: Question) -> Tensor:
         """Run the model and give the marks of each text."""
         with torch.no_grad():
-            return self.judge(question, self.subject.run(question.batch, **self.options)).marks
+            return self.judge(question, self.run(question)).marks
 
 
 def compare_labels(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -125,20 +125,29 @@ class Tagging(Reads):
         found = getattr(output, "last_hidden_state", None)
         return _wordwise(question, output.hidden_states[-1] if found is None else found)
 
+    def scores(self, question: Question, output: Any) -> Tensor:
+        """The score of every tag for every word, (text, word, tag)."""
+        if self.own_head:
+            return _wordwise(question, output.logits)
+        assert self.head is not None
+        states = self.states(question, output)
+        weight, bias = (part.to(states.device, states.dtype) for part in self.head)
+        return states @ weight.T + bias
+
     def judge(self, question: Question, output: Any) -> Scored:
         """Tag every word and compare."""
-        if self.own_head:
-            scores = _wordwise(question, output.logits)
-        else:
-            assert self.head is not None
-            states = self.states(question, output)
-            weight, bias = (part.to(states.device, states.dtype) for part in self.head)
-            scores = states @ weight.T + bias
+        scores = self.scores(question, output)
         total, predicted, right = compare_labels(scores, question.labels)
-        marks = torch.stack([right, predicted], -1)
+        return Scored(total, predicted, right, self.marks(scores.detach(), question.labels))
+
+    def marks(self, scores: Tensor, labels: Tensor) -> Tensor:
+        """What the metric is made of, per text: words that are right and all words, or chunks that both have, that
+        were found, and that were given."""
+        found = scores.argmax(-1)
         if self.layer == "chunks":
-            marks = self._chunks(scores.detach().argmax(-1), question.labels)
-        return Scored(total, predicted, right, marks)
+            return self._chunks(found, labels)
+        known = labels != NOTHING
+        return torch.stack([((found == labels) & known).sum(-1), known.sum(-1)], -1).float()
 
     def _chunks(self, found: Tensor, given: Tensor) -> Tensor:
         """Per text: chunks that both have, that were found, and that were given."""

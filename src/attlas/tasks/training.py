@@ -282,7 +282,7 @@ class Trainer:
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(_number(recipe.seed, self.step))
             with self._computing():
-                scored = self.task.judge(question, self.task.subject.run(question.batch, **self.task.options))
+                scored = self.task.judge(question, self.task.run(question))
         predicted = scored.predicted.sum().clamp(min=1)
         loss = scored.total.sum() / predicted
         if device.type != "cuda":
@@ -360,7 +360,7 @@ def judge_all(task: Task, examples: Sequence[Example], recipe: Recipe) -> tuple[
         for batch in in_batches(order, recipe):
             question = task.ask(batch)
             with torch.autocast(task.subject.device.type, dtype=torch.bfloat16, enabled=recipe.half):
-                scored = task.judge(question, task.subject.run(question.batch, **task.options))
+                scored = task.judge(question, task.run(question))
             total += scored.total.sum().item()
             predicted += scored.predicted.sum().item()
             marks.append(scored.marks.double().cpu().numpy())

@@ -22,14 +22,14 @@ from attlas.errors import CapabilityError
 from attlas.models import Example
 from attlas.stats import METRICS
 from attlas.tasks.language import require_head
-from attlas.tasks.protocol import NOTHING, Question, Scored, compare_all, compare_labels
+from attlas.tasks.protocol import NOTHING, Question, Runs, Scored, compare_all, compare_labels
 from attlas.text import Document, Passage
 
 SCORES = ("bleu", "chrf", "perplexity")
 ORDERS = 6  # of character n-grams
 
 
-class Translation:
+class Translation(Runs):
     """Translating, by a model with an encoder and a decoder.
 
     >>> from attlas.capture import load
@@ -78,7 +78,7 @@ class Translation:
         pass."""
         with torch.no_grad():
             if not self.writes:
-                return self.judge(question, self.subject.run(question.batch, **self.options)).marks
+                return self.judge(question, self.run(question)).marks
             return self.mark(question.examples, self.write(question))
 
     def mark(self, examples: Sequence[Example], written: Sequence[str]) -> Tensor:
