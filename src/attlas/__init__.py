@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from attlas.run.align import align
     from attlas.run.clusters import clusters
     from attlas.run.coref import coref
+    from attlas.run.faith import faith
+    from attlas.run.faith_chunking import faith_chunking
     from attlas.run.heads import heads
     from attlas.run.importance import importance
     from attlas.run.layers import layers
@@ -65,6 +67,8 @@ __all__ = [
     "clusters",
     "coref",
     "examine",
+    "faith",
+    "faith_chunking",
     "heads",
     "importance",
     "layers",
@@ -93,6 +97,8 @@ _HOMES = {
     "attlas.run.align": ("align",),
     "attlas.run.clusters": ("clusters",),
     "attlas.run.coref": ("coref",),
+    "attlas.run.faith": ("faith",),
+    "attlas.run.faith_chunking": ("faith_chunking",),
     "attlas.run.importance": ("importance",),
     "attlas.run.layers": ("layers",),
     "attlas.run.layers_case": ("layers_case",),

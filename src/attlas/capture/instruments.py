@@ -196,20 +196,24 @@ class Override(Instrument):
 
     @classmethod
     def frozen(cls, weights: Mapping[Site, Tensor], selection: Selection = ALL) -> Override:
-        """Weights from another run, by site.
+        """Weights from another run, by site: (batch, head, query, key), or (head, query, key) for every text alike.
 
         >>> Override.frozen({}).wants(Site("encoder", 0))
         True
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> call = AttentionCall(Site("encoder", 0), q, q, q, None, 0.5)
+        >>> Override.frozen({call.site: torch.ones(4, 3, 3) / 3}).replace(call)
+        Traceback (most recent call last):
+            ...
+        attlas.errors.CapabilityError: frozen weights of 4 heads and (3, 3) pieces do not fit 2 heads and ...
         """
 
         def recall(call: AttentionCall) -> Tensor:
             if call.site not in weights:
                 return call.weights()
             kept = weights[call.site]
-            if tuple(kept.shape[-2:]) != call.shape[-2:]:
-                raise CapabilityError(
-                    f"frozen weights of {tuple(kept.shape[-2:])} pieces do not fit {call.shape[-2:]} at {call.site}"
-                )
+            if tuple(kept.shape) not in (call.shape, (1, *call.shape[1:]), call.shape[1:]):
+                raise CapabilityError(_unlike(tuple(kept.shape), call))
             return kept.to(call.value.device, call.value.dtype).expand(call.shape)
 
         return cls(recall, selection)
@@ -252,6 +256,19 @@ class Override(Instrument):
             return torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, shuffled))
 
         return cls(shuffle, selection)
+
+
+def _unlike(shape: tuple[int, ...], call: AttentionCall) -> str:
+    """Why frozen weights of a shape cannot be put in a call's place."""
+    if len(shape) not in (3, 4):
+        return f"frozen weights at {call.site} have the shape {shape}; (batch, head, query, key) was expected"
+    batch, heads, *pieces = call.shape
+    if shape[-3:] == call.shape[-3:]:
+        return f"frozen weights of {shape[0]} texts do not fit a batch of {batch} at {call.site}"
+    return (
+        f"frozen weights of {shape[-3]} heads and {tuple(shape[-2:])} pieces do not fit {heads} heads and "
+        f"{tuple(pieces)} at {call.site}"
+    )
 
 
 def uniform_weights(call: AttentionCall) -> Tensor:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -141,11 +142,14 @@ class Capture:
         strand = self._strand if joint is None else partial(self._joint_strand, step=joint)
         return Scene(self.model, texts, tuple(strand(stream) for stream in Stream if stream in self.weights))
 
-    def view(self, kind: str = "head", *, joint: str | None = None, **options: Any) -> Any:
+    def view(
+        self, kind: str = "head", *, joint: str | None = None, card: str | Path | None = None, **options: Any
+    ) -> Any:
         """Show this capture in a notebook: as a widget where anywidget is installed, else as a page in a frame.
 
         ``kind`` is head, model, neuron or matrix; ``joint`` a step whose joint norms are shown instead of heads;
-        ``options`` are those of :func:`attlas.views.show`.
+        ``card`` the folder of ``attlas faith`` whose card is to stand above the picture; ``options``
+        are those of :func:`attlas.views.show`.
 
         >>> from attlas.capture import load
         >>> type(load().look("Hi.").view("head", widget=False)).__name__
@@ -153,7 +157,7 @@ class Capture:
         """
         from attlas.views import show
 
-        return show([self.scene(joint)], kind=kind, **options)
+        return show([self.scene(joint)], kind=kind, card=card, **options)
 
     def _strand(self, stream: Stream) -> Strand:
         from attlas.views import Strand

@@ -13,6 +13,7 @@ from attlas.cli import (
     coref,
     demo,
     doctor,
+    faith,
     heads,
     importance,
     layers,
@@ -54,6 +55,7 @@ app.command("ablate")(ablate.command)
 app.command("importance")(importance.command)
 app.command("align")(align.command)
 app.command("prune")(prune.command)
+app.add_typer(faith.app, name="faith")
 app.command("report")(report.command)
 app.command("doctor")(doctor.command)
 app.command("serve")(serve.command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import CapabilityError, TextError
@@ -13,6 +13,7 @@ from attlas.text import Document
 
 if TYPE_CHECKING:
     from attlas.capture import Capture, Subject
+    from attlas.views.card import Card
     from attlas.views.question import Question
 
 ROOM = 2  # models that stay open
@@ -89,6 +90,26 @@ def look(
         raise TextError(
             f"{question.model} and its attention on this text do not fit into memory; shorten it"
         ) from None
+
+
+def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:
+    """Refuse a card that is of none of these models, or of one that has other weights now.
+
+    A model is opened with the head of the card's task, as it was when the card was made.
+
+    >>> from attlas.views.card import Card
+    >>> check_card(Shelf(lambda name, head: name), Card("tiny", "classification", "reviews", (), ""), ["another"])
+    Traceback (most recent call last):
+        ...
+    attlas.errors.StoreError: this card is of tiny, not of another; give the card of the model that is shown
+    """
+    from attlas.models.opening import HEADS
+
+    card.require([bundled.resolve(name)[0] for name in names])
+    for name in names:
+        if card.is_of(bundled.resolve(name)[0]) and (head := card.task.partition(":")[0]) in HEADS:
+            subject: Subject = shelf.get(name, head)
+            card.require_weights(subject.fingerprint, str(subject.describe()["dtype"]))
 
 
 def _likely_head(question: Question) -> str | None:

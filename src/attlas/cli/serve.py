@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attlas.cli.options import AllowPickle, Device, Dtype, RemoteCode, device_or_default
+
+if TYPE_CHECKING:
+    from attlas.views.question import Question
+    from attlas.views.scene import Scene
 
 
 def command(
@@ -15,6 +20,10 @@ def command(
         typer.Option("--model", "-m", help="A model to offer, the first as the default; can be given several times."),
     ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="A port; 0 takes any that is free.")] = 0,
+    card: Annotated[
+        Path | None,
+        typer.Option("--card", help="A folder of attlas faith: its card is shown above the pictures of its model."),
+    ] = None,
     open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     device: Device = None,
     dtype: Dtype = None,
@@ -29,17 +38,27 @@ def command(
     from functools import partial
 
     from attlas.capture import load
-    from attlas.cli.looking import Shelf, look
+    from attlas.cli.looking import Shelf, check_card, look
     from attlas.models import bundled
+    from attlas.views.card import read_card
     from attlas.views.server import Server
 
+    held = None if card is None else read_card(card)
     shelf = Shelf(
         partial(
             load, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
         )
     )
     offered = list(dict.fromkeys([*(model or ()), bundled.resolve(None)[0], *bundled.listed()]))
-    server = Server(lambda question: look(shelf, question).scene(), offered, port=port)
+    if held is not None:
+        held.require([bundled.resolve(name)[0] for name in offered])
+
+    def answer(question: Question) -> Scene:
+        if held is not None and held.is_of(bundled.resolve(question.model)[0]):
+            check_card(shelf, held, [question.model])
+        return look(shelf, question).scene()
+
+    server = Server(answer, offered, port=port, card=held)
     try:
         if model:
             shelf.get(model[0])  # what is misspelled shall be said at once

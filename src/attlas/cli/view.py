@@ -57,6 +57,10 @@ def command(
     survey: Annotated[
         Path | None, typer.Option("--survey", help="A survey folder of this model, to sort heads by its figures.")
     ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option("--card", help="A folder of attlas faith for this model: its card is shown above the picture."),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The page to write.")] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     device: Device = None,
@@ -66,10 +70,11 @@ def command(
 ) -> None:
     """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
     from attlas.capture import load
-    from attlas.cli.looking import Shelf, look
+    from attlas.cli.looking import Shelf, check_card, look
     from attlas.measures.names import check_measure
     from attlas.models.bundled import resolve
     from attlas.views import write_page
+    from attlas.views.card import read_card
     from attlas.views.figures import survey_figures
     from attlas.views.page import check_kind
     from attlas.views.question import Question
@@ -79,6 +84,7 @@ def command(
         check_measure(measure)
     if joint is not None:
         check_joint(joint, measure=measure != "weight", heads=heads is not None, survey=survey is not None)
+    held = None if card is None else read_card(card)
     chosen = {"layers": numbers(layers, "--layers"), "heads": numbers(heads, "--heads")}
     read = _text(text, file)
     shelf = Shelf(
@@ -92,6 +98,8 @@ def command(
     questions = [first]
     if against_model is not None or against is not None:
         questions.append(replace(first, model=against_model or first.model, text=against or read))
+    if held is not None:
+        check_card(shelf, held, [question.model for question in questions])
     captures = [look(shelf, question, joint=joint, **chosen) for question in questions]
     if measure != "weight":
         for question in questions:
@@ -100,7 +108,7 @@ def command(
     if survey is not None:
         scenes[0] = scenes[0].with_figures(survey_figures(survey, scenes[0]))
     selection = {} if measure == "weight" else {"measure": measure}
-    path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind, **selection)
+    path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind, card=held, **selection)
     shapes = "; ".join(
         f"{strand.stream} {len(strand.layers)} "
         + (f"layers, {strand.joint}" if strand.joint else f"x {len(strand.heads)} heads")

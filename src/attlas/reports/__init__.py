@@ -34,6 +34,8 @@ REPORTS = (
     "align",
     "layers",
     "layers-case",
+    "faith",
+    "faith-chunking",
 )
 
 

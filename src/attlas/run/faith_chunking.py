@@ -20,7 +20,7 @@ from attlas.errors import CorpusError, PlanError
 from attlas.run.plan import differences
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import Setting, Texts, as_corpus
-from attlas.run.tasks import labels_of, require_layer
+from attlas.run.tasks import require_layer
 from attlas.store import Result
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.columns import as_columns
@@ -337,7 +337,7 @@ class _Job:
 
     def finish(self, every: list[Trained], instances: int, bound: float, say: Progress, resume: bool) -> Result:
         """All tables, and the models to be looked at."""
-        from attlas.studies.faith.chunking_tables import Told, tables_of
+        from attlas.studies.faith.chunking_tables import Told, tables_of, tables_to_look_at
         from attlas.tasks.tagging import Tagging
 
         originals = {one.training.seed: self.opened(one) for one in every if one.training.kind == "original"}
@@ -351,7 +351,8 @@ class _Job:
         told = [Told(one.training, one.rows, one.seconds) for one in every]
         tables: dict[str, Any] = tables_of(told, between, self.recipe.epochs, self.setting.seed)
         tables["per_instance"] = as_columns(points)
-        tables |= self.to_look_at(every)
+        looked_at = {one.training: one.arrays for one in every if "tags/0" in one.arrays}
+        tables |= tables_to_look_at(looked_at, self.shown, self.labels)
         words = Counter(piece for example in self.tested for piece in example.source.ids)
         unknown = words[self.tokenizer.unk_token_id] / max(1, words.total())
         counts = {
@@ -378,35 +379,6 @@ class _Job:
         (out / UNSEEN).replace(out / "models")
         shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
         return result
-
-    def to_look_at(self, every: Sequence[Trained]) -> dict[str, Any]:
-        """Tables of the sentences to be looked at: attention of the original and the adversaries, and their tags."""
-        import numpy as np
-
-        own = [one for one in every if any(name.startswith("attention/") for name in one.arrays)]
-        attention: list[dict[str, Any]] = []
-        words: list[dict[str, Any]] = []
-        for number, example in enumerate(self.shown):
-            document = example.passage.first
-            gold = labels_of(document, TASK)
-            for place in range(len(document.words)):
-                row: dict[str, Any] = {"sentence": number, "word": place, "spelled": document.word(place)}
-                row["gold"] = gold[place]
-                for one in own:
-                    weight = one.training.weight
-                    column = "original" if weight is None else f"adversary {weight:g}"
-                    row[column] = self.labels[int(one.arrays[f"tags/{number}"][place])]
-                words.append(row)
-            for one in own:
-                weights = one.arrays[f"attention/{number}"]
-                attention += [
-                    {
-                        "sentence": number, "weight": one.training.weight or 0.0, "head": head, "query": query,
-                        "key": key, "value": float(weights[head, query, key]),
-                    }
-                    for head, query, key in np.ndindex(weights.shape)
-                ]  # fmt: skip
-        return {"examples": as_columns(attention), "sentences": as_columns(words)}
 
     def per_instance(
         self, original: Subject, number: int, bound: float, say: Progress, resume: bool

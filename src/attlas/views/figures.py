@@ -16,6 +16,7 @@ import numpy as np
 from attlas.errors import StoreError
 from attlas.ids import Stream
 from attlas.store import Result
+from attlas.views.card import own_name
 from attlas.views.scene import Array, Scene
 
 NO_FIGURE = -1e9
@@ -106,7 +107,7 @@ def _put(figures: Figures, name: str, row: dict[str, Any], shapes: dict[Stream, 
 def _require_match(scene: Scene, model: str, shapes: dict[Stream, tuple[int, int]], folder: str | Path) -> None:
     """Refuse a survey of another model than the scene's."""
     advice = "give the survey of the model that is shown"
-    if _last(model) != _last(scene.model):
+    if own_name(model) != own_name(scene.model):
         raise StoreError(f"{folder}: this survey is of {model or 'a nameless model'}, not of {scene.model}; {advice}")
     shared = [strand for strand in scene.strands if strand.stream in shapes]
     if scene.strands and not shared:
@@ -119,8 +120,3 @@ def _require_match(scene: Scene, model: str, shapes: dict[Stream, tuple[int, int
                 f"{folder}: this survey has {layers} layers of {heads} {strand.stream} heads, and the scene shows "
                 f"layer {max(strand.layers) + 1} and head {max(strand.heads) + 1}; {advice}"
             )
-
-
-def _last(name: str) -> str:
-    """A model's own name, without the folder or owner before it."""
-    return name.rstrip("/").replace("\\", "/").rsplit("/", 1)[-1]

@@ -15,13 +15,15 @@ from functools import lru_cache
 from html import escape
 from importlib import import_module
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 from attlas.errors import CapabilityError
+from attlas.views.card import Card
 from attlas.views.page import check_kind, page
 from attlas.views.payload import Payload, pack
 from attlas.views.scene import Scene
-from attlas.views.script import join, static
+from attlas.views.script import join, static, viewer_styles
 
 HEIGHT = 720
 _RECORDS = ("START", "NUMBERS", "LISTS", "CHOICES")
@@ -33,6 +35,7 @@ def show(
     kind: str = "head",
     widget: bool | None = None,
     height: int | None = None,
+    card: Card | str | Path | None = None,
     **selection: Any,
 ) -> Any:
     """Show one scene in a notebook, or compare two; ``selection`` is where the viewer starts.
@@ -41,6 +44,7 @@ def show(
     ``{"view": "head", "layer": 3, "head": 2, "heads": [2]}``, and ``viewer.selection = {"layer": 0}`` chooses another
     layer and leaves the rest as it is. Without it, or with ``widget=False``, it is a :class:`Frame`; ``widget=True``
     refuses to do without. ``height`` is in pixels: of the frame, or of a widget that is to scroll.
+    ``card`` is a faithfulness card of the model, or the folder of ``attlas faith`` that has it.
 
     >>> show([], kind="model", widget=False)
     Frame(height=720)
@@ -57,12 +61,12 @@ def show(
         )
     made = None if widget is False else _viewer_class()
     if made is not None:
-        return made(pack(scenes), {"view": kind, **_first(scenes), **chosen}, height)
+        return made(pack(scenes, card=card), {"view": kind, **_first(scenes), **chosen}, height)
     if widget:
         raise CapabilityError(
             'a widget needs the package anywidget; pip install "attlas[notebook]", or leave out widget=True'
         )
-    return Frame(page(scenes, kind=kind, **chosen), HEIGHT if height is None else height)
+    return Frame(page(scenes, kind=kind, card=card, **chosen), HEIGHT if height is None else height)
 
 
 def _first(scenes: Sequence[Scene]) -> dict[str, Any]:
@@ -189,7 +193,7 @@ def _viewer_class() -> type[Any] | None:
         """The viewer as a widget. ``selection`` is what is chosen; assigning to it changes what is named in it."""
 
         _esm = join("widget") + "\nexport default { render: $widget.render };\n"
-        _css = static("viewer.css")
+        _css = viewer_styles()
         header = traits.Dict(help="Texts, shapes and where things are; the numbers come block by block.").tag(
             sync=True
         )

@@ -15,26 +15,37 @@ from pathlib import Path
 from typing import Any
 
 from attlas.errors import CapabilityError, StoreError
+from attlas.views.card import Card
 from attlas.views.payload import Payload, pack
 from attlas.views.scene import Scene
-from attlas.views.script import static, viewer_script
+from attlas.views.script import viewer_script, viewer_styles
 
 KINDS = ("head", "model", "neuron", "matrix")
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
-def page(scenes: Sequence[Scene], *, kind: str = "head", **selection: Any) -> str:
-    """A whole page that shows one scene, or compares two; ``selection`` is where the viewer starts.
+def page(
+    scenes: Sequence[Scene], *, kind: str = "head", card: Card | str | Path | None = None, **selection: Any
+) -> str:
+    """A whole page that shows one scene, or compares two; ``selection`` is where the viewer starts, and ``card`` a
+    faithfulness card of the model, or the folder of ``attlas faith`` that has it.
 
     >>> html = page([], kind="model")
     >>> html.startswith("<!doctype html>"), "<script src" in html
     (True, False)
     """
     check_kind(kind, scenes)
-    return _page(pack(scenes), {"view": kind, **selection})
+    return _page(pack(scenes, card=card), {"view": kind, **selection})
 
 
-def write_page(path: str | Path, scenes: Sequence[Scene], *, kind: str = "head", **selection: Any) -> Path:
+def write_page(
+    path: str | Path,
+    scenes: Sequence[Scene],
+    *,
+    kind: str = "head",
+    card: Card | str | Path | None = None,
+    **selection: Any,
+) -> Path:
     """Write :func:`page` to a file, wholly or not at all.
 
     >>> import tempfile
@@ -44,7 +55,7 @@ def write_page(path: str | Path, scenes: Sequence[Scene], *, kind: str = "head",
     path = Path(path)
     if path.is_dir():
         raise StoreError(f"{path} is a folder; give the name of a file to write, such as {path / 'view.html'}")
-    html = page(scenes, kind=kind, **selection)
+    html = page(scenes, kind=kind, card=card, **selection)
     staged = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +109,7 @@ def _page(payload: Payload, selection: dict[str, Any]) -> str:
 <meta name="generator" content="attlas">
 <title>{escape(f"Attention of {names}" if names else "Attention")}</title>
 <style>
-{static("viewer.css")}</style>
+{viewer_styles()}</style>
 </head>
 <body class="attlas-page">
 <main id="attlas-viewer"></main>

@@ -19,12 +19,14 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attlas.ids import Stream
+from attlas.views.card import Card, beside
 from attlas.views.scene import Array, Reading, Scene, Strand
 
 EXACT_CELLS = 2_000_000  # numbers of one kind up to which a scene is sent as it is: 8 MB before compression
@@ -88,15 +90,20 @@ class Payload:
         return np.ascontiguousarray(weights[layer, head, query], dtype="<f4").tobytes()
 
 
-def pack(scenes: Sequence[Scene], *, exact_cells: int = EXACT_CELLS) -> Payload:
-    """Make the payload of one scene, or of two to compare; beyond ``exact_cells`` numbers they are rounded.
+def pack(
+    scenes: Sequence[Scene], *, exact_cells: int = EXACT_CELLS, card: Card | str | Path | None = None
+) -> Payload:
+    """Make the payload of one scene, or of two to compare; beyond ``exact_cells`` numbers they are rounded. ``card``,
+    or the folder it lies in, is to stand beside them.
 
     >>> pack([]).header
     {'version': 1, 'scenes': []}
     """
     makers: list[Callable[[], bytes]] = []
     described = [_describe(scene, makers, exact_cells) for scene in scenes]
-    return Payload({"version": 1, "scenes": described}, tuple(scenes), tuple(makers))
+    beside_them = beside(card, scenes)
+    header = {"version": 1, "scenes": described, **({"card": beside_them} if beside_them else {})}
+    return Payload(header, tuple(scenes), tuple(makers))
 
 
 def encode(matrix: NDArray[np.floating], code: str) -> bytes:

@@ -34,6 +34,15 @@ def viewer_script() -> str:
     return join("viewer")
 
 
+def viewer_styles() -> str:
+    """All styles of the viewer.
+
+    >>> ".attlas-card" in viewer_styles()
+    True
+    """
+    return static("viewer.css") + static("card.css")
+
+
 def join(entry: str) -> str:
     """One script of a module and all it imports, directly or not.
 

@@ -32,11 +32,12 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from attlas.errors import AttlasError, PlanError, TextError
+from attlas.views.card import Card
 from attlas.views.page import script_json
 from attlas.views.payload import EXACT_CELLS, Payload, pack
 from attlas.views.question import MOST_WRITTEN, Question
 from attlas.views.scene import Scene
-from attlas.views.script import join, static
+from attlas.views.script import join, static, viewer_styles
 
 LOOPBACK = "127.0.0.1"
 TOKEN_HEADER = "x-attlas-token"
@@ -56,7 +57,8 @@ class Server:
     """A server that is bound to a port of this machine when it is made, and answers while :meth:`run` runs.
 
     ``models`` are offered by name, the first one as the default; any other name can be typed. Scenes of more than
-    ``exact_cells`` numbers are sent rounded, and their rows exactly where somebody points at them.
+    ``exact_cells`` numbers are sent rounded, and their rows exactly where somebody points at them. A ``card`` is
+    shown beside the scenes of its model.
 
     >>> server = Server(lambda question: Scene(question.model, (question.text,), ()), ["a model"])
     >>> server.address.startswith("http://127.0.0.1:"), "?token=" in server.address
@@ -71,11 +73,12 @@ class Server:
         *,
         port: int = 0,
         exact_cells: int = EXACT_CELLS,
+        card: Card | None = None,
     ) -> None:
         self.token = secrets.token_urlsafe(32)
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
-        self.desk = _Desk(look, models, exact_cells)
+        self.desk = _Desk(look, models, exact_cells, card)
         self.app = _Gate(_routes(self.desk), self.token, self.port)
         self._running: Any = None
         self._stopped = False
@@ -156,8 +159,10 @@ class Server:
 class _Desk:
     """What is behind the gate: looks, one at a time, and the answers that are kept."""
 
-    def __init__(self, look: Callable[[Question], Scene], models: Sequence[str], exact_cells: int) -> None:
-        self._look, self._models, self._exact_cells = look, tuple(models), exact_cells
+    def __init__(
+        self, look: Callable[[Question], Scene], models: Sequence[str], exact_cells: int, card: Card | None
+    ) -> None:
+        self._look, self._models, self._exact_cells, self._card = look, tuple(models), exact_cells, card
         self._answers: dict[str, Payload] = {}
         self._turns = ThreadPoolExecutor(1, "look")  # of one thread, so that nobody looks while another does
         self._awaited: set[asyncio.Future[Payload]] = set()
@@ -215,7 +220,13 @@ class _Desk:
     def _answer(self, asked: Sequence[Question]) -> Payload:
         self.looking = True
         try:
-            return pack([self._look(question) for question in asked], exact_cells=self._exact_cells)
+            scenes = [self._look(question) for question in asked]
+            card = self._card
+            if card is None or any(card.is_of(scene.model) for scene in scenes):
+                return pack(scenes, exact_cells=self._exact_cells, card=card)
+            payload = pack(scenes, exact_cells=self._exact_cells)
+            payload.header["no_card"] = f"The card that was given is of {card.model}, not of what is shown."
+            return payload
         finally:
             self.looking = False
 
@@ -332,7 +343,7 @@ def _page(nonce: str, settings: dict[str, Any]) -> str:
 <title>attlas</title>
 <link rel="icon" href="data:,">
 <style>
-{static("viewer.css")}{static("app.css")}</style>
+{viewer_styles()}{static("app.css")}</style>
 </head>
 <body class="attlas-page">
 <div id="attlas-asking"></div>

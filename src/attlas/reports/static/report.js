@@ -74,7 +74,7 @@
       if (turn !== drawing) return result.finalize();
       views.set(key, result.view.logLevel(1)); /* a choice of which nothing was measured is no cause for a warning */
     }
-    for (const section of document.querySelectorAll("section")) {
+    for (const section of document.querySelectorAll("main > section")) {
       const figures = [...section.querySelectorAll("figure")];
       const absent = figures.length > 0 && figures.every((figure) => figure.hidden);
       section.querySelector(":scope > .absent").hidden = !absent;

@@ -41,20 +41,7 @@ def fit_bend(x: ArrayLike, y: ArrayLike) -> Bend | None:
     >>> round(found.at, 1), round(found.slope_after, 2), round(found.gain, 2)
     (4.0, 2.0, 1.0)
     """
-    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    places = np.unique(x)
-    if len(places) < FEWEST:
-        return None
-    straight = _left(np.stack([np.ones_like(x), x], -1), y)[1]
-    best = None
-    for at in np.linspace(places[1], places[-2], GRID):
-        solution, error = _left(np.stack([np.ones_like(x), x, np.maximum(x - at, 0.0)], -1), y)
-        if best is None or error < best[0]:
-            best = (error, at, solution)
-    assert best is not None
-    error, at, solution = best
-    gain = 1 - error / straight if straight > 0 else 0.0
-    return Bend(float(at), float(solution[1]), float(solution[1] + solution[2]), float(gain))
+    return bend_of_seeds([(x, y)])[0]
 
 
 def bend_of_seeds(
@@ -70,20 +57,53 @@ def bend_of_seeds(
     True
     """
     xs, ys = ([np.asarray(curve[side], dtype=np.float64) for curve in curves] for side in (0, 1))
-    whole = fit_bend(np.concatenate(xs), np.concatenate(ys))
-    if whole is None or len(curves) < 2:
-        return whole, None
+    places = np.unique(np.concatenate(xs))
+    if len(places) < FEWEST:
+        return None, None
+    inner = places[1:-1]
+    knots = np.union1d(inner, np.linspace(inner[0], inner[-1], GRID))
+    products = [_products(x, y, knots) for x, y in zip(xs, ys, strict=True)]
+    whole = _best(np.ones((1, len(curves))), products, knots)
+    bend = Bend(*(float(part[0]) for part in whole))
+    if len(curves) < 2:
+        return bend, None
     draw = np.random.default_rng(seed)
-    drawn = []
-    for chosen in draw.integers(0, len(curves), (RESAMPLES, len(curves))):
-        found = fit_bend(np.concatenate([xs[one] for one in chosen]), np.concatenate([ys[one] for one in chosen]))
-        if found is not None:
-            drawn.append(found.at)
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return whole, (float(low), float(high))
+    copies = draw.multinomial(len(curves), np.full(len(curves), 1 / len(curves)), RESAMPLES).astype(np.float64)
+    low, high = np.quantile(_best(copies, products, knots)[0], (0.025, 0.975))
+    return bend, (float(low), float(high))
 
 
-def _left(columns: Numbers, y: Numbers) -> tuple[Numbers, float]:
-    """Least squares: the solution, and the squared error that is left."""
-    solution: Numbers = np.asarray(np.linalg.lstsq(columns, y, rcond=None)[0], dtype=np.float64)
-    return solution, float(np.square(columns @ solution - y).sum())
+class _Products(NamedTuple):
+    """What least squares need of some points: products of the columns of each knot (knot, 3, 3), of these with y
+    (knot, 3), of y with itself, and of a constant and x alone."""
+
+    columns: Numbers
+    with_y: Numbers
+    y: float
+
+
+def _products(x: Numbers, y: Numbers, knots: Numbers) -> _Products:
+    """The columns are one, x, and how far x is beyond the knot."""
+    columns = np.stack(
+        [*np.broadcast_arrays(1.0, x[None], np.maximum(x[None] - knots[:, None], 0.0))], -1
+    )  # fmt: skip
+    transposed = columns.transpose(0, 2, 1)
+    return _Products(transposed @ columns, transposed @ y, float(y @ y))
+
+
+def _best(
+    copies: Numbers, products: Sequence[_Products], knots: Numbers
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """For every row of copies of the curves: where the bend is, both slopes, and the gain."""
+    columns = np.einsum("rs,sgij->rgij", copies, np.stack([one.columns for one in products]))
+    with_y = np.einsum("rs,sgi->rgi", copies, np.stack([one.with_y for one in products]))
+    squares = copies @ np.array([one.y for one in products])
+    solved = np.einsum("rgij,rgj->rgi", np.linalg.pinv(columns, hermitian=True), with_y)
+    errors = np.maximum(squares[:, None] - (solved * with_y).sum(-1), 0.0)
+    best = errors.argmin(-1)
+    rows = np.arange(len(copies))
+    line = np.einsum("rij,rj->ri", np.linalg.pinv(columns[:, 0, :2, :2], hermitian=True), with_y[:, 0, :2])
+    straight = np.maximum(squares - (line * with_y[:, 0, :2]).sum(-1), 0.0)
+    slopes = solved[rows, best]
+    gain = np.where(straight > 0, 1 - errors[rows, best] / np.where(straight > 0, straight, 1.0), 0.0)
+    return knots[best], slopes[:, 1], slopes[:, 1] + slopes[:, 2], gain

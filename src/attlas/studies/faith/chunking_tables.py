@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from attlas.models import Example
 from attlas.stats import METRICS
 from attlas.store.columns import as_columns
 from attlas.studies.faith.bend import METHOD, bend_of_seeds
 from attlas.studies.faith.taggers import COLUMNS, MARKS
 from attlas.studies.faith.trainings import KEPT, Training
 from attlas.studies.published import CHUNKING_BEND, chunking_f1
+from attlas.tasks.tagging import labels_of
 
 Numbers = NDArray[np.float64]
 Columns = dict[str, list[Any]]
@@ -185,3 +187,36 @@ def _ranks(told: Sequence[Told], bend: float | None, seed: int) -> list[dict[str
             }
         )  # fmt: skip
     return found
+
+
+def tables_to_look_at(
+    read: Mapping[Training, Mapping[str, NDArray[Any]]], examples: Sequence[Example], labels: Sequence[str]
+) -> dict[str, Columns]:
+    """Tables of some sentences: the words with everybody's tags, and everybody's attention.
+
+    ``read`` has for each model arrays "attention/N", (head, query, key), and "tags/N" of the sentence numbered N.
+
+    >>> sorted(tables_to_look_at({}, [], []))
+    ['examples', 'sentences']
+    """
+    attention: list[dict[str, Any]] = []
+    words: list[dict[str, Any]] = []
+    for number, example in enumerate(examples):
+        document = example.passage.first
+        gold = labels_of(document, "chunks") or ()
+        for place in range(len(document.words)):
+            row = {"sentence": number, "word": place, "spelled": document.word(place), "gold": gold[place]}
+            for training, arrays in read.items():
+                column = "original" if training.weight is None else f"adversary {training.weight:g}"
+                row[column] = labels[int(arrays[f"tags/{number}"][place])]
+            words.append(row)
+        for training, arrays in read.items():
+            weights = arrays[f"attention/{number}"]
+            attention += [
+                {
+                    "sentence": number, "weight": training.weight or 0.0, "head": head, "query": query, "key": key,
+                    "value": float(weights[head, query, key]),
+                }
+                for head, query, key in np.ndindex(weights.shape)
+            ]  # fmt: skip
+    return {"examples": as_columns(attention), "sentences": as_columns(words)}

@@ -8,6 +8,7 @@ import { rowOf } from "./readings.js";
 const MOST_LINES = 6000; // drawn at once, the strongest first
 const MOST_ROWS = 200; // rows of a column; of longer texts a window is shown
 const FAINTEST = 0.008;
+const NARROW = 400; // pixels below which words are smaller and single heads have no cells
 
 export const headView = {
   name: "head",
@@ -23,7 +24,8 @@ export const headView = {
   layout(data, state, room, surface, colours) {
     const { panel } = data;
     const rows = Math.max(panel.queries.length, panel.keys.length);
-    const size = rows > 60 ? 12 : rows > 30 ? 13 : 15;
+    const narrow = room.width < NARROW;
+    const size = rows > 60 ? 12 : rows > 30 || narrow ? 13 : 15;
     const step = Math.round(size * 1.5);
     const font = `${size}px ${colours.sans}`;
     const span = (labels, at) => {
@@ -36,11 +38,11 @@ export const headView = {
     const keys = span(panel.keys, state.key === null ? centre : Math.max(0, rowOf(panel.keys, state.key)));
     const widest = (labels, [from, to]) =>
       labels.slice(from, to).reduce((most, label) => Math.max(most, surface.measure(label.short, font)), 30);
-    const numbers = 46;
-    const cells = Math.min(120, 7 * data.grids.length + 6);
+    const numbers = narrow ? 40 : 46;
+    const cells = narrow ? 0 : Math.min(120, 7 * data.grids.length + 6);
     const left = numbers + widest(panel.queries, queries) + 10;
     const right = widest(panel.keys, keys) + numbers + cells + 14;
-    const middle = Math.max(120, Math.min(420, room.width - left - right));
+    const middle = Math.max(narrow ? 80 : 120, Math.min(420, room.width - left - right));
     const height = 12 + step * Math.max(queries[1] - queries[0], keys[1] - keys[0]);
     return { data, font, size, step, queries, keys, left, middle, numbers, cells, width: left + middle + right, height };
   },
@@ -92,7 +94,7 @@ export const headView = {
       if (Math.abs(value) >= 0.0005) {
         surface.text(written(value).replace(/^≈/, ""), fromQuery ? numbersAt : numbers - 6, at, { font: small, align: "right", fill: colours.soft });
       }
-      if (fromQuery && grids.length > 1) {
+      if (fromQuery && grids.length > 1 && cells) {
         values.forEach((v, place) => {
           surface.rect(surface.width - cells + place * cell, at - step * 0.36, Math.max(1, cell - 1), step * 0.72, colourOf(v, place), Math.min(1, 0.05 + Math.abs(v)));
         });

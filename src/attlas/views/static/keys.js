@@ -5,7 +5,8 @@ import { rowOf } from "./readings.js";
 
 const KEYS = [
   ["← →", "layer"], ["↑ ↓", "query"], ["[ ]", "head"], ["1–4", "view"], ["m", "measure"], ["w", "pieces or words"],
-  ["s", "special pieces"], ["a", "all heads"], ["o", "order of neurons"], ["t", "table"], ["d", "light or dark"], ["Esc", "let go"],
+  ["s", "special pieces"], ["a", "all heads"], ["o", "order of neurons"], ["t", "table"], ["c", "card, where there is one"], ["d", "light or dark"],
+  ["Esc", "let go"],
   ["+ − 0", "matrix: nearer, farther, all of it"], ["Shift ← → ↑ ↓", "matrix: move"],
 ];
 

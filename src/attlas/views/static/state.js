@@ -15,6 +15,7 @@ const CHOICES = {
   theme: ["light", "dark"],
   table: ["yes"],
   open: ["yes"],
+  folded: ["yes"],
   order: ["contribution", "number"],
 };
 
@@ -22,7 +23,7 @@ const CHOICES = {
 export const START = {
   view: "head", stream: null, layer: 0, head: 0, heads: null, layers: null, query: null, key: null, measure: "weight",
   unit: "piece", special: "shown", pair: "all", show: "both", sort: null, box: null, theme: null, table: null, open: null,
-  order: "contribution", neuron: null,
+  order: "contribution", neuron: null, folded: null,
 };
 
 /** Write what differs from `base` as the fragment of an address. */

@@ -17,6 +17,7 @@ import { changeByKey, keyHelp } from "./keys.js";
 import { followPointer } from "./pointer.js";
 import { showTables } from "./tables.js";
 import { save } from "./saving.js";
+import { cardLines, cardPanel } from "./card.js";
 import { headView } from "./head.js";
 import { modelView } from "./model.js";
 import { neuronView } from "./neuron.js";
@@ -25,8 +26,9 @@ import { matrixView } from "./matrix.js";
 const VIEWS = [headView, modelView, neuronView, matrixView];
 const OF_JOINT = VIEWS.filter((view) => view !== neuronView); // heads taken together have no queries and keys of their own
 const TOO_LONG = 160; // pieces a side beyond which lines are no longer told apart
+const STACKED = globalThis.matchMedia?.("(max-width: 760px)"); // where panels lie below each other, as the styles have it
 const REST = 80; // milliseconds on a row before its exact numbers are asked for
-const UNLOADED = ["query", "key", "box", "table", "theme", "order", "neuron"]; // changes that need no other numbers
+const UNLOADED = ["query", "key", "box", "table", "theme", "order", "neuron", "folded"]; // changes that need no other numbers
 
 /** Show the payload that lies in this page, and keep the selection in its address. */
 export function mountPage(selection) {
@@ -72,6 +74,7 @@ export function mount(root, props, connection) {
   root.tabIndex = 0;
   const parts = {
     title: element("header", { class: "attlas-title" }),
+    card: cardPanel(header, (open) => { if (open === Boolean(state.folded)) choose({ folded: open ? null : "yes" }); }),
     controls: element("div", { class: "attlas-controls" }),
     notice: element("p", { class: "attlas-notice", role: "status" }),
     readout: element("output", { class: "attlas-readout", "aria-live": "polite" }),
@@ -79,7 +82,7 @@ export function mount(root, props, connection) {
     table: element("div", { class: "attlas-table" }),
     help: keyHelp(),
   };
-  root.replaceChildren(...Object.values(parts));
+  root.replaceChildren(...Object.values(parts).filter(Boolean));
 
   const views = viewsOf(header);
   const view = () => views.find((each) => each.name === state.view);
@@ -96,7 +99,7 @@ export function mount(root, props, connection) {
     if (!changed.length) return;
     const follows = view().follows ?? [];
     if (changed.every((name) => UNLOADED.includes(name) && !follows.includes(name))) {
-      if (changed.some((name) => name === "table" || name === "theme")) drawControls(focusedOn);
+      if (changed.some((name) => name === "table" || name === "theme" || name === "folded")) drawControls(focusedOn);
       redraw(changed.some((name) => name !== "query" && name !== "key"));
       return;
     }
@@ -111,6 +114,7 @@ export function mount(root, props, connection) {
   function drawControls(focusedOn) {
     root.dataset.theme = colours().dark ? "dark" : "light";
     root.dataset.view = state.view;
+    if (parts.card) parts.card.open = !state.folded;
     if (!header.scenes.length) {
       parts.notice.textContent = "There is nothing to show yet.";
       return;
@@ -127,7 +131,7 @@ export function mount(root, props, connection) {
     );
     if (focusedOn) parts.controls.querySelector(focusedOn)?.focus();
     const help = (shown[0]?.strand.joint && view().jointHelp) || view().help;
-    const notes = [moved, help, view().note?.(shown, state)].filter(Boolean);
+    const notes = [moved, help, view().note?.(shown, state), header.no_card].filter(Boolean);
     parts.notice.replaceChildren(...notes.map((note) => element("span", {}, note)));
   }
 
@@ -187,8 +191,9 @@ export function mount(root, props, connection) {
 
   function arrange() {
     const above = parts.stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
+    const columns = STACKED?.matches ? 1 : Math.min(figures.length, 3);
     const room = {
-      width: Math.max(260, parts.stage.clientWidth / Math.min(figures.length, 3) - 24),
+      width: Math.max(260, parts.stage.clientWidth / columns - 24),
       height: Math.max(380, innerHeight - above - 40),
     };
     for (const figure of figures) {
@@ -272,6 +277,7 @@ export function mount(root, props, connection) {
     if (!figure) return;
     if (event.key === "?") parts.help.showModal();
     if (event.key === "Escape") hover = null;
+    if (event.key === "c" && parts.card) choose({ folded: state.folded ? null : "yes" });
     const changes = view().key?.(event, figure.geometry, state) ?? changeByKey(event.key, state, figure.panel, view(), views, colours().dark);
     if (!changes) return;
     event.preventDefault();
@@ -288,7 +294,8 @@ export function mount(root, props, connection) {
         view().draw(surface, figure.geometry, state, focusOf(figure, null), colours());
       },
     }));
-    return save(shown, kind, `attlas-${state.view}-${state.stream}-layer${state.layer + 1}`, colours());
+    const lines = (width) => (parts.card && !state.folded ? cardLines(header.card, width, measuring.measure, colours().sans) : []);
+    return save(shown, kind, `attlas-${state.view}-${state.stream}-layer${state.layer + 1}`, colours(), lines);
   }
 
   let width = 0; // of the stage; its height is what was drawn

@@ -1,0 +1,199 @@
+"""How well explanations agree, and what erasing the words they name does: tables with intervals.
+
+Two explanations of an instance are compared by Kendall's tau-b over its words, and by the *overlap* of their first
+words: the share of the top tenth of the words (rounded up, so that it is one at least) that both name. Figures are
+means over instances; their intervals are by bootstrap over texts, all instances of a text together. *Significant* is
+the share of instances whose own tau differs from none at p < .05, by the normal approximation, as Jain & Wallace
+report it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from attlas.measures.ranks import kendall
+from attlas.store.columns import as_cell, as_columns
+from attlas.studies.faith.erasing import first_words, taken
+from attlas.studies.faith.explaining import Explained
+from attlas.studies.faith.explanations import REFERENCES, Named
+
+Numbers = NDArray[np.float64]
+Columns = dict[str, list[Any]]
+TOP = 0.1  # of the words, whose overlap is counted
+RESAMPLES = 1000
+_AT_ONCE = 4_000_000  # pairs of words in one go
+
+
+class Middle(NamedTuple):
+    """A figure over instances, and its interval by bootstrap over texts.
+
+    >>> Middle(0.5, 0.4, 0.6).low
+    0.4
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def columns(self, name: str) -> dict[str, Any]:
+        """It as three cells of a table.
+
+        >>> Middle(0.5, 0.4, 0.6).columns("tau")
+        {'tau': 0.5, 'tau_low': 0.4, 'tau_high': 0.6}
+        """
+        return {name: as_cell(self.value), f"{name}_low": as_cell(self.low), f"{name}_high": as_cell(self.high)}
+
+
+def over_texts(
+    values: ArrayLike,
+    texts: Sequence[int],
+    *,
+    figure: Callable[[Numbers], Any] = np.mean,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Middle:
+    """A figure of instances (the mean, or say the median), with the middle 95 % of what it is when texts are drawn
+    anew. What is not known (NaN) is left out; with a single text there is no interval.
+
+    >>> found = over_texts([0.0, 1.0, 0.0, 1.0], texts=[0, 0, 1, 1])
+    >>> found.value, found.low, found.high
+    (0.5, 0.5, 0.5)
+    """
+    given, owners = np.asarray(values, dtype=np.float64), np.asarray(texts)
+    known = np.isfinite(given)
+    given, owners = given[known], owners[known]
+    if not len(given):
+        return Middle(float("nan"), float("nan"), float("nan"))
+    order = np.argsort(owners, kind="stable")
+    given = given[order]
+    _, sizes = np.unique(owners[order], return_counts=True)
+    if len(sizes) < 2:
+        return Middle(float(figure(given)), float("nan"), float("nan"))
+    rng = np.random.default_rng(seed)
+    if figure is np.mean:
+        sums = np.add.reduceat(given, np.concatenate([[0], np.cumsum(sizes)[:-1]]))
+        copies = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=resamples).astype(np.float64)
+        drawn = (copies @ sums) / (copies @ sizes.astype(np.float64))
+    else:
+        parts = np.split(given, np.cumsum(sizes)[:-1])
+        choices = rng.integers(0, len(parts), (resamples, len(parts)))
+        drawn = np.array([figure(np.concatenate([parts[part] for part in choice])) for choice in choices])
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return Middle(float(figure(given)), float(low), float(high))
+
+
+class Pair(NamedTuple):
+    """Of every instance, how two explanations agree: tau, its p value, the overlap of the first words.
+
+    >>> Pair._fields
+    ('tau', 'p', 'overlap')
+    """
+
+    tau: Numbers
+    p: Numbers
+    overlap: Numbers
+
+
+def agree(one: Numbers, other: Numbers, real: NDArray[np.bool_]) -> Pair:
+    """Compare two explanations (instance, word) over the words that there are.
+
+    >>> every = np.ones((1, 4), dtype=bool)
+    >>> found = agree(np.array([[1.0, 2, 3, 4]]), np.array([[1.0, 3, 2, 4]]), every)
+    >>> round(found.tau.item(), 4), found.overlap.item()
+    (0.6667, 1.0)
+    """
+    tau, p = np.full(len(one), np.nan), np.full(len(one), np.nan)
+    step = max(1, _AT_ONCE // max(1, real.shape[1] ** 2))
+    for at in range(0, len(one), step):
+        some = slice(at, at + step)
+        found = kendall(*(torch.from_numpy(part[some]) for part in (one, other, real)))
+        tau[some], p[some] = found.tau.numpy(), found.p.numpy()
+    overlap = np.full(len(one), np.nan)
+    for row, there in enumerate(real):
+        words = [int(word) for word in np.flatnonzero(there)]
+        if words:
+            k = taken(len(words), TOP)
+            first, second = (set(first_words(values[row], words)[:k]) for values in (one, other))
+            overlap[row] = len(first & second) / k
+    return Pair(tau, p, overlap)
+
+
+def pairs_of(explained: Explained) -> dict[tuple[Named, str], Pair]:
+    """Every explanation beside the three that attention is held against; random ones are averaged over their draws.
+
+    >>> from attlas.studies.faith.explaining import Explained
+    >>> names = (Named("weight", "last", "mean"), *map(Named, REFERENCES), Named("random"), Named("random"))
+    >>> values = np.random.default_rng(0).random((2, len(names), 5))
+    >>> found = pairs_of(Explained(names, values, np.ones((2, 5), dtype=bool), {}, np.zeros((2, 2))))
+    >>> len(found)
+    12
+    """
+    rows = {name: [at for at, other in enumerate(explained.names) if other == name] for name in explained.names}
+    found = {}
+    for reference in REFERENCES:
+        beside = explained.values[:, rows[Named(reference)][0]]
+        for name, places in rows.items():
+            if name == Named(reference):
+                continue
+            made = [agree(explained.values[:, place], beside, explained.real) for place in places]
+            found[name, reference] = Pair(*(np.stack(column) for column in zip(*made, strict=True)))
+    return found
+
+
+def agreement_rows(
+    found: dict[tuple[Named, str], Pair], real: NDArray[np.bool_], texts: Sequence[int], *, seed: int = 0
+) -> Columns:
+    """The table of agreement: one row for each explanation and what it is held against.
+
+    >>> names = (Named("weight", "last", "mean"), *map(Named, REFERENCES))
+    >>> values = np.random.default_rng(0).random((2, len(names), 5))
+    >>> every = np.ones((2, 5), dtype=bool)
+    >>> pairs = pairs_of(Explained(names, values, every, {}, np.zeros((2, 2))))
+    >>> agreement_rows(pairs, every, [0, 1])["against"][:3]
+    ['gradient', 'gradient', 'gradient']
+    """
+    k = float(np.mean([taken(int(count), TOP) for count in real.sum(1)])) if len(real) else float("nan")
+    rows = []
+    for (name, against), pair in found.items():
+        sure = pair.p[np.isfinite(pair.p)] < 0.05
+        tau = over_texts(pair.tau.mean(0), texts, seed=seed)
+        overlap = over_texts(pair.overlap.mean(0), texts, seed=seed)
+        rows.append(
+            {
+                **name._asdict(), "against": against, "tau": tau.value, "low": tau.low, "high": tau.high,
+                "significant": sure.mean() if len(sure) else None, **overlap.columns("overlap"), "k": k,
+                "n": int(np.isfinite(pair.tau.mean(0)).sum()),
+            }
+        )  # fmt: skip
+    return as_columns(rows)
+
+
+def erasure_rows(names: Sequence[Named], lost: Numbers, texts: Sequence[int], *, seed: int = 0) -> Columns:
+    """The table of erasing, from what each explanation loses of the prediction (instance, explanation, 2); beside it
+    how much more that is than with random words, instance by instance.
+
+    >>> names = [Named("weight", "last", "mean"), Named("random"), Named("random")]
+    >>> lost = np.array([[[0.5, 0.1], [0.1, 0.2], [0.3, 0.2]]] * 2)
+    >>> erasure_rows(names, lost, [0, 1])["over_random"]
+    [0.3, None]
+    """
+    random = [place for place, name in enumerate(names) if name == Named("random")]
+    chance = lost[:, random, 0].mean(1)
+    rows = []
+    for name in dict.fromkeys(names):
+        own = lost[:, [place for place, other in enumerate(names) if other == name]].mean(1)
+        more = np.full_like(chance, np.nan) if name == Named("random") else own[:, 0] - chance
+        rows.append(
+            {
+                **name._asdict(), **over_texts(own[:, 0], texts, seed=seed).columns("comprehensiveness"),
+                **over_texts(own[:, 1], texts, seed=seed).columns("sufficiency"),
+                **over_texts(more, texts, seed=seed).columns("over_random"),
+                "n": int(np.isfinite(own[:, 0]).sum()),
+            }
+        )  # fmt: skip
+    return as_columns(rows)

@@ -1,0 +1,156 @@
+"""All explanations of every instance, written down: a number for each word, and what the model decided.
+
+Beside the explanations that are studied stand two that know nothing of the model: *random* values, drawn several
+times, which say what chance gives; and the *position* of a word, the nearer to the beginning of the text, or to the
+word that is tagged, the larger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from attlas.errors import NumberError
+from attlas.stats import METRICS, Bundle, Ledger
+from attlas.studies.faith.erasing import Eraser
+from attlas.studies.faith.explanations import (
+    REFERENCES,
+    STEPS,
+    Named,
+    attention_explanations,
+    gap,
+    gradient,
+    integrated_gradients,
+    leave_one_out,
+)
+from attlas.studies.faith.instances import Asked, Instance, Labelling, ask, predicted, words_of
+
+Numbers = NDArray[np.float64]
+DRAWS = 3
+FACTS = ("label", "predicted", "confidence", "largest", "gap")
+LAST = Named("weight", "last", "mean")
+
+
+class Explained(NamedTuple):
+    """What the study has written down: explanations by name (instance, word) in their order, random ones several
+    times; which words there are; facts of every instance by name; and the marks of its text.
+
+    >>> Explained._fields
+    ('names', 'values', 'real', 'facts', 'marks')
+    """
+
+    names: tuple[Named, ...]
+    values: Numbers
+    real: NDArray[np.bool_]
+    facts: dict[str, Numbers]
+    marks: Numbers
+
+
+class Explaining:
+    """The study: explanations ``names`` from attention of some instances, and the others beside them.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> task = _tagging(load())
+    >>> instances = instances_of(task, _sentences(task), limit=None)
+    >>> study = Explaining(task, instances, [LAST], steps=2)
+    >>> bundle = study.empty()
+    >>> study.update(bundle, list(enumerate(instances)))
+    >>> study.result(bundle).values.shape
+    (2, 8, 4)
+    """
+
+    name = "faith"
+
+    def __init__(
+        self,
+        task: Labelling,
+        instances: Sequence[Instance],
+        names: Sequence[Named],
+        *,
+        steps: int = STEPS,
+        way: str = "delete",
+        seed: int = 0,
+    ) -> None:
+        self.task, self.instances, self.attention = task, tuple(instances), tuple(names)
+        self.steps, self.seed = steps, seed
+        self.eraser = Eraser.of(task.subject.pieces.tokenizer, way)
+        others = [Named(reference) for reference in REFERENCES]
+        self.names = (*self.attention, *others, Named("position"), *[Named("random")] * DRAWS)
+        self.words = max((one.example.source.segmentation.word_count for one in instances), default=0)
+
+    def empty(self) -> Bundle:
+        """A bundle that has seen nothing."""
+        count = len(self.instances)
+        columns = self.task.choices**2 if self.task.metric is METRICS["matthews"] else len(self.task.metric.columns)
+        return Bundle(
+            {
+                "values": Ledger(count, (len(self.names), self.words)),
+                "facts": Ledger(count, (len(FACTS),)),
+                "marks": Ledger(count, (columns,)),
+            }
+        )
+
+    def update(self, bundle: Bundle, batch: Sequence[tuple[int, Instance]]) -> None:
+        """Explain a batch of numbered instances."""
+        numbers, instances = [number for number, _ in batch], [instance for _, instance in batch]
+        asked = ask(self.task, instances)
+        wanted = list(dict.fromkeys([*self.attention, LAST]))
+        found = attention_explanations(self.task, asked, names=wanted)
+        found[Named("gradient")] = gradient(self.task, asked)
+        signed = integrated_gradients(self.task, asked, self.steps, signed=True)
+        found[Named("integrated gradients")] = signed.abs()
+        found[Named("leave-one-out")] = leave_one_out(self.task, asked, self.eraser)
+        values = np.zeros((len(batch), len(self.names), self.words))
+        for place, name in enumerate(self.names):
+            if name in found:
+                made = found[name].double().cpu().numpy()
+                values[:, place, : made.shape[1]] = made
+        for row, (number, instance) in enumerate(batch):
+            values[row, -DRAWS - 1] = _nearness(instance, self.words)
+            values[row, -DRAWS:] = np.random.default_rng([self.seed, number]).random((DRAWS, self.words))
+        if not np.isfinite(values).all():
+            raise NumberError(
+                "NaN or infinity in an explanation; the number format may be too narrow (try --dtype float32)"
+            )
+        bundle["values"].update(numbers, values)
+        facts, marks = self._facts(asked)
+        more = torch.stack([found[LAST].max(-1).values, gap(self.task, asked, signed)], -1)
+        facts = np.concatenate([facts, more.double().cpu().numpy()], -1)
+        bundle["facts"].update(numbers, facts)
+        bundle["marks"].update(numbers, marks)
+
+    def _facts(self, asked: Asked) -> tuple[Numbers, Numbers]:
+        """Label, predicted label and its probability of every instance, with the marks of its text."""
+        question = asked.question
+        with torch.no_grad():
+            output = self.task.run(question)
+            chances = predicted(self.task, asked, output)
+            marks = self.task.judge(question, output).marks.double().cpu().numpy()
+        best = chances.max(-1)
+        places = torch.tensor([one.place or 0 for one in asked.instances], device=question.labels.device)
+        given = question.labels.gather(1, places[:, None])[:, 0]
+        columns = [column.double().cpu() for column in (given, best.indices, best.values)]
+        return torch.stack(columns, -1).numpy(), marks
+
+    def result(self, bundle: Bundle) -> Explained:
+        """What has been written down."""
+        real = np.zeros((len(self.instances), self.words), dtype=bool)
+        for row, instance in enumerate(self.instances):
+            real[row, words_of(instance.example)] = True
+        facts = bundle["facts"].result()
+        by_name = {name: facts[:, column] for column, name in enumerate(FACTS)}
+        return Explained(self.names, bundle["values"].result(), real, by_name, bundle["marks"].result())
+
+    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
+        """Nothing by itself: tables are made of several parts (:mod:`attlas.studies.faith.agreement`)."""
+        return {}
+
+
+def _nearness(instance: Instance, words: int) -> Numbers:
+    """How near each word is to the beginning, or to the word that is tagged."""
+    return -np.abs(np.arange(words, dtype=np.float64) - (instance.place or 0))

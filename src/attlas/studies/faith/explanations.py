@@ -1,0 +1,316 @@
+"""Explanations: a number for every word of a text that says how much the prediction owes to it.
+
+From attention: the *weights* of the rows that the task's head reads in the last layer, averaged over heads; or of all
+layers, where below the last one all rows count, since all of them flow into what is read; or of a single layer or
+head. The same with *norms*, the lengths of what the weights carry; and *rollout* (Abnar & Zuidema 2020), which
+follows attention down through all layers as if each passed half of itself straight on: the product of (A + I) / 2,
+with A averaged over heads.
+
+Without attention, all of the label that the model predicts: the *gradient* of its probability, as Jain & Wallace take
+it, |e . dp/de| with e a piece's embedding; *integrated gradients* (Sundararajan et al. 2017) along the straight line
+from the embedding of the padding piece to the text, special pieces left as they are; and *leave-one-out*, the total
+variation distance of the prediction when the word is gone.
+
+Values of a word's pieces are added up, before the absolute value is taken where there is one; pieces that belong to
+no word, special pieces above all, are left out. All values are sizes: none says whether a word speaks for or against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attlas.capture import Fold, Subject
+from attlas.errors import CapabilityError, PlanError
+from attlas.measures.distances import tvd
+from attlas.models import AttentionCall
+from attlas.studies.faith.erasing import Eraser, answers
+from attlas.studies.faith.instances import (
+    Asked,
+    Labelling,
+    grouping_of,
+    predicted,
+    require_labels,
+    sites_of,
+    words_of,
+)
+from attlas.tasks import Task
+
+MEASURES = ("weight", "norm", "rollout")
+REFERENCES = ("gradient", "integrated gradients", "leave-one-out")
+STEPS = 20
+
+
+class Named(NamedTuple):
+    """An explanation: what it is made of, of which layers ("last", "all", or a number counted from one) and of which
+    heads ("mean", or a number counted from one); both empty where there is no attention in it.
+
+    >>> str(Named("weight", "last", "mean"))
+    'weight, last layer, mean of heads'
+    """
+
+    explanation: str
+    layers: str = ""
+    heads: str = ""
+
+    def __str__(self) -> str:
+        if not self.layers:
+            return self.explanation
+        layers = f"layer {int(self.layers) + 1}" if self.layers.isdecimal() else f"{self.layers} layer"
+        layers += "s" if self.layers == "all" else ""
+        heads = "mean of heads" if self.heads == "mean" else f"head {int(self.heads) + 1}"
+        return f"{self.explanation}, {layers}, {heads}"
+
+
+def chosen_attention(task: Task, layers: str = "last", head: int | None = None) -> Named:
+    """The attention that is meant, after a look at whether the model has it. Layers and heads count from 0.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _tagging
+    >>> chosen_attention(_tagging(load()), "5", 9)
+    Named(explanation='weight', layers='5', heads='9')
+    >>> chosen_attention(_tagging(load()), "6")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 6; choose one from 0 to 5, last or all
+    """
+    sites = sites_of(task)
+    if layers not in ("last", "all") and not (layers.isdecimal() and int(layers) < len(sites)):
+        raise CapabilityError(
+            f"{task.subject.name} has no layer {layers}; choose one from 0 to {len(sites) - 1}, last or all"
+        )
+    if head is None:
+        return Named("weight", layers, "mean")
+    if layers == "all":
+        raise PlanError("a single head is in a single layer; choose that layer too (last, or its number)")
+    count = task.subject.heads(sites[-1 if layers == "last" else int(layers)])
+    if not 0 <= head < count:
+        raise CapabilityError(f"{task.subject.name} has no head {head} there; choose one from 0 to {count - 1}")
+    return Named("weight", layers, str(head))
+
+
+def names_of(task: Task, chosen: Named, measures: Sequence[str] = MEASURES) -> list[Named]:
+    """All explanations from attention that are compared: of the last layer, of all layers, and as chosen; norms where
+    the model lets them be computed.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _tagging
+    >>> [str(name) for name in names_of(_tagging(load()), Named("weight", "last", "mean"))][:3]
+    ['weight, last layer, mean of heads', 'weight, all layers, mean of heads', 'norm, last layer, mean of heads']
+    """
+    kinds = [kind for kind in ("weight", "norm") if kind in measures and (kind == "weight" or task.subject.has_norms)]
+    places = dict.fromkeys([(chosen.layers, chosen.heads), ("last", "mean"), ("all", "mean")])
+    found = [Named(kind, *place) for kind in kinds for place in places]
+    return [*found, Named("rollout", "all", "mean")] if "rollout" in measures else found
+
+
+def attention_explanations(
+    task: Task, asked: Asked, *, names: Sequence[Named] | None = None, measures: Sequence[str] = MEASURES
+) -> dict[Named, Tensor]:
+    """Explanations from the attention of one forward pass, each (instance, word).
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> task = _tagging(load())
+    >>> found = attention_explanations(task, ask(task, instances_of(task, _sentences(task), limit=None)))
+    >>> len(found), found[Named("rollout", "all", "mean")].shape
+    (5, torch.Size([2, 4]))
+    """
+    wanted = list(names_of(task, Named("weight", "last", "mean"), measures) if names is None else names)
+    seen = _Seen(task.subject, asked, {name.explanation for name in wanted}, len(sites_of(task)))
+    with torch.no_grad(), task.subject.use(Fold(seen.take)):
+        task.run(asked.question)
+    return {name: to_words(asked, seen.pieces(name)) for name in wanted}
+
+
+class _Seen:
+    """What one forward pass shows of attention: weights and norms (head, instance, piece) that the rows give, on
+    average, in every layer; and rollout, (instance, piece, piece)."""
+
+    def __init__(self, subject: Subject, asked: Asked, kinds: set[str], layers: int) -> None:
+        self.subject, self.asked, self.kinds, self.layers = subject, asked, kinds, layers
+        self.found: dict[tuple[str, int], Tensor] = {}
+        self.flow: Tensor | None = None
+
+    def take(self, call: AttentionCall) -> None:
+        """Look at a layer."""
+        if call.site.stream is not self.subject.pieces.own:
+            return
+        layer, weights = call.site.layer, call.weights().float()
+        rows = self.asked.rows if layer == self.layers - 1 else self.asked.real
+        given = torch.einsum("bq,bhqk->bhk", _evenly(rows), weights)
+        self.found["weight", layer] = given
+        if "norm" in self.kinds:
+            self.found["norm", layer] = given * self.subject.lengths(call)
+        if "rollout" in self.kinds:
+            passed = (weights.mean(1) + torch.eye(weights.shape[-1], device=weights.device)) / 2
+            self.flow = passed if self.flow is None else passed @ self.flow
+
+    def pieces(self, name: Named) -> Tensor:
+        """An explanation by pieces, (instance, piece)."""
+        if name.explanation == "rollout":
+            assert self.flow is not None
+            return torch.einsum("bq,bqk->bk", _evenly(self.asked.rows), self.flow)
+        layers = range(self.layers) if name.layers == "all" else [_layer(name.layers, self.layers)]
+        values = [self.found[name.explanation, layer] for layer in layers]
+        by_layer = [one.mean(1) if name.heads == "mean" else one[:, int(name.heads)] for one in values]
+        return torch.stack(by_layer).mean(0)
+
+
+def _layer(layers: str, count: int) -> int:
+    return count - 1 if layers == "last" else int(layers)
+
+
+def _evenly(rows: Tensor) -> Tensor:
+    """Rows as weights of a mean."""
+    return rows.float() / rows.sum(-1, keepdim=True).clamp(min=1)
+
+
+def to_words(asked: Asked, pieces: Tensor) -> Tensor:
+    """Values of pieces added up over those of each word, (instance, word).
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> task = _tagging(load())
+    >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
+    >>> to_words(asked, torch.ones(asked.rows.shape)).tolist()
+    [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
+    """
+    members = grouping_of(asked.question).members[:, :-1]
+    return torch.einsum("bwp,bp->bw", members.to(pieces.dtype), pieces)
+
+
+def gradient(task: Task, asked: Asked) -> Tensor:
+    """|e . dp/de| of every word, for the probability p of the label that is predicted, (instance, word).
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> task = _tagging(load())
+    >>> gradient(task, ask(task, instances_of(task, _sentences(task), limit=None))).shape
+    torch.Size([2, 4])
+    """
+    plain = _embedded(task.subject, asked.question.batch.inputs["input_ids"])
+    _, slope = _slopes(require_labels(task), asked, plain, None)
+    return to_words(asked, (plain * slope).sum(-1)).abs()
+
+
+def integrated_gradients(task: Task, asked: Asked, steps: int = STEPS, *, signed: bool = False) -> Tensor:
+    """Integrated gradients of every word, (instance, word), by Gauss-Legendre quadrature in so many steps.
+
+    Signed values of all words add up to the probability of the label less that of the baseline, within the error of
+    the quadrature.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> task = _tagging(load())
+    >>> integrated_gradients(task, ask(task, instances_of(task, _sentences(task), limit=None)), steps=2).shape
+    torch.Size([2, 4])
+    """
+    labels = require_labels(task)
+    plain, start = baseline(task, asked)
+    with torch.no_grad():
+        label = predicted(task, asked, task.run(asked.question)).argmax(-1)
+    points, parts = np.polynomial.legendre.leggauss(steps)
+    total = torch.zeros_like(plain)
+    for point, part in zip((points + 1) / 2, parts / 2, strict=True):
+        _, slope = _slopes(labels, asked, start + float(point) * (plain - start), label)
+        total += float(part) * slope
+    found = to_words(asked, ((plain - start) * total).sum(-1))
+    return found if signed else found.abs()
+
+
+def baseline(task: Task, asked: Asked) -> tuple[Tensor, Tensor]:
+    """The embeddings of a question, and those that integrated gradients start from: the padding piece's in the place
+    of every word's pieces, or the mask's, or else nothing.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> task = _tagging(load())
+    >>> plain, start = baseline(task, ask(task, instances_of(task, _sentences(task), limit=None)))
+    >>> bool(torch.equal(plain[:, 0], start[:, 0])), bool(torch.equal(plain[:, 1], start[:, 1]))
+    (True, False)
+    """
+    ids, tokenizer = asked.question.batch.inputs["input_ids"], task.subject.pieces.tokenizer
+    plain = _embedded(task.subject, ids)
+    known = [found for found in (tokenizer.pad_token_id, tokenizer.mask_token_id) if found is not None]
+    empty = _embedded(task.subject, torch.full_like(ids, known[0])) if known else torch.zeros_like(plain)
+    of_words = grouping_of(asked.question).members[:, :-1].sum(1) > 0
+    return plain, torch.where(of_words[..., None], empty, plain)
+
+
+def gap(task: Task, asked: Asked, signed: Tensor) -> Tensor:
+    """How far signed integrated gradients (instance, word) are from complete: the difference between their sum and
+    what the probability of the label gains from the baseline to the text, (instance,).
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> task = _tagging(load())
+    >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
+    >>> bool((gap(task, asked, integrated_gradients(task, asked, 20, signed=True)) < 0.01).all())
+    True
+    """
+    _, start = baseline(task, asked)
+    with torch.no_grad():
+        there = predicted(task, asked, task.run(asked.question))
+        with _embedding_as(task.subject, lambda _: start):
+            empty = predicted(task, asked, task.run(asked.question))
+    label = there.argmax(-1, keepdim=True)
+    return (signed.sum(-1) - (there - empty).gather(1, label)[:, 0]).abs()
+
+
+def leave_one_out(task: Task, asked: Asked, eraser: Eraser | None = None) -> Tensor:
+    """The total variation distance of the prediction when each word is gone, (instance, word).
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> task = _tagging(load())
+    >>> leave_one_out(task, ask(task, instances_of(task, _sentences(task), limit=None))).shape
+    torch.Size([2, 4])
+    """
+    eraser = eraser or Eraser.of(task.subject.pieces.tokenizer)
+    labels = require_labels(task)
+    places = [(row, word) for row, one in enumerate(asked.instances) for word in words_of(one.example)]
+    cut = [eraser.without(asked.instances[row], {word}) for row, word in places]
+    whole = answers(labels, asked.instances)
+    without = answers(labels, cut)
+    rows, words = (torch.tensor(column) for column in zip(*places, strict=True))
+    found = torch.zeros(len(asked.instances), grouping_of(asked.question).words)
+    found[rows, words] = tvd(whole[rows], without)
+    return found.to(asked.rows.device)
+
+
+def _slopes(task: Labelling, asked: Asked, embeddings: Tensor, label: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The probability of a label (None: of the one predicted here) and its gradient by embeddings."""
+    leaf = embeddings.detach().clone().requires_grad_()
+    with torch.enable_grad(), task.subject.frozen(), _embedding_as(task.subject, lambda _: leaf):
+        found = predicted(task, asked, task.run(asked.question))
+        label = found.detach().argmax(-1) if label is None else label
+        chosen = found.gather(-1, label[:, None])[:, 0]
+        (slope,) = torch.autograd.grad(chosen.sum(), leaf)
+    return chosen.detach(), slope
+
+
+def _embedded(subject: Subject, ids: Tensor) -> Tensor:
+    """The embeddings of pieces, as the model's first module gives them."""
+    with torch.no_grad():
+        made: Tensor = subject.model.get_input_embeddings()(ids)
+    return made
+
+
+@contextmanager
+def _embedding_as(subject: Subject, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """Have other embeddings of pieces than the model's own for the length of a ``with`` block."""
+
+    def give(module: Any, inputs: Any, output: Tensor) -> Tensor:
+        return change(output)
+
+    handle = subject.model.get_input_embeddings().register_forward_hook(give)
+    try:
+        yield
+    finally:
+        handle.remove()

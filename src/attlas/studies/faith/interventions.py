@@ -1,0 +1,384 @@
+"""Attention changed by hand, and what becomes of predictions: uniform, shuffled, frozen, or another model's.
+
+For every instance each intervention gives the total variation distance (TVD) of the prediction from the model's own,
+the Jensen-Shannon divergence (JSD) of the attention, whether the label changed, and the marks of the task's score for
+its text. JSD is the mean over heads and layers; in the last layer over the reading rows, below it over all rows of
+real pieces, and where the last layer alone is changed, it is of that layer alone.
+
+*Uniform* attention is even over all keys that a query may see. *Permuted* attention is the model's own, shuffled
+among these keys, each head and row by itself, many times over; its TVD is the median of the draws (Jain & Wallace
+2019). At the last layer only the reading rows are shuffled, at all layers all rows, which takes full passes and is
+drawn less often. *Frozen* attention comes from another run. Another model, or one that was trained with uniform
+attention (*evened*), runs as it is, on the same pieces; its heads are compared with those of the same number, and
+where it has other layers or heads, nothing is said of their divergence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attlas.capture import Override, Selection
+from attlas.capture.frozen import Frozen, self_attention
+from attlas.errors import CapabilityError
+from attlas.ids import Site
+from attlas.measures.distances import js
+from attlas.models import AttentionCall, Instrument
+from attlas.stats import Bundle, Ledger, Metric, compare
+from attlas.store.columns import as_cell, as_columns
+from attlas.studies.faith.adversary import instance_seed, marks_of
+from attlas.studies.faith.agreement import over_texts
+from attlas.studies.faith.instances import Asked, Instance, Labelling, ask, predicted, sites_of
+from attlas.studies.faith.last import Own, Reweighed
+
+Numbers = NDArray[np.float64]
+PERMUTATIONS = 100
+RARER = 10  # shuffling all layers takes full passes, so it is done so many times less often
+PIECES = {"last": 16_384, "all": 4096}  # in one pass of shuffled copies
+FIGURES = ("tvd", "jsd", "flipped")
+
+
+class Intervention(NamedTuple):
+    """What is done to attention, at which layers ("last" or "all"), and the name of what comes from elsewhere.
+
+    >>> Intervention("uniform", "last").name
+    ''
+    """
+
+    kind: str
+    layers: str
+    name: str = ""
+
+
+class Intervened(NamedTuple):
+    """What interventions did to every instance: figures (instance, intervention), and the marks of its text under the
+    model as it is (first) and under each, (instance, 1 + intervention, column).
+
+    >>> Intervened._fields
+    ('done', 'tvd', 'jsd', 'flipped', 'marks')
+    """
+
+    done: tuple[Intervention, ...]
+    tvd: Numbers
+    jsd: Numbers
+    flipped: Numbers
+    marks: Numbers
+
+    def column(self, kind: str, layers: str = "last") -> Numbers | None:
+        """The TVD of every instance under one intervention, if it was made.
+
+        >>> nothing = np.zeros((3, 0))
+        >>> Intervened((), nothing, nothing, nothing, nothing).column("uniform") is None
+        True
+        """
+        found = [at for at, one in enumerate(self.done) if (one.kind, one.layers) == (kind, layers)]
+        return self.tvd[:, found[0]] if found else None
+
+
+class Interventions:
+    """The study: ``count`` instances of a task under interventions.
+
+    ``frozen`` are weights from other runs, and ``others`` tasks of other models on the same texts, both by name;
+    ``evened`` is the task of a model that was trained with uniform attention. ``permutations`` says how often the
+    last layer is shuffled.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> task = _tagging(load())
+    >>> instances = instances_of(task, _sentences(task), limit=None)
+    >>> study = Interventions(task, len(instances), permutations=4)
+    >>> bundle = study.empty()
+    >>> study.update(bundle, list(enumerate(instances)))
+    >>> [(one.kind, one.layers) for one in study.done]
+    [('uniform', 'last'), ('uniform', 'all'), ('permuted', 'last'), ('permuted', 'all')]
+    >>> study.result(bundle).tvd.shape
+    (2, 4)
+    """
+
+    name = "faith"
+
+    def __init__(
+        self,
+        task: Labelling,
+        count: int,
+        *,
+        permutations: int = PERMUTATIONS,
+        frozen: Mapping[str, Frozen] | None = None,
+        others: Mapping[str, Labelling] | None = None,
+        evened: Labelling | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.task, self.subject, self.count = task, task.subject, count
+        self.frozen, self.seed = dict(frozen or {}), seed
+        self.models: dict[Intervention, Labelling] = {
+            Intervention("other model", "all", name): other for name, other in (others or {}).items()
+        }
+        if evened is not None:
+            self.models[Intervention("evened model", "all", evened.subject.name)] = evened
+        for other in self.models.values():
+            require_same_labels(task, other)
+        for weights in self.frozen.values():
+            weights.require_fit(self.subject)
+        self.sites = sites_of(task)
+        self.draws = {"last": permutations, "all": -(-permutations // RARER)}
+        places = ("last", "all") if len(self.sites) > 1 else ("last",)
+        permuted = [Intervention("permuted", layers) for layers in places] if permutations else []
+        self.done = (
+            *[Intervention("uniform", layers) for layers in places],
+            *permuted,
+            *[Intervention("frozen", self._where(weights), name) for name, weights in self.frozen.items()],
+            *self.models,
+        )
+        self.narrow, self.wide = Reweighed(task), Reweighed(task, self.sites, whole=True)
+
+    def require(self, instances: Sequence[Instance]) -> None:
+        """Refuse, before any work is done, texts that were not frozen or that another model cuts otherwise."""
+        for weights in self.frozen.values():
+            weights.require_texts(instance.example for instance in instances)
+        for other in self.models.values():
+            require_same_pieces(self.task, other, instances)
+
+    def empty(self) -> Bundle:
+        """A bundle that has seen nothing."""
+        figures = {name: Ledger(self.count, (len(self.done),)) for name in FIGURES}
+        return Bundle({**figures, "marks": Ledger(self.count, (1 + len(self.done), marks_of(self.task)))})
+
+    def update(self, bundle: Bundle, batch: Sequence[tuple[int, Instance]]) -> None:
+        """Put a batch of numbered instances to the model as it is and under every intervention."""
+        numbers = [number for number, _ in batch]
+        asked = ask(self.task, [instance for _, instance in batch])
+        own = self.wide.record(asked)
+        made = [self._under(one, own) for one in self.done]
+        for place, name in enumerate(FIGURES):
+            bundle[name].update(numbers, np.stack([found[place] for found in made], 1))
+        plain = _numbers(self.task.judge(asked.question, own.output).marks)
+        bundle["marks"].update(numbers, np.stack([plain, *[found[-1] for found in made]], 1))
+
+    def result(self, bundle: Bundle) -> Intervened:
+        """What became of every instance."""
+        return Intervened(self.done, *(bundle[name].result() for name in (*FIGURES, "marks")))
+
+    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
+        """Nothing by itself: see :func:`intervention_rows`."""
+        return {}
+
+    def _where(self, frozen: Frozen) -> str:
+        return "last" if frozen.sites == (self.sites[-1],) else "all"
+
+    def _under(self, one: Intervention, own: Own) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """TVD, JSD, share of changed labels, and marks, of every instance under an intervention."""
+        if one.kind == "permuted":
+            return self._shuffled(one.layers, own)
+        if one in self.models:
+            return self._with(own, self.models[one], self.sites)
+        sites = self.sites[-1:] if one.layers == "last" else self.sites
+        if one.kind == "uniform":
+            override = Override.uniform(Selection({sites[0].stream}, {site.layer for site in sites}))
+        else:
+            examples = [instance.example for instance in own.asked.instances]
+            override = self.frozen[one.name].override(examples, own.asked.rows.shape[1])
+        return self._with(own, self.task, sites, override)
+
+    def _with(
+        self, own: Own, task: Labelling, sites: Sequence[Site], *instruments: Instrument
+    ) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """One full pass, of this model or another."""
+        like = self_attention(task.subject) == self_attention(self.subject)
+        watch = _Apart(own, tuple(sites) if like else ())
+        asked = own.asked if task is self.task else _again(own.asked, task)
+        with torch.no_grad(), task.subject.use(*instruments, watch):
+            output = task.run(asked.question)
+            new = predicted(task, asked, output)
+        flipped = new.argmax(-1) != own.predicted.argmax(-1)
+        marks = task.judge(asked.question, output).marks
+        return _numbers(own.moved(new)), watch.mean(), _numbers(flipped), _numbers(marks)
+
+    def _shuffled(self, layers: str, own: Own) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """Many draws: the median TVD, and the means of the rest."""
+        model = self.narrow if layers == "last" else self.wide
+        if layers == "last":
+            own = self.narrow.record(own.asked)
+        size, pieces = own.asked.rows.shape
+        at_once = max(1, PIECES[layers] // (size * pieces))
+        parts = []
+        with torch.no_grad():
+            for draws in _slices(self.draws[layers], at_once):
+                weights = {site: shuffled(own, site, draws, self.seed) for site in own.weights}
+                times = len(draws)
+                asked, output = model.run(own, weights, times)
+                new = predicted(self.task, asked, output)
+                flipped = new.argmax(-1) != own.predicted.argmax(-1).repeat(times)
+                marks = _numbers(self.task.judge(asked.question, output).marks)
+                moved, apart = own.moved(new, times), own.divergence(weights, times=times)
+                parts.append(
+                    [_numbers(one).reshape(times, size) for one in (moved, apart, flipped)]
+                    + [marks.reshape(times, size, -1)]
+                )
+        tvd, jsd, flips, marks = (np.concatenate(one) for one in zip(*parts, strict=True))
+        if layers == "last" and self.task.name.startswith("tagging:"):  # only one word was tampered with
+            marks = np.full_like(marks, np.nan)
+        return np.median(tvd, 0), jsd.mean(0), flips.mean(0), marks.mean(0)
+
+
+def shuffled(own: Own, site: Site, draws: Sequence[int], seed: int = 0) -> Tensor:
+    """The model's own weights at a site, shuffled among the keys that each row may see, (draws x instance, head, row,
+    key), copy-major. What is drawn depends on the instance, the number of the draw and the seed alone.
+
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.capture import load
+    >>> task = _tagging(load())
+    >>> own = Reweighed(task).record(ask(task, instances_of(task, _sentences(task), limit=None)))
+    >>> site = sites_of(task)[-1]
+    >>> new = shuffled(own, site, range(2))
+    >>> new.shape, bool(torch.allclose(new[:2].sort(-1).values, own.weights[site].sort(-1).values))
+    (torch.Size([4, 12, 1, 6]), True)
+    """
+    weights, hidden = own.weights[site], (~own.visible[site]).float()
+    heads = weights.shape[1]
+    noise = torch.zeros(len(draws), *weights.shape)
+    counts = own.rows[site].there.sum(-1).tolist()
+    for number, (instance, rows) in enumerate(zip(own.asked.instances, counts, strict=True)):
+        length = instance.example.source.length
+        for turn, draw in enumerate(draws):
+            generator = torch.Generator().manual_seed(instance_seed(instance, f"{seed} {site} shuffle {draw}"))
+            noise[turn, number, :, :rows, :length] = torch.rand(heads, rows, length, generator=generator)
+    hidden = hidden.expand_as(weights)
+    places = torch.argsort(hidden, dim=-1, stable=True)  # keys that may be seen first, in order
+    order = torch.argsort(noise.to(weights.device) + 2 * hidden, dim=-1)  # the same in random order
+    picked = weights.expand_as(order).gather(-1, order)
+    return torch.zeros_like(picked).scatter(-1, places.expand_as(order), picked).reshape(-1, heads, *order.shape[3:])
+
+
+def require_same_labels(task: Labelling, other: Labelling) -> None:
+    """Refuse another model that cannot be compared: it gives other labels.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _tagging
+    >>> task = _tagging(load())
+    >>> require_same_labels(task, task)
+    """
+    one, two = (getattr(each, "tags", None) or each.subject.labels for each in (task, other))
+    if tuple(one) != tuple(two):
+        shown = [", ".join(labels[:4]) + (" ..." if len(labels) > 4 else "") for labels in (one, two)]
+        raise CapabilityError(
+            f"{other.subject.name} gives other labels ({shown[1]}) than {task.subject.name} ({shown[0]}), so that "
+            "their predictions cannot be compared"
+        )
+
+
+def require_same_pieces(task: Labelling, other: Labelling, instances: Sequence[Instance]) -> None:
+    """Refuse another model that cuts these texts into other pieces.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> task = _tagging(load())
+    >>> require_same_pieces(task, task, instances_of(task, _sentences(task), limit=None))
+    """
+    passages = [instance.example.passage for instance in instances]
+    for instance, example in zip(instances, other.subject.pieces.encode_all(passages), strict=True):
+        if example.source.ids != instance.example.source.ids:
+            raise CapabilityError(
+                f"{other.subject.name} cuts texts into other pieces than {task.subject.name}, so that their "
+                "attention cannot be compared; choose a model with the same tokenizer"
+            )
+
+
+def intervention_rows(
+    metric: Metric, found: Intervened, texts: Sequence[int], *, seed: int = 0
+) -> dict[str, list[Any]]:  # fmt: skip
+    """One row for each intervention: the score under it and how it changed, tested text by text; means over instances
+    of TVD and JSD with intervals by bootstrap over ``texts``, and how many labels changed. A score that was not
+    measured is left empty.
+
+    >>> from attlas.stats import METRICS
+    >>> marks, figures = np.ones((4, 2, 2)), np.full((4, 1), 0.5)
+    >>> made = Intervened((Intervention("uniform", "last"),), figures, figures, figures, marks)
+    >>> rows = intervention_rows(METRICS["accuracy"], made, texts=[0, 1, 2, 3])
+    >>> rows["score"], rows["tvd_median"], rows["n"]
+    ([1.0], [0.5], [4])
+    """
+    first = [list(texts).index(text) for text in dict.fromkeys(texts)]
+    rows = []
+    for number, one in enumerate(found.done):
+        marks = found.marks[first][:, [0, number + 1]]
+        known = np.isfinite(marks).all((1, 2))
+        score: dict[str, Any] = dict.fromkeys(
+            ("score", "score_low", "score_high", "change", "change_low", "change_high", "p")
+        )
+        if known.any():
+            made = compare(metric, marks[known, 0], marks[known, 1], seed=seed)
+            score = {
+                "score": as_cell(made.score), "score_low": as_cell(made.score_low),
+                "score_high": as_cell(made.score_high), "change": as_cell(made.change),
+                "change_low": as_cell(made.low), "change_high": as_cell(made.high), "p": as_cell(made.p),
+            }  # fmt: skip
+        tvd, jsd = found.tvd[:, number], found.jsd[:, number]
+        rows.append(
+            {
+                "intervention": one.kind, "layers": one.layers, "name": one.name, **score,
+                **over_texts(tvd, texts, seed=seed).columns("tvd"), "tvd_median": as_cell(np.median(tvd)),
+                **over_texts(jsd, texts, seed=seed).columns("jsd"),
+                "flipped": as_cell(found.flipped[:, number].mean()), "n": len(tvd),
+            }
+        )  # fmt: skip
+    return as_columns(rows)
+
+
+def joined(one: Intervened, kind: Intervention, figures: Mapping[str, Numbers], marks: Numbers) -> Intervened:
+    """Interventions with one more, such as adversaries: its figures by name, (instance,), and marks (instance,
+    column).
+
+    >>> none = np.zeros((2, 0))
+    >>> made = Intervened((), none, none, none, np.ones((2, 1, 2)))
+    >>> more = joined(made, Intervention("adversary", "last"), dict.fromkeys(FIGURES, np.ones(2)), np.ones((2, 2)))
+    >>> more.tvd.shape, more.marks.shape
+    ((2, 1), (2, 2, 2))
+    """
+    tvd, jsd, flipped = (np.concatenate([getattr(one, name), figures[name][:, None]], 1) for name in FIGURES)
+    return Intervened((*one.done, kind), tvd, jsd, flipped, np.concatenate([one.marks, marks[:, None]], 1))
+
+
+class _Apart(Instrument):
+    """Sums up how far the weights of a pass are from the model's own, at some sites."""
+
+    def __init__(self, own: Own, sites: tuple[Site, ...]) -> None:
+        self.own, self.sites = own, sites
+        self.found: dict[Site, Tensor] = {}
+
+    def wants(self, site: Site) -> bool:
+        """Whether a site is asked about."""
+        return site in self.sites
+
+    def observe(self, call: AttentionCall) -> None:
+        """Compare."""
+        rows = self.own.rows[call.site]
+        apart = js(self.own.weights[call.site], rows.take(call.weights(), 2).float()).mean(1)
+        there = rows.there.to(apart.dtype)
+        self.found[call.site] = (apart * there).sum(-1) / there.sum(-1).clamp(min=1)
+
+    def mean(self) -> Numbers:
+        """The mean over sites; NaN where nothing can be compared."""
+        if not self.found:
+            return np.full(len(self.own.asked.instances), np.nan)
+        return _numbers(torch.stack(list(self.found.values())).mean(0))
+
+
+def _again(asked: Asked, task: Labelling) -> Asked:
+    """The same instances as another task asks about them."""
+    question = task.ask([instance.example for instance in asked.instances])
+    return Asked(question, asked.instances, asked.rows)
+
+
+def _slices(count: int, at_once: int) -> Iterator[range]:
+    for start in range(0, count, at_once):
+        yield range(start, min(start + at_once, count))
+
+
+def _numbers(values: Tensor) -> Numbers:
+    found: Numbers = values.detach().double().cpu().numpy()
+    return found
