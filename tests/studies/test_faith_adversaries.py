@@ -42,7 +42,7 @@ def by_hand(task: Any, asked: Any, own: Any, found: Any) -> torch.Tensor:
         ("tagging:upos", "llama", "last"),
         ("classification", "albert", "last"),
         ("classification", "modernbert", "all"),
-        ("tagging:upos", "bert", "2"),
+        ("tagging:upos", "bert", "1"),
     ],
 )
 def test_adversaries_are_far_away_and_within_their_bound(name: str, family: str, layers: str) -> None:
@@ -123,8 +123,8 @@ def test_what_cannot_be_looked_for_is_refused() -> None:
     task, instances = faith_models.posed()
     with pytest.raises(PlanError, match="a bound between 0 and 1"):
         Search(bound=1.5)
-    with pytest.raises(CapabilityError, match="no layer 4; choose one from 1 to 3"):
-        chosen_sites(task, "4")
+    with pytest.raises(CapabilityError, match="no layer 3; choose one from 0 to 2"):
+        chosen_sites(task, "3")
     model = Reweighed(task)
     with pytest.raises(CapabilityError, match="no head 4"):
         adversaries(model, model.record(ask(task, instances)), Search(head=4))

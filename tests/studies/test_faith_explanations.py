@@ -56,7 +56,7 @@ def _by_hand(task: Any, instance: Any) -> tuple[np.ndarray, np.ndarray, list[int
 def test_attention_is_what_a_loop_over_layers_heads_and_rows_gives(name: str, family: str) -> None:
     task, instances = faith_models.posed(name, family)
     names = [Named("weight", "last", "mean"), Named("norm", "all", "mean"), Named("rollout", "all", "mean")]
-    names += [Named("weight", "2", "3"), Named("norm", "last", "1")]
+    names += [Named("weight", "1", "2"), Named("norm", "last", "0")]
     found = made.attention_explanations(task, ask(task, instances), names=names)
     for number, instance in enumerate(instances):
         weights, norms, words, rows = _by_hand(task, instance)

@@ -80,7 +80,7 @@ class Found(NamedTuple):
 
 
 def chosen_sites(task: Task, layers: str) -> list[Site]:
-    """The sites whose weights are free: of the "last" layer, of "all", or of one by its number from 1.
+    """The sites whose weights are free: of the "last" layer, of "all", or of one by its number from 0.
 
     >>> from attlas.capture import load
     >>> from attlas.studies.faith.instances import _tagging
@@ -90,15 +90,15 @@ def chosen_sites(task: Task, layers: str) -> list[Site]:
     >>> chosen_sites(task, "9")
     Traceback (most recent call last):
         ...
-    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 9; choose one from 1 to 6, last or all
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 9; choose one from 0 to 5, last or all
     """
     sites = sites_of(task)
     if layers == "all":
         return sites
-    known = {str(number): site for number, site in enumerate(sites, start=1)} | {"last": sites[-1]}
+    known = {str(site.layer): site for site in sites} | {"last": sites[-1]}
     if layers not in known:
         raise CapabilityError(
-            f"{task.subject.name} has no layer {layers}; choose one from 1 to {len(sites)}, last or all"
+            f"{task.subject.name} has no layer {layers}; choose one from 0 to {len(sites) - 1}, last or all"
         )
     return [known[layers]]
 
