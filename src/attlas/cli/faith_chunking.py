@@ -17,7 +17,7 @@ def command(
     test: Annotated[str, typer.Argument(help="Chunked sentences to compare models on.", show_default=False)],
     weights: Annotated[
         str | None,
-        typer.Option("--weights", help="Lambdas of the adversaries, such as 0.2,1,3; else ten from .002 to 3."),
+        typer.Option("--weights", help="Lambdas of the adversaries, such as 0.2,1,3; else nine from .01 to 3."),
     ] = None,
     ends: Annotated[
         str | None,

@@ -11,7 +11,7 @@ TERMS = {
     "adversary": """a tagger that is trained to predict what an original predicts and to attend elsewhere: its loss is
     NLL&nbsp;−&nbsp;λ&nbsp;·&nbsp;divergence, so the larger λ, the more it is paid for other attention.""",
     "KL, JSD": """how far attention is from the original’s, mean over words and heads, in nats. JSD is at most
-    ln 2 = .69; KL has no end.""",
+    ln 2 = .69; KL is taken as adversaries are paid for it (see the differences, below).""",
     "NLL, TVD": """how far predictions are from the original’s: the loss against its tags, and half the sum of the
     differences of all tags’ probabilities.""",
     "bend": """where predictions begin to give way as attention moves off: the place where two straight lines through
@@ -43,7 +43,8 @@ LIMITS = """<ul>
 (<code>attlas faith</code> asks them).</li>
 <li><b>An adversary is as good as its training.</b> That none was found farther off does not show that there is
 none.</li>
-<li><b>KL is no distance.</b> It has no upper end and is ruled by single weights near zero; read JSD beside it.</li>
+<li><b>KL is no distance.</b> It is ruled by single weights near zero, in whichever direction; read JSD beside
+it.</li>
 <li><b>A bend is always found</b> where two lines are fitted; look at the share of the squared error that the second
 line saves.</li>
 <li><b>Few seeds.</b> Intervals over seeds are Student’s; where there is one seed they are over sentences and say

@@ -323,11 +323,11 @@ class _Job:
         finally:
             say.finish()
 
-    def write_down(self, task: Tagging, original: Subject) -> NDArray[np.float64]:
+    def write_down(self, task: Tagging, original: Subject, *, ranks: bool = True) -> NDArray[np.float64]:
         """What the tables are made of, for every test sentence."""
         from attlas.studies.faith.taggers import write_down
 
-        return write_down(task, self.tested, original, self.divergence, per_key=self.per == "key")
+        return write_down(task, self.tested, original, self.divergence, per_key=self.per == "key", ranks=ranks)
 
     @property
     def shown(self) -> list[Example]:
@@ -342,7 +342,7 @@ class _Job:
 
         originals = {one.training.seed: self.opened(one) for one in every if one.training.kind == "original"}
         between = {
-            (seed, other): self.write_down(Tagging(model, "chunks"), originals[other])
+            (seed, other): self.write_down(Tagging(model, "chunks"), originals[other], ranks=False)
             for seed, model in originals.items()
             for other in originals
             if other < seed

@@ -37,12 +37,14 @@ def write_down(
     kind: str = "kl",
     *,
     per_key: bool = False,
+    ranks: bool = True,
     pieces: int = 1024,
 ) -> NDArray[np.float64]:
     """One row of :data:`COLUMNS` for each sentence.
 
     The column ``kl`` has the KL divergence in the direction that ``kind`` says ("kl" or "kl-reversed"; see
-    :func:`attlas.tasks.guided.divergence`), also where training went by another.
+    :func:`attlas.tasks.guided.divergence`), also where training went by another. Without ``ranks``, which take most
+    of the time, the last three columns are 0.
 
     >>> from attlas.models.tagger import TaggerSizes, make_tagger, make_word_tokenizer
     >>> from attlas.text import Chunk, Document, Passage
@@ -59,7 +61,7 @@ def write_down(
     task.subject.model.train(False)
     with torch.no_grad():
         for batch in in_batches([examples[at] for at in order], Recipe(batch_pieces=pieces)):
-            rows = _rows(task, task.ask(batch), original, kind, per_key).double().cpu().numpy()
+            rows = _rows(task, task.ask(batch), original, kind, per_key, ranks).double().cpu().numpy()
             for row in rows:
                 found[next(places)] = row
     return found
@@ -89,7 +91,7 @@ def read(task: Tagging, question: Question) -> Reading:
     return Reading(task.scores(question, seen).softmax(-1), seen.weights)
 
 
-def _rows(task: Tagging, question: Question, original: Subject, kind: str, per_key: bool) -> Tensor:
+def _rows(task: Tagging, question: Question, original: Subject, kind: str, per_key: bool, ranks: bool) -> Tensor:
     own, seen = read(task, question), watch(original, question)
     marks = task.marks(own.predicted, question.labels)
     known = question.labels != NOTHING
@@ -101,8 +103,9 @@ def _rows(task: Tagging, question: Question, original: Subject, kind: str, per_k
     by_query = [
         divergence(seen.weights, own.weights, "kl" if kind == "jsd" else kind, per_key=per_key),
         divergence(seen.weights, own.weights, "jsd"),
-        *_agreement(seen.weights, own.weights, question.batch.source.real),
     ]
+    real = question.batch.source.real
+    by_query += _agreement(seen.weights, own.weights, real) if ranks else [torch.zeros_like(by_query[0])] * 3
     by_word = [torch.matmul(members, one.to(members.dtype)[..., None])[..., 0] for one in by_query]
     tags = expected.argmax(-1, keepdim=True)
     nll = -own.predicted.gather(-1, tags)[..., 0].clamp(min=torch.finfo(torch.float32).tiny).log()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 KEPT, NONE_LEFT = "attention kept", "none left"
 FORMS = (KEPT, NONE_LEFT)
-WEIGHTS = (0.002, 0.01, 0.05, 0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
+WEIGHTS = (0.01, 0.05, 0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 ENDS = (0.2, 3.0)  # those of which the study gives figures
 
 
