@@ -122,10 +122,11 @@ def _ranks(picture: Any) -> list[str]:
 
 
 def _differs(result: Any) -> list[str]:
-    from attlas.reports.faith_chunking import sentences_here
+    from attlas.reports.faith_chunking import divergence_here, sentences_here
     from attlas.reports.faith_chunking_prose import DIFFERS
 
-    told = _plain(DIFFERS.format(data=sentences_here(result.manifest)))
+    said = {"data": sentences_here(result.manifest), "divergence": divergence_here(result.manifest)}
+    told = _plain(DIFFERS.format(**said))
     for tag, mark in (("<ul>\n", ""), ("\n</ul>", ""), ("</li>\n", "\x00"), ("</li>", ""), ("<li>", "- ")):
         told = told.replace(tag, mark)
     return ["", "What differs from the published study:", "", *" ".join(told.split("\n")).split("\x00")]

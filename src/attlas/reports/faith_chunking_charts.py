@@ -114,8 +114,8 @@ def plane() -> Spec:
 
 
 def bend_curve() -> Spec:
-    """Predictions against attention for every adversary, with the two lines that meet at the bend, its interval and
-    the published place of it.
+    """Predictions against attention for every adversary, those of a seed joined as λ grows, with the bend, its
+    interval and the published place of it.
 
     >>> [param["name"] for param in bend_curve()["params"]]
     ['attention', 'prediction']
@@ -125,10 +125,7 @@ def bend_curve() -> Spec:
         choice("prediction", list(PREDICTION), list(PREDICTION.values()), "predictions by"),
     ]
     rows = rows_of_page().transform_filter("datum.attention == attention && datum.prediction == prediction")
-    part = {
-        name: rows.transform_filter(f"datum.part == '{name}'")
-        for name in ("model", "mean", "fit", "bend", "published")
-    }
+    part = {name: rows.transform_filter(f"datum.part == '{name}'") for name in ("model", "mean", "bend", "published")}
     x = alt.X(
         "x:Q", title="divergence of attention", scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=8)
     )
@@ -153,8 +150,10 @@ def bend_curve() -> Spec:
         .encode(x=x, y=alt.value(y_), text="label:N")
         for name, y_ in (("bend", 2), ("published", 20))
     ]
-    fit = (
-        part["fit"].mark_line(strokeWidth=1.4, strokeDash=[4, 3], stroke="currentColor", opacity=0.7).encode(x=x, y=y)
+    joined = (
+        part["model"]
+        .mark_line(strokeWidth=1, color=ADVERSARY, opacity=0.35)
+        .encode(x=x, y=y, detail="seed:N", order="weight:Q")
     )
     single = (
         part["model"].mark_point(filled=True, size=26, opacity=0.5, color=ADVERSARY).encode(x=x, y=y, tooltip=tooltip)
@@ -163,7 +162,7 @@ def bend_curve() -> Spec:
     labels = part["mean"].mark_text(align="right", baseline="bottom", dx=-6, dy=-4, fontSize=11).encode(
         x=x, y=y, text="lam:N", color=alt.value("currentColor")
     )  # fmt: skip
-    layers = [band, told, at, fit, single, dots, labels, *said]
+    layers = [band, told, at, joined, single, dots, labels, *said]
     return finished(alt.layer(*layers).add_params(*params).properties(width="container", height=340))
 
 

@@ -29,9 +29,10 @@ LEADS = {
     upwards: predictions farther. The dashed line is the trained adversary with its λ. If it runs far to the right
     before it rises, quite different attention tags the same. Triangles are what chance does: two trainings that
     differ in their seed. A plus is one word whose attention was free to move, with the output held.""",
-    "bend": """Yang’s figure: predictions against attention, a dot for each adversary (at 0 are the originals). Before
-    the bend attention moves and predictions hardly do; after it they pay. The line and its band are the bend and its
-    95 % interval over seeds; grey and dashed is where it was published.""",
+    "bend": """Yang’s figure: predictions against attention, a small dot for each adversary and a large one for the
+    mean of each λ (at 0 are the originals); those of one seed are joined as λ grows. Before the bend attention moves
+    and predictions hardly do; after it they pay. The line and its band are the bend and its 95 % interval over
+    seeds; grey and dashed is where it was published.""",
     "guided": """Is there anything in an attention that helps another model? If the original’s attention guides better
     than uniform or random attention, there is. If the adversary’s guides as well as the original’s, they hold the
     same. The dashed line is the original tagger; hollow is published.""",
@@ -45,8 +46,10 @@ LIMITS = """<ul>
 none.</li>
 <li><b>KL is no distance.</b> It is ruled by single weights near zero, in whichever direction; read JSD beside
 it.</li>
-<li><b>A bend is always found</b> where two lines are fitted; look at the share of the squared error that the second
-line saves.</li>
+<li><b>Heads are compared by number.</b> Two trainings may give the same work to other heads, which counts as other
+attention; compare adversaries with seeds, of which the same is true.</li>
+<li><b>A bend is nearly always found</b> where two lines are fitted; look at the share of the squared error that the
+second line saves.</li>
 <li><b>Few seeds.</b> Intervals over seeds are Student’s; where there is one seed they are over sentences and say
 nothing of other trainings.</li>
 </ul>"""

@@ -94,7 +94,7 @@ def _spaced(rows: list[dict[str, Any]], x: str, y: str) -> list[dict[str, Any]]:
 
 
 def curve_rows(picture: Picture) -> list[dict[str, Any]]:
-    """Originals and adversaries as points of the curve, for each pair of measures, with the two lines and the bend.
+    """Originals and adversaries as points of the curve, for each pair of measures, with the bend.
 
     >>> curve_rows(Picture({}))
     []
@@ -102,7 +102,7 @@ def curve_rows(picture: Picture) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for attention in charts.ATTENTION:
         for prediction in charts.PREDICTION:
-            empty = dict.fromkeys(("x", "y", "low", "high", "label", "lam"))
+            empty = dict.fromkeys(("x", "y", "low", "high", "label", "lam", "seed", "weight"))
             pair = {"attention": attention, "prediction": prediction, **empty}
             points = [
                 row for row in picture.rows("models") if row["kind"] != "guided" and is_number(row.get(attention))
@@ -114,6 +114,8 @@ def curve_rows(picture: Picture) -> list[dict[str, Any]]:
                     "x": row[attention],
                     "y": row[prediction],
                     "label": f"{called(row)}, seed {row['seed']}",
+                    "seed": row["seed"],
+                    "weight": row["weight"] or 0.0,
                 }
                 for row in points
             ]
@@ -135,28 +137,11 @@ def curve_rows(picture: Picture) -> list[dict[str, Any]]:
                     "label": f"bend {number(bend['at'])}",
                 }
             )
-            rows += [
-                {**pair, "part": "fit", "x": x, "y": y}
-                for x, y in _lines(bend, [(row[attention], row[prediction]) for row in points])
-            ]
             if (attention, prediction) == ("kl", "nll"):
                 rows.append(
                     {**pair, "part": "published", "x": CHUNKING_BEND, "label": f"published {share(CHUNKING_BEND)}"}
                 )
     return rows
-
-
-def _lines(bend: Mapping[str, Any], points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Three points of the two lines that meet at the bend: slopes are known, the height is that of least squares."""
-    if not points:
-        return []
-
-    def rise(x: float) -> float:
-        return float((bend["slope_before"] if x < bend["at"] else bend["slope_after"]) * (x - bend["at"]))
-
-    height = sum(y - rise(x) for x, y in points) / len(points)
-    first, last = min(x for x, _ in points), max(x for x, _ in points)
-    return [(x, height + rise(x)) for x in dict.fromkeys((min(first, bend["at"]), bend["at"], max(last, bend["at"])))]
 
 
 def guided_rows(picture: Picture) -> list[dict[str, Any]]:

@@ -368,14 +368,14 @@ class _Job:
 
         from attlas.studies.faith.trainings import Training
 
-        out = self.setting.out
+        out, worked = self.setting.out, sum(one.seconds for one in every)
         if out is None:
-            return self.setting.finish(tables, counts=counts)
+            return self.setting.finish(tables, counts=counts, seconds=worked)
         kept = [Training("original"), *(Training("adversary", weight=weight) for weight in self.ends)]
         for one in every:
             if one.training in kept:
                 self.opened(one).save(out / UNSEEN / one.training.name)
-        result = self.setting.finish(tables, counts=counts)
+        result = self.setting.finish(tables, counts=counts, seconds=worked)
         (out / UNSEEN).replace(out / "models")
         shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
         return result

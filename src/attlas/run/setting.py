@@ -103,18 +103,24 @@ class Setting:
             require_free(self.out, self.plan.to_dict())
 
     def finish(
-        self, tables: Mapping[str, Any], *, counts: Mapping[str, Any], skipped: Mapping[str, int] | None = None
+        self,
+        tables: Mapping[str, Any],
+        *,
+        counts: Mapping[str, Any],
+        skipped: Mapping[str, int] | None = None,
+        seconds: float = 0.0,
     ) -> Result:
         """The result: tables that have rows, with a manifest; saved where the run was to be written.
 
-        ``counts`` is what the manifest adds to the corpus: documents, passages, pieces.
+        ``counts`` is what the manifest adds to the corpus: documents, passages, pieces. ``seconds`` is how long the
+        work has taken at least, where its parts know that better than the checkpoint does.
 
         >>> setting = Setting("survey", as_subject(None), as_corpus("sample"), {})
         >>> setting.finish({"heads": {"layer": [0]}, "pos": {"layer": []}}, counts={"passages": 1})
         Result(survey: heads with 1 rows)
         """
         here = (datetime.now(timezone.utc) - self.started).total_seconds()
-        seconds = here if self.out is None else max(here, seconds_worked(self.out))
+        seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
         manifest = Manifest(
             self.study,
             self.plan.to_dict(),

@@ -1,10 +1,11 @@
 """Where a curve bends: two straight lines that meet, fitted by least squares.
 
 As attention moves away from an original, predictions stay at first and give way later. The *bend* is the place where
-two lines, one before and one after it, meet so that the sum of squared errors is least. It is looked for on a fine
+two lines, the second of them the steeper, meet so that the sum of squared errors is least. It is looked for on a fine
 grid between the second and the last but one of the points' different places; for each place the two lines follow from
-linear least squares. The interval is by bootstrap over seeds, each of which is a whole curve. ``gain`` is the share
-of the squared error of a single line that the second one saves: near 0 there is no bend worth the name.
+linear least squares. ``gain`` is the share of the squared error of a single line that the second one saves: near 0
+there is no bend worth the name. How far attention can go at all differs from seed to seed, so every seed has its own
+bend; given is their mean, with an interval by bootstrap over seeds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Numbers = NDArray[np.float64]
-METHOD = "two lines that meet, least squares; interval by bootstrap over seeds"
+METHOD = "for each seed two lines that meet, the second steeper, by least squares; the mean over seeds"
 GRID, RESAMPLES, FEWEST = 200, 1000, 5
 
 
@@ -41,69 +42,45 @@ def fit_bend(x: ArrayLike, y: ArrayLike) -> Bend | None:
     >>> round(found.at, 1), round(found.slope_after, 2), round(found.gain, 2)
     (4.0, 2.0, 1.0)
     """
-    return bend_of_seeds([(x, y)])[0]
+    x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    places = np.unique(x)
+    if len(places) < FEWEST:
+        return None
+    straight = _left(np.stack([np.ones_like(x), x], -1), y)[1]
+    best: tuple[float, float, Numbers] | None = None
+    for at in np.union1d(places[1:-1], np.linspace(places[1], places[-2], GRID)):
+        solution, error = _left(np.stack([np.ones_like(x), x, np.maximum(x - at, 0.0)], -1), y)
+        if solution[2] >= 0 and (best is None or error < best[0]):
+            best = (error, float(at), solution)
+    if best is None:
+        return None
+    error, place, (_, before, more) = best
+    return Bend(place, float(before), float(before + more), 1 - error / straight if straight > 0 else 0.0)
 
 
 def bend_of_seeds(
     curves: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0
-) -> tuple[Bend | None, tuple[float, float] | None]:
-    """The bend of all points of all seeds together, and the interval of its place over resampled seeds; no interval
-    for a single seed.
+) -> tuple[Bend | None, tuple[float, float] | None, int]:
+    """The mean of the seeds' bends, the interval of its place over resampled seeds (None for a single one), and how
+    many seeds have a bend.
 
     >>> x = np.arange(9.0)
-    >>> curves = [(x, np.where(x < at, 0.0, x - at)) for at in (3.5, 4.0, 4.5)]
-    >>> bend, (low, high) = bend_of_seeds(curves)
-    >>> 3.4 <= low < bend.at < high <= 4.6
-    True
+    >>> bend, (low, high), seeds = bend_of_seeds([(x, np.where(x < at, 0.0, x - at)) for at in (3.0, 4.0, 5.0)])
+    >>> round(bend.at, 2), 3 <= low < high <= 5, seeds
+    (4.0, True, 3)
     """
-    xs, ys = ([np.asarray(curve[side], dtype=np.float64) for curve in curves] for side in (0, 1))
-    places = np.unique(np.concatenate(xs))
-    if len(places) < FEWEST:
-        return None, None
-    inner = places[1:-1]
-    knots = np.union1d(inner, np.linspace(inner[0], inner[-1], GRID))
-    products = [_products(x, y, knots) for x, y in zip(xs, ys, strict=True)]
-    whole = _best(np.ones((1, len(curves))), products, knots)
-    bend = Bend(*(float(part[0]) for part in whole))
-    if len(curves) < 2:
-        return bend, None
-    draw = np.random.default_rng(seed)
-    copies = draw.multinomial(len(curves), np.full(len(curves), 1 / len(curves)), RESAMPLES).astype(np.float64)
-    low, high = np.quantile(_best(copies, products, knots)[0], (0.025, 0.975))
-    return bend, (float(low), float(high))
+    bends = np.array([bend for x, y in curves if (bend := fit_bend(x, y)) is not None])
+    if not len(bends):
+        return None, None, 0
+    whole = Bend(*(float(value) for value in bends.mean(0)))
+    if len(bends) < 2:
+        return whole, None, 1
+    drawn = np.random.default_rng(seed).integers(0, len(bends), (RESAMPLES, len(bends)))
+    low, high = np.quantile(bends[drawn, 0].mean(1), (0.025, 0.975))
+    return whole, (float(low), float(high)), len(bends)
 
 
-class _Products(NamedTuple):
-    """What least squares need of some points: products of the columns of each knot (knot, 3, 3), of these with y
-    (knot, 3), of y with itself, and of a constant and x alone."""
-
-    columns: Numbers
-    with_y: Numbers
-    y: float
-
-
-def _products(x: Numbers, y: Numbers, knots: Numbers) -> _Products:
-    """The columns are one, x, and how far x is beyond the knot."""
-    columns = np.stack(
-        [*np.broadcast_arrays(1.0, x[None], np.maximum(x[None] - knots[:, None], 0.0))], -1
-    )  # fmt: skip
-    transposed = columns.transpose(0, 2, 1)
-    return _Products(transposed @ columns, transposed @ y, float(y @ y))
-
-
-def _best(
-    copies: Numbers, products: Sequence[_Products], knots: Numbers
-) -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """For every row of copies of the curves: where the bend is, both slopes, and the gain."""
-    columns = np.einsum("rs,sgij->rgij", copies, np.stack([one.columns for one in products]))
-    with_y = np.einsum("rs,sgi->rgi", copies, np.stack([one.with_y for one in products]))
-    squares = copies @ np.array([one.y for one in products])
-    solved = np.einsum("rgij,rgj->rgi", np.linalg.pinv(columns, hermitian=True), with_y)
-    errors = np.maximum(squares[:, None] - (solved * with_y).sum(-1), 0.0)
-    best = errors.argmin(-1)
-    rows = np.arange(len(copies))
-    line = np.einsum("rij,rj->ri", np.linalg.pinv(columns[:, 0, :2, :2], hermitian=True), with_y[:, 0, :2])
-    straight = np.maximum(squares - (line * with_y[:, 0, :2]).sum(-1), 0.0)
-    slopes = solved[rows, best]
-    gain = np.where(straight > 0, 1 - errors[rows, best] / np.where(straight > 0, straight, 1.0), 0.0)
-    return knots[best], slopes[:, 1], slopes[:, 1] + slopes[:, 2], gain
+def _left(columns: Numbers, y: Numbers) -> tuple[Numbers, float]:
+    """Least squares: the solution, and the squared error that is left."""
+    solution: Numbers = np.asarray(np.linalg.lstsq(columns, y, rcond=None)[0], dtype=np.float64)
+    return solution, float(np.square(columns @ solution - y).sum())

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from attlas.models import Example
 from attlas.stats import METRICS
 from attlas.store.columns import as_columns
-from attlas.studies.faith.bend import METHOD, bend_of_seeds
+from attlas.studies.faith.bend import FEWEST, METHOD, bend_of_seeds
 from attlas.studies.faith.taggers import COLUMNS, MARKS
 from attlas.studies.faith.trainings import KEPT, Training
 from attlas.studies.published import CHUNKING_BEND, chunking_f1
@@ -149,7 +149,7 @@ def _bends(told: Sequence[Told], seed: int) -> list[dict[str, Any]]:
                 ([per_word(one.rows, attention) for one in curve], [per_word(one.rows, prediction) for one in curve])
                 for curve in whole
             ]
-            bend, ends = bend_of_seeds(curves, seed) if curves else (None, None)
+            bend, ends, seeds = bend_of_seeds(curves, seed)
             if bend is None:
                 continue
             low, high = ends or (None, None)
@@ -157,7 +157,8 @@ def _bends(told: Sequence[Told], seed: int) -> list[dict[str, Any]]:
                 {
                     "attention": attention, "prediction": prediction, "at": bend.at, "at_low": low, "at_high": high,
                     "slope_before": bend.slope_before, "slope_after": bend.slope_after, "gain": bend.gain,
-                    "method": METHOD, "points": sum(len(curve) for curve in whole), "seeds": len(whole),
+                    "method": METHOD, "seeds": seeds,
+                    "points": sum(len(curve) for curve in whole if len(curve) >= FEWEST),
                     "published": CHUNKING_BEND if (attention, prediction) == ("kl", "nll") else None,
                 }
             )  # fmt: skip
