@@ -50,9 +50,9 @@ class Case:
 
 
 CASES = (
-    Case(None, "classification", 1, 50),
-    Case(None, "tagging:upos", 10, 50),
-    Case("e5-small", "classification", 10, 100),
+    Case(None, "classification", 4, 100),
+    Case(None, "tagging:upos", 20, 100),
+    Case("e5-small", "classification", 50, 250),
 )
 
 
