@@ -152,6 +152,8 @@ def _made(folder: Path, result: Any, picture: Any) -> str:
         for name in plain
         if options.get(name) is not None and options[name] != usual.get(name)
     )
+    extra += "".join(f" --other {name}" for name in options.get("others") or {})
+    extra += f" --evened {options['evened']['name']}" if options.get("evened") else ""
     skipped = "; ".join(f"{reason}: {count:,}" for reason, count in manifest.skipped.items() if count)
     return (
         f"- `attlas faith {manifest.model['name']} {options.get('task')} {manifest.corpus['name']}{extra} --out {folder.name}`: {whole.get('n', 0):,} instances of {whole.get('texts', 0):,} texts; "
