@@ -263,7 +263,7 @@ def test_wikipedia_on_e5_small_fast_equals_matrix(shared_data) -> None:
     except ModelError:
         pytest.skip("e5-small is not in the models folder")
     corpus = shared_data / "wikitext2" / "wiki.test.raw.gz"
-    fast, slow = survey(subject, corpus, limit=6), survey(subject, corpus, limit=6, matrix=True)
+    fast, slow = survey(subject, corpus, limit=3), survey(subject, corpus, limit=3, matrix=True)
     assert fast.manifest.plan["options"]["pairs"]
     for table in ("heads", "spearman", "frequency"):
         other = values(slow, table)
