@@ -10,8 +10,9 @@ import pytest
 
 from attlas.ids import Stream
 from attlas.models import Pieces
+from attlas.models.sizes import Sizes
 from attlas.models.subwords import SPECIAL, learn_joins, make_tokenizer
-from attlas.models.translator import Sizes, make_translator
+from attlas.models.translator import make_translator
 from attlas.text import Document, Passage
 
 GERMAN = [

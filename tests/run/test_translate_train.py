@@ -207,7 +207,7 @@ def test_several_bitexts_are_joined() -> None:
 def test_fresh_states_of_a_sentence_differ_after_six_layers() -> None:
     """With the usual spread the pieces of a sentence are all alike before anything is learned, and stay so."""
     from attlas.capture import Subject
-    from attlas.models import translator
+    from attlas.models import sizes, translator
     from attlas.models.subwords import make_tokenizer
     from attlas.run.translate_train import alikeness
 
@@ -217,8 +217,8 @@ def test_fresh_states_of_a_sentence_differ_after_six_layers() -> None:
     def fresh(spread: float | None = None) -> float:
         with pytest.MonkeyPatch.context() as patch:
             if spread is not None:
-                patch.setattr(translator.Sizes, "spread", spread)
-            model = Subject(translator.make_translator(pieces, translator.Sizes(width=128, ffn=256)))
+                patch.setattr(sizes.Sizes, "spread", spread)
+            model = Subject(translator.make_translator(pieces, sizes.Sizes(width=128, ffn=256)))
         return alikeness(model, model.pieces.encode_all([Passage(Document.from_text(text)) for text in texts[:5]]))
 
     assert fresh(128**-0.5) > 0.9

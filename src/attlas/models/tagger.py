@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attlas.errors import PlanError
 from attlas.models.opening import Opened, _device, _place, adopt
+from attlas.models.sizes import Sizes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -28,7 +28,7 @@ WINDOW = 512
 
 
 @dataclass(frozen=True)
-class TaggerSizes:
+class TaggerSizes(Sizes):
     """How large a tagger is.
 
     >>> TaggerSizes(width=130)
@@ -38,22 +38,9 @@ class TaggerSizes:
     """
 
     layers: int = 1
-    heads: int = 4
     width: int = 256
     ffn: int = 512
-    dropout: float = 0.2
-
-    def __post_init__(self) -> None:
-        for name in ("layers", "heads", "width", "ffn"):
-            if getattr(self, name) < 1:
-                raise PlanError(f"a tagger needs {name} of at least 1, not {getattr(self, name)}")
-        if self.width % self.heads or self.width % 2:
-            raise PlanError(
-                f"a width of {self.width} cannot be shared by {self.heads} heads; make it a multiple of them, and "
-                "even"
-            )
-        if not 0 <= self.dropout < 1:
-            raise PlanError(f"dropout is a share from 0 up to 1, not {self.dropout}")
+    dropout: float = 0.1
 
 
 def make_word_tokenizer(texts: Iterable[str], least: int = 2) -> PreTrainedTokenizerFast:

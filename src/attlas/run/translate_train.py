@@ -27,7 +27,7 @@ from attlas.text import Document, Passage
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.models import Example
-    from attlas.models.translator import Sizes
+    from attlas.models.sizes import Sizes
     from attlas.tasks.training import Trainer
     from attlas.tasks.translation import Translation
 
@@ -113,7 +113,7 @@ def translate_train(
     >>> [row["epoch"] for row in made.record["curve"]], list(made.bleu)
     ([0, 1, 2], ['documents'])
     """
-    from attlas.models.translator import Sizes
+    from attlas.models.sizes import Sizes
     from attlas.tasks.recipe import Recipe
     from attlas.tasks.training import Trainer
     from attlas.tasks.translation import Translation, require_sacrebleu
