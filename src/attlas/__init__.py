@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from attlas.run.faith_chunking import faith_chunking
     from attlas.run.heads import heads
     from attlas.run.importance import importance
+    from attlas.run.keywords import keywords
+    from attlas.run.keywords_compare import keywords_compare
+    from attlas.run.keywords_study import keywords_study
+    from attlas.run.keywords_tune import keywords_tune
     from attlas.run.layers import layers
     from attlas.run.layers_case import layers_case
     from attlas.run.layers_together import layers_together
@@ -71,6 +75,10 @@ __all__ = [
     "faith_chunking",
     "heads",
     "importance",
+    "keywords",
+    "keywords_compare",
+    "keywords_study",
+    "keywords_tune",
     "layers",
     "layers_case",
     "layers_together",
@@ -100,6 +108,10 @@ _HOMES = {
     "attlas.run.faith": ("faith",),
     "attlas.run.faith_chunking": ("faith_chunking",),
     "attlas.run.importance": ("importance",),
+    "attlas.run.keywords": ("keywords",),
+    "attlas.run.keywords_compare": ("keywords_compare",),
+    "attlas.run.keywords_study": ("keywords_study",),
+    "attlas.run.keywords_tune": ("keywords_tune",),
     "attlas.run.layers": ("layers",),
     "attlas.run.layers_case": ("layers_case",),
     "attlas.run.layers_together": ("layers_together",),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from command_line import attlas
+from command_line import Apart, attlas
 
 import twins
 from attlas.capture import Subject
@@ -137,13 +135,11 @@ def test_a_run_that_was_killed_goes_on(twin: Path, tmp_path: Path, capfd: pytest
         "--model", str(twin), "--out", str(out), "--epochs", "25", "--step-pieces", "32", "--checkpoint-every", "0",
         "--no-twin", "--no-singles",
     ]  # fmt: skip
-    asked = [sys.executable, "-c", "from attlas.cli import main; main()", "layers", "spans", str(data), *options]
-    process = subprocess.Popen(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    child = Apart("layers", "spans", data, *options)
     until = time.monotonic() + 180
     while not (out / "checkpoint" / "training.safetensors").exists() and time.monotonic() < until:
         time.sleep(0.02)
-    process.kill()
-    process.wait()
+    child.kill()
     assert not (out / "manifest.json").exists()
     said = attlas(capfd, "layers", "spans", data, *options)
     assert said.status == 2

@@ -11,6 +11,7 @@ from command_line import attlas
 
 import twins
 from attlas.run import local
+from attlas.run.norms import norms
 from attlas.store import Result
 
 PROSE = "The farmer slept, and rain fell.\n\nNobody noticed the old bridge.\n\nIt rained, and we stayed in.\n"
@@ -89,7 +90,7 @@ def test_a_killed_run_goes_on_to_the_same_numbers(
     place: Path, models: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = ("norms", "prose.txt", "--model", models / "encoder", "--single", "--budget", "12", "--quiet")
-    assert attlas(capfd, *command, "--out", "whole").status == 0
+    whole = norms(str(models / "encoder"), place / "prose.txt", pairs=False, budget=12, out="whole")
     saved, kept = [], local.save_checkpoint
 
     def save(*args: object, **kwargs: object) -> None:
@@ -106,6 +107,7 @@ def test_a_killed_run_goes_on_to_the_same_numbers(
     monkeypatch.chdir(place)
     assert attlas(capfd, *command, "--out", "half", "--resume").status == 0
     one, other = Result.open(place / "whole"), Result.open(place / "half")
+    assert one.manifest.plan == other.manifest.plan == whole.manifest.plan
     assert list(one.tables) == list(other.tables)
     for name in one.tables:
         assert one.tables[name].equals(other.tables[name]), name

@@ -82,9 +82,11 @@ def test_a_layer_that_loses_all_heads_is_told_of(
 ) -> None:
     said = attlas(
         capfd, "prune", "classification", "labels.tsv", "--model", models / "classifier", "--no-speed",
-        "--heads", "3-1,3-2,3-3,3-4", "--out", "out", "--quiet",
+        "--heads", "3-1,3-2,3-3,3-4", "--out", "out", "--retune", "labels.tsv", "--quiet",
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
+    again = load("out", head="classification")
+    assert not again.layout.projections[again.sites[2]].weight.any()  # no head comes back by training again
     assert "note: 1 layer has lost all heads; attention adds nothing there but the output bias" in said.out
 
 
@@ -152,7 +154,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(
         (["classification", "labels.tsv", "--heads", "4-1"], ["there is no head 4-1"]),
         (["classification", "labels.tsv", "--keep", "1.5"], ["from 0 up to", "1.5"]),
         (["classification", "labels.tsv", "--keep", ".5", "--heads", "1-1"], ["but not both"]),
-        (["classification", "labels.tsv", "--by", "age"], ["importance, loss or both", "'age'"]),
+        (["classification", "labels.tsv", "--by", "age"], ["importance, loss, score or both", "'age'"]),
         (["classification", "labels.tsv", "--order-on", "labels.tsv"], ["the very texts that are scored"]),
         (["classification", "labels.tsv", "--retune", "labels.tsv"], ["nothing to train again"]),
         (["classification", "labels.tsv", "--keep", ".5", "--retune", "prose.txt"], ["no labels of whole texts"]),

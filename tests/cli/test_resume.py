@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from command_line import Apart, attlas, one_thread
 
 import twins
 from attlas.capture import load
 from attlas.run.survey import survey
 from attlas.store import Result, load_checkpoint
 
-SENTENCES, BUDGET = 320, 24
-KILLS = (10, 35, 60)  # batches that must be done before each
-COMMAND = "from attlas.cli import main; main()"
+SENTENCES, BUDGET = 160, 24
+KILLS = (6, 20)  # batches that must be done before each
 
 
 def treebank(sentences: int) -> str:
@@ -41,47 +37,44 @@ def treebank(sentences: int) -> str:
     return "\n".join(blocks)
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a model and a corpus."""
-    twins.model("bert").save_pretrained(tmp_path / "bert")
-    twins.tokenizer(False).save_pretrained(tmp_path / "bert")
-    (tmp_path / "words.conllu").write_text(treebank(SENTENCES), encoding="utf-8")
-    return tmp_path
+    made = tmp_path_factory.mktemp("place")
+    twins.model("bert").save_pretrained(made / "bert")
+    twins.tokenizer(False).save_pretrained(made / "bert")
+    (made / "words.conllu").write_text(treebank(SENTENCES), encoding="utf-8")
+    return made
 
 
 def left_alone(place: Path, out: str, **options: Any) -> Path:
-    """The same survey without interruptions, in this process; one thread here as there."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    """The same survey without interruptions, in this process."""
+    with one_thread():
         survey(load(place / "bert"), place / "words.conllu", budget=BUDGET, out=place / out, **options)
-    finally:
-        torch.set_num_threads(threads)
     return place / out
 
 
-def start(place: Path, out: Path, *options: str) -> subprocess.Popen[str]:
-    """The real command in a process of its own, with a checkpoint after every batch."""
-    command = [sys.executable, "-c", COMMAND, "survey", str(place / "words.conllu"), "--model", str(place / "bert")]
-    command += ["--budget", str(BUDGET), "--checkpoint-every", "0", "--out", str(out), *options]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
+@pytest.fixture(scope="module")
+def whole(place: Path) -> Path:
+    """What the survey comes to when nobody kills it."""
+    return left_alone(place, "whole")
 
 
-def kill_past(batch: int, child: subprocess.Popen[str], out: Path) -> tuple[int, str]:
+def arguments(place: Path, out: Path) -> list[str]:
+    """The survey as a command, with a checkpoint after every batch."""
+    asked = ["survey", str(place / "words.conllu"), "--model", str(place / "bert"), "--budget", str(BUDGET)]
+    return [*asked, "--checkpoint-every", "0", "--out", str(out)]
+
+
+def kill_past(batch: int, child: Apart, out: Path) -> tuple[int, str]:
     """Kill a run once its checkpoint is past a batch; how far it had come, and what it had said."""
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and child.poll() is None:
+    while time.monotonic() < deadline and not child.ended:
         checkpoint = load_checkpoint(out)
         if checkpoint is not None and checkpoint.progress["batches"] > batch:
             break
         time.sleep(0.02)
-    child.send_signal(signal.SIGKILL)
-    said = child.communicate()[1]
-    assert child.returncode == -signal.SIGKILL, said
+    said = child.kill()
     checkpoint = load_checkpoint(out)
     assert checkpoint is not None, said
     return int(checkpoint.progress["batches"]), said
@@ -94,22 +87,25 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
-def test_a_survey_killed_three_times(place: Path) -> None:
-    whole, torn = left_alone(place, "whole"), place / "torn"
+def test_a_survey_killed_again_and_again(place: Path, whole: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Killed as it begins and as it goes on, each time in a process of its own; then it goes on to its end here."""
+    torn = place / "torn"
     reached: list[int] = []
     for batch in KILLS:
-        count, said = kill_past(batch, start(place, torn, *(["--resume"] if reached else [])), torn)
+        options = ["--resume"] if reached else []
+        child = Apart(*arguments(place, torn), *options)
+        count, said = kill_past(batch, child, torn)
         assert [path.name for path in torn.iterdir()] == ["checkpoint"]
         if reached:
             assert f"resuming after {reached[-1]} of " in said
         reached.append(count)
     assert reached == sorted(set(reached))
 
-    last = start(place, torn, "--resume")
-    said = last.communicate()[1]
-    assert last.returncode == 0, said
-    resumed = re.search(r"resuming after (\d+) of (\d+) batches", said)
-    assert resumed is not None, said
+    with one_thread():
+        last = attlas(capfd, *arguments(place, torn), "--resume")
+    assert last.status == 0, last
+    resumed = re.search(r"resuming after (\d+) of (\d+) batches", last.err)
+    assert resumed is not None, last
     assert reached[-1] == int(resumed[1]) < int(resumed[2])
     assert sorted(path.name for path in torn.iterdir() if path.name != "report.html") == sorted(
         path.name for path in whole.iterdir()
@@ -122,9 +118,9 @@ def test_a_survey_killed_three_times(place: Path) -> None:
         assert found[name].equals(table), name
 
 
-def test_other_numbers_would_be_noticed(place: Path) -> None:
+def test_other_numbers_would_be_noticed(place: Path, whole: Path) -> None:
     """Else the test above could not fail: one sentence less gives other values in tables of the same shape."""
-    one, other = left_alone(place, "all"), left_alone(place, "fewer", limit=SENTENCES - 1)
-    expected, found = (Result.open(folder).tables["heads"] for folder in (one, other))
+    fewer = left_alone(place, "fewer", limit=SENTENCES - 1)
+    expected, found = (Result.open(folder).tables["heads"] for folder in (whole, fewer))
     assert found.shape == expected.shape
     assert not found.equals(expected)

@@ -5,21 +5,16 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 import re
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-import torch
-from command_line import attlas
+from command_line import Apart, attlas, one_thread
 
 from attlas.store.tensors import load_arrays
 
-COMMAND = "from attlas.cli import main; main()"
 WHO = {"Der Bauer": "The farmer", "Die Köchin": "The cook", "Niemand": "Nobody", "Das Kind": "The child"}
 DOES = {"sieht": "sees", "repariert": "repairs", "vergisst": "forgets", "mag": "likes", "kauft": "buys"}
 WHAT = {"die alte Brücke": "the old bridge", "den Apfel des Kindes": "the child's apple"}
@@ -89,27 +84,18 @@ def test_its_model_can_be_cut_and_viewed(place: Path, capfd: pytest.CaptureFixtu
 def test_a_killed_run_goes_on_to_the_same_bits(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     asked = ["translate-train", "train.tsv.xz", "--dev", "dev.tsv", "--epochs", "12", *TINY]
     asked += ["--checkpoint-every", "0"]
-    child = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *asked, "--out", "torn"], env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-    )  # fmt: skip
+    child = Apart(*asked, "--out", "torn")
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and child.poll() is None:
+    while time.monotonic() < deadline and not child.ended:
         state = load_arrays(Path("torn/checkpoint/training.safetensors"))
         if state is not None and state[1]["numbers"]["step"] > 9:
             break
         time.sleep(0.01)
-    child.send_signal(signal.SIGKILL)
-    told = child.communicate()[1]
-    assert child.returncode == -signal.SIGKILL, told
+    child.kill()
     assert [path.name for path in Path("torn").iterdir()] == ["checkpoint"]
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         resumed = attlas(capfd, *asked, "--out", "torn", "--resume")
         whole = attlas(capfd, *asked, "--out", "whole", "-q", "--checkpoint-every", "60")
-    finally:
-        torch.set_num_threads(threads)
     assert (resumed.status, whole.status) == (0, 0), (resumed, whole)
     assert re.search(r"resuming after \d+ of \d+ steps", resumed.err)
     for name in ("model.safetensors", "tokenizer.json"):

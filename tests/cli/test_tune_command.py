@@ -4,11 +4,8 @@ sentence where something does not fit."""
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from command_line import attlas
+from command_line import Apart, attlas, one_thread
 
 import twins
 from attlas import load
@@ -25,7 +22,6 @@ from attlas.run.tune import tune
 from attlas.store.tensors import load_arrays
 
 WORDS = ("the", "old", "bridge", "near", "station", "children", "storm", "apples")
-COMMAND = "from attlas.cli import main; main()"
 
 
 def table(count: int, seed: int = 0, *, pairs: bool = False) -> str:
@@ -167,32 +163,23 @@ def test_a_killed_run_goes_on_to_the_same_bits(place: Path, models: Path, capfd:
         "1e-3",
     ]
     asked += ["--batch-size", "8", "--patience", "9", "--checkpoint-every", "0"]
-    child = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *asked, "--out", "torn"], env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, encoding="utf-8",
-    )  # fmt: skip
+    child = Apart(*asked, "--out", "torn")
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and child.poll() is None:
+    while time.monotonic() < deadline and not child.ended:
         state = load_arrays(Path("torn/checkpoint/training.safetensors"))
         if state is not None and state[1]["numbers"]["step"] > 16:
             break
         time.sleep(0.01)
-    child.send_signal(signal.SIGKILL)
-    said = child.communicate()[1]
-    assert child.returncode == -signal.SIGKILL, said
+    child.kill()
     assert [path.name for path in Path("torn").iterdir()] == ["checkpoint"]
 
     attlas(capfd, *asked, "--out", "torn", "-q").refuses("an earlier run was interrupted here", "--resume")
     attlas(capfd, *asked, "--out", "torn", "--resume", "-q", "--seed", "1").refuses(
         "another plan", "seed: was 0, is now 1"
     )
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with one_thread():
         resumed = attlas(capfd, *asked, "--out", "torn", "--resume")
         whole = attlas(capfd, *asked, "--out", "whole", "-q")
-    finally:
-        torch.set_num_threads(threads)
     assert (resumed.status, whole.status) == (0, 0), (resumed, whole)
     step = re.search(r"resuming after (\d+) of 42 steps", resumed.err)
     assert step is not None, resumed

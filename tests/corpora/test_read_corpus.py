@@ -81,7 +81,7 @@ def test_companion_files_count_in_the_hash(tmp_path: Path) -> None:
             '{"label": 3}\n',
             "promises keyphrases, labelled, spans, .* or uds, but the file looks like JSON without",
         ),
-        ("a.json", '[\n{"label": 3}\n]\n', "this looks like JSON without key phrases"),
+        ("a.json", '[\n{"label": 3}\n]\n', "this looks like JSON without texts"),
         ("a.tsv", "a\tb\nc\td\ne\tf\n", "this looks like a table of 2 columns"),
         ("a.gold", "0-0 1p1\n2-2\n", "this looks like the links of a bitext"),
         ("a.txt", "", "no words in this file"),

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pointing import sweep
 from scenes import WORDS, reading, scene, strand, written
 
 from attlas.ids import Stream
@@ -201,12 +202,11 @@ def test_the_enlarged_head_is_closed_by_key_by_click_and_by_its_cross(open_page:
     assert state(shown)["layer"] == "2", "the head stays the current one"
     shown.keyboard.press("Enter")
     assert is_open()
-    for x in range(int(narrow) + 100, int(narrow) + 420, 8):
-        point(shown, x, 12)
-        if said(shown) == "Close the enlarged head.":
-            shown.mouse.down()
-            shown.mouse.up()
-            break
+    along = range(int(narrow) + 100, int(narrow) + 420, 8)
+    point(shown, along[len(sweep(shown, [(x, 12) for x in along], until="Close the enlarged head.")) - 1], 12)
+    assert said(shown) == "Close the enlarged head."
+    shown.mouse.down()
+    shown.mouse.up()
     assert not is_open()
 
 

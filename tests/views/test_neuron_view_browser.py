@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import scenes
 from numpy.typing import NDArray
+from pointing import sweep
 
 from attlas.ids import Stream
 from attlas.views import Scene, Strand, page
@@ -99,20 +100,23 @@ def move(shown: Page, x: float, y: float, *, at: int = 0) -> str:
 def row_of(shown: Page, word: str, x: float) -> float:
     """The height at which a word stands in the column at x, found by pointing."""
     height = shown.locator(".attlas-stage canvas").first.bounding_box()["height"]  # type: ignore[index]
-    for y in range(150, int(height), 8):
-        if word in move(shown, x, y):
-            return y + 3
-    raise AssertionError(f"{word} is nowhere")
+    heights = range(150, int(height), 8)
+    said = sweep(shown, [(x, y) for y in heights], until=word)
+    assert word in said[-1], f"{word} is nowhere"
+    y = heights[len(said) - 1] + 3
+    assert word in move(shown, x, y)
+    return y
 
 
 def cells(shown: Page, y: float) -> list[tuple[float, str]]:
     """What is said of each neuron along a row, left to right: the first strip, then the second."""
     width = shown.locator(".attlas-stage canvas").first.bounding_box()["width"]  # type: ignore[index]
     said: list[tuple[float, str]] = []
-    for x in range(100, min(int(width), 560), 6):
-        text = move(shown, x, y)
+    along = range(100, min(int(width), 560), 6)
+    for x, text in zip(along, sweep(shown, [(x, y) for x in along]), strict=True):
         if "q[" in text and (not said or said[-1][1] != text):
             said.append((x + 1, text))
+    assert [move(shown, x, y) for x, _ in said] == [text for _, text in said]
     return said
 
 
@@ -201,7 +205,9 @@ def test_the_order_of_neurons_by_key_and_by_click(open_page: Open) -> None:
     assert "order=number" in shown.url
     y = row_of(shown, "→ farmer", 170)
     assert [re.search(r"q\[(\d+)\]", text)[1] for _, text in cells(shown, y)] == [str(n) for n in range(1, 9)] * 2  # type: ignore[index]
-    heading = next(x for x in range(120, 500, 10) if "order the neurons by contribution" in move(shown, x, 10))
+    along = range(120, 500, 10)
+    heading = along[len(sweep(shown, [(x, 10) for x in along], until="order the neurons by contribution")) - 1]
+    assert "order the neurons by contribution" in move(shown, heading, 10)
     box = shown.locator(".attlas-stage canvas").bounding_box()
     assert box
     after(shown, lambda: shown.mouse.click(box["x"] + heading, box["y"] + 10))

@@ -16,6 +16,7 @@ from attlas.cli import (
     faith,
     heads,
     importance,
+    keywords,
     layers,
     noop,
     norms,
@@ -56,6 +57,7 @@ app.command("importance")(importance.command)
 app.command("align")(align.command)
 app.command("prune")(prune.command)
 app.add_typer(faith.app, name="faith")
+app.add_typer(keywords.app, name="keywords")
 app.command("report")(report.command)
 app.command("doctor")(doctor.command)
 app.command("serve")(serve.command)

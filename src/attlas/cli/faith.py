@@ -6,26 +6,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from attlas.cli import faith_chunking, faith_freeze, options
 from attlas.cli.finishing import finish
+from attlas.cli.plainly import plain_group
 
 PLAIN = "model"
 
 
-class _Words(TyperGroup):
-    """A group whose first word is a model where it is no command."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the plain command in front of whatever is none."""
-        if args and args[0] not in self.commands and args[0] != "--help":
-            args = [PLAIN, *args]
-        return super().parse_args(ctx, args)
-
-
 app = typer.Typer(
-    cls=_Words,
+    cls=plain_group(PLAIN),
     help="Does attention explain what a model predicts?\n\nFor any classifier or tagger: attlas faith MODEL TASK "
     f"DATA. Its options: attlas faith {PLAIN} --help.",
     no_args_is_help=True,
@@ -43,7 +33,7 @@ def command(
         ),
     ],
     task: Annotated[
-        str, typer.Argument(help="classification (of texts, or pairs), tagging:upos, tagging:xpos or tagging:chunks.")
+        str, typer.Argument(help="classification (of texts, or pairs), tagging:upos, :xpos, :chunks or :keyphrases.")
     ],
     data: options.TaskCorpus,
     layers: Annotated[
@@ -129,7 +119,6 @@ def command(
     finish(result, folder, show)
 
 
-app.command("chunking")(faith_chunking.command)
 app.command("chunking")(faith_chunking.command)
 app.command("freeze")(faith_freeze.command)
 

@@ -15,7 +15,7 @@ def command(
     model: Annotated[str, typer.Argument(help="Hub name, folder, or short name.", show_default=False)],
     task: Annotated[
         str,
-        typer.Argument(help="classification, tagging:upos, tagging:xpos or tagging:chunks.", show_default=False),
+        typer.Argument(help="classification, tagging:upos, :xpos, :chunks or :keyphrases.", show_default=False),
     ],
     data: options.TaskCorpus,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write (.safetensors).", show_default=False)],

@@ -21,7 +21,7 @@ def command(
         str,
         typer.Option(
             "--loss",
-            help="causal-lm, masked-lm, translation, classification; tagging:upos, tagging:xpos, tagging:chunks "
+            help="causal-lm, masked-lm, translation, classification; tagging:upos, :xpos, :chunks, :keyphrases "
             "train a small head where the model has none; auto takes what the model offers.",
         ),
     ] = "auto",

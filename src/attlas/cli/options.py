@@ -37,15 +37,16 @@ Label = Annotated[
 Task = Annotated[
     str,
     typer.Argument(
-        help="causal-lm, masked-lm, translation, tagging:upos, tagging:xpos, tagging:chunks, classification (of "
-        "texts, or pairs) or similarity."
+        help="causal-lm, masked-lm, translation, tagging:upos, tagging:xpos, tagging:chunks, tagging:keyphrases, "
+        "classification (of texts, or pairs) or similarity."
     ),
 ]
 TaskCorpus = Annotated[
     str,
     typer.Argument(
         help="A file with what the task needs (labels: a table with a header, CoLA, sentiment trees, JSON lines; "
-        'tags: CoNLL-U, CoNLL-2000, words with B/I/O labels; a bitext; plain text; .gz too), or "sample".'
+        "tags: CoNLL-U, CoNLL-2000, words with B/I/O labels; key phrases: JSON lines; a bitext; plain text; .gz "
+        'too), or "sample".'
     ),
 ]
 Pairs = Annotated[

@@ -16,7 +16,10 @@ def command(
     corpus: options.TaskCorpus,
     model: options.Model = None,
     by: Annotated[
-        str, typer.Option("--by", help="The order in which heads go: importance, loss (measured), or both.")
+        str,
+        typer.Option(
+            "--by", help="The order in which heads go: importance, loss (measured), both, or score (--ablation)."
+        ),
     ] = "both",
     order_on: Annotated[
         str | None,
@@ -27,6 +30,9 @@ def command(
         typer.Option("--ablation", help="Take measured losses from this folder of attlas ablate (other texts)."),
     ] = None,
     steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of the curve.")] = 10,
+    reverse: Annotated[
+        bool, typer.Option("--reverse", help="A curve of its own for the reverse: what costs most goes first.")
+    ] = False,
     keep: Annotated[
         float | None, typer.Option("--keep", help="Write a model that has this share of its heads, such as .6.")
     ] = None,
@@ -80,7 +86,8 @@ def command(
     folder = out or Path(f"prune-{options.slug(subject.name)}-{options.slug(texts.name)}")
     result = prune(
         subject, texts, task, by=by, order_on=ordering,
-        ablation=ablation, steps=steps, keep=keep, even=even, heads=None if heads is None else _listed(heads),
+        ablation=ablation, steps=steps, reverse=reverse, keep=keep, even=even,
+        heads=None if heads is None else _listed(heads),
         retune=None if retune is None else read(retune, format, unit=unit, label=label), speed=speed, score=score,
         max_pieces=max_pieces, long=long, limit=limit, seed=seed, out=folder, resume=resume, budget=budget,
         checkpoint_every=checkpoint_every, progress=progress_on(quiet=quiet),
@@ -113,7 +120,7 @@ def show(result: Any) -> None:
         rows = result.tables["shares"].to_pylist()
         for order, draw in dict.fromkeys((row["order"], row["draw"]) for row in rows):
             own = {row["fall"]: row for row in rows if (row["order"], row["draw"]) == (order, draw)}
-            name = f"chance, draw {draw + 1}" if order == "random" else order
+            name = f"chance, draw {draw + 1}" if order == "random" else order.replace(" ", ", ")
             table.add_row(name, f"{own[0.01]['score']:.3f}", *(_gone(own[fall]["share"]) for fall in (0.01, 0.05)))
         console.print(table)
     if "sizes" in result.tables:

@@ -3,7 +3,8 @@
 Two shapes are read: ``{id, text, keyphrases}``, and ``{id, title, abstract, uncontrolled, controlled}``, of which
 ``which`` chooses the phrases (uncontrolled ones are free words, controlled ones come from a thesaurus). White space
 inside texts and phrases becomes single spaces; title and abstract are parted by a blank line, so that the title is
-a sentence of its own. A phrase that is given twice is kept once. Words are found by rule.
+a sentence of its own. A phrase that is given twice is kept once. A line without the field has a text and no key
+phrases, which is how texts come that are yet to be given some. Words are found by rule.
 """
 
 from __future__ import annotations
@@ -48,12 +49,15 @@ def _document(source: Source, entry: dict[str, object], line: int, which: str | 
     text = "\n\n".join(part for part in parts if part)
     if not text:
         raise source.error("this text has no words; leave it out", line)
-    given = entry.get(phrases)
-    if not isinstance(given, list) or not all(isinstance(phrase, str) for phrase in given):
-        raise source.error(f"the field {phrases!r} is not there or is no list of phrases", line)
-    distinct = dict.fromkeys(_normal(phrase) for phrase in given if phrase.strip())
     name = f"{source.name}, {entry.get('id', f'line {line}')}"
-    return replace(Document.from_text(text, name=name), keyphrases=tuple(distinct))
+    document = Document.from_text(text, name=name)
+    if phrases not in entry:
+        return document
+    given = entry[phrases]
+    if not isinstance(given, list) or not all(isinstance(phrase, str) for phrase in given):
+        raise source.error(f"the field {phrases!r} is no list of phrases", line)
+    distinct = dict.fromkeys(_normal(phrase) for phrase in given if phrase.strip())
+    return replace(document, keyphrases=tuple(distinct))
 
 
 def _string(source: Source, entry: dict[str, object], key: str, line: int) -> str:

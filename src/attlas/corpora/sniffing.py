@@ -103,7 +103,9 @@ def _by_fields(line: str, names: Sequence[str]) -> str:
         return "uds"
     if '"keyphrases"' in line or '"uncontrolled"' in line:
         return "keyphrases"
-    return "labelled" if _labelled(names) else "JSON without key phrases, labels or spans"
+    if _labelled(names):
+        return "labelled"
+    return "keyphrases" if "text" in names else "JSON without texts, labels or spans"
 
 
 def _one_of(names: Sequence[str]) -> str:

@@ -204,6 +204,13 @@ class Pieces:
             for p, ids in zip(passages, sources, strict=True)
         ]
 
+    def encode_texts(self, texts: Sequence[str]) -> list[Example]:
+        """Cut raw texts into ids alone, without roles, words or a passage: enough to run a model on many of them."""
+        if has_spm(self.tokenizer):
+            return [Example(_UNREAD, _bare(encode_spm(self.tokenizer, text, target=False)[0])) for text in texts]
+        made = self.tokenizer(list(texts), verbose=False)["input_ids"] if texts else []
+        return [Example(_UNREAD, _bare(ids)) for ids in made]
+
     def _started(self, ids: list[int]) -> list[int]:
         """Ids with the start piece in front and without the end piece."""
         assert self.start_id is not None
@@ -337,6 +344,7 @@ def _bare(ids: Sequence[int]) -> Encoded:
 
 
 _NOTHING_KNOWN = Segmentation((), (), (), 0)
+_UNREAD = Passage(Document("", ()))
 
 
 def _words(offsets: Sequence[tuple[int, int]], documents: Sequence[int], texts: Sequence[Document]) -> list[int]:

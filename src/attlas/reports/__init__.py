@@ -36,6 +36,10 @@ REPORTS = (
     "layers-case",
     "faith",
     "faith-chunking",
+    "keywords",
+    "keywords-study",
+    "keywords-tune",
+    "keywords-compare",
 )
 
 

@@ -37,6 +37,7 @@ LOSSES = {
     "tagging:upos": "the loss of a linear head that tells universal parts of speech from the last states of {}",
     "tagging:xpos": "the loss of a linear head that tells parts of speech from the last states of {}",
     "tagging:chunks": "the loss of a linear head that tells chunks from the last states of {}",
+    "tagging:keyphrases": "the loss of a linear head that tells key phrases from the last states of {}",
 }
 WORDS = {
     "α": "the weight that a query gives to a key; the weights of a query sum to one.",

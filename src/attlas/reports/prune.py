@@ -31,6 +31,8 @@ WORDS = {
     "by importance": """least important first: E|dL/dξ| of a head's gate ξ, added up over a group and divided by the
     Euclidean norm of its layer.""",
     "by measured loss": "first what cost least when it was removed alone (the change of the mean loss of a text).",
+    "by fall of the score": "first what cost least of the score when it was removed alone.",
+    "reversed": "first what cost most when it was removed alone: how fast the score can fall.",
     "by chance": "three orders drawn by the seed: what any order is worth.",
     "gated, pruned": """heads closed by a gate of 0 are still computed; heads that are pruned are gone from the
     weights. Both give the same answers.""",
@@ -273,7 +275,7 @@ def _shares(study: _Study) -> Section | None:
 
 def _map(study: _Study) -> Section | None:
     rows = study.rows("order")
-    orders = [name for name in study.orders if name != "random"]
+    orders = [name for name in study.orders if name in ("importance", "loss", "score")]
     if not rows or not orders:
         return None
     layers, heads = (1 + max(row[what] for row in rows) for what in ("layer", "head"))

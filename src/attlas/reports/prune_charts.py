@@ -6,15 +6,21 @@ its draws).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import altair as alt
 
 from attlas.reports.charts import NORM_COLOUR, WEIGHT_COLOUR, Spec, choice, finished, map_size, rows_of_page
 
-ORDERS = {"importance": "by importance", "loss": "by measured loss", "random": "by chance"}
-COLOURS = {"importance": WEIGHT_COLOUR, "loss": NORM_COLOUR, "random": "#8a8a8a"}
-_LABEL = "datum.order == 'importance' ? 'by importance' : datum.order == 'loss' ? 'by measured loss' : 'by chance'"
+ORDERS = {
+    "importance": "by importance", "loss": "by measured loss", "loss reversed": "by measured loss, reversed",
+    "score": "by fall of the score", "score reversed": "by fall of the score, reversed", "random": "by chance",
+}  # fmt: skip
+COLOURS = {"importance": WEIGHT_COLOUR, "loss": NORM_COLOUR, "loss reversed": "#9467bd"} | {
+    "score": NORM_COLOUR, "score reversed": "#9467bd", "random": "#8a8a8a",
+}  # fmt: skip
+_LABEL = f"({json.dumps(ORDERS)})[datum.order]"
 
 
 def curves(
@@ -104,7 +110,8 @@ def turns(orders: Sequence[str], *, layers: int, heads: int, cut: bool) -> Spec:
     """
     options = [f"{name}_share" for name in orders] + list(orders)
     labels = [f"when it goes {ORDERS[name]}" for name in orders]
-    labels += [{"importance": "importance", "loss": "change of loss, alone"}[name] for name in orders]
+    alone = {"importance": "importance", "loss": "change of loss, alone", "score": "fall of the score, alone"}
+    labels += [alone[name] for name in orders]
     shown = choice("show", options, labels)
     rows = rows_of_page().transform_calculate(
         row="datum.layer + 1", column="datum.head + 1", shown="datum[show]",

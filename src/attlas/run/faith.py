@@ -179,7 +179,7 @@ def require_explainable(task: str) -> None:
     if task != "classification" and not task.startswith("tagging:"):
         raise CapabilityError(
             f"the task {task} gives no labels whose reasons could be asked for; choose classification, "
-            "tagging:upos, tagging:xpos or tagging:chunks"
+            "tagging:upos, tagging:xpos, tagging:chunks or tagging:keyphrases"
         )
 
 

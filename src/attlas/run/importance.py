@@ -40,7 +40,8 @@ def importance(
     """Measure E|dL/dxi| of every head in one pass of gradients over a corpus.
 
     ``task`` is one of :data:`attlas.tasks.HEADS`; ``ablation`` is the result of ``attlas ablate`` on the same model,
-    with whose measured changes the importances are correlated. ``max_pieces`` defaults to 128 for running text.
+    with whose measured changes the importances are correlated. ``max_pieces`` defaults to 128 for running text,
+    to 512 for key phrases.
 
     >>> from attlas.text import Document
     >>> pairs = [("Hello", "Hi", "5"), ("Cats", "Rain", "0")]

@@ -21,7 +21,7 @@ from attlas.run.local import carry_out
 from attlas.run.losses import checked, open_for_loss
 from attlas.run.progress import Progress
 from attlas.run.setting import Setting, Texts, as_corpus, reads_pairs, say_cutting
-from attlas.run.tasks import LONGEST, labels_of, read_for_task, task_for
+from attlas.run.tasks import labels_of, longest_window, read_for_task, task_for
 from attlas.store import Result
 from attlas.store.columns import as_columns
 
@@ -57,10 +57,10 @@ def noop(
     """Measure, head by head, how much a loss depends on the attention to each class of key.
 
     ``loss`` is causal-lm, masked-lm, translation or classification, which need a model whose checkpoint holds that
-    head, or tagging:upos, tagging:xpos or tagging:chunks, for which a model without such a head gets a small one,
+    head, or tagging:upos, :xpos, :chunks or :keyphrases, for which a model without such a head gets a small one,
     trained on one half of the documents, and gradients are measured on the other; "auto" takes what the model offers,
     or else the corpus's tags. ``pairs``, ``long`` and ``limit`` are as in :func:`attlas.survey`; ``limit`` holds for
-    each half. ``max_pieces`` defaults to 128.
+    each half. ``max_pieces`` defaults to 128, for key phrases to 512.
 
     >>> from attlas.text import Document
     >>> nouns = ("Cats", "Dogs", "Men", "Cows")
@@ -75,7 +75,7 @@ def noop(
     else:
         model, loss = checked(subject, loss, texts)
     paired = loss in ("causal-lm", "masked-lm") and reads_pairs(model, texts, pairs)
-    pieces = max_pieces or min(model.pieces.window, LONGEST)
+    pieces = longest_window(model, loss, max_pieces)
     options = {"loss": loss, "pairs": paired, "max_pieces": pieces, "long": long, "limit": limit}
     setting = Setting("noop", model, texts, options, seed, budget, None if out is None else Path(out))
     setting.require_free(resume=resume)

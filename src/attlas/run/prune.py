@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from attlas.capture.reading import Reading
 
 BUDGET = 2048
-ORDERS = ("importance", "loss")
+ORDERS = ("importance", "loss", "score")
+BESIDE = {"both": ("importance", "loss"), "score": ("score", "importance")}  # curves that are shown together
 STAGING = ".model"
 
 
@@ -43,6 +44,7 @@ def prune(
     order_on: Texts | None = None,
     ablation: Path | str | Result | None = None,
     steps: int = 10,
+    reverse: bool = False,
     keep: float | None = None,
     even: bool = False,
     heads: Iterable[str] | None = None,
@@ -61,10 +63,12 @@ def prune(
 ) -> Result:
     """Remove heads in order, score what is left, and with ``keep`` or ``heads`` take heads out of the weights.
 
-    ``by`` is importance, loss or both (which cuts by importance and shows both curves); orders come from
-    ``order_on``, or from one half of the documents while the other is scored; ``ablation``, a result of
-    ``attlas ablate``, may stand in for the one-off losses. ``keep`` is the share of heads that stay, ``even`` lets
-    every layer lose as many, ``heads`` are heads to remove by name instead. ``retune`` are texts to train the smaller
+    ``by`` is importance, loss, both (which cuts by importance and shows both curves) or score (which cuts by how much
+    the score falls without each head, and shows importance beside it); orders come from ``order_on``, or from one
+    half of the documents while the other is scored; ``ablation``, a result of ``attlas ablate``, may stand in for the
+    one-off losses, and is needed for those of the score; ``reverse`` adds a curve along which what costs most goes
+    first. ``keep`` is the share of heads that stay, ``even`` lets every layer lose as many, ``heads`` are heads to
+    remove by name instead. ``retune`` are texts to train the smaller
     model on. With ``out`` the smaller model is written there.
 
     >>> from attlas.text import Document
@@ -77,7 +81,7 @@ def prune(
     from attlas.studies.removal import units_of
 
     named = list(heads) if heads is not None else None
-    _check(by, steps, keep, named, retune)
+    _check(by, steps, keep, named, retune, reverse)
     texts = as_corpus(corpus)
     model = open_for_task(subject, task, texts)
     made = task_for(model, task, texts, seed=seed, score=score)
@@ -88,12 +92,16 @@ def prune(
     if learned_on is not None:
         require_layer(learned_on, task)
     chosen_on, scored_on = (texts, texts) if named is not None else apart(texts, order_on, task, seed=seed)
-    orders = () if named is not None else ORDERS if by == "both" else (by,)
-    losses = None if ablation is None or "loss" not in orders else measured(ablation, model, other_than=texts)
+    orders = () if named is not None else BESIDE.get(by, (by,))
+    losses = None
+    if ablation is not None and {"loss", "score"} & set(orders):
+        losses = measured(ablation, model, other_than=texts)
+    if losses is None and "score" in orders:
+        raise PlanError("what a head's absence does to the score is measured by attlas ablate; give its folder too")
     options = {
         "task": task, "by": by, "steps": steps, "keep": keep, "even": even, "heads": named, "score": score,
         "speed": speed, "max_pieces": max_pieces, "long": long, "limit": limit,
-        "losses": None if losses is None else losses.manifest.plan,
+        "losses": None if losses is None else losses.manifest.plan, **({"reverse": True} if reverse else {}),
     }  # fmt: skip
     more = {} if order_on is None else {"order_on": chosen_on}
     more |= {} if learned_on is None else {"retune": learned_on}
@@ -107,7 +115,7 @@ def prune(
     chosen = None
     if orders:
         chosen = read_for_task(made, chosen_on, **reading)
-        put_in_order(job, orders, losses, chosen, setting, running)
+        put_in_order(job, orders, losses, chosen, setting, running, reverse=reverse)
     scored = read_for_task(made, scored_on, **reading)
     tables = curve(job, scored, setting, running)
     if job.gone is not None:
@@ -120,9 +128,11 @@ def prune(
     return result
 
 
-def _check(by: str, steps: int, keep: float | None, heads: Sequence[str] | None, retune: Texts | None) -> None:
+def _check(
+    by: str, steps: int, keep: float | None, heads: Sequence[str] | None, retune: Texts | None, reverse: bool
+) -> None:
     if by not in (*ORDERS, "both"):
-        raise PlanError(f"heads are put in order by importance, loss or both, not by {by!r}")
+        raise PlanError(f"heads are put in order by importance, loss, score or both, not by {by!r}")
     if steps < 1:
         raise PlanError(f"a curve needs at least one step, not {steps}")
     if keep is not None and not 0 <= keep < 1:
@@ -131,6 +141,8 @@ def _check(by: str, steps: int, keep: float | None, heads: Sequence[str] | None,
         raise PlanError("give the share of heads to keep, or heads to remove by name, but not both")
     if heads is not None and not heads:
         raise PlanError("no head was named; give at least one, such as 3-1")
+    if reverse and (by == "importance" or heads is not None):
+        raise PlanError("there is no measured order to be reversed; leave it out, or order by loss, score or both")
     if retune is not None and keep is None and heads is None:
         raise PlanError("there is nothing to train again without a cut; say what share to keep, or which heads go")
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 ORDER_BUDGET = 1024  # pieces of a batch, where a graph is kept or every unit is removed in turn
 DRAWS = 3
-VALUES = ("importance", "importance_size", "loss", "loss_low", "loss_high")
+REVERSED = "{} reversed"
+VALUES = ("importance", "importance_size", "loss", "loss_low", "loss_high", "score")
 
 
 @dataclass
@@ -35,7 +36,7 @@ class Job:
     """What is pruned, for which task, and what is known so far: orders and values of units, and which of them go.
 
     >>> sorted(Job.__dataclass_fields__)
-    ['even', 'gone', 'keep', 'orders', 'seed', 'steps', 'subject', 'task', 'units', 'values']
+    ['draws', 'even', 'gone', 'keep', 'orders', 'seed', 'steps', 'subject', 'task', 'units', 'values']
     """
 
     subject: Subject
@@ -48,6 +49,7 @@ class Job:
     orders: dict[str, list[int]] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     gone: list[int] | None = None
+    draws: int = DRAWS
 
     def patterns(self) -> tuple[list[list[Unit]], list[Line]]:
         """All sets of units to be removed, the empty one first; and the curves through them. The last pattern is the
@@ -60,7 +62,7 @@ class Job:
         total = len(self.units)
         counts = sorted({round(total * step / self.steps) for step in range(self.steps + 1)})
         full = None
-        drawn = [("random", draw) for draw in range(DRAWS)] if self.orders else []
+        drawn = [("random", draw) for draw in range(self.draws)] if self.orders else []
         for name, draw in [*((name, 0) for name in self.orders), *drawn]:
             order = self.orders[name] if name != "random" else by_chance(self.units, self.seed, draw)
             order = evenly(self.units, order) if self.even else order
@@ -85,8 +87,11 @@ def put_in_order(
     reading: Reading,
     setting: Setting,
     running: Mapping[str, Any],
+    *,
+    reverse: bool = False,
 ) -> None:
-    """Order the units by importance, and by what removing each alone did."""
+    """Order the units by importance, and by what removing each alone did to the loss or to the score; with
+    ``reverse``, the latter also the other way round, what cost most going first."""
     from attlas.studies.importance import Importance
     from attlas.studies.removal import OneOff, by_value, to_remove
 
@@ -101,7 +106,7 @@ def put_in_order(
         job.orders["importance"] = by_value(job.units, job.values["importance"])
     if "loss" in orders:
         if measured is not None:
-            values = _from_ablation(job, measured)
+            values = changes_of(job.units, measured)
         else:
             study = OneOff(job.task, job.units)
             bundle = carry_out(
@@ -113,6 +118,13 @@ def put_in_order(
             job.values["loss_low"], job.values["loss_high"] = estimate.low, estimate.high
         job.values["loss"] = values
         job.orders["loss"] = by_value(job.units, values)
+    if "score" in orders:
+        assert measured is not None
+        job.values["score"] = job.task.metric.worse(changes_of(job.units, measured, "change"))
+        job.orders["score"] = by_value(job.units, job.values["score"])
+    for name in ("loss", "score"):
+        if reverse and name in job.orders:
+            job.orders[REVERSED.format(name)] = job.orders[name][::-1]
     if job.keep is not None:
         job.gone = to_remove(job.units, job.orders[orders[0]], job.keep, even=job.even)
 
@@ -121,19 +133,47 @@ def _importance(job: Job, bundle: Any) -> tuple[Any, Any]:
     """The importance of units: their heads' added up, divided by the Euclidean norm of their layer; and as it is."""
     sizes = {stream: bundle[f"{stream}-size"].result().value for stream in job.task.streams}
     raw = np.array([sum(sizes[u.site.stream][u.site.layer, head] for head in u.heads) for u in job.units])
+    return _by_layer(job.units, raw), raw
+
+
+def _by_layer(units: Sequence[Unit], raw: Any) -> Any:
+    """Values of units divided by the Euclidean norm of their layer's."""
     norms: dict[Any, float] = {}
-    for unit, value in zip(job.units, raw, strict=True):
+    for unit, value in zip(units, raw, strict=True):
         norms[unit.site] = norms.get(unit.site, 0.0) + value**2
-    scale = np.array([norms[unit.site] ** 0.5 or 1.0 for unit in job.units])
-    return raw / scale, raw
+    return raw / np.array([norms[unit.site] ** 0.5 or 1.0 for unit in units])
 
 
-def _from_ablation(job: Job, measured: Result) -> Any:
-    """The measured changes of heads, added up over a unit."""
-    rows = measured.tables["ablation"].to_pylist()
-    known = {(row["stream"], row["layer"], row["head"]): row["loss_change"] for row in rows}
+def importance_of(units: Sequence[Unit], measured: Result) -> Any:
+    """The importance of units as an ablation found it beside, on the same scale as an order by importance has.
+
+    >>> from attlas.capture import load
+    >>> from attlas.store import Manifest
+    >>> from attlas.studies.removal import units_of
+    >>> subject = load()
+    >>> rows = {"stream": ["encoder"] * 2, "layer": [0, 0], "head": [0, 1], "importance": [3.0, 4.0]}
+    >>> importance_of(units_of(subject, subject.streams)[:2], Result(Manifest("ablate"), {"ablation": rows})).tolist()
+    [0.6, 0.8]
+    """
+    return _by_layer(units, changes_of(units, measured, "importance"))
+
+
+def changes_of(units: Sequence[Unit], measured: Result, column: str = "loss_change") -> Any:
+    """The changes of loss (or another column, such as ``change``, that of the score) that an ablation has measured of
+    heads, added up over a unit.
+
+    >>> from attlas.capture import load
+    >>> from attlas.store import Manifest
+    >>> from attlas.studies.removal import units_of
+    >>> subject = load()
+    >>> rows = {"stream": ["encoder"] * 2, "layer": [0, 0], "head": [0, 1], "loss_change": [0.5, 0.25]}
+    >>> changes_of(units_of(subject, subject.streams)[:2], Result(Manifest("ablate"), {"ablation": rows})).tolist()
+    [0.5, 0.25]
+    """
+    rows = measured.rows("ablation")
+    known = {(row["stream"], row["layer"], row["head"]): row[column] for row in rows}
     try:
-        values = [sum(known[head.stream.value, head.layer, head.head] for head in unit.ids) for unit in job.units]
+        values = [sum(known[head.stream.value, head.layer, head.head] for head in unit.ids) for unit in units]
     except KeyError as error:
         raise StoreError(
             f"the ablation has no change for head {error.args[0][2]} of {error.args[0][0]} layer "
@@ -170,7 +210,8 @@ def _order_table(job: Job) -> dict[str, Any]:
     """One row per head: its unit's importance and one-off loss, when it goes, and whether it was cut."""
     from attlas.studies.removal import evenly
 
-    orders = {name: evenly(job.units, order) if job.even else order for name, order in job.orders.items()}
+    named = {name: order for name, order in job.orders.items() if name in ("importance", "loss", "score")}
+    orders = {name: evenly(job.units, order) if job.even else order for name, order in named.items()}
     places = {name: {place: turn for turn, place in enumerate(order)} for name, order in orders.items()}
     gone = set(job.gone or ())
     rows = []

@@ -15,6 +15,7 @@ from attlas.errors import CapabilityError, CorpusError, PlanError
 from attlas.run.setting import Texts, as_corpus, draw
 from attlas.tasks import HEADS, make_task, require_task
 from attlas.tasks.tagging import wordwise
+from attlas.text.keyphrases import KEY
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
     from attlas.text import Document
 
 LONGEST = 128  # pieces of a running text, where nothing else is said
+WHOLE = {"tagging:keyphrases": 512}  # of tasks about the text as a whole
+BEGINS = f"B-{KEY}"
 _FORMATS = {
     "upos": "a CoNLL-U file has them",
     "xpos": "a CoNLL-U, CoNLL-2000 or CoNLL-2012 file has them",
     "chunks": "a CoNLL-2000 file, or one of words and B/I/O labels, has them",
+    "keyphrases": "a file of JSON lines with texts and their key phrases has them",
     "label": "a tab-separated file with a column 'label', or sentiment trees, have them",
     "pair": "a tab-separated file with two columns of texts has them",
     "translation": (
@@ -35,7 +39,10 @@ _FORMATS = {
         "(--target)"
     ),
 }
-_NAMES = {"label": "labels of whole texts", "pair": "pairs of texts", "translation": "translations"}
+_NAMES = {
+    "label": "labels of whole texts", "pair": "pairs of texts", "translation": "translations",
+    "keyphrases": "key phrases",
+}  # fmt: skip
 
 
 def needs(task: str) -> tuple[str, ...]:
@@ -65,6 +72,19 @@ def require_layer(corpus: Corpus, task: str) -> None:
         if layer not in corpus.layers:
             what = _NAMES.get(layer, layer)
             raise CorpusError(f"it has no {what}, which the task {task} needs; {_FORMATS[layer]}", file=corpus.name)
+    if "keyphrases" in needs(task) and not any(BEGINS in labels_of(document, task) for document in corpus.documents):
+        raise CorpusError("no key phrase occurs in any of its texts, not even by stems", file=corpus.name)
+
+
+def longest_window(subject: Subject, task: str, asked: int | None = None) -> int:
+    """How many pieces of a running text go through a model at once: as asked, or 128, or for key phrases 512, if the
+    model's window holds them.
+
+    >>> from attlas.capture import load
+    >>> longest_window(load(), "tagging:upos"), longest_window(load(), "tagging:keyphrases")
+    (128, 512)
+    """
+    return asked or min(subject.pieces.window, WHOLE.get(task, LONGEST))
 
 
 def fault(subject: Subject, task: str) -> str:
@@ -202,8 +222,8 @@ def read_for_task(
 ) -> Reading:
     """The examples of a corpus that have something to predict; what is left out is counted.
 
-    Running text is cut into windows (``max_pieces``: 128 by default); a text with a label is read whole, or left out
-    where it is longer than the model's window.
+    Running text is cut into windows (``max_pieces``: 128 by default, for key phrases 512); a text with a label is
+    read whole, or left out where it is longer than the model's window.
 
     >>> from attlas.capture import load
     >>> from attlas.tasks import Tagging
@@ -218,7 +238,7 @@ def read_for_task(
     if needs(task.name)[:1] == ("label",):
         reading = _labelled(task, corpus, max_pieces)
     else:
-        pieces = max_pieces or min(subject.pieces.window, LONGEST)
+        pieces = longest_window(subject, task.name, max_pieces)
         reading = read_documents(
             subject, corpus.documents, articles=corpus.articles, limit=pieces, pairs=pairs, long=long
         )  # fmt: skip

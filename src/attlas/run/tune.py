@@ -81,13 +81,13 @@ def tune(
 ) -> Tuned:
     """Train a model for a task; the whole of it, or only its head.
 
-    ``task`` is classification, tagging:upos, tagging:xpos, tagging:chunks, similarity, causal-lm, masked-lm or
-    translation. ``dev`` are the texts held out; without it a tenth of the corpus is. ``rate`` defaults to 5e-5, or
-    1e-3 for a head alone. ``dtype`` is float32 or, on a GPU, bfloat16 (which is the default there; weights and their
-    updates stay in float32). With ``attention="uniform"`` every head attends evenly while the model is trained: what
-    a task needs attention for is what such a model cannot do (see :func:`attlas.faith`). ``limit`` draws so many
-    texts to learn from. ``opening`` is as for :func:`attlas.load`. A subject that is given instead of a name must
-    have the head of the task already, and is trained in place.
+    ``task`` is classification, tagging:upos, tagging:xpos, tagging:chunks, tagging:keyphrases, similarity, causal-lm,
+    masked-lm or translation. ``dev`` are the texts held out; without it a tenth of the corpus is. ``rate`` defaults
+    to 5e-5, or 1e-3 for a head alone. ``dtype`` is float32 or, on a GPU, bfloat16 (which is the default there;
+    weights and their updates stay in float32). With ``attention="uniform"`` every head attends evenly while the model
+    is trained: what a task needs attention for is what such a model cannot do (see :func:`attlas.faith`). ``limit``
+    draws so many texts to learn from. ``opening`` is as for :func:`attlas.load`. A subject that is given instead of a
+    name must have the head of the task already, and is trained in place.
 
     >>> from attlas.text import Document
     >>> texts = [Document.from_words([mood, "film"], label=mood) for mood in ("good", "bad") * 10]

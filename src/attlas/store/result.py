@@ -67,6 +67,18 @@ class Result:
         """
         return next(iter(self.tables.values()))
 
+    def rows(self, name: str | None = None) -> list[dict[str, Any]]:
+        """The rows of a table, the main one or the one named; needs no Arrow where the study was run just now.
+
+        >>> Result(Manifest("survey"), {"heads": {"layer": [0, 1], "value": [0.25, 0.5]}}).rows()[1]
+        {'layer': 1, 'value': 0.5}
+        """
+        table = self._given[next(iter(self._given)) if name is None else name]
+        if not isinstance(table, Mapping):
+            found: list[dict[str, Any]] = table.to_pylist()
+            return found
+        return [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+
     def to_pandas(self, name: str | None = None) -> pd.DataFrame:
         """A table as a data frame: the main one, or the one named.
 

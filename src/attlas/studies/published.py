@@ -16,6 +16,16 @@ figures here are confirmed: they are the rows "Overall" of the authors' own outp
 Pinter (2019) trained the same models with uniform attention; that it cost nothing on AG News and 20 Newsgroups is as
 Yang retells it, and their table of scores is not at hand. Yang's figures are from the text of "Is Attention Points
 Out the Only 'Path'?": two digits, one run each; the bend was read off a curve by eye.
+
+Štefánik (in slides on attention) trained BERT-base end to end to find key words: F1 .36, pruned .37, best known then
+.42. On which texts, and whether of words, of their places or of whole phrases, is not said there; so these figures
+may not be of the same thing as any of ours.
+
+Key phrases of Inspec without training, F1 of the first 5 and 10, are confirmed as published: PromptRank's figures
+stand on its authors' own page (NKU-HLT/PromptRank), all others in the table of the library pke (boudinfl/pke,
+``results.md``). Protocols differ from ours and from each other: both have a tagger say what may be a phrase, stem and
+match in ways of their own, and the averaging is not said there. (The authors of YAKE give .316 for its first 10, over
+all 2,000 abstracts instead of the 500 of the test part.) They say in which region a number lies, no more.
 """
 
 from __future__ import annotations
@@ -125,3 +135,33 @@ def chunking_f1(kind: str, attention: str = "", form: str = "", weight: float | 
     True
     """
     return None if form == "none left" else _CHUNKING.get((kind, attention, None if kind == "guided" else weight))
+
+
+KEYWORDS_MODEL = "BERT-base, Štefánik"
+KEYWORDS = {"tuned": 0.36, "pruned": 0.37}  # F1 of a tagger; of what, and on what, is not said
+KEYWORDS_BEST = 0.42  # the best that was known then
+
+
+class PublishedPhrases(NamedTuple):
+    """Published F1 of the first 5 and of the first 10 phrases on Inspec, and where it is from.
+
+    >>> INSPEC[0].method, INSPEC[0].f1_10
+    ('PromptRank', 0.3788)
+    """
+
+    method: str
+    f1_5: float
+    f1_10: float
+    source: str
+
+
+_PKE = "the library pke"
+INSPEC = (
+    PublishedPhrases("PromptRank", 0.3173, 0.3788, "Kong et al. 2023"),
+    PublishedPhrases("TF-IDF", 0.2837, 0.3500, _PKE),
+    PublishedPhrases("SingleRank", 0.2740, 0.3415, _PKE),
+    PublishedPhrases("TextRank", 0.2691, 0.3395, _PKE),
+    PublishedPhrases("PositionRank", 0.2790, 0.3294, _PKE),
+    PublishedPhrases("MultipartiteRank", 0.2502, 0.2934, _PKE),
+    PublishedPhrases("first phrases", 0.2417, 0.2868, _PKE),
+)

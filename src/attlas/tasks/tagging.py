@@ -1,15 +1,17 @@
-"""Tagging words: parts of speech (``upos``, ``xpos``), or chunks in B/I/O notation (``chunks``).
+"""Tagging words: parts of speech (``upos``, ``xpos``), or in B/I/O notation chunks (``chunks``) and key phrases
+(``keyphrases``, wherever one stands in the text by its stems; see :mod:`attlas.text.keyphrases`).
 
 A word's scores are the mean of its pieces' scores, from the model's own tagging head or from a linear map on its last
 states that was trained beside it; the two are the same thing, as a mean goes through a linear map unchanged. Parts of
-speech are scored by accuracy, chunks by F1: a chunk counts if its first word, last word and label are all right. A
-chunk begins at B, or at I after another label or none, as the field's scorers have it.
+speech are scored by accuracy, chunks and key phrases by F1: a chunk counts if its first word, last word and label are
+all right. A chunk begins at B, or at I after another label or none, as the field's scorers have it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -23,9 +25,11 @@ from attlas.models import Example
 from attlas.stats import METRICS
 from attlas.tasks.language import require_head
 from attlas.tasks.protocol import NOTHING, Question, Reads, Scored, compare_labels
-from attlas.text import Document
+from attlas.text import Chunk, Document, Span
+from attlas.text.keyphrases import key_chunks
 
-LAYERS = ("upos", "xpos", "chunks")
+LAYERS = ("upos", "xpos", "chunks", "keyphrases")
+SPANS = ("chunks", "keyphrases")  # layers of ranges of words
 OUTSIDE = "O"
 
 
@@ -35,16 +39,28 @@ def labels_of(document: Document, layer: str) -> tuple[str, ...] | None:
     >>> from attlas.text import Chunk
     >>> labels_of(Document.from_words(["the", "cat", "!"], chunks=(Chunk(0, 2, "NP"),)), "chunks")
     ('B-NP', 'I-NP', 'O')
+    >>> labels_of(Document.from_words(["solar", "cells", "age"], keyphrases=("Solar cell",)), "keyphrases")
+    ('B-KEY', 'I-KEY', 'O')
     """
-    if layer != "chunks":
+    if layer not in SPANS:
         tags = document.upos if layer == "upos" else document.xpos
         return None if tags is None else tuple("" if tag == "_" else tag for tag in tags)
-    if document.chunks is None:
+    chunks = document.chunks
+    if layer == "keyphrases":
+        given = document.keyphrases
+        chunks = None if given is None else _key_chunks(document.text, document.words, given)
+    if chunks is None:
         return None
     found = [OUTSIDE] * len(document.words)
-    for start, stop, label in document.chunks:
+    for start, stop, label in chunks:
         found[start:stop] = [f"B-{label}"] + [f"I-{label}"] * (stop - start - 1)
     return tuple(found)
+
+
+@lru_cache(maxsize=8192)
+def _key_chunks(text: str, words: tuple[Span, ...], keyphrases: tuple[str, ...]) -> tuple[Chunk, ...]:
+    """The chunks of key phrases, which are asked for again in every pass over the texts."""
+    return key_chunks(Document(text, words, keyphrases=keyphrases))
 
 
 def wordwise(example: Example, layer: str) -> list[str]:
@@ -96,14 +112,14 @@ class Tagging(Reads):
         self.own_head = tags is None
         self.streams: tuple[Stream, ...] = (subject.pieces.own,)
         self.choices = len(self.tags)
-        self.metric = METRICS["f1" if layer == "chunks" else "accuracy"]
+        self.metric = METRICS["f1" if layer in SPANS else "accuracy"]
         headed = subject.head is not None or bool(subject.missing)  # its output is not the last state then
         self.options: dict[str, Any] = {"output_hidden_states": True} if headed and not self.own_head else {}
         self._number = {tag: number for number, tag in enumerate(self.tags)}
         kinds = {tag[2:]: place for place, tag in enumerate(tag for tag in self.tags if tag[1:2] == "-")}
         self._kinds = torch.tensor([kinds.get(tag[2:], -1) if tag[1:2] == "-" else -1 for tag in self.tags])
         self._begins = torch.tensor([tag.startswith("B-") for tag in self.tags])
-        if layer == "chunks" and not kinds:
+        if layer in SPANS and not kinds:
             raise CapabilityError(
                 f"{subject.name} knows the labels {', '.join(self.tags[:4])}, none of which begins a chunk (B-...)"
             )
@@ -144,17 +160,21 @@ class Tagging(Reads):
         """What the metric is made of, per text: words that are right and all words, or chunks that both have, that
         were found, and that were given."""
         found = scores.argmax(-1)
-        if self.layer == "chunks":
+        if self.layer in SPANS:
             return self._chunks(found, labels)
         known = labels != NOTHING
         return torch.stack([((found == labels) & known).sum(-1), known.sum(-1)], -1).float()
+
+    def spans_in(self, tags: Tensor, there: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The chunks of numbered tags, over the last axis, as :func:`spans` gives them; words that are not there are
+        in none."""
+        return spans(self._begins.to(tags.device)[tags], torch.where(there, self._kinds.to(tags.device)[tags], -1))
 
     def _chunks(self, found: Tensor, given: Tensor) -> Tensor:
         """Per text: chunks that both have, that were found, and that were given."""
         there = given != NOTHING
         (starts, kinds, ends), (other_starts, other_kinds, other_ends) = (
-            spans(self._begins.to(tags.device)[tags], torch.where(there, self._kinds.to(tags.device)[tags], -1))
-            for tags in (found, given.clamp(min=0))
+            self.spans_in(tags, there) for tags in (found, given.clamp(min=0))
         )
         common = starts & other_starts & (kinds == other_kinds) & (ends == other_ends)
         return torch.stack([part.sum(-1).float() for part in (common, starts, other_starts)], -1)

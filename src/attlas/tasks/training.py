@@ -385,9 +385,14 @@ def better(task: Task, one: Pass, other: Pass | None) -> bool:
 
 
 def _trained(task: Task, only_head: bool) -> dict[str, Tensor]:
-    """The weights to be trained, by name; not those that a model keeps fixed, such as sines for positions."""
+    """The weights to be trained, by name; not those that a model keeps fixed, such as sines for positions, nor the
+    zeros that stand for the output of a layer whose heads are all gone: they would be a head again."""
     subject = task.subject
-    named = {name: parameter for name, parameter in subject.model.named_parameters() if parameter.requires_grad}
+    gone = {id(subject.layout.projections[site].weight) for site, heads in subject.kept.items() if not heads}
+    named = {
+        name: parameter for name, parameter in subject.model.named_parameters()
+        if parameter.requires_grad and id(parameter) not in gone
+    }  # fmt: skip
     if any(parameter.dtype != torch.float32 for parameter in named.values()):
         raise CapabilityError(f"{subject.name} is to be trained, which needs its weights in float32; open it so")
     if not only_head:

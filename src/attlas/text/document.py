@@ -13,13 +13,16 @@ it is not known (for instance because it lies outside a cut-out window).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple
 
 from attlas.errors import TextError
 
 ROOT = -1
+_start, _stop = attrgetter("start"), attrgetter("stop")
 
 
 class Span(NamedTuple):
@@ -244,11 +247,10 @@ class Document:
         if not 0 <= start < stop <= len(self.words):
             raise TextError(f"words {start}:{stop} are not in this document of {len(self.words)} words")
         first, last = self.words[start].start, max(span.stop for span in self.words[start:stop])
-        sentences = tuple(
-            Span(max(s.start, start) - start, min(s.stop, stop) - start)
-            for s in self.sentences
-            if s.start < stop and s.stop > start
-        )
+        nearby = self.sentences[
+            bisect_right(self.sentences, start, key=_stop) : bisect_left(self.sentences, stop, key=_start)
+        ]
+        sentences = tuple(Span(max(s.start, start) - start, min(s.stop, stop) - start) for s in nearby)
         governors = None
         if self.governors is not None:
             governors = tuple(

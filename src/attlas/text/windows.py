@@ -36,25 +36,51 @@ def cut_windows(
     >>> [w.text for w in cut_windows(document, lambda d: len(d.words), 7).documents]
     ['One two three. Four five.', 'Six.']
     """
-    whole = length(document)
-    if whole <= limit:
+    if _fits(document, length, limit):
         return Windows([document])
     if refuse:
         raise TextError(
-            f"{document.name or 'the text'} has {whole} pieces and the window holds {limit}; "
+            f"{document.name or 'the text'} has {length(document)} pieces and the window holds {limit}; "
             "shorten it, or let it be cut (--long cut)"
         )
     result = Windows()
+    for span in _cuts(document, length, limit, result):
+        result.documents.append(document.slice(*span))
+    return result
+
+
+def window_spans(document: Document, length: Callable[[Document], int], limit: int) -> Iterator[Span]:
+    """The same windows as ranges of words, one after the other, so that a long document is never there twice.
+
+    >>> document = Document.from_text("One two three. Four five. Six.")
+    >>> list(window_spans(document, lambda d: len(d.words), 7))
+    [Span(start=0, stop=7), Span(start=7, stop=9)]
+    """
+    if _fits(document, length, limit):
+        yield Span(0, len(document.words))
+    else:
+        yield from _cuts(document, length, limit, Windows())
+
+
+def _fits(document: Document, length: Callable[[Document], int], limit: int) -> bool:
+    """Whether a document need not be cut; of a very long one, its beginning says enough."""
+    many = 2 * limit
+    if len(document.words) > many and length(document.slice(0, many)) > limit:
+        return False
+    return length(document) <= limit
+
+
+def _cuts(document: Document, length: Callable[[Document], int], limit: int, counted: Windows) -> Iterator[Span]:
+    """The ranges of words of all windows; how they come about is counted on the way."""
     start = stop = 0
     for part, inside in _parts(document, length, limit):
         if stop > start and length(document.slice(start, part.stop)) > limit:
-            result.documents.append(document.slice(start, stop))
-            result.cut_at_sentences += not inside
+            yield Span(start, stop)
+            counted.cut_at_sentences += not inside
             start = stop
         stop = part.stop
-        result.cut_inside_sentences += inside
-    result.documents.append(document.slice(start, stop))
-    return result
+        counted.cut_inside_sentences += inside
+    yield Span(start, stop)
 
 
 def _parts(document: Document, length: Callable[[Document], int], limit: int) -> Iterator[tuple[Span, bool]]:

@@ -101,7 +101,7 @@ def require_labels(task: Task) -> Labelling:
     if not labels_things(task):
         raise CapabilityError(
             f"the task {task.name} gives no labels whose reasons could be asked for; choose classification, or "
-            "tagging:upos, tagging:xpos or tagging:chunks"
+            "tagging:upos, tagging:xpos, tagging:chunks or tagging:keyphrases"
         )
     if task.subject.pieces.translating:
         raise CapabilityError(

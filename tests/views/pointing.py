@@ -1,0 +1,35 @@
+"""Many places of a picture pointed at in one go, for tests that look for something or compare it all over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+# what is said is written in the next frame, by a callback that was asked for before the one here
+SWEEP = """async (canvas, [places, wanted]) => {
+  const said = [];
+  for (const [x, y] of places) {
+    const box = canvas.getBoundingClientRect();
+    const at = { clientX: box.left + x, clientY: box.top + y, bubbles: true };
+    canvas.dispatchEvent(new PointerEvent("pointermove", at));
+    await new Promise((done) => requestAnimationFrame(done));
+    said.push(document.querySelector(".attlas-readout").innerText);
+    if (wanted && said.at(-1).includes(wanted)) break;
+  }
+  canvas.dispatchEvent(new PointerEvent("pointerleave"));
+  await new Promise((done) => requestAnimationFrame(done));
+  return said;
+}"""
+
+
+def sweep(shown: Page, places: Sequence[tuple[float, float]], until: str = "") -> list[str]:
+    """What is said at each place of the first picture, as far as the first that says what is looked for.
+
+    The page is told of a pointer there, frame by frame, without the way through the browser's mouse, which is slow;
+    what is found is to be pointed at with the mouse itself.
+    """
+    canvas = shown.locator(".attlas-stage canvas").first
+    return list(canvas.evaluate(SWEEP, [[list(place) for place in places], until]))
