@@ -65,11 +65,12 @@ def keywords(
     ['imitation game']
     """
     from attlas.studies.keywords.phrases import BAR, LONGEST
-    from attlas.studies.keywords.weighing import usual_budget
+    from attlas.studies.keywords.weighing import usual_budget, window_of
 
     corpus, model = as_texts(texts), as_subject(subject)
     choice = chosen_heads(model, study, heads, measure, over)
     check_shape(top, bar, longest)
+    window_of(model, max_pieces)
     how: dict[str, Any] = {
         "top": top, "bar": BAR if bar is None else bar, "longest": LONGEST if longest is None else longest,
         "language": language, "max_pieces": max_pieces,
@@ -216,7 +217,7 @@ class _Journal:
         if self.found:
             progress.note(f"resuming after {len(self.found)} of {len(documents)} documents")
         self._begin()
-        progress.start("keywords", sum(sizes), sum(sizes[: len(self.found)]))
+        progress.start("keywords", sum(sizes), sum(sizes[: len(self.found)]), unit="words")
         began = time.monotonic()
         try:
             for one in extract(subject, rest, choice, budget=self.setting.budget, **how):

@@ -19,14 +19,14 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Progress(Protocol):
-    """What an engine tells about its progress, counted in pieces.
+    """What an engine tells about its progress, counted in pieces unless it says in what.
 
     >>> progress: Progress = Silent()
     >>> progress.start("survey", total=100)
     """
 
-    def start(self, description: str, total: int, done: int = 0) -> None:
-        """Begin, with ``done`` pieces finished by an earlier run."""
+    def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
+        """Begin, with ``done`` of them finished by an earlier run."""
 
     def advance(self, pieces: int) -> None:
         """Some more pieces are done."""
@@ -44,7 +44,7 @@ class Silent:
     >>> Silent().note("unheard")
     """
 
-    def start(self, description: str, total: int, done: int = 0) -> None:
+    def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
         """Show nothing.
 
         >>> Silent().start("survey", 10)
@@ -87,8 +87,9 @@ class Lines:
         self._stream, self._clock = stream or sys.stderr, clock
         self._description, self._total, self._before, self._done = "", 0, 0, 0
         self._begun = self._spoken = 0.0
+        self._unit = "pieces"
 
-    def start(self, description: str, total: int, done: int = 0) -> None:
+    def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
         """Write the first line.
 
         >>> Lines(sys.stdout).start("survey", 100, done=40)
@@ -96,7 +97,8 @@ class Lines:
         """
         self._description, self._total, self._before, self._done = description, total, done, done
         self._begun = self._spoken = self._clock()
-        self.note(f"{done:,} of {total:,} pieces")
+        self._unit = unit
+        self.note(f"{done:,} of {total:,} {unit}")
 
     def advance(self, pieces: int) -> None:
         """Write a line if the last is long ago or this is the end.
@@ -113,7 +115,7 @@ class Lines:
         self._spoken = now
         rate = (self._done - self._before) / max(now - self._begun, 1e-9)
         left = "" if rate == 0 else f", {_clock_time((self._total - self._done) / rate)} left"
-        self.note(f"{self._done:,} of {self._total:,} pieces, {_short(rate)} pieces/s{left}")
+        self.note(f"{self._done:,} of {self._total:,} {self._unit}, {_short(rate)} {self._unit}/s{left}")
 
     def note(self, text: str) -> None:
         """Write a line.
@@ -145,9 +147,9 @@ class Bar:
         self._stream = stream or sys.stderr
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
-        self._before, self._begun = 0, 0.0
+        self._before, self._begun, self._unit = 0, 0.0, "pieces"
 
-    def start(self, description: str, total: int, done: int = 0) -> None:
+    def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
         """Show the bar.
 
         >>> import io
@@ -164,14 +166,14 @@ class Bar:
         self._bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed:,.0f} of {task.total:,.0f} pieces"),
+            TextColumn("{task.completed:,.0f} of {task.total:,.0f} {task.fields[unit]}"),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             TextColumn("left"),
             console=Console(file=self._stream),
         )
-        self._task = self._bar.add_task(escape(description), total=total, completed=done, rate="")
-        self._before, self._begun = done, time.monotonic()
+        self._task = self._bar.add_task(escape(description), total=total, completed=done, rate="", unit=unit)
+        self._before, self._begun, self._unit = done, time.monotonic(), unit
         self._bar.start()
 
     def advance(self, pieces: int) -> None:
@@ -182,7 +184,7 @@ class Bar:
         if self._bar is not None and self._task is not None:
             done = self._bar.tasks[0].completed + pieces
             rate = (done - self._before) / max(time.monotonic() - self._begun, 1e-9)
-            self._bar.update(self._task, completed=done, rate=f"{_short(rate)} pieces/s")
+            self._bar.update(self._task, completed=done, rate=f"{_short(rate)} {self._unit}/s")
 
     def note(self, text: str) -> None:
         """Write a line above the bar, or plainly where there is none yet.

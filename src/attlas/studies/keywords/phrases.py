@@ -2,11 +2,11 @@
 
 No part of speech is asked for and no list of words: a candidate is the longest run of words of a sentence, without a
 sign between them, each of which weighs at least a share (:data:`BAR`) of the average word. Function words of any
-language fall below it, where weights come from norms. A run of more than :data:`LONGEST` words is a clause rather than a phrase and
-is left out; only where a text has nothing else, it is narrowed to the heaviest so many words. The score of a phrase
-is the sum of its words' weights, over all places where the same phrase (by its stems) is a candidate; so 3.2 is as
-much as 3.2 average words. A phrase is written as at its first place. Bar and length were found on the training part
-of Inspec.
+language fall below it, where weights come from norms. A run of more than :data:`LONGEST` words is a clause rather
+than a phrase and is left out; only where a text has nothing else, it is narrowed to the heaviest so many words. The
+score of a phrase is the sum of its words' weights, over all places where the same phrase (by its stems) is a
+candidate; so 3.2 is as much as 3.2 average words. A phrase is written as at its first place. Bar and length were
+found on the training part of Inspec.
 """
 
 from __future__ import annotations

@@ -180,11 +180,22 @@ def _spans(subject: Subject, document: Document, max_pieces: int | None) -> Iter
     """The windows of a document, as ranges of its words."""
     if not document.words:
         raise TextError(f"{document.name or 'the text'} has no words; give a text with at least one")
+    return window_spans(document, subject.pieces.length, window_of(subject, max_pieces))
+
+
+def window_of(subject: Subject, max_pieces: int | None = None) -> int:
+    """How many pieces a window holds: as many as are asked for, or as the model can take.
+
+    >>> from attlas.capture import load
+    >>> window_of(load()), window_of(load(), 128)
+    (512, 128)
+    """
     room = subject.pieces.window
-    limit = room if max_pieces is None else max_pieces
-    if limit > room:
-        raise TextError(f"{limit} pieces are asked for and the window of {subject.name} holds {room}; ask for fewer")
-    return window_spans(document, subject.pieces.length, limit)
+    if max_pieces is not None and max_pieces > room:
+        raise TextError(
+            f"{max_pieces} pieces are asked for and the window of {subject.name} holds {room}; ask for fewer"
+        )
+    return max_pieces or room
 
 
 def _window(document: Document, span: Span) -> Document:
