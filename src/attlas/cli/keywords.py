@@ -54,7 +54,7 @@ def command(
     bar: Annotated[
         float | None, typer.Option("--bar", help="The share of the average weight that a phrase's words have. [.5]")
     ] = None,
-    longest: Annotated[int | None, typer.Option("--longest", help="The most words of a phrase. [4]")] = None,
+    longest: Annotated[int | None, typer.Option("--longest", help="The most words of a phrase. [5]")] = None,
     language: Annotated[
         str, typer.Option("--language", help="Whose endings are taken off when phrases are compared; or none.")
     ] = "english",

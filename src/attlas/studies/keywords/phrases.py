@@ -1,12 +1,13 @@
 """Key phrases from the weights of words, whatever these weights come from.
 
 No part of speech is asked for and no list of words: a candidate is the longest run of words of a sentence, without a
-sign between them, each of which weighs at least a share (:data:`BAR`) of the average word. Function words of any
-language fall below it, where weights come from norms. A run of more than :data:`LONGEST` words is a clause rather
-than a phrase and is left out; only where a text has nothing else, it is narrowed to the heaviest so many words. The
-score of a phrase is the sum of its words' weights, over all places where the same phrase (by its stems) is a
-candidate; so 3.2 is as much as 3.2 average words. A phrase is written as at its first place. Bar and length were
-found on the training part of Inspec.
+sign between them, that each weigh enough: over all places of the same stem in the text, at least a share
+(:data:`BAR`) of the average word. Function words of any language fall below it, where weights come from norms; one
+place where such a word weighs more does not help it. A run of more than :data:`LONGEST` words is parted at the
+lightest of its inner words, which goes (of equals the one nearest to the middle), until no part is longer. The score
+of a phrase is the sum of its words' weights, over all places where the same phrase (by its stems) is a candidate; so
+3.2 is as much as 3.2 average words. A phrase is written as at its first place. Bar and length were found on the
+training part of Inspec.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from attlas.text import Document, Span
 from attlas.text.keyphrases import Stems, document_stems
 from attlas.text.stems import Stem
 
-BAR, LONGEST = 0.5, 4
+BAR, LONGEST = 0.5, 5
 _LETTER = re.compile(r"[^\W\d_]")
 _SIGN = re.compile(r"[\W_]+")
 
@@ -55,12 +56,12 @@ def rank_phrases(
     >>> document = Document.from_text("The solar cells age. A solar cell ages in the sun.")
     >>> weights = [0.1, 2, 3, 1, 0, 0.1, 2, 2, 0.3, 0.2, 0.1, 1, 0]
     >>> [(phrase.text, phrase.score) for phrase in rank_phrases(document, weights)]
-    [('solar cells age', 6.0), ('solar cell', 4.0), ('sun', 1.0)]
+    [('solar cells age', 10.3), ('sun', 1.0)]
     """
     values = np.asarray(weights, dtype=np.float64)
     known = document_stems(document, stem) if stems is None else stems
     found: dict[Stems, list[Span]] = {}
-    for span in candidates(document, values, bar=bar, longest=longest):
+    for span in candidates(document, values, known, bar=bar, longest=longest):
         found.setdefault(known[span.start : span.stop], []).append(span)
     phrases = [
         Phrase(_written(document, spans[0]), phrase, float(sum(values[a:b].sum() for a, b in spans)), tuple(spans))
@@ -70,20 +71,29 @@ def rank_phrases(
 
 
 def candidates(
-    document: Document, weights: NDArray[np.float64], *, bar: float = BAR, longest: int = LONGEST
+    document: Document, weights: NDArray[np.float64], stems: Stems, *, bar: float = BAR, longest: int = LONGEST
 ) -> list[Span]:
     """The runs of words that may be phrases, in their order.
 
-    >>> document = Document.from_text("In 2024 solar cells aged, as cells do.")
-    >>> [_written(document, span) for span in candidates(document, np.array([0.1, 1, 2, 2, 1, 0, 0.1, 1, 0.2, 0]))]
+    >>> document = Document.from_text("In 2024 solar cells aged, as the cells do.")
+    >>> weights = np.array([0.1, 1, 2, 2, 1, 0, 0.1, 0.2, 1, 0.2, 0])
+    >>> [_written(document, span) for span in candidates(document, weights, document_stems(document))]
     ['2024 solar cells aged', 'cells']
     """
-    least = bar * float(weights.mean()) if len(weights) else 0.0
-    inside = [_is_word(document.word(at)) and weights[at] >= least for at in range(len(document.words))]
+    if not len(weights):
+        return []
+    enough = _over_places(stems, weights) >= bar * float(weights.mean())
+    inside = [_is_word(document.word(at)) and bool(enough[at]) for at in range(len(document.words))]
     runs = [Span(first + a, first + b) for first, last in document.sentences for a, b in _runs(inside[first:last])]
-    lettered = [run for run in runs if _has_letters(document, run)]
-    short = [run for run in lettered if run.length <= longest]
-    return short or [_narrowed(run, weights, longest) for run in lettered]
+    parts = [part for run in runs for part in _parted(run, weights, longest)]
+    return [part for part in parts if _has_letters(document, part)]
+
+
+def _over_places(stems: Stems, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean weight of each word's stem over all its places."""
+    _, numbers = np.unique(np.array(stems, dtype=object).astype(str), return_inverse=True)
+    means: NDArray[np.float64] = np.bincount(numbers, weights) / np.bincount(numbers)
+    return means[numbers]
 
 
 def _runs(inside: Sequence[bool]) -> list[Span]:
@@ -91,11 +101,16 @@ def _runs(inside: Sequence[bool]) -> list[Span]:
     return [Span(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _narrowed(run: Span, weights: NDArray[np.float64], longest: int) -> Span:
-    """The heaviest so many words of a longer run."""
-    sums = np.convolve(weights[run.start : run.stop], np.ones(longest), "valid")
-    start = run.start + int(sums.argmax())
-    return Span(start, start + longest)
+def _parted(run: Span, weights: NDArray[np.float64], longest: int) -> list[Span]:
+    """Parts of a run that are no longer than the longest; the lightest inner words are gone."""
+    if run.length <= longest:
+        return [run]
+    if run.length == 2:  # there is no inner word
+        return [Span(run.start, run.start + 1), Span(run.start + 1, run.stop)]
+    inner = weights[run.start + 1 : run.stop - 1]
+    lightest = np.flatnonzero(inner == inner.min())
+    at = run.start + 1 + int(lightest[np.abs(lightest - (len(inner) - 1) / 2).argmin()])
+    return [*_parted(Span(run.start, at), weights, longest), *_parted(Span(at + 1, run.stop), weights, longest)]
 
 
 def _is_word(word: str) -> bool:
