@@ -31,7 +31,7 @@ def test_a_text_gets_phrases_and_a_page(place: Path, capfd: pytest.CaptureFixtur
     said = attlas(capfd, "keywords", SOLAR, "--quiet", "--top", 3)
     assert (said.status, said.err) == (0, ""), said
     assert "12 heads (shipped with attlas for this model)" in said.out
-    assert "1 document, 19 words" in said.out
+    assert "1 document, 21 words" in said.out
     result = Result.open("keywords-text")
     phrases = result.rows("phrases")
     assert [row["rank"] for row in phrases] == [1, 2, 3]
@@ -69,8 +69,17 @@ def test_a_long_text_goes_by_windows_each_of_mean_one(place: Path) -> None:
     result = keywords(" ".join([SOLAR] * 6), max_pieces=30)
     (document,) = result.rows("documents")
     assert document["windows"] > 3
-    assert document["words"] == 6 * 19
+    assert document["words"] == 6 * 21
     assert np.mean([row["weight"] for row in result.rows("words")]) == pytest.approx(1, abs=1e-4)
+
+
+def test_a_text_without_letters_has_no_phrases_and_still_a_page(
+    place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = attlas(capfd, "keywords", "12 34 !?", "--quiet", "--out", "out")
+    assert (said.status, said.err) == (0, ""), said
+    assert "none: no word has a letter" in said.out
+    assert "34" in Path("out/report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,10 @@ def tables_of(corpus: Corpus, rows: Sequence[Mapping[str, Any]]) -> dict[str, An
     >>> list(tables_of(as_corpus([Document.from_text("Hi")]), [row]))
     ['phrases', 'words', 'documents']
     """
-    phrases, documents = [], []
+    documents = []
+    phrases: dict[str, list[Any]] = {
+        name: [] for name in ("document", "rank", "phrase", "score", "places", "starts", "stops")
+    }
     words: dict[str, list[Any]] = {name: [] for name in ("document", "word", "spelled", "weight", "start", "stop")}
     for at, (document, row) in enumerate(zip(corpus.documents, rows, strict=True)):
         size = len(document.words)
@@ -300,13 +303,10 @@ def tables_of(corpus: Corpus, rows: Sequence[Mapping[str, Any]]) -> dict[str, An
         )  # fmt: skip
         for rank, phrase in enumerate(row["phrases"], start=1):
             begins, ends = ([int(place[side]) for place in phrase["places"]] for side in (0, 1))
-            phrases.append(
-                {
-                    "document": at, "rank": rank, "phrase": phrase["phrase"], "score": phrase["score"],
-                    "places": len(begins), "starts": begins, "stops": ends,
-                }
-            )  # fmt: skip
-    return {"phrases": as_columns(phrases), "words": words, "documents": as_columns(documents)}
+            cells = (at, rank, phrase["phrase"], phrase["score"], len(begins), begins, ends)
+            for name, cell in zip(phrases, cells, strict=True):
+                phrases[name].append(cell)
+    return {"phrases": phrases, "words": words, "documents": as_columns(documents)}
 
 
 def line_of(one: Extracted) -> dict[str, Any]:
