@@ -7,6 +7,7 @@ document that was finished.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -127,7 +128,7 @@ def _names_a_file(text: str) -> bool:
     """Whether this is the name of a file rather than a text: it is there, or looks like nothing else."""
     if not text.strip() or len(text) > 1000 or "\n" in text:
         return False
-    return Path(text).exists() or (not any(mark.isspace() for mark in text) and Path(text).suffix[1:].isalnum())
+    return os.path.exists(text) or (not any(mark.isspace() for mark in text) and Path(text).suffix[1:].isalnum())
 
 
 def _document(text: str | Document, name: str) -> Document:
