@@ -195,7 +195,12 @@ def _removal(model: str, results: Sequence[Any]) -> list[str]:
     metric = results[0].tables["whole"].to_pylist()[0]["metric"]
     orders = list(dict.fromkeys(row["order"] for row in curves[0]))
     whole = [next(row["score"] for row in rows if row["share"] == 0) for rows in curves]
-    lines = ["", f"**{model}**: {metric} on the test texts as heads go ({_range(whole)} with all of them).", ""]
+    texts = sorted({max(row["n"] for row in rows) for rows in curves}, reverse=True)
+    lines = [
+        "",
+        f"**{model}**: {metric} on {' or '.join(map(str, texts))} test texts as heads go ({_range(whole)} with all of them).",
+        "",
+    ]
     shares = [share for share in dict.fromkeys(row["share"] for row in curves[0]) if share]
     body = []
     for share in shares:

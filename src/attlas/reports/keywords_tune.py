@@ -50,9 +50,9 @@ LEADS = {
     it stands beside F1@M against all phrases, the nearest in kind.""",
     "map": """Each head off in turn, on the dev texts. Rows are layers, columns are heads. Red: worse without it;
     blue: better without it. What is significant after correction stands out, in a frame; the rest is pale.""",
-    "curve": """Heads are removed in order, by gates, and the tagger is scored on the test texts after every step; the
-    orders come from the dev texts. Bands are 95 % intervals over texts (for random orders, the range of the draws).
-    The farther the lines of worst first and best first are apart, the more the order knows.""",
+    "curve": """Heads are removed in order, by gates, and the tagger is scored on {texts} test texts after every step;
+    the orders come from the dev texts. Bands are 95 % intervals over texts (for random orders, the range of the
+    draws). The farther the lines of worst first and best first are apart, the more the order knows.""",
     "sizes": """The tagger as it was tuned, with heads taken out of its weights, and (if asked for) trained again.
     Heads went {order}{how}.""",
     "none": """There is none: no head could go for less than a standard error of F1 on the dev texts.""",
@@ -318,11 +318,13 @@ def _head_table(rows: Sequence[Row], metric: str, named: str) -> str:
 
 
 def _curve(study: Study) -> Section | None:
-    if not study.rows("curve"):
+    rows = study.rows("curve")
+    if not rows:
         return None
+    lead = LEADS["curve"].format(texts=f"{max(row['n'] for row in rows):,}")
     spec = keywords_tune_charts.removal(study.metric, study.gone)
     shown = Figure("curve", "As heads go", spec, "curve", label="Score by share of heads gone, for each order")
-    return Section("curve", "Worst first, best first", f"<p>{LEADS['curve']}</p>", grid([shown], "wide"), (shown,),
+    return Section("curve", "Worst first, best first", f"<p>{lead}</p>", grid([shown], "wide"), (shown,),
                    "Curves")  # fmt: skip
 
 
