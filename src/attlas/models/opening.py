@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import logging
+import math
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -93,14 +94,15 @@ def open_model(
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
         model, missing = _weights(shown, source, config, head, seam.NAME, weights)
-        _refuse_damaged(shown, model)
+        totals = _totals(model)  # the weights are read through once, for both uses of their sums
+        _refuse_damaged(shown, model, totals)
         model = _place(model, device)
         layout = sites.find_sites(model, probing_inputs(model))
         if layout.private:
             # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
             model = _place(_weights(shown, source, config, head, "eager", weights)[0], device)
             layout = sites.find_sites(model, probing_inputs(model))
-    return Opened(shown, model, tokenizer, layout, fingerprint(model), missing)
+    return Opened(shown, model, tokenizer, layout, fingerprint(model, totals), missing)
 
 
 def read_config(name: str | Path | None = None, *, remote_code: bool = False) -> Any:
@@ -207,21 +209,29 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     return inputs
 
 
-def fingerprint(model: torch.nn.Module) -> str:
-    """A short hash that changes when any weight does: names, shapes, and sums of all parameters.
+def fingerprint(model: torch.nn.Module, totals: Mapping[str, float] | None = None) -> str:
+    """A short hash that changes when any weight does: names, shapes, and sums of all parameters (``totals``, where
+    they are known).
 
     >>> fingerprint(torch.nn.Linear(2, 2)) == fingerprint(torch.nn.Linear(2, 2))
     False
     """
     digest = hashlib.sha256()
+    known = _totals(model) if totals is None else totals
     with torch.no_grad():
         for name, tensor in sorted(model.state_dict().items()):
             flat = tensor.detach().reshape(-1)
             sample = flat[:: max(1, flat.numel() // 1024)].double().cpu()
-            total = flat.sum(dtype=torch.float64).item()  # to six digits: devices add in different orders
-            digest.update(f"{name} {tuple(tensor.shape)} {total:.6e}".encode())
+            # to six digits: devices add in different orders
+            digest.update(f"{name} {tuple(tensor.shape)} {known[name]:.6e}".encode())
             digest.update(sample.numpy().tobytes())
     return digest.hexdigest()[:16]
+
+
+def _totals(model: torch.nn.Module) -> dict[str, float]:
+    """The sum of every tensor of a model."""
+    with torch.no_grad():
+        return {name: tensor.sum(dtype=torch.float64).item() for name, tensor in model.state_dict().items()}
 
 
 def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
@@ -321,10 +331,10 @@ def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
     return found
 
 
-def _refuse_damaged(shown: str, model: PreTrainedModel) -> None:
+def _refuse_damaged(shown: str, model: PreTrainedModel, totals: Mapping[str, float]) -> None:
     """A single bad number spreads through a whole model, or hides where attention does not see it."""
-    for name, parameter in model.named_parameters():
-        if not parameter.detach().sum(dtype=torch.float64).isfinite():
+    for name, _ in model.named_parameters():
+        if not math.isfinite(totals[name]):
             raise NumberError(f"NaN or infinity in the weights of {shown} ({name}); get an undamaged copy of them")
 
 
