@@ -98,12 +98,12 @@ def command(
         for one in found:
             typer.echo(json.dumps(line_of(one), ensure_ascii=False))
         return
-    name = "text" if corpus.format == "documents" else options.slug(corpus.name)
-    folder = out or Path(f"keywords-{name}")
+    named_by = " ".join(corpus.documents[0].text.split()[:4]) if corpus.format == "documents" else corpus.name
+    folder = out or Path(f"keywords-{options.slug(named_by)}")
     result = keywords(
         corpus, subject, study=study, heads=named, measure=measure, over=over, top=top, bar=bar, longest=longest,
-        language=language, max_pieces=max_pieces,
-        out=folder, resume=resume, budget=budget, progress=progress_on(quiet=quiet),
+        language=language, max_pieces=max_pieces, out=folder, resume=resume, budget=budget,
+        progress=progress_on(quiet=quiet),
     )  # fmt: skip
     _finish(result, folder)
 
@@ -144,6 +144,6 @@ def show(result: Any, most: int = 3) -> None:
             places = "" if row["places"] == 1 else f"  ({row['places']} places)"
             console.print(f"{row['score']:8.1f}  {row['phrase']}{places}", highlight=False, markup=False)
         if not rows:
-            console.print("    none: no word has a letter", highlight=False)
+            console.print("    no phrase: none of its words has a letter and weighs enough", highlight=False)
     if len(names) > most:
         console.print(f"... and {count(len(names) - most, 'more document')}: see the report", highlight=False)
