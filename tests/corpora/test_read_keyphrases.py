@@ -43,7 +43,6 @@ def test_text_alone() -> None:
         ("[1]", "line 1: this JSON is not an object"),
         ('{"title": "a"}', "line 1: the field 'abstract' is not there"),
         ('{"text": 3, "keyphrases": []}', "line 1: the field 'text'"),
-        ('{"text": "a"}', "line 1: the field 'keyphrases'"),
         ('{"text": "a", "keyphrases": [1]}', "line 1: the field 'keyphrases'"),
         ('{"text": " \\n", "keyphrases": []}', "line 1: this text has no words"),
         ("\n", "no line"),
@@ -59,3 +58,8 @@ def test_a_choice_that_is_not_there() -> None:
         read_keyphrases(source({"text": "a", "keyphrases": []}), "controlled")
     with pytest.raises(CorpusError, match="not 'free'"):
         read_keyphrases(source(LONG), "free")
+
+
+def test_a_text_may_come_without_phrases() -> None:
+    (document,) = read_keyphrases(Source.of_text('{"text": "a"}', name="a.jsonl"))
+    assert (document.text, document.keyphrases) == ("a", None)
