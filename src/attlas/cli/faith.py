@@ -9,7 +9,7 @@ import typer
 
 from attlas.cli import faith_chunking, faith_freeze, options
 from attlas.cli.finishing import finish
-from attlas.cli.plainly import plain_group
+from attlas.cli.groups import plain_group
 
 PLAIN = "model"
 

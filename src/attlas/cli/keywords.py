@@ -11,7 +11,7 @@ import typer
 
 from attlas.cli import keywords_compare, keywords_study, keywords_tune, options
 from attlas.cli.finishing import count
-from attlas.cli.plainly import plain_group
+from attlas.cli.groups import plain_group
 
 PLAIN = "text"
 

@@ -28,7 +28,7 @@ def command(
     keep: Annotated[
         float | None,
         typer.Option(
-            "--keep", help="The share of heads of the smaller tagger; else those go that cost no F1 on dev."
+            "--keep", help="The share of heads to keep; else those go that cost less than a standard error."
         ),
     ] = None,
     retune: Annotated[bool, typer.Option("--retune", help="Train the smaller tagger again.")] = False,

@@ -69,10 +69,10 @@ def keywords_tune(
 
     ``subject`` is a model by its name or folder. It learns from ``corpus``; ``dev`` says which pass was the best and
     puts heads in order, ``test`` is scored; those that are not given are taken from the corpus, a tenth each. The
-    smaller tagger has ``keep`` of the heads; without it, as many are gone as can go, worst first, without any loss of
-    F1 on the dev texts (a twentieth where that is none). With ``retune`` it is trained again. ``steps`` are those of
-    a curve, ``limit`` draws so many texts of each part; ``epochs``, ``rate``, ``batch_size``, ``patience``, ``dtype``
-    and ``opening`` are as for :func:`attlas.tune`.
+    smaller tagger has ``keep`` of the heads; without it, as many are gone as can go for less than one standard error
+    of F1 on the dev texts, worst first or by importance, whichever lets more go. With ``retune`` it is trained again.
+    ``steps`` are those of a curve, ``limit`` draws so many texts of each part; ``epochs``, ``rate``, ``batch_size``,
+    ``patience``, ``dtype`` and ``opening`` are as for :func:`attlas.tune`.
 
     >>> keywords_tune("minilm", "sample", dev="sample")
     Traceback (most recent call last):

@@ -167,6 +167,12 @@ def learn(x: Numbers, part: Part, documents: Integers, seed: int, steps: Sequenc
 def chosen_strength(x: Numbers, key: Flags, part: Part, documents: Integers, seed: int) -> float:
     """The C whose regression has the least cross-entropy on inner folds that it has not seen; 1 where there are too
     few documents to divide. The rows are those of the documents, in their order.
+
+    >>> from attlas.text import Document
+    >>> ends, key = np.array([0, 2]), np.array([True, False])
+    >>> part = Part("a", (Document.from_text("Rain."),), (), ends, ends, key)
+    >>> chosen_strength(np.array([[1.0], [0.0]], np.float32), part.key, part, np.arange(1), 0)
+    1.0
     """
     sizes = np.diff(part.starts)[documents]
     edges = np.concatenate([[0], np.cumsum(sizes)])

@@ -14,7 +14,6 @@ import numpy as np
 from attlas.studies.keywords.heads import Floats, best_first, head_columns, seen_by_heads
 from attlas.studies.keywords.kept import Received
 from attlas.studies.keywords.mixing import learn_mix
-from attlas.studies.keywords.plainly import plain_features
 from attlas.studies.keywords.predicting import (
     Flags,
     Say,
@@ -27,6 +26,7 @@ from attlas.studies.keywords.predicting import (
 )
 from attlas.studies.keywords.selecting import BEST, LAST, Candidate, candidates, phrase_rows, winner
 from attlas.studies.keywords.weighing import Kind, Numbers
+from attlas.studies.keywords.without_model import plain_features
 from attlas.text.stems import Stem
 
 CHOSEN, SCORED, CROSS_VALIDATED = "chosen on", "scored on", "cross-validated"
