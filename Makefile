@@ -9,9 +9,10 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
 
-# Two processes of one thread each: most tests are many small calls, which more threads do not hasten.
+# Two processes of one thread each: most tests are many small calls, which more threads do not hasten. PYTEST holds
+# further options, such as --require-browser.
 test: $(READY) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(PYTEST)
 
 lint: $(READY)
 	$(BIN)/ruff check .

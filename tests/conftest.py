@@ -10,22 +10,33 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browsers import without_browser
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Continuous integration asks for a browser; a machine of one's own may do without."""
+    parser.addoption("--require-browser", action="store_true", help="Fail, not skip, where there is no browser.")
+
+
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """The Chromium that is installed on this machine; none is ever downloaded."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
+    required = request.config.getoption("--require-browser")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        without_browser("the package playwright is not installed", required=required)
     installed = Path("/usr/bin/chromium")
-    found = str(installed) if os.access(installed, os.X_OK) else shutil.which("chromium")
-    if found is None:
-        pytest.skip("there is no Chromium on this machine")
-    with playwright.sync_playwright() as started:
-        chromium = started.chromium.launch(executable_path=found, args=FLAGS)
+    program = str(installed) if os.access(installed, os.X_OK) else shutil.which("chromium")
+    if program is None:
+        without_browser("there is no Chromium on this machine", required=required)
+    with sync_playwright() as started:
+        chromium = started.chromium.launch(executable_path=program, args=FLAGS)
         yield chromium
         chromium.close()
 
