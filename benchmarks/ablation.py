@@ -32,7 +32,7 @@ from attlas.run.batches import batches
 from attlas.run.setting import BUDGET
 from attlas.run.tasks import labels_of, read_for_task, task_for
 from attlas.studies.ablation import Ablation, every_head
-from attlas.studies.importance import Importance
+from attlas.studies.shared.cutting.importance import Importance
 from attlas.tasks import READ_SCORES, Task
 from attlas.text import Document
 from benchmarks.page import put

@@ -48,7 +48,7 @@ def open_report(browser: Browser) -> Iterator[Callable[[Path], Page]]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
 
     def opened(folder: Path) -> Page:
-        from attlas.reports import write_report
+        from attlas.studies.reporting import write_report
 
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text))

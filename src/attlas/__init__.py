@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from attlas.run.faith import faith
     from attlas.run.faith_chunking import faith_chunking
     from attlas.run.heads import heads
-    from attlas.run.importance import importance
     from attlas.run.keywords import keywords
     from attlas.run.keywords_compare import keywords_compare
     from attlas.run.keywords_study import keywords_study
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     from attlas.run.translate_train import translate_train
     from attlas.run.tune import tune
     from attlas.store import Result
+    from attlas.studies.importance.call import importance
     from attlas.text import Document, Passage
 
 __all__ = [
@@ -107,7 +107,6 @@ _HOMES = {
     "attlas.run.coref": ("coref",),
     "attlas.run.faith": ("faith",),
     "attlas.run.faith_chunking": ("faith_chunking",),
-    "attlas.run.importance": ("importance",),
     "attlas.run.keywords": ("keywords",),
     "attlas.run.keywords_compare": ("keywords_compare",),
     "attlas.run.keywords_study": ("keywords_study",),
@@ -138,6 +137,11 @@ def __getattr__(name: str) -> Any:
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(home), name)
+    from attlas.studies import studies
+
+    for study in studies().values():
+        if study.python_name == name:
+            return study.load_call()
     raise AttributeError(f"module 'attlas' has no attribute {name!r}")
 
 

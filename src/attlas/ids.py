@@ -13,11 +13,11 @@ Site(stream=<Stream.ENCODER: 'encoder'>, layer=7)
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import NamedTuple
 
 
-class Stream(str, Enum):
+class Stream(StrEnum):
     """Which attention of the model: encoder, decoder or cross.
 
     >>> Stream("cross") is Stream.CROSS

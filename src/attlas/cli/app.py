@@ -15,7 +15,6 @@ from attlas.cli import (
     doctor,
     faith,
     heads,
-    importance,
     keywords,
     layers,
     noop,
@@ -30,6 +29,8 @@ from attlas.cli import (
     tune,
     view,
 )
+from attlas.cli.commands import command_for
+from attlas.studies import studies
 
 app = typer.Typer(
     name="attlas",
@@ -53,7 +54,6 @@ app.add_typer(layers.app, name="layers")
 app.command("tune")(tune.command)
 app.command("translate-train")(translate_train.command)
 app.command("ablate")(ablate.command)
-app.command("importance")(importance.command)
 app.command("align")(align.command)
 app.command("prune")(prune.command)
 app.add_typer(faith.app, name="faith")
@@ -61,6 +61,8 @@ app.add_typer(keywords.app, name="keywords")
 app.command("report")(report.command)
 app.command("doctor")(doctor.command)
 app.command("serve")(serve.command)
+for _study in studies().values():
+    app.command(" ".join(_study.words))(command_for(_study))
 
 
 def _version(wanted: bool) -> None:

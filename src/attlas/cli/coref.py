@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from attlas.cli import options
-from attlas.cli.finishing import finish
+from attlas.cli.finishing_old import finish
 
 
 def command(

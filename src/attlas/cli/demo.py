@@ -19,7 +19,7 @@ def command(
 ) -> None:
     """Survey the bundled model on the sample corpus, and write a report page and a view of one sentence."""
     from attlas.capture import load
-    from attlas.cli.finishing import finish
+    from attlas.cli.finishing_old import finish
     from attlas.cli.survey import show
     from attlas.run import progress_on
     from attlas.run.survey import survey

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from attlas.cli import faith_chunking, faith_freeze, options
-from attlas.cli.finishing import finish
+from attlas.cli.finishing_old import finish
 from attlas.cli.groups import plain_group
 
 PLAIN = "model"

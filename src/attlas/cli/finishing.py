@@ -1,37 +1,39 @@
-"""How every study's command ends: its page is written, a short table printed, and said where things lie."""
+"""How every study's command ends: its page is written, what was found is printed, and said where things lie."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+import json
+from typing import TYPE_CHECKING
 
 import typer
 
+if TYPE_CHECKING:
+    from attlas.store import Result
+    from attlas.studies import Study
 
-def finish(result: Any, folder: Path, show: Callable[[Any], None], *more: str) -> None:
-    """Write the page, say what was read, let ``show`` print a short table, and say where the page lies.
 
-    ``more`` are further lines to say at the end.
-    """
-    from attlas.reports import write_report
+def finish(result: Result, study: Study, *, as_json: bool = False) -> None:
+    """Write the page, print what was read and found (or all of it as JSON), and say where the page lies."""
+    from rich.console import Console
 
+    from attlas.pages.prose import count_of
+    from attlas.pages.terminal import as_json as found_as_json
+    from attlas.pages.terminal import print_page
+    from attlas.studies.reporting import write_report
+
+    folder = result.folder
+    assert folder is not None  # a command always writes
     page = write_report(folder)  # first, for whoever reads our output may go away
+    record = study.load_page()
+    if as_json:
+        found = found_as_json(record, result) | {"folder": str(folder), "report": str(page)}
+        typer.echo(json.dumps(found, ensure_ascii=False))
+        return
     corpus = result.manifest.corpus
-    sizes = [count(corpus[f"{what}s"], what) for what in ("document", "passage", "piece") if f"{what}s" in corpus]
+    sizes = [count_of(corpus[f"{what}s"], what) for what in ("document", "passage", "piece") if f"{what}s" in corpus]
     typer.echo(f"{result.manifest.model['name']} on {corpus['name']}: {', '.join(sizes[-2:])}")
-    show(result)
+    print_page(record, result, Console())
     for reason, number in result.manifest.skipped.items():
         typer.echo(f"note: {reason}: {number:,}")
-    for line in (f"tables: {folder}", *more):
-        typer.echo(line)
+    typer.echo(f"tables: {folder}")
     typer.echo(f"report: {page}")
-
-
-def count(number: int, what: str) -> str:
-    """A number of things.
-
-    >>> count(1, "head"), count(1200, "head")
-    ('1 head', '1,200 heads')
-    """
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from attlas.cli import clusters, options, relations, survey
-from attlas.cli.finishing import finish
+from attlas.cli.finishing_old import finish
 
 SHOW = {"survey": survey.show, "relations": relations.show, "clusters": clusters.show}
 

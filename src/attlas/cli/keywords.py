@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from attlas.cli import keywords_compare, keywords_study, keywords_tune, options
-from attlas.cli.finishing import count
+from attlas.cli.finishing_old import count
 from attlas.cli.groups import plain_group
 
 PLAIN = "text"

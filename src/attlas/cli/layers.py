@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from attlas.cli import layers_case, layers_convert, layers_together, options
-from attlas.cli.finishing import finish
+from attlas.cli.finishing_old import finish
 
 TASKS = {
     "pos": "Part of speech of a word.",

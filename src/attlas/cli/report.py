@@ -15,6 +15,6 @@ def command(
     ] = None,
 ) -> None:
     """Turn a result folder into one self-contained HTML page."""
-    from attlas.reports import write_report
+    from attlas.studies.reporting import write_report
 
     typer.echo(f"report: {write_report(folder, out)}")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from attlas.cli import options
-from attlas.cli.finishing import count
+from attlas.cli.finishing_old import count
 
 
 def command(

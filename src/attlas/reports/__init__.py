@@ -28,7 +28,6 @@ REPORTS = (
     "parse",
     "noop",
     "norms",
-    "importance",
     "prune",
     "ablate",
     "align",

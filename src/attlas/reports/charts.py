@@ -385,7 +385,7 @@ def lettered_cells(
     return cells
 
 
-def finished(chart: alt.LayerChart) -> Spec:
+def finished(chart: Any) -> Spec:
     """A chart as the page takes it.
 
     >>> "config" in finished(alt.layer(rows_of_page().mark_point()))

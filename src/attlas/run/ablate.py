@@ -211,7 +211,7 @@ def _baseline(study: Ablation, reading: Reading) -> float | None:
 
 def _add_importance(tables: dict[str, Any], job: _Job, scored: Reading) -> None:
     """Importance by gradients, on the same texts, beside what was measured."""
-    from attlas.studies.importance import Importance
+    from attlas.studies.shared.cutting.importance import Importance
 
     study = Importance(job.task)
     bundle = carry_out(

@@ -24,7 +24,7 @@ from attlas.store.checkpoint import checkpoint_file, load_checkpoint, save_check
 from attlas.store.folder import require_free
 
 if TYPE_CHECKING:
-    from attlas.studies.protocol import Study
+    from attlas.run.part import Part
 
 Item = TypeVar("Item")
 
@@ -38,7 +38,7 @@ class _Done(NamedTuple):
 
 
 def carry_out(
-    study: Study[Item],
+    study: Part[Item],
     items: Sequence[Item],
     lengths: Sequence[int],
     plan: Plan,
@@ -65,8 +65,6 @@ def carry_out(
     ...         return Bundle({"length": PooledMean(shape=())})
     ...     def update(self, bundle, batch):
     ...         bundle["length"].update([len(text) for text in batch], 1)
-    ...     def tables(self, bundle):
-    ...         return {}
     >>> bundle = carry_out(Length(), ["a", "abc"], [1, 3], Plan("length"), budget=4)
     >>> bundle["length"].result().value.item()
     2.0

@@ -17,13 +17,13 @@ import numpy as np
 from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, PlanError
 from attlas.run.local import carry_out
-from attlas.run.measured import measured
 from attlas.run.progress import Progress
 from attlas.run.removing import Job, curve, put_in_order
 from attlas.run.setting import Setting, Texts, as_corpus, say_cutting
 from attlas.run.tasks import apart, open_for_task, read_for_task, require_layer, task_for
 from attlas.store import Result
 from attlas.store.columns import as_columns
+from attlas.studies.shared.cutting.measured import measured
 
 if TYPE_CHECKING:
     from attlas.capture import Subject

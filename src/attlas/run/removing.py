@@ -92,8 +92,8 @@ def put_in_order(
 ) -> None:
     """Order the units by importance, and by what removing each alone did to the loss or to the score; with
     ``reverse``, the latter also the other way round, what cost most going first."""
-    from attlas.studies.importance import Importance
     from attlas.studies.removal import OneOff, by_value, to_remove
+    from attlas.studies.shared.cutting.importance import Importance
 
     lengths = [example.length for example in reading.examples]
     if "importance" in orders:

@@ -11,7 +11,7 @@ import hashlib
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +31,46 @@ BUDGET = 4096
 Texts = Corpus | str | Path | Sequence[Document]
 
 
-def as_subject(subject: Subject | str | None) -> Subject:
-    """The model to study: as it is, or loaded by its name (None: the bundled one).
+@dataclass(frozen=True)
+class Opening:
+    """A model by name, and how to open it once it is needed: what a command line knows of it.
+
+    >>> Opening("smollm2", dtype="float32").options["dtype"]
+    'float32'
+    """
+
+    name: str | None = None
+    device: str | None = None
+    dtype: str | None = None
+    remote_code: bool = False
+    allow_pickle: bool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What :func:`attlas.load` is told; the device is cuda where there is one and none was named.
+
+        >>> Opening(device="cpu").options["device"]
+        'cpu'
+        """
+        import torch
+
+        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        return {
+            "device": device, "dtype": self.dtype, "remote_code": self.remote_code, "allow_pickle": self.allow_pickle
+        }  # fmt: skip
+
+
+def as_subject(subject: Subject | Opening | str | Path | None, **more: Any) -> Subject:
+    """The model to study: as it is, or opened by its name (None: the bundled one), as ``more`` asks.
 
     >>> as_subject(None).name
     'all-MiniLM-L6-v2'
     """
     from attlas.capture import load
 
-    return load(subject) if subject is None or isinstance(subject, str) else subject
+    if isinstance(subject, Opening):
+        return load(subject.name, **subject.options, **more)
+    return load(subject, **more) if subject is None or isinstance(subject, str | Path) else subject
 
 
 def as_corpus(corpus: Texts) -> Corpus:
@@ -75,7 +106,7 @@ class Setting:
     budget: int = BUDGET
     out: Path | None = None
     more: Mapping[str, Corpus] = field(default_factory=dict)
-    started: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def plan(self) -> Plan:
@@ -119,7 +150,7 @@ class Setting:
         >>> setting.finish({"heads": {"layer": [0]}, "pos": {"layer": []}}, counts={"passages": 1})
         Result(survey: heads with 1 rows)
         """
-        here = (datetime.now(timezone.utc) - self.started).total_seconds()
+        here = (datetime.now(UTC) - self.started).total_seconds()
         seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
         manifest = Manifest(
             self.study,

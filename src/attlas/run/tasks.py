@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, CorpusError, PlanError
-from attlas.run.setting import Texts, as_corpus, draw
+from attlas.run.setting import Opening, Texts, as_corpus, as_subject, draw
 from attlas.tasks import HEADS, make_task, require_task
 from attlas.tasks.tagging import wordwise
 from attlas.text.keyphrases import KEY
@@ -112,7 +112,7 @@ def fault(subject: Subject, task: str) -> str:
     return ""
 
 
-def open_for_task(model: Subject | str | Path | None, task: str, corpus: Corpus, **opening: Any) -> Subject:
+def open_for_task(model: Subject | Opening | str | Path | None, task: str, corpus: Corpus, **opening: Any) -> Subject:
     """Open a model with the head of a task, or take one that is open, and refuse it if the task cannot be put to it.
 
     >>> from attlas.corpora import read
@@ -121,12 +121,10 @@ def open_for_task(model: Subject | str | Path | None, task: str, corpus: Corpus,
         ...
     attlas.errors.CapabilityError: all-MiniLM-L6-v2 cannot be put to the task tagging:upos: its checkpoint ...
     """
-    from attlas.capture import load
-
     require_task(task)
     require_layer(corpus, task)
-    named = model is None or isinstance(model, (str, Path))
-    return checked(load(model, head=HEADS[task], **opening) if named else model, task)  # type: ignore[arg-type]
+    named = model is None or isinstance(model, str | Path | Opening)
+    return checked(as_subject(model, **({"head": HEADS[task]} if named else {}), **opening), task)
 
 
 def checked(subject: Subject, task: str) -> Subject:

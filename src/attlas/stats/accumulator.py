@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from attlas.errors import StatsError
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing import Self
 
 State = dict[str, NDArray[Any]]
 

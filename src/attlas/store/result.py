@@ -27,7 +27,7 @@ ROWS_SHOWN = 10
 
 
 class Result:
-    """Tables of a study under their names, the main one first.
+    """Tables of a study under their names, the main one first; ``folder`` is where they lie, once they are saved.
 
     >>> result = Result(Manifest("survey"), {"heads": {"layer": [0, 1], "value": [0.25, 0.5]}})
     >>> result.table.column("value").to_pylist()
@@ -45,6 +45,7 @@ class Result:
             if isinstance(table, Mapping):
                 check_columns(table, name)
         self.manifest = replace(manifest, tables=tuple(tables))
+        self.folder: Path | None = None
         self._given: dict[str, Columns | pa.Table] = dict(tables)
 
     @property
@@ -115,6 +116,7 @@ class Result:
 
         publish(folder, write)
         clear_checkpoint(folder)
+        self.folder = folder
         return folder
 
     @classmethod
@@ -139,7 +141,9 @@ class Result:
             ) from None
         except UnicodeDecodeError as error:
             raise StoreError(f"{path}: this is not text ({error.reason}); the result must be made again") from None
-        return cls(manifest, {name: _read(locate(folder, f"{name}.parquet")) for name in manifest.tables})
+        result = cls(manifest, {name: _read(locate(folder, f"{name}.parquet")) for name in manifest.tables})
+        result.folder = folder
+        return result
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} with {_rows(table)} rows" for name, table in self._given.items())

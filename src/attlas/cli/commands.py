@@ -1,0 +1,168 @@
+"""A study's command, made from the signature of its call.
+
+Each parameter brings its help, its option and its smallest value along (:class:`~attlas.run.parameters.Help`); the
+model brings ``--model`` and how to open it, the corpus its file and how to read it, the progress ``--quiet``. The
+command reads the corpus, hands everything to the call, writes the page, and prints what was found.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, get_args
+
+import typer
+
+from attlas.cli.finishing import finish
+from attlas.run.parameters import Help, help_of, role_of
+from attlas.studies import Study
+
+OPENING = {
+    "device": Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ...; cuda where there is one.")],
+    "dtype": Annotated[str | None, typer.Option("--dtype", help="float32 (default), bfloat16 or float16.")],
+    "remote_code": Annotated[
+        bool, typer.Option("--remote-code", help="Run code that the model's repository brings.")
+    ],
+    "allow_pickle": Annotated[bool, typer.Option("--allow-pickle", help="Read weights that are not safetensors.")],
+}
+READING = {
+    "format": Annotated[str | None, typer.Option("--format", help="The file's format, where it cannot be told.")],
+    "unit": Annotated[
+        str | None,
+        typer.Option(
+            "--unit", help="What is one document: sentence, document (treebank); paragraph, line, document."
+        ),
+    ],
+    "target": Annotated[
+        Path | None, typer.Option("--target", help="The translations, line by line, where they are another file.")
+    ],
+    "label": Annotated[
+        str | None,
+        typer.Option("--label", help="The column that holds the labels; for sentiment trees binary or five."),
+    ],
+}
+PRINTING = {
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")],
+    "as_json": Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")],
+}
+_OFF = {"device": None, "dtype": None, "remote_code": False, "allow_pickle": False}
+_PLAIN = dict.fromkeys(READING)
+
+
+def command_for(study: Study) -> Callable[..., None]:
+    """The function that the command line calls for a study.
+
+    >>> from attlas.studies import studies
+    >>> command = command_for(studies()["importance"])
+    >>> [name for name in inspect.signature(command).parameters][:4]
+    ['corpus', 'model', 'task', 'ablation']
+    """
+    call = study.load_call()
+    taken = list(inspect.signature(call).parameters.values())
+
+    def command(**given: Any) -> None:
+        run_command(study, call, taken, given)
+
+    command.__signature__ = inspect.Signature(_options(taken))  # type: ignore[attr-defined]
+    command.__doc__ = _help(call)
+    command.__name__ = study.python_name
+    return command
+
+
+def run_command(
+    study: Study, call: Callable[..., Any], taken: list[inspect.Parameter], given: dict[str, Any]
+) -> None:
+    """Read what is to be read, call the study, and print what it gave."""
+    from attlas.corpora import read
+    from attlas.run import progress_on
+    from attlas.run.session import NAMED
+    from attlas.run.setting import Opening
+
+    how = {name: given.pop(name, None) for name in READING}
+    opening = {name: given.pop(name, None) for name in OPENING}
+    quiet, as_json = given.pop("quiet"), given.pop("as_json")
+    arguments: dict[str, Any] = {}
+    for parameter in sorted(taken, key=lambda parameter: role_of(parameter) == "model"):  # texts before the model
+        name, role = parameter.name, role_of(parameter)
+        if role == "model":
+            arguments[name] = Opening(given["model"], **opening)
+        elif role == "corpus":
+            arguments[name] = read(given[name], **how)
+        elif role == "other corpus":
+            target = given.get(f"{name}_target")
+            value = given[name]
+            arguments[name] = None if value is None else read(value, **{**how, "target": target})
+        elif role == "progress":
+            arguments[name] = progress_on(quiet=quiet)
+        elif name == "out":
+            arguments[name] = given["out"] or NAMED
+        elif name in given:
+            arguments[name] = given[name]
+    outcome = call(**arguments)
+    after = study.load_after()
+    if after is not None:
+        after(outcome)
+    else:
+        finish(outcome, study, as_json=as_json)
+
+
+def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """The parameters of the command: the corpus first, then the model, then the study's own and the shared ones."""
+    own: list[inspect.Parameter] = []
+    corpus: list[inspect.Parameter] = []
+    model: list[inspect.Parameter] = []
+    last: list[inspect.Parameter] = []
+    for parameter in taken:
+        role, told = role_of(parameter), help_of(parameter)
+        if role == "model":
+            model.append(_option(parameter, "model", told))
+            last += [_plain(name, kind, _OFF[name]) for name, kind in OPENING.items()]
+        elif role == "corpus":
+            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
+            last += [_plain(name, kind, None) for name, kind in READING.items()]
+        elif role == "other corpus":
+            own.append(_option(parameter, parameter.name, told, kind=str | None))
+            if told is not None and told.flag == "+target":
+                kind = Annotated[Path | None, typer.Option(help="The translations of these, line by line.")]
+                own.append(_plain(f"{parameter.name}_target", kind, None))
+        elif role != "progress" and told is not None and not told.python:
+            own.append(_option(parameter, parameter.name, told))
+    printing = [_plain(name, kind, False) for name, kind in PRINTING.items()]
+    arguments = [option for option in own if _is_argument(option)]
+    return [*corpus, *arguments, *model, *(option for option in own if option not in arguments), *last, *printing]
+
+
+def _option(
+    parameter: inspect.Parameter, name: str, told: Help | None, *, kind: Any = None, default: Any = ...
+) -> inspect.Parameter:
+    told = told or Help("")
+    python = get_args(parameter.annotation)[0] if get_args(parameter.annotation) else parameter.annotation
+    kind = kind or told.kind or python
+    default = parameter.default if default is ... else default
+    flag = told.flag if told.flag.startswith("--") else f"--{name.replace('_', '-')}"
+    if kind is bool and "/" not in flag and default is True:
+        flag = f"{flag}/--no-{flag[2:]}"
+    flags = [flag, *([told.short] if told.short else [])]
+    about: Any
+    if told.argument:
+        about = typer.Argument(help=told.text, show_default=False)
+    else:
+        about = typer.Option(*flags, help=told.text, min=told.least)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about]
+    )  # fmt: skip
+
+
+def _plain(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+
+
+def _is_argument(option: inspect.Parameter) -> bool:
+    return isinstance(get_args(option.annotation)[1], typer.models.ArgumentInfo)
+
+
+def _help(call: Callable[..., Any]) -> str:
+    """What a call says of itself, without its parameters and examples, in the field's words for a terminal."""
+    doc = inspect.getdoc(call) or ""
+    return doc.partition("\nParameters:")[0].partition("\n>>> ")[0].replace("``", "").strip()

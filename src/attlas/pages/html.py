@@ -1,0 +1,370 @@
+"""A page as one HTML file that needs nothing but itself.
+
+Styles, scripts, the charting library and the numbers all lie in the file, each of them once. The numbers are packed
+by column: a column of few different values is written as those values and their places, which keeps a page of
+thousands of rows small. A policy in the head of the page forbids the browser every request, so that a page can be
+opened anywhere and tells nobody that it was. Everything is put together as :class:`~markupsafe.Markup`, which escapes
+whatever comes from a user on its way in; numbers and names inside scripts go as JSON in which ``<`` is escaped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from attlas.pages import made
+from attlas.pages.charts import CONFIG, Chart
+from attlas.pages.findings import Finding
+from attlas.pages.page import Custom, Listing, Page, Part, Section, said
+from attlas.pages.prose import Prose, as_prose, say
+from attlas.pages.rows import Row, Tables, label_of
+from attlas.store.schema import Schema, interval
+from attlas.views.page import script_json
+
+if TYPE_CHECKING:
+    from attlas.store import Result
+
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+)
+_SEARCHED = 20  # rows from which on a table can be searched
+
+
+def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
+    """An element: what is inside and the attributes' values are escaped, unless they are markup already.
+
+    >>> tag("p", "a < b", tag("b", "!"), class_="lead", data_key='"x"')
+    Markup('<p class="lead" data-key="&#34;x&#34;">a &lt; b<b>!</b></p>')
+    """
+    said = Markup("").join(
+        Markup(" {}") .format(Markup(key.rstrip("_").replace("_", "-"))) if value is True
+        else Markup(' {}="{}"').format(Markup(key.rstrip("_").replace("_", "-")), value)
+        for key, value in attributes.items() if value is not None and value is not False
+    )  # fmt: skip
+    return Markup("<{name}{said}>{inside}</{name}>").format(
+        name=Markup(name), said=said, inside=Markup("").join(inside)
+    )
+
+
+def html_page(page: Page, result: Result, *, command: str = "") -> str:
+    """Write the whole page; ``command`` is the line that repeats the run.
+
+    >>> from attlas.store import Manifest, Result
+    >>> result = Result(Manifest("toy", model={"name": "<tiny>"}), {"heads": {"head": [0]}})
+    >>> text = html_page(Page("toy", "What {model} does", answer=lambda tables: None), result)
+    >>> "<title>What &lt;tiny&gt; does</title>" in text, text.count("http-equiv")
+    (True, 1)
+    """
+    tables = Tables(result, page.schemas, page.derived)
+    sections = [section for section in page.sections if section.present(tables)]
+    charts = [chart for chart in page.charts() if chart.fits(tables)]
+    title = str(as_prose(page.title, **tables.names))
+    body = Markup("\n").join(
+        [
+            *_opening(page, tables, title),
+            *(_section(section, tables) for section in sections),
+            *_closing(page, tables, command),
+        ]
+    )
+    links = Markup("").join(
+        tag("a", name, href=f"#{key}")
+        for key, name in [
+            *((section.key, section.short or section.title) for section in sections),
+            *([("words", "Words")] if page.words else []),
+            ("made", "How it was made"),
+        ]
+    )
+    data = {
+        "config": CONFIG,
+        "figures": {chart.key: _figure_data(chart, tables) for chart in charts},
+        "tables": {name: pack(tables[name]) for name in dict.fromkeys(chart.table for chart in charts)},
+        "streams": tables.streams,
+    }
+    library = Markup(_chart_library()) if charts else Markup("")
+    sheets = [name for name in page.static if name.endswith(".css")]
+    scripts = [name for name in page.static if name.endswith(".js")]
+    return _WHOLE.format(
+        policy=_POLICY, title=title, links=links, body=body, data=Markup(script_json(data)), library=library,
+        style=Markup("\n".join(_static(name) for name in ("report.css", *sheets))),
+        script=Markup("\n".join(_static(name) for name in ("report.js", *scripts))),
+    )  # fmt: skip
+
+
+_WHOLE = Markup("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="attlas">
+<title>{title}</title>
+<style>
+{style}</style>
+<script>
+{script}</script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<header class="bar"><nav aria-label="Sections">{links}</nav>
+<div class="controls"><div id="streams"></div>
+<button type="button" id="theme" aria-pressed="false">Dark</button></div></header>
+<main id="content">
+{body}
+</main>
+<script type="application/json" id="data">{data}</script>
+<script>{library}</script>
+</body>
+</html>
+""")
+
+
+def _opening(page: Page, tables: Tables, title: str) -> list[Markup]:
+    """The first screen: the title, the answer, the chart that shows it; then what was found."""
+    parts = [tag("h1", title)]
+    warned = page.warning(tables)
+    if warned:
+        parts.append(tag("p", as_prose(warned, **tables.names).html(), class_="warning", role="note"))
+    answer = page.answer(tables)
+    found = page.found(tables)[0 if answer is None else 1 :]
+    if answer is not None:
+        parts.append(tag("p", answer.text.html(), class_="answer", id="answer"))
+    if page.chart is not None and page.chart.fits(tables):
+        parts.append(tag("div", _figure(page.chart), class_="figures wide first"))
+    parts.append(
+        Markup(
+            '<noscript><p class="absent">The charts are drawn by scripts inside this page; switch scripts on to see '
+            "them. Nothing is loaded from anywhere.</p></noscript>"
+        )
+    )
+    if answer is not None and answer.published:
+        found = [Finding(say("On others' models:"), published=answer.published), *found]
+    if found:
+        items = Markup("").join(_finding(finding) for finding in found)
+        heading = tag("h2", "What was found", id="found-title")
+        parts.append(tag("section", heading, tag("ol", items, class_="findings"), id="found",
+                         aria_labelledby="found-title"))  # fmt: skip
+    return parts
+
+
+def _finding(finding: Finding) -> Markup:
+    inside = [finding.text.html()]
+    if finding.see:
+        inside.append(Markup(" {}").format(tag("a", "See", href=f"#{finding.see}", class_="see")))
+    if finding.published:
+        inside.append(tag("span", finding.published.rstrip("."), ".", class_="published"))
+    return tag("li", *inside)
+
+
+def _section(section: Section, tables: Tables) -> Markup:
+    title = f"{section.key}-title"
+    parts = [tag("h2", section.title, id=title)]
+    lead = said(section.lead, tables)
+    if lead is not None:
+        parts.append(tag("div", *(tag("p", text) for text in _paragraphs(lead)), class_="prose"))
+    present = section.present(tables)
+    charts = [part for part in present if isinstance(part, Chart)]
+    if charts:
+        parts.append(tag("div", *(_figure(chart) for chart in charts), class_=f"figures {section.width}"))
+    parts += [_part(part, tables) for part in present if not isinstance(part, Chart)]
+    note = said(section.note, tables)
+    if note is not None:
+        parts.append(tag("div", *(tag("p", text) for text in _paragraphs(note)), class_="prose"))
+    parts.append(Markup('<p class="absent" hidden>Not measured in this attention.</p>'))
+    return tag("section", *parts, id=section.key, aria_labelledby=title)
+
+
+def _paragraphs(prose: Prose) -> list[Markup]:
+    return [Markup(part) for part in str(prose.html()).split("\n\n") if part.strip()]
+
+
+def _part(part: Part, tables: Tables) -> Markup:
+    if isinstance(part, Listing):
+        return listing(part, tables)
+    assert isinstance(part, Custom)
+    return part.html(tables) or Markup("")
+
+
+def _figure(chart: Chart) -> Markup:
+    """The place in the page where a chart will be drawn."""
+    caption = [chart.title, *([" ", tag("small", chart.note)] if chart.note else [])]
+    place = tag("div", class_="chart", role="group", aria_label=chart.label or chart.title)
+    return tag("figure", tag("figcaption", *caption), "\n", place, id=f"figure-{chart.key}", data_figure=chart.key)
+
+
+def _figure_data(chart: Chart, tables: Tables) -> dict[str, Any]:
+    return {
+        "spec": {**chart.spec(tables), "description": chart.label or chart.title},
+        "table": chart.table,
+        "where": {column: list(values) for column, values in chart.where.items()},
+        "drives": {signal: list(keys) for signal, keys in chart.drives.items()},
+        "picks": dict(chart.picks),
+    }
+
+
+def listing(part: Listing, tables: Tables) -> Markup:
+    """A table that can be sorted by its heads, and searched where it is long.
+
+    >>> from attlas.store import Manifest, Result
+    >>> from attlas.store.schema import Column
+    >>> schema = Schema("heads", "", Column("value", "share", "share"))
+    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"value": [0.5]}}), [schema])
+    >>> "<td data-v=\\"0.5\\">0.50</td>" in listing(Listing("heads", "value"), tables)
+    True
+    """
+    schema, rows = tables.schema(part.table), part.shown(tables)
+    cells = cells_of(schema, rows, part.columns)
+    heads = [tag("th", tag("button", title, type="button"), scope="col", class_=None if number else "text")
+             for title, number, _, _ in cells]  # fmt: skip
+    lines = []
+    for at, row in enumerate(rows):
+        line = [
+            tag("td", written[at], class_=None if number else "text", data_v=values[at] if number else None)
+            for _, number, values, written in cells
+        ]
+        lines.append(tag("tr", *line, data_stream=row.get("stream")))
+    label = part.title or f"Table of {part.table}"
+    table = tag(
+        "table", tag("thead", tag("tr", *heads)), tag("tbody", *lines), class_="sortable"
+    )  # fmt: skip
+    search = Markup("")
+    if len(rows) >= _SEARCHED:
+        search = tag("div", tag("input", type="search", placeholder="search", aria_label=f"Search: {label}"),
+                     tag("output", ""), class_="filter")  # fmt: skip
+    caption = tag("h3", part.title) if part.title else Markup("")
+    return tag(
+        "div", caption, search,
+        tag("div", table, class_="scroll", tabindex="0", role="region", aria_label=label), class_="listing",
+    )  # fmt: skip
+
+
+def cells_of(
+    schema: Schema, rows: Iterable[Row], columns: Iterable[str]
+) -> list[tuple[str, bool, list[Any], list[str]]]:
+    """Title, whether they are numbers, values and written cells of each column that the rows have.
+
+    What belongs to a column (its interval, its chance level, its untrained twin) stands in columns beside it.
+
+    >>> from attlas.store.schema import Column
+    >>> schema = Schema("heads", "", Column("value", "share", "share", ends=("low", "high")))
+    >>> [cells[0] for cells in cells_of(schema, [{"value": 0.5, "low": 0.4, "high": 0.6}], ["value"])]
+    ['share', '95 %']
+    """
+    rows, cells = list(rows), []
+    present = set().union(*(row.keys() for row in rows)) if rows else set()
+    streams = {row.get("stream") for row in rows}
+    for name in columns:
+        if name == "head" and "layer" in present:
+            if len(streams) > 1:
+                cells.append(("stream", False, [row["stream"] for row in rows], [str(row["stream"]) for row in rows]))
+            order = [row["layer"] * 1000 + (row.get("head") or 0) for row in rows]
+            cells.append(("head", True, order, [label_of(row) for row in rows]))
+            continue
+        if name not in present:
+            continue
+        column = schema[name]
+        values = [row.get(name) for row in rows]
+        decimals = column.decimals(values)
+        cells.append((column.title, column.number, values, [column.write(value, decimals) for value in values]))
+        if column.ends and column.ends[0] in present:
+            low, high = ([column.write(row.get(end), decimals) for row in rows] for end in column.ends)
+            both = [interval(a, b) for a, b in zip(low, high, strict=True)]
+            cells.append(("95 %", True, [row.get(column.ends[0]) for row in rows], both))
+        for other, title in ((column.chance, "chance"), (column.twin, "untrained")):
+            if other in present:
+                beside = [row.get(other) for row in rows]
+                cells.append((title, column.number, beside, [column.write(value, decimals) for value in beside]))
+    return cells
+
+
+def _closing(page: Page, tables: Tables, command: str) -> list[Markup]:
+    """How to read it, its limits, and how it was made."""
+    parts = []
+    if page.words:
+        words = Markup("").join(
+            tag("div", tag("dt", as_prose(term, **tables.names).html()), tag("dd", as_prose(meaning).html()))
+            for term, meaning in page.words.items()
+        )
+        parts.append(tag("section", tag("h2", "Words", id="words-title"), tag("dl", words, class_="words"),
+                         id="words", aria_labelledby="words-title"))  # fmt: skip
+    if page.limits:
+        items = Markup("").join(
+            tag("li", tag("b", as_prose(short).html()), " ", as_prose(why).html())
+            for short, why in page.limits.items()
+        )
+        parts.append(tag("section", tag("h2", "What these figures cannot say", id="limits-title"),
+                         tag("div", tag("ul", items), class_="prose"), id="limits",
+                         aria_labelledby="limits-title"))  # fmt: skip
+    manifest = tables.manifest
+    about = said(page.about, tables)
+    counts = made.counted(manifest)
+    lead = [tag("p", about.html())] if about is not None else []
+    read = say("Read: {corpus}, {counts}. ", corpus=tables.corpus, counts=counts).html() if counts else Markup("")
+    lead.append(tag("p", read, made.when_and_what(manifest).html()))
+    if command:
+        lead.append(tag("p", "To repeat it: ", tag("code", command)))
+    groups = Markup("").join(
+        tag("div", tag("h3", title), tag("dl", *(tag("div", tag("dt", key), tag("dd", value))
+                                                  for key, value in group.items())))
+        for title, group in made.facts(manifest).items()
+    )  # fmt: skip
+    version = manifest.versions.get("attlas", "")
+    cite = say("To cite: attlas {version}, study *{study}* of {model} on {corpus}.", version=version,
+               study=manifest.study, **tables.names)  # fmt: skip
+    parts.append(
+        tag("section", tag("h2", "How it was made", id="made-title"), tag("div", *lead, class_="prose"),
+            tag("div", groups, class_="facts"), tag("p", cite.html(), class_="cite"),
+            id="made", aria_labelledby="made-title")
+    )  # fmt: skip
+    return parts
+
+
+def pack(rows: Iterable[Row]) -> dict[str, Any]:
+    """Rows by column, small in JSON: fractions keep four significant digits, counts keep all.
+
+    >>> pack([{"stream": "encoder", "value": value} for value in (0.123456, 2.0, None, 1.0)])
+    {'rows': 4, 'columns': {'stream': {'of': ['encoder'], 'at': [0, 0, 0, 0]}, 'value': [0.1235, 2, None, 1]}}
+    """
+    listed = list(rows)
+    columns: dict[str, Any] = {}
+    for name in listed[0] if listed else ():
+        plain = [_short(row.get(name)) for row in listed]
+        if any(isinstance(value, list | dict) for value in plain):
+            columns[name] = plain
+            continue
+        places = {value: place for place, value in enumerate(dict.fromkeys(plain))}
+        coded = {"of": list(places), "at": [places[value] for value in plain]}
+        columns[name] = coded if len(json.dumps(coded)) < len(json.dumps(plain)) else plain
+    return {"rows": len(listed), "columns": columns}
+
+
+def _short(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.4g}") if abs(value) < 1000 else round(value)
+    return int(rounded) if rounded == int(rounded) else rounded
+
+
+def _static(name: str) -> str:
+    return files("attlas.pages").joinpath("static").joinpath(name).read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _chart_library() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, of the version the charts are written for."""
+    import altair
+    import vl_convert
+
+    wanted = ".".join(altair.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    known: list[str] = vl_convert.get_vegalite_versions()
+    version = wanted if wanted in known else known[-1]
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", version)
+    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")

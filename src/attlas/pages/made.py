@@ -1,0 +1,103 @@
+"""What every page says of its making: when, how long, on how much text, what was left out, and how to repeat it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from attlas.pages.prose import Prose, say
+
+if TYPE_CHECKING:
+    from attlas.store import Manifest
+
+
+def counted(manifest: Manifest) -> str:
+    """How much text was read, in words.
+
+    >>> from types import SimpleNamespace
+    >>> counted(SimpleNamespace(corpus={"name": "a book", "passages": 1200, "pieces": 8000}))
+    '1,200 passages, 8,000 pieces'
+    """
+    return ", ".join(
+        f"{value:,} {key}"
+        for key in ("documents", "sentences", "passages", "pieces")
+        if isinstance(value := manifest.corpus.get(key), int)
+    )
+
+
+def when_and_what(manifest: Manifest) -> Prose:
+    """When it was made, how long that took, and what was left out: two sentences.
+
+    >>> from types import SimpleNamespace
+    >>> manifest = SimpleNamespace(started="2025-01-02T00:00:00+00:00", seconds=3.0, skipped={"too long": 2})
+    >>> str(when_and_what(manifest))
+    'Made on 2 January 2025 in 3.0 seconds. Cut or left out: too long (2).'
+    """
+    skipped = "; ".join(f"{reason} ({count:,})" for reason, count in manifest.skipped.items() if count)
+    begin = f"Made {date_of(manifest.started)}in {duration(manifest.seconds)}."
+    if not skipped:
+        return say("{begin} Nothing was cut or left out.", begin=begin)
+    return say("{begin} Cut or left out: {skipped}.", begin=begin, skipped=skipped)
+
+
+def facts(manifest: Manifest) -> dict[str, dict[str, str]]:
+    """All that decides the numbers, in groups that a person can read; long lists are counted, not listed.
+
+    >>> from types import SimpleNamespace
+    >>> about = dict.fromkeys(("model", "corpus", "skipped", "versions"), {})
+    >>> plan = {"options": {"limit": 3}}
+    >>> facts(SimpleNamespace(study="survey", seed=0, started="", seconds=1.0, plan=plan, **about))["Options"]
+    {'limit': '3'}
+    """
+    run = {"study": manifest.study, "seed": manifest.seed, "started": manifest.started}
+    groups: dict[str, Mapping[str, Any]] = {
+        "Model": manifest.model,
+        "Corpus": manifest.corpus,
+        "Options": (manifest.plan or {}).get("options", {}),
+        "Run": {**run, "took": duration(manifest.seconds)},
+        "Left out": manifest.skipped,
+        "Versions": manifest.versions,
+    }
+    return {
+        title: {key.replace("_", " "): _plain(value) for key, value in group.items() if value is not None}
+        for title, group in groups.items()
+        if group
+    }
+
+
+def duration(seconds: float) -> str:
+    """A length of time to read.
+
+    >>> duration(12.34), duration(600)
+    ('12.3 seconds', '10 minutes')
+    """
+    if seconds < 90:
+        return f"{seconds:.1f} seconds"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} minutes"
+    return f"{seconds / 3600:.1f} hours"
+
+
+def date_of(started: str) -> str:
+    """A date to read, with a space after it; nothing where there is none.
+
+    >>> date_of("2025-01-02T00:00:00+00:00"), date_of("")
+    ('on 2 January 2025 ', '')
+    """
+    try:
+        moment = datetime.fromisoformat(started.replace("Z", "+00:00"))
+    except ValueError:
+        return ""
+    return f"on {moment.day} {moment:%B %Y} "
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        shown = ", ".join(_plain(inner) for inner in value[:8])
+        return shown if len(value) <= 8 else f"{shown} ... ({len(value):,} in all)"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

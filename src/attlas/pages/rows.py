@@ -1,0 +1,278 @@
+"""The tables of a result as findings and charts ask for them: rows that can be filtered, grouped and ranked.
+
+:class:`Rows` are rows of one table; :class:`Tables` are all tables of a result with its manifest, the schemas of its
+study, and what follows from them: the model's and the corpus's names, streams, the size of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, overload
+
+from attlas.ids import paper_label
+from attlas.pages.prose import Prose, listed, say
+from attlas.store.schema import Schema, is_known
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from attlas.store import Manifest, Result
+
+Row = Mapping[str, Any]
+
+
+class Rows(Sequence[Row]):
+    """Some rows of a table, in order.
+
+    >>> rows = Rows([{"layer": 0, "head": 1, "value": 0.5}, {"layer": 2, "head": 0, "value": 0.9}])
+    >>> rows.largest("value").named("value", "share")[0]
+    '3-1 (0.90)'
+    """
+
+    def __init__(self, rows: Iterable[Row] = ()) -> None:
+        self._rows = list(rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Row: ...
+    @overload
+    def __getitem__(self, at: slice) -> Rows: ...
+    def __getitem__(self, at: int | slice) -> Row | Rows:
+        return Rows(self._rows[at]) if isinstance(at, slice) else self._rows[at]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._rows)
+
+    def __add__(self, other: Rows) -> Rows:
+        """These rows and others.
+
+        >>> len(Rows([{}]) + Rows([{}]))
+        2
+        """
+        return Rows([*self, *other])
+
+    def where(self, test: Callable[[Row], bool] | None = None, /, **equal: Any) -> Rows:
+        """The rows that pass a test and whose columns have these values (one, or one of a list).
+
+        >>> len(Rows([{"kind": "a"}, {"kind": "b"}]).where(kind=["a", "c"]))
+        1
+        """
+        wanted = {name: value if isinstance(value, list | tuple | set) else (value,) for name, value in equal.items()}
+        return Rows(
+            row
+            for row in self
+            if all(row.get(name) in values for name, values in wanted.items()) and (test is None or test(row))
+        )
+
+    def known(self, *columns: str) -> Rows:
+        """The rows that have a value in all of these columns.
+
+        >>> len(Rows([{"value": None}, {"value": 0.0}]).known("value"))
+        1
+        """
+        return Rows(row for row in self if all(is_known(row.get(column)) for column in columns))
+
+    def by(self, column: str) -> Iterator[tuple[Any, Rows]]:
+        """The rows in groups of equal values, in the order in which values come first.
+
+        >>> [(kind, len(rows)) for kind, rows in Rows([{"kind": "b"}, {"kind": "a"}, {"kind": "b"}]).by("kind")]
+        [('b', 2), ('a', 1)]
+        """
+        groups: dict[Any, list[Row]] = {}
+        for row in self:
+            groups.setdefault(row.get(column), []).append(row)
+        return ((value, Rows(rows)) for value, rows in groups.items())
+
+    def largest(self, column: str) -> Rows:
+        """The rows by a column, largest first; those without a value are left out.
+
+        >>> [row["v"] for row in Rows([{"v": 1}, {"v": 3}, {"v": None}]).largest("v")]
+        [3, 1]
+        """
+        return Rows(sorted(self.known(column), key=lambda row: -row[column]))
+
+    def smallest(self, column: str) -> Rows:
+        """The rows by a column, smallest first; those without a value are left out.
+
+        >>> [row["v"] for row in Rows([{"v": 3}, {"v": 1}]).smallest("v")]
+        [1, 3]
+        """
+        return Rows(sorted(self.known(column), key=lambda row: row[column]))
+
+    def column(self, name: str) -> list[Any]:
+        """All values of a column, None where there is none.
+
+        >>> Rows([{"v": 1}, {}]).column("v")
+        [1, None]
+        """
+        return [row.get(name) for row in self]
+
+    def values(self, name: str) -> list[Any]:
+        """The different values of a column, in the order in which they come first.
+
+        >>> Rows([{"v": "b"}, {"v": "a"}, {"v": "b"}]).values("v")
+        ['b', 'a']
+        """
+        return list(dict.fromkeys(row[name] for row in self if is_known(row.get(name))))
+
+    def mean(self, name: str) -> float | None:
+        """The mean of what is known of a column.
+
+        >>> Rows([{"v": 1}, {"v": 2}, {"v": None}]).mean("v")
+        1.5
+        """
+        known = [row[name] for row in self.known(name)]
+        return fmean(known) if known else None
+
+    def total(self, name: str) -> float:
+        """The sum of what is known of a column.
+
+        >>> Rows([{"v": 1}, {"v": 2}]).total("v")
+        3.0
+        """
+        return float(sum(row[name] for row in self.known(name)))
+
+    def count(self, test: Callable[[Row], bool]) -> int:
+        """How many rows pass a test.
+
+        >>> Rows([{"v": 1}, {"v": 2}]).count(lambda row: row["v"] > 1)
+        1
+        """
+        return sum(1 for row in self if test(row))
+
+    def named(self, column: str = "", kind: str = "", most: int | None = None) -> list[str]:
+        """The heads of these rows by label, counted from 1, with a figure where a column is named.
+
+        >>> Rows([{"layer": 5, "head": 2, "value": 0.25}]).named("value", "percent")
+        ['6-3 (25.0)']
+        """
+        shown = self._rows[:most]
+        if not column:
+            return [label_of(row) for row in shown]
+        return [str(say(f"{{head}} ({{value{f':{kind}' if kind else ''}}})", head=label_of(row), value=row[column]))
+                for row in shown]  # fmt: skip
+
+    def sentence(self, column: str = "", kind: str = "", most: int | None = None) -> Prose:
+        """The same as part of a sentence, the last after "and".
+
+        >>> str(Rows([{"layer": 0, "head": 0}, {"layer": 1, "head": 1}]).sentence())
+        '1-1 and 2-2'
+        """
+        return listed(self.named(column, kind, most))
+
+
+def label_of(row: Row) -> str:
+    """A row's head, or its layer where it has no head, counted from 1.
+
+    >>> label_of({"layer": 5, "head": 2}), label_of({"layer": 5})
+    ('6-3', '6')
+    """
+    head = row.get("head")
+    return str(row["layer"] + 1) if head is None else paper_label(row["layer"], head)
+
+
+class Tables:
+    """All tables of a result, with what its manifest says and the schemas of its study.
+
+    A table that is not there has no rows. ``derived`` makes further tables for charts, each from the others.
+
+    >>> from attlas.store import Manifest, Result
+    >>> heads = {"stream": ["encoder"], "layer": [1], "head": [2]}
+    >>> result = Result(Manifest("toy", model={"name": "tiny"}), {"heads": heads})
+    >>> tables = Tables(result)
+    >>> tables.model, tables.layers, tables.heads, len(tables["other"])
+    ('tiny', 2, 3, 0)
+    """
+
+    def __init__(
+        self,
+        result: Result,
+        schemas: Iterable[Schema] = (),
+        derived: Mapping[str, Callable[[Tables], Iterable[Row]]] | None = None,
+    ) -> None:
+        self.manifest: Manifest = result.manifest
+        self.arrow: dict[str, pyarrow.Table] = dict(result.tables)
+        self.schemas = {schema.table: schema for schema in schemas}
+        self._rows: dict[str, Rows] = {}
+        for name, make in (derived or {}).items():
+            rows = Rows(make(self))
+            if rows:
+                self._rows[name] = rows
+
+    def __getitem__(self, name: str) -> Rows:
+        if name not in self._rows:
+            self._rows[name] = Rows(self.arrow[name].to_pylist() if name in self.arrow else ())
+        return self._rows[name]
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and len(self[name]) > 0
+
+    def has(self, name: str, *columns: str) -> bool:
+        """Whether a table has rows, and these columns.
+
+        >>> from attlas.store import Manifest, Result
+        >>> Tables(Result(Manifest("toy"), {"heads": {"layer": [1]}})).has("heads", "value")
+        False
+        """
+        rows = self[name]
+        return len(rows) > 0 and all(column in rows[0] for column in columns)
+
+    def schema(self, name: str) -> Schema:
+        """The schema of a table.
+
+        >>> from attlas.store import Manifest, Result
+        >>> Tables(Result(Manifest("toy"), {"heads": {"layer": [1]}}), [Schema("heads", "")]).schema("heads").table
+        'heads'
+        """
+        return self.schemas[name]
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.manifest.model.get("name", "a model"))
+
+    @property
+    def corpus(self) -> str:
+        """The corpus's name."""
+        return str(self.manifest.corpus.get("name", "a corpus"))
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the run."""
+        return dict(self.manifest.plan.get("options", {})) if self.manifest.plan else {}
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What every sentence of a page may name: the model and the corpus."""
+        return {"model": self.model, "corpus": self.corpus}
+
+    @cached_property
+    def streams(self) -> list[str]:
+        """The streams that any table speaks of, as they come."""
+        held = [table for table in self.arrow.values() if "stream" in table.column_names]
+        present = dict.fromkeys(value for table in held for value in table.column("stream").unique().to_pylist())
+        return [stream for stream in ("encoder", "decoder", "cross") if stream in present]
+
+    @cached_property
+    def layers(self) -> int:
+        """How many layers any table speaks of."""
+        return self._size("layer")
+
+    @cached_property
+    def heads(self) -> int:
+        """How many heads a layer has at most, of those that any table speaks of."""
+        return self._size("head")
+
+    def _size(self, column: str) -> int:
+        from pyarrow import compute, types
+
+        tops = [
+            compute.max(table.column(column)).as_py()
+            for table in self.arrow.values()
+            if column in table.column_names and types.is_integer(table.column(column).type)
+        ]
+        return 1 + max((top for top in tops if top is not None), default=0)

@@ -1,0 +1,81 @@
+"""A page in a terminal: the answer, what was found, and the first rows of its first table.
+
+The same record that makes the HTML page makes this, so that the two cannot differ. :func:`as_json` gives the same as
+data, for programs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attlas.pages.html import cells_of
+from attlas.pages.page import Listing, Page
+from attlas.pages.rows import Tables
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from attlas.store import Result
+
+MOST = 12
+
+
+def print_page(page: Page, result: Result, console: Console, *, most: int = MOST) -> None:
+    """Print the answer, the findings and the first table.
+
+    >>> from rich.console import Console
+    >>> from attlas.store import Manifest, Result
+    >>> result = Result(Manifest("toy"), {"heads": {"head": [0]}})
+    >>> print_page(Page("toy", "", answer=lambda tables: None), result, Console())
+    """
+    from rich.table import Table
+    from rich.text import Text
+
+    tables = Tables(result, page.schemas, page.derived)
+    warned = page.warning(tables)
+    if warned:
+        console.print(Text(str(warned), style="red"))
+    for number, finding in enumerate(page.found(tables)):
+        console.print(Text(str(finding.text), style="bold" if number == 0 else ""))
+    part = first_listing(page, tables)
+    if part is None:
+        return
+    rows = part.shown(tables)
+    cells = cells_of(tables.schema(part.table), rows, part.columns)
+    table = Table(box=None, header_style="bold", padding=(0, 1))
+    for title, number, _, _ in cells:
+        table.add_column(title, justify="right" if number else "left")
+    for at in range(min(most, len(rows))):
+        table.add_row(*(Text(written[at]) for _, _, _, written in cells))
+    console.print(table)
+    if len(rows) > most:
+        console.print(f"... and {len(rows) - most:,} rows more, in the report", highlight=False)
+
+
+def as_json(page: Page, result: Result) -> dict[str, Any]:
+    """The answer, the findings and the first table, as data.
+
+    >>> from attlas.store import Manifest, Result
+    >>> as_json(Page("toy", "", answer=lambda tables: None), Result(Manifest("toy"), {"heads": {"head": [0]}}))
+    {'study': 'toy', 'findings': [], 'table': None, 'rows': []}
+    """
+    tables = Tables(result, page.schemas, page.derived)
+    part = first_listing(page, tables)
+    return {
+        "study": page.study,
+        "findings": [str(finding.text) for finding in page.found(tables)],
+        "table": None if part is None else part.table,
+        "rows": [] if part is None else [dict(row) for row in part.shown(tables)],
+    }
+
+
+def first_listing(page: Page, tables: Tables) -> Listing | None:
+    """The first table of a page that has rows.
+
+    >>> from attlas.store import Manifest, Result
+    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"head": [0]}}))
+    >>> first_listing(Page("toy", "", answer=lambda tables: None), tables) is None
+    True
+    """
+    parts = (part for section in page.sections for part in section.parts if isinstance(part, Listing))
+    return next((part for part in parts if part.fits(tables)), None)

@@ -1,0 +1,231 @@
+"""Parameters of studies, each described where it is declared.
+
+A study is a plain function. What its parameters mean stands beside them, as :class:`Help` in their annotations, and
+everything else is made of that: the options of its command, its documentation, and the list that ``help()`` shows.
+What all studies share (where to write, how to resume, how much to read) comes as one bundle, :class:`Running` or
+:class:`Reading`, which a call takes as ``**running: Unpack[Reading]``; :func:`study_call` shows its parameters one by
+one in the signature, and fills in those that were not given.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, get_args, get_type_hints
+
+from attlas.corpora import Corpus
+from attlas.run.progress import Progress
+from attlas.text import Document
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+
+Call = TypeVar("Call", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Help:
+    """What a parameter means, and how it looks on the command line.
+
+    ``flag`` is its option where that is not its name with dashes, ``short`` a letter; ``least`` the smallest value;
+    ``kind`` the type on the command line where that is another than in Python; an ``argument`` stands without a name;
+    what is ``python`` only has no option.
+
+    >>> Help("So many texts.", least=1).least
+    1
+    """
+
+    text: str
+    flag: str = ""
+    short: str = ""
+    least: float | None = None
+    kind: Any = None
+    argument: bool = False
+    python: bool = False
+
+
+@dataclass(frozen=True)
+class Role:
+    """A parameter that is more than a value: the model, the corpus, a further corpus, the progress.
+
+    >>> Role("model").name
+    'model'
+    """
+
+    name: str
+
+
+_TEXTS = Corpus | str | Path | Sequence[Document]
+_CORPUS_HELP = Help(
+    'A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text ...; .gz too), or "sample".', argument=True
+)
+if TYPE_CHECKING:
+    Model = Subject | str | Path | None
+    Texts = Corpus | str | Path | Sequence[Document]
+else:  # on the command line a name; in Python also a Subject, whose module needs torch
+    Model = Annotated[
+        Any,
+        Role("model"),
+        Help(
+            "Hub name, folder, or short name; the bundled all-MiniLM-L6-v2 if left out.", short="-m", kind=str | None
+        ),
+    ]
+    Texts = Annotated[_TEXTS, Role("corpus"), _CORPUS_HELP]
+
+Task = Annotated[
+    str,
+    Help(
+        "causal-lm, masked-lm, translation, tagging:upos, tagging:xpos, tagging:chunks, tagging:keyphrases, "
+        "classification (of texts, or pairs) or similarity."
+    ),
+]
+Measure = Annotated[str, Help("weight, or norm (of weight times vector).")]
+ChooseOn = Annotated[
+    _TEXTS | None,
+    Role("other corpus"),
+    Help("A corpus to choose on; else one half of the documents is."),
+]
+
+
+class Running(TypedDict, total=False):
+    """What every run takes.
+
+    >>> sorted(Running.__annotations__)
+    ['budget', 'checkpoint_every', 'out', 'progress', 'resume', 'seed']
+    """
+
+    seed: Annotated[int, Help("Decides every draw.")]
+    out: Annotated[
+        Path | str | None, Help("Folder for the result; named by itself if left out.", short="-o", kind=Path | None)
+    ]
+    resume: Annotated[bool, Help("Go on where an interrupted run stopped.")]
+    budget: Annotated[int | None, Help("Pieces (subword tokens) per batch, padding included.", least=1)]
+    checkpoint_every: Annotated[float, Help("Seconds between checkpoints, for --resume.", least=0)]
+    progress: Annotated[Progress | None, Role("progress")]
+
+
+class Reading(Running, total=False):
+    """What every run takes that reads texts of a corpus.
+
+    >>> sorted(set(Reading.__annotations__) - set(Running.__annotations__))
+    ['limit', 'long', 'max_pieces']
+    """
+
+    max_pieces: Annotated[
+        int | None,
+        Help("Longest text in pieces (subword tokens); if left out, what the study asks for.", least=4),
+    ]
+    long: Annotated[str, Help("What to do with longer texts: cut, refuse or skip.")]
+    limit: Annotated[int | None, Help("So many texts (of each part), drawn by the seed.", least=1)]
+
+
+DEFAULTS: dict[str, Any] = {
+    "max_pieces": None, "long": "cut", "limit": None, "seed": 0, "out": None, "resume": False, "budget": 4096,
+    "checkpoint_every": 20.0, "progress": None,
+}  # fmt: skip
+
+
+def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Call], Call]:
+    """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
+
+    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`; ``without`` are parameters of
+    the bundle that it does not take.
+
+    >>> from typing import Unpack
+    >>> @study_call(budget=512)
+    ... def toy(corpus: Texts = "sample", *, depth: Annotated[int, Help("How deep.")] = 2, **running: Unpack[Running]):
+    ...     '''Play.'''
+    ...     return running["budget"], depth
+    >>> toy(), toy(budget=3)
+    ((512, 2), (3, 2))
+    >>> list(inspect.signature(toy).parameters)
+    ['corpus', 'depth', 'seed', 'out', 'resume', 'budget', 'checkpoint_every', 'progress']
+    >>> toy(dept=3)
+    Traceback (most recent call last):
+        ...
+    TypeError: toy() got an unexpected keyword argument 'dept'
+    """
+
+    def decorate(call: Call) -> Call:
+        parameters, shared = _parameters(call, without, {**DEFAULTS, **defaults})
+
+        @functools.wraps(call)
+        def called(*args: Any, **given: Any) -> Any:
+            try:
+                signature.bind(*args, **given)
+            except TypeError as error:
+                raise TypeError(f"{call.__name__}() {error}") from None
+            return call(*args, **{**shared, **given})
+
+        signature = inspect.Signature(parameters)
+        for parameter in parameters:
+            if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+                shared.pop(parameter.name, None)
+        called.__signature__ = signature  # type: ignore[attr-defined]
+        called.__doc__ = _documented(inspect.getdoc(call) or "", parameters)
+        return called  # type: ignore[return-value]
+
+    return decorate
+
+
+def help_of(parameter: inspect.Parameter) -> Help | None:
+    """What is said of a parameter, if anything.
+
+    >>> help_of(inspect.Parameter("n", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[int, Help("Many.")])).text
+    'Many.'
+    """
+    return next((part for part in get_args(parameter.annotation)[1:] if isinstance(part, Help)), None)
+
+
+def role_of(parameter: inspect.Parameter) -> str:
+    """The role of a parameter; empty where it is a plain value.
+
+    >>> role_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts))
+    'corpus'
+    """
+    return next((part.name for part in get_args(parameter.annotation)[1:] if isinstance(part, Role)), "")
+
+
+def _parameters(
+    call: Callable[..., Any], without: Sequence[str], defaults: dict[str, Any]
+) -> tuple[list[inspect.Parameter], dict[str, Any]]:
+    """All parameters of a call with those of its bundle, and the bundle's defaults."""
+    hints = get_type_hints(call, include_extras=True)
+    parameters, shared = [], {}
+    for parameter in inspect.signature(call).parameters.values():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+            parameters.append(parameter.replace(annotation=hints.get(parameter.name, Any)))
+            continue
+        (bundle,) = get_args(hints[parameter.name])
+        order = [*bundle.__annotations__]
+        bundled = get_type_hints(bundle, include_extras=True)
+        for name in sorted(order, key=[*DEFAULTS].index):
+            if name in without or any(own.name == name for own in parameters):
+                continue
+            shared[name] = defaults[name]
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=bundled[name]
+                )
+            )
+    return parameters, shared
+
+
+def _documented(doc: str, parameters: Sequence[inspect.Parameter]) -> str:
+    """A docstring with a line for each parameter, before its example."""
+    lines = []
+    for parameter in parameters:
+        told = help_of(parameter)
+        if told is not None:
+            text = textwrap.fill(
+                f"{parameter.name}: {told.text}", 110, initial_indent="    ", subsequent_indent="        "
+            )
+            lines.append(text)
+    if not lines:
+        return doc
+    before, mark, example = doc.partition("\n>>> ")
+    return f"{before.rstrip()}\n\nParameters:\n" + "\n".join(lines) + (f"\n\n>>> {example}" if mark else "\n")

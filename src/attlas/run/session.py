@@ -1,0 +1,316 @@
+"""A run: who is studied, on what, with which options, written where; and all that a study asks for on its way.
+
+:func:`begin` opens a run and refuses a folder that is not free before any work is done. A :class:`Run` then reads and
+draws texts, carries parts out on an engine with a checkpoint each, keeps the outcome of single steps so that a resumed
+run does not repeat them, lends room on disk, and writes the result with its manifest. A study says what it sums and
+what tables it makes of that; everything about running is here.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attlas.corpora import Corpus
+from attlas.errors import PlanError
+from attlas.run.engine import LOCAL, Engine
+from attlas.run.parameters import Running
+from attlas.run.part import Part
+from attlas.run.plan import Plan, differences
+from attlas.run.progress import Progress, Silent
+from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
+from attlas.store.checkpoint import checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.capture.reading import Reading
+    from attlas.stats import Bundle
+
+Made = TypeVar("Made")
+NAMED = "named by the run itself"  # the folder of a command that was given none
+
+
+@dataclass
+class Run:
+    """One run of one study, on its way.
+
+    ``more`` are further corpora that decide the numbers (say, the one heads are chosen on); ``out`` is the folder of
+    the result, None where it stays in memory; ``skipped`` counts what was left out and why, ``counts`` what was read.
+
+    >>> with begin("toy", _bundled(), _sample(), {"depth": 2}, {"seed": 7}) as run:
+    ...     run.plan.seed, run.plan.options["depth"]
+    (7, 2)
+    """
+
+    study: str
+    subject: Subject
+    corpus: Corpus
+    options: Mapping[str, Any]
+    seed: int
+    budget: int
+    out: Path | None
+    resume: bool
+    checkpoint_every: float
+    progress: Progress
+    more: Mapping[str, Corpus] = field(default_factory=dict)
+    engine: Engine = LOCAL
+    skipped: Counter[str] = field(default_factory=Counter)
+    counts: dict[str, Any] = field(default_factory=dict)
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    seconds: float = 0.0
+    _room: ExitStack = field(default_factory=ExitStack)
+    _elsewhere: float = 0.0
+
+    @property
+    def plan(self) -> Plan:
+        """All that decides the numbers.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     run.plan.study
+        'toy'
+        """
+        corpora = describe(self.corpus) | {name: describe(corpus) for name, corpus in self.more.items()}
+        version = versions_here()["attlas"]
+        return Plan(
+            self.study, self.options, self.subject.describe(), corpora, {"budget": self.budget}, self.seed, version
+        )
+
+    @property
+    def twins(self) -> Iterator[tuple[str, Subject]]:
+        """The model and its untrained twin (random weights), each with what its parts are called by.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     [name for name, _ in run.twins]
+        ['', 'untrained ']
+        """
+        yield "", self.subject
+        yield "untrained ", self.subject.twin(self.seed)
+
+    def read(self, reading: Reading, *, into: str = "passages") -> Reading:
+        """Take note of texts that were read: how many, how many pieces, and what was left out.
+
+        >>> from attlas.capture.reading import read_documents
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     reading = run.read(read_documents(run.subject, run.corpus.documents[:2]))
+        ...     run.counts["passages"] == len(reading.examples)
+        True
+        """
+        self.counts[into] = self.counts.get(into, 0) + len(reading.examples)
+        if into == "passages":
+            self.counts["pieces"] = self.counts.get("pieces", 0) + reading.pieces
+        self.skipped.update(reading.skipped)
+        return reading
+
+    def carry(
+        self,
+        part: Part[Any],
+        items: Sequence[Any] | Reading,
+        name: str = "",
+        *,
+        lengths: Sequence[int] | None = None,
+        budget: int | None = None,
+        max_items: int | None = None,
+    ) -> Bundle:
+        """Take items (the examples of a reading, or others with their lengths) through a part, and give its bundle.
+
+        ``name`` tells the parts of a run apart, each of which has a checkpoint of its own.
+
+        >>> from attlas.stats import Bundle, PooledMean
+        >>> class Lengths:
+        ...     name = "lengths"
+        ...     def empty(self):
+        ...         return Bundle({"length": PooledMean(shape=())})
+        ...     def update(self, bundle, batch):
+        ...         bundle["length"].update([len(text) for text in batch], 1)
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     bundle = run.carry(Lengths(), ["a", "abc"], lengths=[1, 3])
+        >>> bundle["length"].result().value.item()
+        2.0
+        """
+        if lengths is None:
+            items = getattr(items, "examples", items)
+            lengths = [item.length for item in items]  # type: ignore[union-attr]
+        began = time.monotonic()
+        bundle = self.engine.carry_out(
+            part, items, lengths, self.plan, part=name, out=self.out, resume=self.resume,  # type: ignore[arg-type]
+            budget=budget or self.budget, max_items=max_items, report_progress=self.progress,
+            checkpoint_every=self.checkpoint_every,
+        )  # fmt: skip
+        self._elsewhere += time.monotonic() - began
+        return bundle
+
+    def once(self, step: str, make: Callable[[], Made]) -> Made:
+        """What a step gives (something that JSON can hold): from an earlier run, or made now and kept.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     run.once("counting", lambda: {"n": 3})
+        {'n': 3}
+        """
+        if self.out is not None and self.resume and (earlier := load_checkpoint(self.out, step)) is not None:
+            changed = "; ".join(differences(earlier.plan, self.plan))
+            if changed:
+                raise PlanError(
+                    f"{checkpoint_file(self.out, step)}: this checkpoint has another plan ({changed}); go back to it, "
+                    "or delete this file"
+                )
+            kept: Made = earlier.progress["made"]
+            return kept
+        began, elsewhere = time.monotonic(), self._elsewhere
+        made = make()
+        if self.out is not None:  # parts that were carried out meanwhile keep count of their own time
+            seconds = time.monotonic() - began - (self._elsewhere - elsewhere)
+            save_checkpoint(self.out, self.plan.to_dict(), {}, {"made": made, "seconds": seconds}, step)
+        return made
+
+    def scratch(self, name: str) -> Path:
+        """A folder for files that are needed on the way: within the run's own, where a resumed run finds them again,
+        or a temporary one; given back when the run is finished.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     room = run.scratch("states")
+        ...     room.is_dir()
+        True
+        """
+        if self.out is None:
+            folder = Path(self._room.enter_context(tempfile.TemporaryDirectory(prefix="attlas-"))) / name
+        else:
+            folder = self.out / name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def give_back(self, folder: Path) -> None:
+        """Remove a scratch folder.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     room = run.scratch("states")
+        ...     run.give_back(room)
+        ...     room.exists()
+        False
+        """
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def note_cutting(self, count: int, what: str = "documents", *, many: int = 500) -> None:
+        """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     run.note_cutting(1000)
+        """
+        if count > many:
+            self.progress.note(f"cutting {count:,} {what} into pieces")
+
+    def finish(self, tables: Mapping[str, Any], *, seconds: float = 0.0) -> Result:
+        """The result: tables that have rows, with a manifest; saved where the run was to be written.
+
+        ``seconds`` is how long the work has taken at least, where its parts know that better than checkpoints do.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     run.finish({"heads": {"layer": [0]}, "pos": {"layer": []}})
+        Result(toy: heads with 1 rows)
+        """
+        here = (datetime.now(UTC) - self.started).total_seconds()
+        seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
+        left_out = [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
+        manifest = Manifest(
+            self.study,
+            self.plan.to_dict(),
+            versions_here(),
+            {**self.subject.describe(), "device": self.subject.device.type},
+            {
+                **self.plan.corpus,
+                "documents": len(self.corpus.documents),
+                **self.counts,
+                "layers": self.corpus.layers,
+            },
+            self.seed,
+            dict.fromkeys((f"file left out: {why}" for why in left_out), 1)
+            | {reason: count for reason, count in self.skipped.items() if count},
+            self.started.isoformat(timespec="seconds"),
+            round(seconds, 1),
+        )
+        result = Result(manifest, {name: columns for name, columns in tables.items() if next(iter(columns.values()))})
+        if self.out is not None:
+            result.save(self.out)
+        return result
+
+
+@contextmanager
+def begin(
+    study: str,
+    subject: Subject,
+    corpus: Corpus,
+    options: Mapping[str, Any],
+    running: Running | None = None,
+    *,
+    more: Mapping[str, Corpus] | None = None,
+    name: str = "",
+) -> Iterator[Run]:
+    """Open a run; a folder that holds anything but this very run is refused at once.
+
+    ``options`` are all options that decide the numbers, ``running`` what the call took as its bundle. A folder that
+    names itself is called after the study, the model and the corpus, or ``name``.
+
+    >>> with begin("toy", _bundled(), _sample(), {}, {"resume": True}) as run:
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: resuming needs the folder of the interrupted run; give it with --out
+    """
+    given: dict[str, Any] = {"seed": 0, "resume": False, "budget": None, "checkpoint_every": 20.0, **(running or {})}
+    out = given.get("out")
+    if out == NAMED:
+        out = f"{study}-{slug(subject.name)}-{slug(name or corpus.name)}"
+    folder = None if out is None else Path(out)
+    if given["resume"] and folder is None:
+        raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
+    run = Run(
+        study, subject, corpus, options, given["seed"], given["budget"] or 4096, folder, given["resume"],
+        given["checkpoint_every"], given.get("progress") or Silent(), more or {},
+    )  # fmt: skip
+    if folder is not None and not run.resume:
+        if parts := checkpoint_parts(folder):
+            raise PlanError(
+                f"{checkpoint_file(folder, parts[0])}: an earlier run was interrupted here; go on with --resume, or "
+                "delete this file"
+            )
+        require_free(folder, run.plan.to_dict())
+    with run._room:
+        yield run
+
+
+def describe(corpus: Corpus) -> dict[str, Any]:
+    """What a plan says of a corpus.
+
+    >>> describe(_sample())["name"]
+    'sample'
+    """
+    return {"name": corpus.name, "format": corpus.format, "sha256": corpus.sha256}
+
+
+def slug(name: str) -> str:
+    """A name that can be part of a file's.
+
+    >>> slug("sentence-transformers/all-MiniLM-L6-v2"), slug("wiki.txt.gz")
+    ('all-MiniLM-L6-v2', 'wiki.txt')
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).name).strip("-.").removesuffix(".gz") or "unnamed"
+
+
+def _bundled() -> Subject:
+    from attlas.run.setting import as_subject
+
+    return as_subject(None)
+
+
+def _sample() -> Corpus:
+    from attlas.run.setting import as_corpus
+
+    return as_corpus("sample")

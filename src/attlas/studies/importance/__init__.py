@@ -1,0 +1,12 @@
+"""How much does a loss depend on each head, to first order? (Michel et al. 2019)"""
+
+from __future__ import annotations
+
+from attlas.studies import Study
+
+STUDY = Study(
+    "importance",
+    call="attlas.studies.importance.call:importance",
+    page="attlas.studies.importance.page:PAGE",
+    group="cut",
+)

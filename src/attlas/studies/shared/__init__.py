@@ -1,0 +1,1 @@
+"""What several studies are made of."""
