@@ -123,7 +123,7 @@ PAGE = Page(
     "importance",
     title="Which heads does {model} need?",
     answer=answer,
-    chart=charts.head_map("importance", "normalised", "value", label="Heat map of importance, layer by head"),
+    chart=charts.head_map("importance", "value", "normalised", label="Heat map of importance, layer by head"),
     about="How much does the loss of **{model}** on **{corpus}** depend on each of its heads? One pass of gradients "
     "asks all of them at once.",
     findings=(others, layers, agrees, loss),
