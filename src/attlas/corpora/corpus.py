@@ -28,6 +28,7 @@ from attlas.corpora.pharaoh import read_bitext, read_parallel
 from attlas.corpora.plain import read_articles as read_text
 from attlas.corpora.propbank import read_articles as read_propbank
 from attlas.corpora.protoroles import read_protoroles
+from attlas.corpora.sample import read_sample
 from attlas.corpora.semeval import read_semeval
 from attlas.corpora.sniffing import FORMATS, sniff
 from attlas.corpora.source import Readable, Source, member_names, open_member, open_source
@@ -333,9 +334,7 @@ def _refuse_options(format: str, given: Sequence[str]) -> None:
 
 
 def _read_sample() -> Corpus:
-    from attlas.corpora.samples import sample_documents
-
-    documents = tuple(sample_documents())
+    documents = tuple(read_sample())
     digest = _hash("\n".join(document.text for document in documents))
     return Corpus(documents, SAMPLE, SAMPLE, digest, tuple(range(len(documents))))
 
