@@ -81,7 +81,7 @@ def test_a_record_is_true(name: str) -> None:
     corpus = read(source, name, **options)  # type: ignore[arg-type]
     assert record.about
     assert set(record.annotations) <= set(vars(Document.from_text("a")))
-    assert set(corpus.layers) <= set(record.annotations)
+    assert set(corpus.annotations) <= set(record.annotations)
     for task in record.tasks:
         assert "edges" in record.annotations, task
 

@@ -23,7 +23,7 @@ TEXTS = {
     "sst": "(3 (2 It) (3 works))\n",
     "plain": "It was a dark night.\n\nIt rained; see [1] | or {2}.\n",
 }
-LAYERS = {
+ANNOTATIONS = {
     "conllu": ("lemmas", "upos", "xpos", "governors", "relations"),
     "conll2000": ("xpos", "chunks"),
     "conll2012": ("mentions",),
@@ -42,7 +42,7 @@ def test_the_format_is_found_by_content_and_can_be_forced(tmp_path: Path, format
     (tmp_path / "corpus.txt.gz").write_bytes(gzip.compress(data))
     for name in ("corpus.txt", "corpus.txt.gz"):
         corpus = read(tmp_path / name)
-        assert (corpus.format, corpus.name, corpus.layers) == (format, "corpus.txt", LAYERS[format])
+        assert (corpus.format, corpus.name, corpus.annotations) == (format, "corpus.txt", ANNOTATIONS[format])
         assert corpus.sha256 == hashlib.sha256(data).hexdigest()
         assert corpus == read(str(tmp_path / name), format)
 
@@ -64,7 +64,7 @@ def test_companion_files_count_in_the_hash(tmp_path: Path) -> None:
         read(tmp_path / "a.txt", gold=tmp_path / "two.gold"),
     ]
     assert len({corpus.sha256 for corpus in corpora}) == 3
-    assert corpora[1].layers == ("translation", "links")
+    assert corpora[1].annotations == ("translation", "links")
     parallel = read(tmp_path / "one.gold", target=tmp_path / "two.gold")
     assert (parallel.format, len(parallel.documents)) == ("parallel", 2)
 
@@ -135,6 +135,6 @@ def test_the_sample_is_opened_by_its_name() -> None:
     assert corpus.documents == tuple(read_sample())
     assert (corpus.format, corpus.name, corpus.articles) == ("sample", "sample", tuple(range(120)))
     everything = ("lemmas", "upos", "xpos", "governors", "relations", "chunks", "mentions", "keyphrases", "label")
-    assert corpus.layers == everything
+    assert corpus.annotations == everything
     assert corpus.sha256 == hashlib.sha256("\n".join(d.text for d in corpus.documents).encode()).hexdigest()
     assert corpus.sha256.startswith("10d8e5cd4ec3a919")  # manifests of earlier results name it

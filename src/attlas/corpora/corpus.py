@@ -16,7 +16,7 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +28,7 @@ from attlas.errors import CorpusError
 from attlas.text import Document
 
 SAMPLE = "sample"
-_LAYERS = (
-    "lemmas",
-    "upos",
-    "xpos",
-    "governors",
-    "relations",
-    "chunks",
-    "mentions",
-    "keyphrases",
-    "translation",
-    "links",
-    "label",
-    "pair",
-    "edges",
-)
+_ANNOTATIONS = tuple(field.name for field in fields(Document) if field.default is None)
 _FILES = ("gold", "target")  # options that are files
 
 
@@ -56,7 +42,7 @@ class Corpus:
     ``left_out`` says of each file of a folder that could not be read what was wrong with it.
 
     >>> corpus = Corpus((Document.from_words(["Hi"], upos=["INTJ"]),), "conllu", "a.conllu", "", (0,))
-    >>> corpus.layers
+    >>> corpus.annotations
     ('upos',)
     """
 
@@ -77,14 +63,14 @@ class Corpus:
             raise CorpusError(f"{len(self.articles)} articles for {len(self.documents)} documents", file=self.name)
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The annotation layers that any of the documents has.
+    def annotations(self) -> tuple[str, ...]:
+        """The annotation that any of the documents has, by the names of a document's fields.
 
-        >>> read(Source.of_text("Hallo ||| Hello"), format="bitext").layers
+        >>> read(Source.of_text("Hallo ||| Hello"), format="bitext").annotations
         ('translation',)
         """
         return tuple(
-            layer for layer in _LAYERS if any(getattr(document, layer) is not None for document in self.documents)
+            name for name in _ANNOTATIONS if any(getattr(document, name) is not None for document in self.documents)
         )
 
     def halves(self, seed: int = 0) -> tuple[Corpus, Corpus]:

@@ -161,7 +161,7 @@ def edges_in(task: str, corpus: Corpus, seed: int = 0) -> Corpus:
     known = _task(task)
     own = formats()[corpus.format].tasks if corpus.format in formats() else ()
     of_another = len(own) == 1 and task not in own
-    given = "edges" in corpus.layers and not of_another
+    given = "edges" in corpus.annotations and not of_another
     if not given and not any(_layer(task, document) for document in corpus.documents):
         also = "" if task == "spans" else ", or a spans file"
         raise CorpusError(
