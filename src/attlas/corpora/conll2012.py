@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from attlas.corpora.formats import Format
+from attlas.corpora.penn import BRACKETS
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Document, Mention, Span, split_sentences
 
@@ -24,17 +25,7 @@ _BEGIN = re.compile(r"#\s*begin document\s*(.*)")
 _END = re.compile(r"#\s*end document")
 _NAME = re.compile(r"\((.*)\);?\s*(.*)")
 _BRACKET = re.compile(r"\(([^()|]+)\)|\(([^()|]+)|([^()|]+)\)|\|")
-_ESCAPES = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "/.": ".",
-    "/?": "?",
-    "/-": "-",
-}
+_ESCAPES = {**BRACKETS, "/.": ".", "/?": "?", "/-": "-"}
 _FULL = 7
 
 
