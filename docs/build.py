@@ -1,6 +1,7 @@
-"""Writes the pages of this folder that hold figures.
+"""Writes the pages of this folder that follow from something else: from results, from models, from the code.
 
     python docs/build.py models                 docs/models.md: every family and real model that is at hand
+    python docs/build.py corpora                docs/corpora.md: every format of a corpus
     python docs/build.py STUDY FOLDER ...       docs/results/STUDY.md from result folders of that study
 
 Each page has a module of its name in ``building/``. Run from a checkout with the extra ``dev``.

@@ -22,7 +22,7 @@ def source(text: str, name: str = "a.tsv") -> Source:
 
 def test_a_table_is_told_by_its_sentences_and_read() -> None:
     corpus = read(source(TABLE))
-    assert (corpus.format, corpus.layers, corpus.articles) == ("tsv", ("translation",), (0, 1, 2))
+    assert (corpus.format, corpus.annotations, corpus.articles) == ("tsv", ("translation",), (0, 1, 2))
     first = corpus.documents[0]
     assert (first.text, first.name) == ("Das ist alt.", "a.tsv, line 1")
     assert first.translation is not None

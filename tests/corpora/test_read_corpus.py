@@ -2,13 +2,12 @@
 
 import gzip
 import hashlib
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from attlas.corpora import Corpus, read
+from attlas.corpora.sample import read_sample
 from attlas.corpora.source import Source
 from attlas.errors import CorpusError
 from attlas.text import Document
@@ -24,7 +23,7 @@ TEXTS = {
     "sst": "(3 (2 It) (3 works))\n",
     "plain": "It was a dark night.\n\nIt rained; see [1] | or {2}.\n",
 }
-LAYERS = {
+ANNOTATIONS = {
     "conllu": ("lemmas", "upos", "xpos", "governors", "relations"),
     "conll2000": ("xpos", "chunks"),
     "conll2012": ("mentions",),
@@ -43,7 +42,7 @@ def test_the_format_is_found_by_content_and_can_be_forced(tmp_path: Path, format
     (tmp_path / "corpus.txt.gz").write_bytes(gzip.compress(data))
     for name in ("corpus.txt", "corpus.txt.gz"):
         corpus = read(tmp_path / name)
-        assert (corpus.format, corpus.name, corpus.layers) == (format, "corpus.txt", LAYERS[format])
+        assert (corpus.format, corpus.name, corpus.annotations) == (format, "corpus.txt", ANNOTATIONS[format])
         assert corpus.sha256 == hashlib.sha256(data).hexdigest()
         assert corpus == read(str(tmp_path / name), format)
 
@@ -65,7 +64,7 @@ def test_companion_files_count_in_the_hash(tmp_path: Path) -> None:
         read(tmp_path / "a.txt", gold=tmp_path / "two.gold"),
     ]
     assert len({corpus.sha256 for corpus in corpora}) == 3
-    assert corpora[1].layers == ("translation", "links")
+    assert corpora[1].annotations == ("translation", "links")
     parallel = read(tmp_path / "one.gold", target=tmp_path / "two.gold")
     assert (parallel.format, len(parallel.documents)) == ("parallel", 2)
 
@@ -131,12 +130,11 @@ def test_a_corpus_refuses_to_be_empty() -> None:
         Corpus((Document.from_text("a"),), "plain", "a", "", (0, 1))
 
 
-def test_the_sample_is_opened_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = [Document.from_text("One."), Document.from_words(["Two"], upos=["NUM"])]
-    module = ModuleType("attlas.corpora.samples")
-    module.sample_documents = lambda seed=0: documents  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "attlas.corpora.samples", module)
+def test_the_sample_is_opened_by_its_name() -> None:
     corpus = read("sample")
-    assert corpus.documents == tuple(documents)
-    assert (corpus.format, corpus.name, corpus.articles, corpus.layers) == ("sample", "sample", (0, 1), ("upos",))
-    assert corpus.sha256 == hashlib.sha256(b"One.\nTwo").hexdigest()
+    assert corpus.documents == tuple(read_sample())
+    assert (corpus.format, corpus.name, corpus.articles) == ("sample", "sample", tuple(range(120)))
+    everything = ("lemmas", "upos", "xpos", "governors", "relations", "chunks", "mentions", "keyphrases", "label")
+    assert corpus.annotations == everything
+    assert corpus.sha256 == hashlib.sha256("\n".join(d.text for d in corpus.documents).encode()).hexdigest()
+    assert corpus.sha256.startswith("10d8e5cd4ec3a919")  # manifests of earlier results name it

@@ -121,7 +121,7 @@ def test_roles_are_predicate_and_argument() -> None:
         Edge(Span(3, 4), Span(0, 1), ("ARG0",)),
     )
     assert [edge.labels for edge in read_edges("pos", lines(BANK)).documents[0].edges or ()][2:] == [("TO",), ("VB",)]
-    assert read(lines(BANK)).layers == ("xpos",)
+    assert read(lines(BANK)).annotations == ("xpos",)
 
 
 def test_sentences_of_one_document_are_one_article() -> None:

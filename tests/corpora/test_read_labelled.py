@@ -36,8 +36,8 @@ def test_tables_of_glue(kind: str) -> None:
     assert corpus.format == "labelled"
     assert [said(document) for document in corpus.documents] == [expected]
     assert corpus.documents[0].name == "dev.tsv, line 2"
-    layers = (["label"] if expected[2] else []) + (["pair"] if expected[1] else [])
-    assert corpus.layers == tuple(layers)
+    annotations = (["label"] if expected[2] else []) + (["pair"] if expected[1] else [])
+    assert corpus.annotations == tuple(annotations)
 
 
 def test_the_column_of_the_label_can_be_named() -> None:

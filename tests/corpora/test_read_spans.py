@@ -59,7 +59,7 @@ def test_articles_and_names() -> None:
             {"text": "d", "article": 7, "targets": target},
         )
     )
-    assert (corpus.format, corpus.layers) == ("spans", ("edges",))
+    assert (corpus.format, corpus.annotations) == ("spans", ("edges",))
     assert [document.text for document in corpus.documents] == ["a", "c", "b", "d"]  # by article
     assert corpus.articles == (0, 0, 1, 2)
     assert [document.name for document in corpus.documents][:3] == ["first", "a.jsonl, line 3", "a.jsonl, line 2"]

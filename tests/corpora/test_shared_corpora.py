@@ -91,7 +91,7 @@ def test_sentiment_treebank() -> None:
     for part, counts in expected.items():
         corpus = read(DATA / "sst" / "fiveclass" / f"{part}.txt.gz")
         labels = Counter(document.label for document in corpus.documents)
-        assert (corpus.format, corpus.layers) == ("sst", ("label",))
+        assert (corpus.format, corpus.annotations) == ("sst", ("label",))
         assert (len(corpus.documents), labels["negative"], labels["positive"]) == counts
     five = read(DATA / "sst" / "fiveclass" / "dev.txt.gz", label="five")
     assert Counter(document.label for document in five.documents) == {
@@ -104,7 +104,7 @@ def test_sentiment_treebank() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "layers", "counts"),
+    ("part", "annotations", "counts"),
     [
         ("cola/in_domain_train", ("label",), {"1": 6023, "0": 2528}),
         ("cola/in_domain_dev", ("label",), {"1": 365, "0": 162}),
@@ -113,9 +113,9 @@ def test_sentiment_treebank() -> None:
         ("rte/glue_rte_dev", ("label", "pair"), {"entailment": 146, "not_entailment": 131}),
     ],
 )
-def test_labelled_tables(part: str, layers: tuple[str, ...], counts: dict[str, int]) -> None:
+def test_labelled_tables(part: str, annotations: tuple[str, ...], counts: dict[str, int]) -> None:
     corpus = read(DATA / f"{part}.tsv.gz")
-    assert (corpus.format, corpus.layers) == ("labelled", layers)
+    assert (corpus.format, corpus.annotations) == ("labelled", annotations)
     assert Counter(document.label for document in corpus.documents) == counts
 
 
@@ -129,7 +129,7 @@ def test_labelled_tables(part: str, layers: tuple[str, ...], counts: dict[str, i
 )
 def test_emerging_entities(part: str, sentences: int, words: int, entities: tuple[int, ...]) -> None:
     corpus = read(DATA / "wnut17" / f"{part}.gz")
-    assert (corpus.format, corpus.layers) == ("conll2000", ("chunks",))
+    assert (corpus.format, corpus.annotations) == ("conll2000", ("chunks",))
     assert len(corpus.documents) == sentences
     assert sum(len(document.words) for document in corpus.documents) == words
     found = Counter(chunk.label for document in corpus.documents for chunk in document.chunks or ())
@@ -199,4 +199,4 @@ def test_wikitext(part: str, over_twenty: int) -> None:
 
 def test_multi30k() -> None:
     corpus = read(DATA / "multi30k_de_en" / "val.de.gz", target=DATA / "multi30k_de_en" / "val.en.gz")
-    assert (corpus.format, len(corpus.documents), corpus.layers) == ("parallel", 1014, ("translation",))
+    assert (corpus.format, len(corpus.documents), corpus.annotations) == ("parallel", 1014, ("translation",))

@@ -20,7 +20,8 @@ from attlas.corpora.corpus import Corpus, read
 from attlas.corpora.edges import EDGE_TASKS, EdgeTask, edges_in, edges_of, is_paired, read_edge_parts, read_edges
 from attlas.corpora.keyphrases import read_keyphrases
 from attlas.corpora.labelled import read_labelled
-from attlas.corpora.pharaoh import read_bitext, read_parallel, write_links
+from attlas.corpora.parallel import read_parallel
+from attlas.corpora.pharaoh import read_bitext, write_links
 from attlas.corpora.plain import read_articles, read_plain
 from attlas.corpora.propbank import read_propbank
 from attlas.corpora.protoroles import read_protoroles

@@ -7,11 +7,10 @@ they are left out and counted.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attlas.corpora.corpus import Corpus, read
+from attlas.corpora.corpus import Corpus, in_sequence, read
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
@@ -66,19 +65,9 @@ def joined(corpora: Sequence[Corpus]) -> Corpus:
     """
     if len(corpora) == 1:
         return corpora[0]
-    articles: list[int] = []
-    for corpus in corpora:
-        first = max(articles, default=-1) + 1
-        articles += [first + article for article in corpus.articles]
-    formats = {corpus.format for corpus in corpora}
-    return Corpus(
-        documents=tuple(document for corpus in corpora for document in corpus.documents),
-        format=formats.pop() if len(formats) == 1 else "bitexts",
-        name=" + ".join(corpus.name for corpus in corpora),
-        sha256=hashlib.sha256("".join(corpus.sha256 for corpus in corpora).encode()).hexdigest(),
-        articles=tuple(articles),
-        left_out=tuple(why for corpus in corpora for why in corpus.left_out),
-    )
+    whole = in_sequence(corpora, " + ".join(corpus.name for corpus in corpora))
+    alike = len({corpus.format for corpus in corpora}) == 1
+    return whole if alike else replace(whole, format="bitexts")
 
 
 def swapped(corpus: Corpus) -> Corpus:

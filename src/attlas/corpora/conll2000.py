@@ -14,9 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Chunk, Document
 
+_LOOKS = re.compile(r"(\S+[ \t]+){1,3}(O|[BI]-\S+)\s*")
 _TAG = re.compile(r"O|[BI]-(\S+)")
 _WANTED = {2: "word and chunk tag", 3: "word, part of speech, chunk tag", 4: "word, part of speech, chunk, entity"}
 
@@ -85,3 +87,14 @@ def chunks_of(tags: Sequence[str]) -> tuple[Chunk, ...]:
             chunks.append(Chunk(index, index + 1, label))
         open_label = label
     return tuple(chunks)
+
+
+FORMAT = Format(
+    "conll2000",
+    read_conll2000,
+    "chunks or named entities, a word and its tag (O, B-X, I-X) on a line: CoNLL-2000, CoNLL-2003, WNUT-17",
+    "The DT B-NP\nfarmer NN I-NP\nslept VBD B-VP\n. . O\n",
+    order=20,
+    annotations=("xpos", "chunks"),
+    looks={70: lambda lines: all(map(_LOOKS.fullmatch, lines))},
+)

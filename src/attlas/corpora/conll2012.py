@@ -16,6 +16,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from attlas.corpora.formats import Format
+from attlas.corpora.penn import BRACKETS
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Document, Mention, Span, split_sentences
 
@@ -23,17 +25,7 @@ _BEGIN = re.compile(r"#\s*begin document\s*(.*)")
 _END = re.compile(r"#\s*end document")
 _NAME = re.compile(r"\((.*)\);?\s*(.*)")
 _BRACKET = re.compile(r"\(([^()|]+)\)|\(([^()|]+)|([^()|]+)\)|\|")
-_ESCAPES = {
-    "-LRB-": "(",
-    "-RRB-": ")",
-    "-LSB-": "[",
-    "-RSB-": "]",
-    "-LCB-": "{",
-    "-RCB-": "}",
-    "/.": ".",
-    "/?": "?",
-    "/-": "-",
-}
+_ESCAPES = {**BRACKETS, "/.": ".", "/?": "?", "/-": "-"}
 _FULL = 7
 
 
@@ -177,3 +169,15 @@ def _close(source: Source, current: _Open, line: int) -> Document:
     else:
         sentences = split_sentences(document.text, document.words)
     return replace(document, sentences=sentences)
+
+
+FORMAT = Format(
+    "conll2012",
+    read_conll2012,
+    "coreference in columns: the layout of CoNLL-2012, and the three columns of OntoGUM",
+    "#begin document (tale)\n0\tEmma\t(1)\n1\tlost\t_\n2\ther\t(2(1)\n3\that\t2)\n#end document\n",
+    order=30,
+    annotations=("xpos", "mentions"),
+    looks={10: lambda lines: any(map(_BEGIN.match, lines))},
+    folders=(".conll", "_conll"),
+)

@@ -21,10 +21,12 @@ from itertools import pairwise
 from sys import intern
 
 from attlas.corpora.entities import Cell, brackets_in, read_mentions
+from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import ROOT, Document, Mention, Span
 
+_LOOKS = re.compile(r"#\s*(newdoc|newpar)(\s+id)?(\s*=.*)?|#\s*(sent_id|text)\s*=.*|[0-9]+(-[0-9]+)?(\t[^\t]*){9}")
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 _COLUMNS = 10
 _ID_AT, _FORM, _LEMMA, _UPOS, _XPOS, _HEAD, _DEPREL, _MISC = 0, 1, 2, 3, 4, 6, 7, 9
@@ -289,3 +291,21 @@ def divide(place: Span, surface: str, forms: Sequence[str]) -> list[Span]:
             wished = round(length * sum(map(len, forms[:word])) / total)
             cuts.append(min(max(wished, cuts[-1] + 1), length - (count - word)))
     return [Span(place.start + a, place.start + b) for a, b in pairwise(cuts)]
+
+
+FORMAT = Format(
+    "conllu",
+    read_articles,
+    "treebanks in CoNLL-U, the format of Universal Dependencies",
+    "# text = It rained.\n"
+    "1\tIt\tit\tPRON\tPRP\t_\t2\texpl\t_\t_\n"
+    "2\trained\train\tVERB\tVBD\t_\t0\troot\t_\tSpaceAfter=No\n"
+    "3\t.\t.\tPUNCT\t.\t_\t2\tpunct\t_\t_\n",
+    order=10,
+    annotations=("lemmas", "upos", "xpos", "governors", "relations", "mentions"),
+    options=("unit",),
+    looks={30: lambda lines: any(map(_LOOKS.fullmatch, lines))},
+    endings=(".conllu",),
+    enough=lambda lines: "\t" in lines[0],  # whatever is wrong with its columns, the reader says better
+    folders=(".conllu",),
+)

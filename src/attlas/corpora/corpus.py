@@ -15,54 +15,21 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
-from attlas.corpora.conll2000 import read_conll2000
-from attlas.corpora.conll2012 import read_conll2012
-from attlas.corpora.conllu import read_articles as read_treebank
-from attlas.corpora.keyphrases import read_keyphrases
-from attlas.corpora.labelled import read_labelled
-from attlas.corpora.pharaoh import read_bitext, read_parallel
-from attlas.corpora.plain import read_articles as read_text
-from attlas.corpora.propbank import read_articles as read_propbank
-from attlas.corpora.protoroles import read_protoroles
-from attlas.corpora.semeval import read_semeval
-from attlas.corpora.sniffing import FORMATS, sniff
+from attlas.corpora.formats import Format, formats, listed
+from attlas.corpora.sample import read_sample
+from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, member_names, open_member, open_source
-from attlas.corpora.spans import read_articles as read_spans
-from attlas.corpora.sst import read_sst
-from attlas.corpora.tsv import read_tsv
 from attlas.errors import CorpusError
 from attlas.text import Document
 
 SAMPLE = "sample"
-_LAYERS = (
-    "lemmas",
-    "upos",
-    "xpos",
-    "governors",
-    "relations",
-    "chunks",
-    "mentions",
-    "keyphrases",
-    "translation",
-    "links",
-    "label",
-    "pair",
-    "edges",
-)
-_IN_FOLDERS = {"conll2012": (".conll", "_conll"), "conllu": (".conllu",)}  # formats of whole documents, and endings
-_OPTIONS = {
-    "conllu": ("unit",),
-    "plain": ("unit",),
-    "keyphrases": ("which",),
-    "bitext": ("gold", "one_indexed"),
-    "parallel": ("target",),
-    "labelled": ("label",),
-    "sst": ("label",),
-}
+_ANNOTATIONS = tuple(field.name for field in fields(Document) if field.default is None)
+_FILES = ("gold", "target")  # options that are files
 
 
 @dataclass(frozen=True)
@@ -75,7 +42,7 @@ class Corpus:
     ``left_out`` says of each file of a folder that could not be read what was wrong with it.
 
     >>> corpus = Corpus((Document.from_words(["Hi"], upos=["INTJ"]),), "conllu", "a.conllu", "", (0,))
-    >>> corpus.layers
+    >>> corpus.annotations
     ('upos',)
     """
 
@@ -96,14 +63,14 @@ class Corpus:
             raise CorpusError(f"{len(self.articles)} articles for {len(self.documents)} documents", file=self.name)
 
     @property
-    def layers(self) -> tuple[str, ...]:
-        """The annotation layers that any of the documents has.
+    def annotations(self) -> tuple[str, ...]:
+        """The annotation that any of the documents has, by the names of a document's fields.
 
-        >>> read(Source.of_text("Hallo ||| Hello"), format="bitext").layers
+        >>> read(Source.of_text("Hallo ||| Hello"), format="bitext").annotations
         ('translation',)
         """
         return tuple(
-            layer for layer in _LAYERS if any(getattr(document, layer) is not None for document in self.documents)
+            name for name in _ANNOTATIONS if any(getattr(document, name) is not None for document in self.documents)
         )
 
     def halves(self, seed: int = 0) -> tuple[Corpus, Corpus]:
@@ -203,56 +170,65 @@ def read(
     ('plain', 'tale.txt', 2, (0, 0))
     """
     asked = {"unit": unit, "which": which, "gold": gold, "one_indexed": one_indexed, "target": target, "label": label}
-    given = [option for option, value in asked.items() if value is not None and value is not False]
+    given = {option: value for option, value in asked.items() if value is not None and value is not False}
     if source == SAMPLE:
         _refuse_options(SAMPLE, given)
         return _read_sample()
-    if format is not None and format not in FORMATS:
-        raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(FORMATS)}")
+    if format is not None and format not in formats():
+        raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(formats())}")
     if not isinstance(source, Source) and (names := member_names(source)) is not None:
-        return _read_folder(Path(source), names, format, unit, [option for option in given if option != "unit"])
-    opened = open_source(source)
-    if not opened.text.strip():
-        raise opened.error("there are no words in this file")
-    if format is None:
-        format = "parallel" if target is not None else sniff(opened)
-    _refuse_options(format, given)
-    parts = [opened]
-    if gold is not None:
-        parts.append(open_source(gold))
-    if target is not None:
-        parts.append(open_source(target))
-    articles = _read_articles(format, parts, unit=unit, which=which, one_indexed=one_indexed, label=label)
+        return _read_folder(Path(source), names, format, given)
+    return _read_file(open_source(source), format, given)
+
+
+def read_as(format: Format, source: Source, options: Mapping[str, Any]) -> Corpus:
+    """The corpus of one source, read by a format with options that it knows; files among them count in the hash.
+
+    >>> read_as(formats()["plain"], Source.of_text("It rained.\\nAll day.\\n"), {"unit": "line"}).documents[1].text
+    'All day.'
+    """
+    files = {option: open_source(options[option]) for option in _FILES if option in options}
+    articles = format.articles(source, **{**options, **files})
     return Corpus(
         documents=tuple(document for article in articles for document in article),
-        format=format,
-        name=opened.name,
-        sha256=opened.sha256 if len(parts) == 1 else _hash("".join(part.sha256 for part in parts)),
+        format=format.name,
+        name=source.name,
+        sha256=_hash("".join(part.sha256 for part in (source, *files.values()))) if files else source.sha256,
         articles=tuple(index for index, article in enumerate(articles) for _ in article),
     )
 
 
-def _read_folder(
-    folder: Path, names: Sequence[str], format: str | None, unit: str | None, given: Sequence[str]
-) -> Corpus:
+def _read_file(source: Source, format: str | None, given: Mapping[str, Any]) -> Corpus:
+    if not source.text.strip():
+        raise source.error("there are no words in this file")
+    needing = (name for name, known in formats().items() if any(option in given for option in known.needs))
+    known = formats()[format or next(needing, None) or sniff(source)]
+    _refuse_options(known.name, given)
+    return read_as(known, source, given)
+
+
+def _read_folder(folder: Path, names: Sequence[str], format: str | None, given: Mapping[str, Any]) -> Corpus:
     """All files of a folder or archive whose names promise one format; those that cannot be read are left out and
     told."""
-    found = {
+    of_folders = {known.name: known.folders for known in formats().values() if known.folders}
+    files = {
         known: [name for name in names if name.removesuffix(".gz").endswith(endings)]
-        for known, endings in _IN_FOLDERS.items()
+        for known, endings in of_folders.items()
         if format in (None, known)
     }
-    present = [known for known, files in found.items() if files]
+    present = [known for known, members in files.items() if members]
     if len(present) != 1:
         this = "a folder;" if folder.is_dir() else "a zip archive; unpack it and"
-        holds = "both .conll and .conllu files, so name the format" if present else "no .conll or .conllu files"
+        endings = sorted(of_folders[known][0] for known in present or of_folders)
+        both = f"both {listed(endings, 'and')} files, so name the format"
+        holds = both if present else f"no {listed(endings, 'or')} files"
         raise CorpusError(f"this is {this} give one of its files (it holds {holds})", file=folder)
     _refuse_options(present[0], given)
     corpora: list[Corpus] = []
     left_out: list[str] = []
-    for name in found[present[0]]:
+    for name in files[present[0]]:
         try:
-            corpora.append(read(open_member(folder, name), present[0], unit=unit))
+            corpora.append(_read_file(open_member(folder, name), present[0], given))
         except CorpusError as error:
             left_out.append(str(error).removeprefix(f"{folder}/"))
     if not corpora:
@@ -282,60 +258,16 @@ def in_sequence(corpora: Sequence[Corpus], name: str) -> Corpus:
     )
 
 
-def _read_articles(
-    format: str,
-    parts: Sequence[Source],
-    *,
-    unit: str | None,
-    which: str | None,
-    one_indexed: bool,
-    label: str | None,
-) -> list[list[Document]]:
-    if format == "conllu":
-        return read_treebank(parts[0], unit or "sentence")
-    if format == "plain":
-        return read_text(parts[0], unit or "paragraph")
-    if format == "spans":
-        return read_spans(parts[0])
-    if format == "propbank":
-        return read_propbank(parts[0])
-    if format == "conll2000":
-        documents = read_conll2000(parts[0])
-    elif format == "conll2012":
-        documents = read_conll2012(parts[0])
-    elif format == "keyphrases":
-        documents = read_keyphrases(parts[0], which)
-    elif format == "labelled":
-        documents = read_labelled(parts[0], label)
-    elif format == "sst":
-        documents = read_sst(parts[0], label)
-    elif format == "uds":
-        documents = read_protoroles(parts[0])
-    elif format == "semeval":
-        documents = read_semeval(parts[0])
-    elif format == "bitext":
-        documents = read_bitext(parts[0], parts[1] if len(parts) > 1 else None, one_indexed)
-    elif format == "tsv":
-        documents = read_tsv(parts[0])
-    elif len(parts) > 1:
-        documents = read_parallel(parts[0], parts[1])
-    else:
-        raise parts[0].error("two parallel files are needed; give the other one as the target")
-    return [[document] for document in documents]
-
-
-def _refuse_options(format: str, given: Sequence[str]) -> None:
+def _refuse_options(format: str, given: Iterable[str]) -> None:
     """An option that the format does not know would otherwise be ignored in silence."""
     for option in given:
-        if option not in _OPTIONS.get(format, ()):
-            knowing = [name for name, options in _OPTIONS.items() if option in options]
-            raise CorpusError(f"the option {option!r} is for {' and '.join(knowing)}, not for {format}")
+        knowing = [known.name for known in formats().values() if option in known.options]
+        if format not in knowing:
+            raise CorpusError(f"the option {option!r} is for {listed(knowing, 'and')}, not for {format}")
 
 
 def _read_sample() -> Corpus:
-    from attlas.corpora.samples import sample_documents
-
-    documents = tuple(sample_documents())
+    documents = tuple(read_sample())
     digest = _hash("\n".join(document.text for document in documents))
     return Corpus(documents, SAMPLE, SAMPLE, digest, tuple(range(len(documents))))
 

@@ -28,9 +28,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attlas.corpora.corpus import SAMPLE, Corpus, in_sequence, read
+from attlas.corpora.corpus import SAMPLE, Corpus, in_sequence, read, read_as
+from attlas.corpora.formats import formats
 from attlas.corpora.parts import PARTS, divided, part_files, read_splits, splits_of
-from attlas.corpora.propbank import read_articles as read_propbank
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, member_names, open_member, open_source
 from attlas.errors import CorpusError
@@ -86,7 +86,6 @@ EDGE_TASKS: dict[str, EdgeTask] = {
         EdgeTask("spans", None, "labelled spans (a spans file)", "the labels of a file of one's own"),
     )
 }  # fmt: skip
-_EDGED = {"uds": "proto-roles", "semeval": "relations"}  # formats whose edges are of one task
 
 
 def read_edges(
@@ -160,8 +159,9 @@ def edges_in(task: str, corpus: Corpus, seed: int = 0) -> Corpus:
     [('PRP',), ('VBD',)]
     """
     known = _task(task)
-    of_another = corpus.format in _EDGED and task != _EDGED[corpus.format]
-    given = "edges" in corpus.layers and not of_another
+    own = formats()[corpus.format].tasks if corpus.format in formats() else ()
+    of_another = len(own) == 1 and task not in own
+    given = "edges" in corpus.annotations and not of_another
     if not given and not any(_layer(task, document) for document in corpus.documents):
         also = "" if task == "spans" else ", or a spans file"
         raise CorpusError(
@@ -310,17 +310,10 @@ def _one(task: str, source: Source, format: str | None, seed: int) -> Corpus:
     if not source.text.strip():
         raise source.error("there are no words in this file")
     format = sniff(source) if format is None else format
-    if format != "propbank" or task == "pos":
-        return edges_in(task, read(source, format, unit=_unit(task, format, source)), seed)
-    articles = read_propbank(source, task if task in ("constituents", "roles") else None)
-    corpus = Corpus(
-        documents=tuple(document for article in articles for document in article),
-        format=format,
-        name=source.name,
-        sha256=source.sha256,
-        articles=tuple(index for index, article in enumerate(articles) for _ in article),
-    )
-    return edges_in(task, corpus, seed)
+    own = formats()[format].tasks if format in formats() else ()
+    if len(own) > 1 and task in own:
+        return edges_in(task, read_as(formats()[format], source, {"task": task}), seed)
+    return edges_in(task, read(source, format, unit=_unit(task, format, source)), seed)
 
 
 def _unit(task: str, format: str | None, place: Readable) -> str | None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from attlas.corpora.source import Source
+
+_NAMED = re.compile(r'"([^"]*)"\s*:')
+_JSON = re.compile(r"\s*(\{\s*(\"|$)|\[\s*(\{|$))")
 
 
 def objects(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
@@ -62,3 +66,12 @@ def tokens(source: Source, value: object, line: int, field: str = "tokens") -> l
     if empty is not None:
         raise source.error(f"word {empty} of its {field} is empty; leave it out", line)
     return words
+
+
+def field_names(lines: Sequence[str]) -> list[str] | None:
+    """The names in the first line of JSON, in small letters, those inside others included; ``None`` if it is none.
+
+    >>> field_names(['{"ID": 1, "of": {"text": "a"}}']), field_names(["It rained."])
+    (['id', 'of', 'text'], None)
+    """
+    return [name.lower() for name in _NAMED.findall(lines[0])] if _JSON.match(lines[0]) else None

@@ -9,9 +9,11 @@ phrases, which is how texts come that are yet to be given some. Words are found 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from attlas.corpora.jsonlines import objects
+from attlas.corpora.formats import Format
+from attlas.corpora.jsonlines import field_names, objects, strings
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document
@@ -53,8 +55,8 @@ def _document(source: Source, entry: dict[str, object], line: int, which: str | 
     document = Document.from_text(text, name=name)
     if phrases not in entry:
         return document
-    given = entry[phrases]
-    if not isinstance(given, list) or not all(isinstance(phrase, str) for phrase in given):
+    given = strings(entry[phrases])
+    if given is None:
         raise source.error(f"the field {phrases!r} is no list of phrases", line)
     distinct = dict.fromkeys(_normal(phrase) for phrase in given if phrase.strip())
     return replace(document, keyphrases=tuple(distinct))
@@ -69,3 +71,25 @@ def _string(source: Source, entry: dict[str, object], key: str, line: int) -> st
 
 def _normal(text: str) -> str:
     return " ".join(text.split())
+
+
+def _named(lines: Sequence[str]) -> bool:
+    return field_names(lines) is not None and ('"keyphrases"' in lines[0] or '"uncontrolled"' in lines[0])
+
+
+def _texts(lines: Sequence[str]) -> bool:
+    """Texts alone, which are yet to be given key phrases."""
+    return "text" in (field_names(lines) or ())
+
+
+FORMAT = Format(
+    "keyphrases",
+    read_keyphrases,
+    "texts with key phrases, or texts alone, as JSON lines",
+    '{"id": "7", "text": "Solar cells age.", "keyphrases": ["solar cells"]}\n',
+    order=70,
+    annotations=("keyphrases",),
+    options=("which",),
+    looks={43: _named, 45: _texts},
+    endings=(".jsonl",),
+)

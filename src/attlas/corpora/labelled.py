@@ -18,7 +18,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from attlas.corpora.jsonlines import parsed
+from attlas.corpora.formats import Format
+from attlas.corpora.jsonlines import field_names, parsed
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Document
 
@@ -137,3 +138,29 @@ def _text(source: Source, line: int, name: str, value: object) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _named(names: Sequence[str]) -> bool:
+    """Whether these are the names of columns that hold a text and its label."""
+    return bool(text_columns(names)) and label_column(names) is not None
+
+
+def _header(lines: Sequence[str]) -> bool:
+    return _named([name.strip().lower() for name in lines[0].split("\t")])
+
+
+FORMAT = Format(
+    "labelled",
+    read_labelled,
+    "texts or pairs of texts with a label each: tables with a header as in GLUE, CoLA, JSON lines",
+    "sentence1\tsentence2\tlabel\nIt rained.\tIt was dry.\tcontradiction\n",
+    order=80,
+    annotations=("label", "pair"),
+    options=("label",),
+    looks={
+        20: _header,  # before treebanks, as the similarity table of GLUE has ten columns too
+        44: lambda lines: _named(field_names(lines) or ()),
+        85: lambda lines: all(map(COLA.fullmatch, lines)),
+    },
+    endings=(".jsonl",),
+)

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document, Links
@@ -53,32 +54,6 @@ def read_bitext(path: Readable, gold: Readable | None = None, one_indexed: bool 
         return documents
     links = _read_links(open_source(gold), documents, one_indexed)
     return [replace(document, links=its) for document, its in zip(documents, links, strict=True)]
-
-
-def read_parallel(source: Readable, target: Readable) -> list[Document]:
-    """Read two files whose lines are translations of each other; words are found by rule.
-
-    >>> document, = read_parallel(Source.of_text("Ein Mann schläft."), Source.of_text("A man sleeps."))
-    >>> document.forms, document.translation.forms
-    (('Ein', 'Mann', 'schläft', '.'), ('A', 'man', 'sleeps', '.'))
-    """
-    here, there = open_source(source), open_source(target)
-    if len(here.lines) != len(there.lines):
-        raise here.error(
-            f"{len(here.lines)} lines, but {there.path} has {len(there.lines)}; parallel files need the same number",
-            min(len(here.lines), len(there.lines)) + 1,
-        )
-    documents: list[Document] = []
-    for line, (ours, theirs) in enumerate(zip(here.lines, there.lines, strict=True), start=1):
-        for side, content in ((here, ours), (there, theirs)):
-            if not content.strip():
-                raise side.error("this line has no words; leave the pair out of both files", line)
-        name = f"{here.name}, line {line}"
-        translation = Document.from_text(theirs.strip(), name=f"{there.name}, line {line}")
-        documents.append(replace(Document.from_text(ours.strip(), name=name), translation=translation))
-    if not documents:
-        raise here.error("there is no line in this file")
-    return documents
 
 
 def write_links(path: str | os.PathLike[str], links: Iterable[Pairs]) -> None:
@@ -154,3 +129,15 @@ def _collect_naacl(gold: Source, collected: list[_Collected]) -> None:
         if i and j:
             written = f"{i}-{j} of sentence {sentence}"
             collected[sentence - 1].add(gold, line, written, (i - 1, j - 1), match[4] != "P", "")
+
+
+FORMAT = Format(
+    "bitext",
+    read_bitext,
+    "sentences with their translations, and with gold links between their words where a file of them is given",
+    "das Haus ||| the house\nja ||| yes\n",
+    order=40,
+    annotations=("translation", "links"),
+    options=("gold", "one_indexed"),
+    looks={60: lambda lines: all("|||" in line for line in lines)},
+)

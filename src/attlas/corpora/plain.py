@@ -16,6 +16,7 @@ import re
 from collections.abc import Sequence
 from statistics import median
 
+from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document
@@ -103,3 +104,14 @@ def _paragraphs(lines: Sequence[str], lined: bool) -> list[str]:
             runs.append([line])
         going = bool(line)
     return [_JOINED.sub(r"\1", " ".join(run)) for run in runs]
+
+
+FORMAT = Format(
+    "plain",
+    read_articles,
+    "plain text, cut into paragraphs, and WikiText",
+    "It rained\nall day.\n\nWe stayed in.\n",
+    order=1000,
+    options=("unit",),
+    looks={100: lambda lines: True},
+)

@@ -12,9 +12,10 @@ predicate's word, and the argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from attlas.corpora.jsonlines import objects, strings, tokens
+from attlas.corpora.formats import Format
+from attlas.corpora.jsonlines import field_names, objects, strings, tokens
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document, Edge, Span
@@ -111,3 +112,22 @@ def _merged(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     for edge in edges:
         labels.setdefault((edge.first, edge.second), {}).update(dict.fromkeys(edge.labels))
     return tuple(Edge(first, second, tuple(held)) for (first, second), held in labels.items())
+
+
+def _looks(lines: Sequence[str]) -> bool:
+    names = field_names(lines) or ()
+    return "tokens" in names and ("srl" in names or "constituents" in names)
+
+
+FORMAT = Format(
+    "propbank",
+    read_articles,
+    "constituents and semantic roles, as JSON lines: PropBank with the English Web Treebank",
+    '{"id": "blog-0001", "tokens": ["He", "ran", "home"], "xpos": ["PRP", "VBD", "RB"], '
+    '"srl": [{"frame": "run.02", "i": 1, "args": [["ARG0", 0, 1]]}]}\n',
+    order=110,
+    annotations=("xpos", "edges"),
+    looks={41: _looks},
+    endings=(".jsonl",),
+    tasks=TASKS,
+)

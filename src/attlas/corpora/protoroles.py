@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from attlas.corpora.jsonlines import objects, tokens
+from attlas.corpora.formats import Format
+from attlas.corpora.jsonlines import field_names, objects, tokens
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Document, Edge, Span
 
@@ -55,3 +56,16 @@ def _edge(source: Source, entry: dict[str, object], count: int, line: int) -> Ed
         raise source.error("a property has a value that is no number", line)
     held = tuple(str(name) for name, value in properties.items() if value > 0)
     return Edge(spans[0], spans[1], held, tuple(properties))
+
+
+FORMAT = Format(
+    "uds",
+    read_protoroles,
+    "semantic proto-roles of Universal Decompositional Semantics, as JSON lines",
+    '{"id": "1", "pred": 2, "arg": 1, "props": {"sentient": 1.2, "used": -0.3}, "tokens": ["He", "ran"]}\n',
+    order=120,
+    annotations=("edges",),
+    looks={42: lambda lines: {"pred", "arg", "props"} <= set(field_names(lines) or ())},
+    endings=(".jsonl",),
+    tasks=("proto-roles",),
+)

@@ -13,10 +13,11 @@ import re
 from collections.abc import Collection, Sequence
 from itertools import pairwise
 
+from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Document, Edge, Span, split_words
 
-SENTENCE = re.compile(r"\s*([0-9]+)\s+(.*<e[12]>.*)")
+_SENTENCE = re.compile(r"\s*([0-9]+)\s+(.*<e[12]>.*)")
 _RELATION = re.compile(r"[^\s:()]+(\((e1,e2|e2,e1)\))?")
 _MARK = re.compile(r"</?e[12]>")
 _MARKS = {"<e1>", "</e1>", "<e2>", "</e2>"}
@@ -34,7 +35,7 @@ def read_semeval(path: Readable) -> list[Document]:
     documents: list[Document] = []
     waiting: tuple[int, str, str] | None = None  # the line, number and sentence whose relation comes next
     for line, content in enumerate([*source.lines, ""], start=1):
-        sentence = SENTENCE.fullmatch(content)
+        sentence = _SENTENCE.fullmatch(content)
         if waiting is not None:
             if _RELATION.fullmatch(content.strip()) is None:
                 raise source.error("no relation follows this sentence on the next line", waiting[0])
@@ -80,3 +81,15 @@ def _between(source: Source, words: Sequence[Span], start: int, stop: int, name:
     if not inside:
         raise source.error(f"there is no word between <{name}> and </{name}>", line)
     return Span(inside[0], inside[-1] + 1)
+
+
+FORMAT = Format(
+    "semeval",
+    read_semeval,
+    "relations between two marked nominals, as in SemEval-2010 Task 8",
+    '7\t"The <e1>fire</e1> was caused by <e2>lightning</e2>."\nCause-Effect(e2,e1)\nComment:\n',
+    order=130,
+    annotations=("edges",),
+    looks={50: lambda lines: _SENTENCE.fullmatch(lines[0]) is not None},
+    tasks=("relations",),
+)

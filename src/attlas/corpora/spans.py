@@ -22,12 +22,14 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from attlas.corpora.jsonlines import objects, strings, tokens
+from attlas.corpora.formats import Format
+from attlas.corpora.jsonlines import field_names, objects, strings, tokens
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document, Edge, Span
 
 _WORD = re.compile(r"\S+")
+_TARGETS = re.compile(r'"targets"\s*:\s*\[')
 
 
 def read_spans(path: Readable) -> list[Document]:
@@ -226,3 +228,20 @@ def _labels(source: Source, target: dict[str, object], field: str, line: int) ->
     if not all(label.strip() for label in labels):
         raise source.error(f"a string of its {field} is empty; leave it out", line)
     return tuple(dict.fromkeys(labels))
+
+
+def _looks(lines: Sequence[str]) -> bool:
+    names = field_names(lines) or ()
+    return _TARGETS.search(lines[0]) is not None and ("text" in names or "words" in names)
+
+
+FORMAT = Format(
+    "spans",
+    read_articles,
+    "labelled spans of words and pairs of spans, as JSON lines (see [spans](spans.md))",
+    '{"text": "He smoked Toronto", "targets": [{"span1": [1, 2], "span2": [2, 3], "label": "ARG1"}]}\n',
+    order=100,
+    annotations=("edges",),
+    looks={40: _looks},  # before labelled texts, as the labels of its spans look like one
+    endings=(".jsonl",),
+)

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 
+from attlas.corpora.formats import Format
+from attlas.corpora.penn import BRACKETS
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document
 
-TREE = re.compile(r"\s*\([0-4] .*\)\s*")
+_TREE = re.compile(r"\s*\([0-4] .*\)\s*")
 _KINDS = ("binary", "five")
 _BINARY = {"0": "negative", "1": "negative", "2": None, "3": "positive", "4": "positive"}
 _PART = re.compile(r"\(([0-4]) |\)|([^()\s]+)|(\s+)|(.)", re.DOTALL)
-_BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 
 def read_sst(path: Readable, label: str | None = None) -> list[Document]:
@@ -57,10 +58,22 @@ def _tree(source: Source, content: str, line: int) -> tuple[str, list[str]]:
         if number is not None:
             root, depth = root or number, depth + 1
         elif word is not None:
-            words.append(_BRACKETS.get(word, word.replace("\\/", "/").replace("\\*", "*")))
+            words.append(BRACKETS.get(word, word.replace("\\/", "/").replace("\\*", "*")))
         elif match[0] == ")":
             depth -= 1
     if depth or not words:
         lacks = f"{depth} closing brackets are missing" if depth else "it has no words"
         raise source.error(f"this is no whole tree such as (3 (2 It) (3 works)): {lacks}", line)
     return root, words
+
+
+FORMAT = Format(
+    "sst",
+    read_sst,
+    "sentences with their sentiment, as the trees of the Stanford Sentiment Treebank",
+    "(3 (2 It) (4 (2 's) (4 lovely)))\n",
+    order=90,
+    annotations=("label",),
+    options=("label",),
+    looks={80: lambda lines: all(map(_TREE.fullmatch, lines))},
+)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, open_source
 from attlas.text import Document
 
@@ -31,3 +33,22 @@ def read_tsv(path: Readable) -> list[Document]:
     if not documents:
         raise source.error("there is no pair of sentences in this file")
     return documents
+
+
+def _looks(lines: Sequence[str]) -> bool:
+    """Whether these are two columns of sentences: most have several words on either side, as labels and tags do not.
+    A line or two that is no pair is for the reader to refuse."""
+    rows = [line.split("\t") for line in lines]
+    texts = [row for row in rows if len(row) == 2 and all(len(side.split()) > 1 for side in row)]
+    return len(rows) > 2 and 2 * len(texts) > len(rows) and sum(len(row) != 2 for row in rows) <= len(rows) // 10
+
+
+FORMAT = Format(
+    "tsv",
+    read_tsv,
+    "sentences with their translations: two columns with a tab between them",
+    "Ein Mann schläft.\tA man sleeps.\nEs regnet.\tIt rains.\nDas Haus brennt.\tThe house is on fire.\n",
+    order=50,
+    annotations=("translation",),
+    looks={90: _looks},
+)

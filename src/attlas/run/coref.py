@@ -108,7 +108,7 @@ def whole_documents(corpus: Texts) -> Corpus:
     attlas.errors.CorpusError: documents: it has no mentions; ...
     """
     made = read(corpus, unit=_unit(corpus)) if isinstance(corpus, (str, os.PathLike)) else as_corpus(corpus)
-    if "mentions" not in made.layers:
+    if "mentions" not in made.annotations:
         raise CorpusError(
             "it has no mentions; coreference needs a corpus that has them: CoNLL-2012 or OntoGUM (.conll), or "
             "CoNLL-U with Entity= in its last column",

@@ -112,7 +112,7 @@ def scorable(
     """
     from attlas.studies.keywords.scoring import given_in
 
-    if "keyphrases" not in texts.layers:
+    if "keyphrases" not in texts.annotations:
         raise CorpusError(
             "its texts have no key phrases to compare with; give texts with their key phrases as JSON lines",
             file=texts.name,

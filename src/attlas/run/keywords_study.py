@@ -159,7 +159,7 @@ def split(texts: Corpus, test: Corpus | None, seed: int) -> tuple[Corpus, Corpus
     attlas.errors.CorpusError: documents: it has no key phrases, which this study asks about; give texts with ...
     """
     for corpus in (texts, *([] if test is None else [test])):
-        if "keyphrases" not in corpus.layers:
+        if "keyphrases" not in corpus.annotations:
             raise CorpusError(
                 "it has no key phrases, which this study asks about; give texts with key phrases in JSON lines",
                 file=corpus.name,

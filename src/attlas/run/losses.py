@@ -56,7 +56,7 @@ def open_for_loss(
         return checked(load(name, head=HEADS[loss], **opening), loss, texts)
     own = HEADS_BACK[heads[0]] if heads else ""
     why = "its family has no such head"
-    if own and (own != "translation" or "translation" in texts.layers):
+    if own and (own != "translation" or "translation" in texts.annotations):
         subject = load(name, head=heads[0], **opening)
         why = fault(subject, own)
         if not why:
@@ -82,7 +82,7 @@ def checked(subject: Subject, loss: str, texts: Corpus) -> tuple[Subject, str]:
     require_known(loss)
     if loss == "auto":
         own = HEADS_BACK.get(subject.head or "")
-        lacking = own == "translation" and "translation" not in texts.layers
+        lacking = own == "translation" and "translation" not in texts.annotations
         if own is not None and not lacking and not fault(subject, own):
             return subject, own
         tags = _tags(texts)
@@ -108,7 +108,7 @@ def require_known(loss: str) -> None:
 
 
 def _tags(texts: Corpus) -> str | None:
-    return next((f"tagging:{layer}" for layer in LAYERS if layer in texts.layers), None)
+    return next((f"tagging:{layer}" for layer in LAYERS if layer in texts.annotations), None)
 
 
 def _another(heads: tuple[str, ...], config: Any) -> str:

@@ -136,7 +136,7 @@ def require_trees(corpus: Corpus) -> None:
         ...
     attlas.errors.CorpusError: documents: it has no governors (dependency trees), which parsing needs; ...
     """
-    if "governors" not in corpus.layers:
+    if "governors" not in corpus.annotations:
         raise CorpusError(
             f"it has no governors (dependency trees), which parsing needs; give a treebank in CoNLL-U format "
             f"(this was read as {corpus.format})",

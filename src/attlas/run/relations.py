@@ -116,7 +116,7 @@ def split(texts: Corpus, select: Corpus | None, seed: int) -> tuple[Corpus, Corp
     attlas.errors.CorpusError: documents: it has no governors and relations, ...
     """
     for corpus in (texts, *([] if select is None else [select])):
-        if not {"governors", "relations"} <= set(corpus.layers):
+        if not {"governors", "relations"} <= set(corpus.annotations):
             raise CorpusError(
                 "it has no governors and relations, which this study scores; give a treebank in CoNLL-U",
                 file=corpus.name,

@@ -228,7 +228,7 @@ class Run:
                 **self.plan.corpus,
                 "documents": len(self.corpus.documents),
                 **self.counts,
-                "layers": self.corpus.layers,
+                "annotations": self.corpus.annotations,
             },
             self.seed,
             dict.fromkeys((f"file left out: {why}" for why in left_out), 1)

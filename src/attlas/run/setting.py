@@ -147,8 +147,9 @@ class Setting:
         work has taken at least, where its parts know that better than the checkpoint does.
 
         >>> setting = Setting("survey", as_subject(None), as_corpus("sample"), {})
-        >>> setting.finish({"heads": {"layer": [0]}, "pos": {"layer": []}}, counts={"passages": 1})
-        Result(survey: heads with 1 rows)
+        >>> result = setting.finish({"heads": {"layer": [0]}, "pos": {"layer": []}}, counts={"passages": 1})
+        >>> result, result.manifest.corpus["passages"], result.manifest.corpus["annotations"][:3]
+        (Result(survey: heads with 1 rows), 1, ['lemmas', 'upos', 'xpos'])
         """
         here = (datetime.now(UTC) - self.started).total_seconds()
         seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
@@ -157,7 +158,7 @@ class Setting:
             self.plan.to_dict(),
             versions_here(),
             {**self.subject.describe(), "device": self.subject.device.type},
-            {**self.plan.corpus, **counts, "layers": self.corpus.layers},
+            {**self.plan.corpus, **counts, "annotations": self.corpus.annotations},
             self.seed,
             dict.fromkeys((f"file left out: {why}" for why in self._left_out), 1)
             | {reason: count for reason, count in (skipped or {}).items() if count},

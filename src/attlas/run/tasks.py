@@ -69,7 +69,7 @@ def require_layer(corpus: Corpus, task: str) -> None:
     attlas.errors.CorpusError: tale.txt: it has no upos, which the task tagging:upos needs; a CoNLL-U file has them
     """
     for layer in needs(task):
-        if layer not in corpus.layers:
+        if layer not in corpus.annotations:
             what = _NAMES.get(layer, layer)
             raise CorpusError(f"it has no {what}, which the task {task} needs; {_FORMATS[layer]}", file=corpus.name)
     if "keyphrases" in needs(task) and not any(BEGINS in labels_of(document, task) for document in corpus.documents):
@@ -259,7 +259,7 @@ def _labelled(task: Task, corpus: Corpus, max_pieces: int | None) -> Reading:
     subject, reading = task.subject, Reading()
     limit = min(max_pieces or subject.pieces.window, subject.pieces.window)
     apart = task.name == "similarity"
-    if not apart and subject.pieces.translating and "pair" in corpus.layers:
+    if not apart and subject.pieces.translating and "pair" in corpus.annotations:
         raise CapabilityError(
             f"{subject.name} reads a second text as a translation; choose a model without a decoder"
         )

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from attlas.corpora.samples.chunking import chunk
-from attlas.corpora.samples.tree import Node, Word, read_out
 from attlas.text import ROOT, Chunk, Document, Mention
+from tools.sample.chunking import chunk
+from tools.sample.tree import Node, Word, read_out
 
 _TENSES = {"VBD": "past", "VBZ": "present", "VBP": "present"}
 
@@ -23,8 +23,8 @@ _TENSES = {"VBD": "past", "VBZ": "present", "VBP": "present"}
 def lay_out(sentences: Sequence[Node], keyphrases: Sequence[str], name: str) -> Document:
     """A document from the trees of its sentences.
 
-    >>> from attlas.corpora.samples.clauses import clause
-    >>> from attlas.corpora.samples.phrases import noun, punct
+    >>> from tools.sample.clauses import clause
+    >>> from tools.sample.phrases import noun, punct
     >>> document = lay_out([clause(noun("vet", "a"), "sleep").after(punct("."))], [], "nap")
     >>> document.text, document.governors, document.label
     ('A vet slept.', (1, 2, -1, 2), 'past')

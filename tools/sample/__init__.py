@@ -1,4 +1,4 @@
-"""A small corpus of our own, written by a grammar, so that its gold is exact.
+"""The grammar that writes the sample corpus, so that its gold is exact: ``make sample``.
 
 Each paragraph is told by a *plot* (somebody loses something, somebody forgets a promise) in a *world* (a farm, a
 court, a space center). The plot builds its sentences as dependency trees, and the scene around it decides who is
@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from random import Random
 
-from attlas.corpora.samples.layers import lay_out
-from attlas.corpora.samples.plots import PLOTS
-from attlas.corpora.samples.scene import Scene
-from attlas.corpora.samples.worlds import WORLDS
 from attlas.text import Document
+from tools.sample.annotation import lay_out
+from tools.sample.plots import PLOTS
+from tools.sample.scene import Scene
+from tools.sample.worlds import WORLDS
 
 __all__ = ["sample_documents"]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-from attlas.corpora.samples.lexicon import Place, Task, World
-from attlas.corpora.samples.phrases import name, noun, pp, unmarked
-from attlas.corpora.samples.tree import Node
+from tools.sample.lexicon import Place, Task, World
+from tools.sample.phrases import name, noun, pp, unmarked
+from tools.sample.tree import Node
 
 _Choice = TypeVar("_Choice")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -20,7 +20,7 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 class Draw:
     """Choices in one world.
 
-    >>> from attlas.corpora.samples.worlds import WORLDS
+    >>> from tools.sample.worlds import WORLDS
     >>> Draw(WORLDS[0], Random(0)).world.name
     'farm'
     """
@@ -32,7 +32,7 @@ class Draw:
     def pick(self, options: Sequence[_Choice]) -> _Choice:
         """One of several.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Draw(WORLDS[0], Random(0)).pick(["yes"])
         'yes'
         """
@@ -41,7 +41,7 @@ class Draw:
     def one(self, *makers: Callable[[], _Choice]) -> _Choice:
         """What one of several functions makes; the others are not called, so they mention nothing.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Draw(WORLDS[0], Random(0)).one(lambda: 1, lambda: 1)
         1
         """
@@ -50,7 +50,7 @@ class Draw:
     def tasks(self, count: int) -> list[Task]:
         """Several different tasks of this world.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> len(Draw(WORLDS[0], Random(0)).tasks(2))
         2
         """
@@ -59,7 +59,7 @@ class Draw:
     def habits(self, count: int) -> list[Task]:
         """Several different tasks that can be done day after day, because they do not stop at one thing.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> all(task.noun[-1] in "+%" for task in Draw(WORLDS[0], Random(0)).habits(3))
         True
         """
@@ -69,7 +69,7 @@ class Draw:
     def spots(self, count: int) -> list[Place]:
         """Several different places of this world.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> len(Draw(WORLDS[0], Random(0)).spots(2))
         2
         """
@@ -78,7 +78,7 @@ class Draw:
     def day(self) -> Node:
         """A day of the week, as in "on Monday".
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Draw(WORLDS[0], Random(0)).day().upos
         'PROPN'
         """
@@ -87,7 +87,7 @@ class Draw:
     def sundays(self) -> Node:
         """The habitual "on Sundays".
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Draw(WORLDS[0], Random(0)).sundays().xpos
         'NNPS'
         """
@@ -96,7 +96,7 @@ class Draw:
     def site(self, relation: str = "obl") -> Node:
         """Where the world is, as in "on the farm".
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Draw(WORLDS[0], Random(0)).site().form
         'farm'
         """
@@ -105,7 +105,7 @@ class Draw:
     def past_time(self) -> Node:
         """A time in the past, as an adverbial.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Draw(WORLDS[0], Random(0)).past_time().relation in ("obl", "obl:unmarked")
         True
         """

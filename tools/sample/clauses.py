@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attlas.corpora.samples.morphology import comparative, conjugate
-from attlas.corpora.samples.phrases import adjective, adverb, noun, number, pp, punct, unmarked
-from attlas.corpora.samples.tree import Node
+from tools.sample.morphology import comparative, conjugate
+from tools.sample.phrases import adjective, adverb, noun, number, pp, punct, unmarked
+from tools.sample.tree import Node
 
 _CLITICS = {"is": "'s", "am": "'m", "are": "'re", "has": "'s", "have": "'ve", "will": "'ll", "had": "'d"}
 _BEFORE_NOT = {"can": "ca", "will": "wo"}

@@ -1,7 +1,7 @@
 """The shape of the lexicon, and how its shorthand is read.
 
 A :class:`World` is a place of work with its people and things. Everything in it is written in the shorthand of
-:mod:`attlas.corpora.samples.phrases`; places are "in the old barn", tasks are "milk the cow+ ; in the barn", where
+:mod:`tools.sample.phrases`; places are "in the old barn", tasks are "milk the cow+ ; in the barn", where
 a dash stands for no determiner and an underscore joins a verb to its particle.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attlas.corpora.samples.phrases import noun, pp
-from attlas.corpora.samples.tree import Node
+from tools.sample.phrases import noun, pp
+from tools.sample.tree import Node
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Report:
 class World:
     """A place of work with its people, things and tasks.
 
-    >>> from attlas.corpora.samples.worlds import WORLDS
+    >>> from tools.sample.worlds import WORLDS
     >>> WORLDS[0].name
     'farm'
     """

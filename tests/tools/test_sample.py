@@ -7,14 +7,17 @@ import re
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from attlas.corpora.samples import sample_documents
-from attlas.corpora.samples.worlds import MEN, WOMEN
+from attlas.corpora.sample import FILE, read_sample
 from attlas.text import ROOT, Document, Mention
+from tools.sample import sample_documents
+from tools.sample.worlds import MEN, WOMEN
+from tools.sample.writing import packed
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 TREEBANK = SHARED / "ud_english_ewt"
@@ -610,3 +613,11 @@ def test_chunks_have_the_tags_of_chunks_in_the_chunking_data(documents: list[Doc
             if label not in ("PP", "PRT") and kind not in seen:
                 new.add(kind)
     assert new <= UNSEEN_CHUNKS
+
+
+def test_the_file_in_the_package_is_what_the_grammar_writes() -> None:
+    file = (files("attlas.corpora") / FILE).read_bytes()
+    assert gzip.decompress(file) == gzip.decompress(packed(sample_documents())), "run `make sample`"
+    assert read_sample() == sample_documents()
+    assert file[4:8] == bytes(4), "the file carries a time, so that it differs whenever it is written"
+    assert len(file) < 200_000

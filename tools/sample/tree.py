@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from attlas.corpora.samples.morphology import indefinite
+from tools.sample.morphology import indefinite
 
 _OBLIQUE_FORMS = {"I": "me", "he": "him", "she": "her", "we": "us", "they": "them"}
 

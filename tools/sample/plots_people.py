@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attlas.corpora.samples.clauses import (
+from tools.sample.clauses import (
     HAD,
     HAS,
     IMPERATIVE,
@@ -23,8 +23,8 @@ from attlas.corpora.samples.clauses import (
     there,
     vocative,
 )
-from attlas.corpora.samples.lexicon import Place, Task
-from attlas.corpora.samples.phrases import (
+from tools.sample.lexicon import Place, Task
+from tools.sample.phrases import (
     adjective,
     adverb,
     bare,
@@ -36,8 +36,8 @@ from attlas.corpora.samples.phrases import (
     pp,
     unmarked,
 )
-from attlas.corpora.samples.scene import Plot, Scene
-from attlas.corpora.samples.tree import Node
+from tools.sample.scene import Plot, Scene
+from tools.sample.tree import Node
 
 _DOES_NOT = Verb("present", negation="n't")
 _DID_NOT = Verb(negation="n't")

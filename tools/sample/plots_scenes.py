@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attlas.corpora.samples.clauses import (
+from tools.sample.clauses import (
     HAS,
     IMPERATIVE,
     PRESENT,
@@ -20,7 +20,7 @@ from attlas.corpora.samples.clauses import (
     there,
     vocative,
 )
-from attlas.corpora.samples.phrases import (
+from tools.sample.phrases import (
     adjective,
     adverb,
     coordinate,
@@ -31,8 +31,8 @@ from attlas.corpora.samples.phrases import (
     pp,
     unmarked,
 )
-from attlas.corpora.samples.scene import Plot, Scene
-from attlas.corpora.samples.tree import Node
+from tools.sample.scene import Plot, Scene
+from tools.sample.tree import Node
 
 _NUMBERS = ("two", "three", "four", "five", "six", "eight", "ten", "twenty")
 _SWITCHES = ("heater", "radio", "lamp", "fan", "projector", "alarm", "computer")

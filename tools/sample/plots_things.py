@@ -6,7 +6,7 @@ they are read, since the scene decides on pronouns as it goes.
 
 from __future__ import annotations
 
-from attlas.corpora.samples.clauses import (
+from tools.sample.clauses import (
     HAD,
     HAS,
     PASSIVE,
@@ -30,8 +30,8 @@ from attlas.corpora.samples.clauses import (
     there,
     vocative,
 )
-from attlas.corpora.samples.lexicon import Place, Task
-from attlas.corpora.samples.phrases import (
+from tools.sample.lexicon import Place, Task
+from tools.sample.phrases import (
     adjective,
     adverb,
     bare,
@@ -43,8 +43,8 @@ from attlas.corpora.samples.phrases import (
     singular,
     unmarked,
 )
-from attlas.corpora.samples.scene import Entity, Plot, Scene
-from attlas.corpora.samples.tree import Node
+from tools.sample.scene import Entity, Plot, Scene
+from tools.sample.tree import Node
 
 _COULD_NOT = Verb(modal="could", negation="not")
 _COULDNT = Verb(modal="could", negation="n't")

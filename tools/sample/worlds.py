@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attlas.corpora.samples.worlds_indoors import COURT, HOSPITAL, MUSEUM, ORCHESTRA, RESTAURANT, SCHOOL, SOFTWARE
-from attlas.corpora.samples.worlds_outdoors import FARM, FOOTBALL, HARBOR, MOUNTAIN, RAILWAY, SPACE
+from tools.sample.worlds_indoors import COURT, HOSPITAL, MUSEUM, ORCHESTRA, RESTAURANT, SCHOOL, SOFTWARE
+from tools.sample.worlds_outdoors import FARM, FOOTBALL, HARBOR, MOUNTAIN, RAILWAY, SPACE
 
 WORLDS = (
     FARM, HARBOR, RAILWAY, FOOTBALL, MOUNTAIN, SPACE, RESTAURANT, HOSPITAL, SCHOOL, COURT, ORCHESTRA, SOFTWARE,

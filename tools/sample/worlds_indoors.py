@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attlas.corpora.samples.lexicon import Building, Damage, Device, Keepsake, Report, World
+from tools.sample.lexicon import Building, Damage, Device, Keepsake, Report, World
 
 RESTAURANT = World(
     name="restaurant",

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attlas.corpora.samples.morphology import plural
-from attlas.corpora.samples.tree import Node
+from tools.sample.morphology import plural
+from tools.sample.tree import Node
 
 _SUPERLATIVES = {"best": "good", "biggest": "big", "oldest": "old", "finest": "fine", "latest": "late"}
 _COMPARATIVES = {"older": "old", "bigger": "big", "better": "good"}

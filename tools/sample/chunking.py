@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attlas.corpora.samples.tree import Word
 from attlas.text import Chunk
+from tools.sample.tree import Word
 
 _PREMODIFIERS = {"det", "det:predet", "amod", "nummod", "compound", "nmod:poss"}
 _DEGREES = {
@@ -24,9 +24,9 @@ _IN_VERB_GROUP = {"aux", "aux:pass", "mark", "advmod"}
 def chunk(line: Sequence[Word]) -> list[Chunk]:
     """The chunks of one sentence, from left to right.
 
-    >>> from attlas.corpora.samples.clauses import PASSIVE, agent, clause
-    >>> from attlas.corpora.samples.phrases import noun, owner
-    >>> from attlas.corpora.samples.tree import read_out
+    >>> from tools.sample.clauses import PASSIVE, agent, clause
+    >>> from tools.sample.phrases import noun, owner
+    >>> from tools.sample.tree import read_out
     >>> tree = clause(noun("roof", owner(noun("barn", "the"))), "damage", agent(noun("storm", "a")), use=PASSIVE)
     >>> line = read_out(tree)
     >>> [(c.label, " ".join(w.spelling for w in line[c.start : c.stop])) for c in chunk(line)]

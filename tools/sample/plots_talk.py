@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attlas.corpora.samples.clauses import (
+from tools.sample.clauses import (
     HAD,
     PRESENT,
     WILL,
@@ -22,8 +22,8 @@ from attlas.corpora.samples.clauses import (
     there,
     what_is,
 )
-from attlas.corpora.samples.lexicon import Place, Task
-from attlas.corpora.samples.phrases import (
+from tools.sample.lexicon import Place, Task
+from tools.sample.phrases import (
     adjective,
     adverb,
     bare,
@@ -35,8 +35,8 @@ from attlas.corpora.samples.phrases import (
     pp,
     unmarked,
 )
-from attlas.corpora.samples.scene import Plot, Scene
-from attlas.corpora.samples.tree import Node
+from tools.sample.scene import Plot, Scene
+from tools.sample.tree import Node
 
 _DOES_NOT = Verb("present", negation="n't")
 _DID_NOT = Verb(negation="n't")

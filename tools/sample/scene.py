@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from random import Random
 
-from attlas.corpora.samples.draw import Draw
-from attlas.corpora.samples.lexicon import Task, World
-from attlas.corpora.samples.morphology import plural
-from attlas.corpora.samples.phrases import (
+from tools.sample.draw import Draw
+from tools.sample.lexicon import Task, World
+from tools.sample.morphology import plural
+from tools.sample.phrases import (
     apposition,
     bare,
     coordinate,
@@ -26,8 +26,8 @@ from attlas.corpora.samples.phrases import (
     pronoun,
     punct,
 )
-from attlas.corpora.samples.tree import Node
-from attlas.corpora.samples.worlds import ELDERS, KIN, MEN, SURNAMES, WOMEN
+from tools.sample.tree import Node
+from tools.sample.worlds import ELDERS, KIN, MEN, SURNAMES, WOMEN
 
 _TRAITS = ("young", "experienced", "friendly", "careful", "clever", "patient", "ambitious", "shy")
 
@@ -50,7 +50,7 @@ class Entity:
 class Scene(Draw):
     """One paragraph in the making.
 
-    >>> from attlas.corpora.samples.worlds import WORLDS
+    >>> from tools.sample.worlds import WORLDS
     >>> scene = Scene(WORLDS[0], Random(0))
     >>> barn = scene.thing("old barn")
     >>> [node.form for node in scene.a(barn).words()], scene.ref(barn).form
@@ -71,7 +71,7 @@ class Scene(Draw):
     def person(self, gender: str = "") -> Entity:
         """A person of this world who is not in the scene yet; ``gender`` is "she", "he" or open.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Scene(WORLDS[0], Random(0)).person("she").pronoun
         'she'
         """
@@ -84,7 +84,7 @@ class Scene(Draw):
     def pair(self) -> tuple[Entity, Entity]:
         """A woman and a man, in either order.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> sorted(person.pronoun for person in Scene(WORLDS[0], Random(0)).pair())
         ['he', 'she']
         """
@@ -94,7 +94,7 @@ class Scene(Draw):
     def thing(self, shorthand: str) -> Entity:
         """A thing, or several of a kind.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Scene(WORLDS[0], Random(0)).thing("egg+").pronoun
         'they'
         """
@@ -103,7 +103,7 @@ class Scene(Draw):
     def extra(self, shorthand: str, gender: str) -> Entity:
         """A person from outside, known by a noun alone.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Scene(WORLDS[0], Random(0)).extra("dealer", "he").name
         ''
         """
@@ -112,7 +112,7 @@ class Scene(Draw):
     def matter(self, task: Task) -> Entity:
         """What a task is done to.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Scene(WORLDS[0], Random(0)).matter(Task.read("milk the cow+")).chain
         'cows'
         """
@@ -121,7 +121,7 @@ class Scene(Draw):
     def doing(self, task: Task, matter: Entity) -> list[Node]:
         """The object of a task, mentioned for the first time, and the rest of it.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene, task = Scene(WORLDS[0], Random(0)), Task.read("milk the cow+ ; in the barn")
         >>> [node.relation for node in scene.doing(task, scene.matter(task))]
         ['obj', 'obl']
@@ -131,7 +131,7 @@ class Scene(Draw):
     def crew(self) -> Entity:
         """The people who work here.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Scene(WORLDS[0], Random(0)).crew().chain
         'farm hands'
         """
@@ -140,7 +140,7 @@ class Scene(Draw):
     def public(self) -> Entity:
         """The people who come here.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Scene(WORLDS[0], Random(0)).public().chain
         'neighbors'
         """
@@ -149,7 +149,7 @@ class Scene(Draw):
     def crowd(self) -> Entity:
         """The people who work here, or those who come.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> Scene(WORLDS[0], Random(0)).crowd().pronoun
         'they'
         """
@@ -158,7 +158,7 @@ class Scene(Draw):
     def both(self, one: Entity, other: Entity) -> Entity:
         """Two people taken together.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.both(*scene.pair()).pronoun
         'they'
@@ -168,7 +168,7 @@ class Scene(Draw):
     def key(self, *things: Entity | str) -> None:
         """Remember what the paragraph is about.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.key("old apple_tree+")
         >>> scene.keyphrases
@@ -181,7 +181,7 @@ class Scene(Draw):
     def meet(self, who: Entity, *, article: str = "a", closed: bool = True) -> Node:
         """A person's name with a word about them, for the first mention.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> len(list(scene.meet(scene.person()).words()))
         6
@@ -192,7 +192,7 @@ class Scene(Draw):
     def who(self, who: Entity) -> Node:
         """A person, introduced if that has not been done yet.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> anna = scene.person("she")
         >>> scene.who(anna).upos, scene.who(anna).upos
@@ -203,7 +203,7 @@ class Scene(Draw):
     def met(self, what: Entity) -> bool:
         """Whether something has been mentioned already.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.met(scene.person())
         False
@@ -213,7 +213,7 @@ class Scene(Draw):
     def named(self, who: Entity, *, full: bool = False) -> Node:
         """A person's name.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.named(scene.person()).upos
         'PROPN'
@@ -224,7 +224,7 @@ class Scene(Draw):
     def kin(self, who: Entity, of: Entity, *, elder: bool = False) -> Node:
         """A person introduced as a relative of another, as in "her brother Tom".
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> anna, tom = scene.person("she"), scene.person("he")
         >>> start = scene.named(anna)
@@ -243,7 +243,7 @@ class Scene(Draw):
     def a(self, what: Entity, *, count: str = "") -> Node:
         """Something mentioned for the first time, with the indefinite article.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.a(scene.thing("barn")).left[0].form
         'a'
@@ -254,7 +254,7 @@ class Scene(Draw):
     def the(self, what: Entity, by: str | Node = "the") -> Node:
         """Something described in full, with the definite article or a possessor.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> [node.form for node in scene.the(scene.thing("old barn")).words()]
         ['the', 'old', 'barn']
@@ -265,7 +265,7 @@ class Scene(Draw):
     def again(self, what: Entity) -> Node:
         """Something known, by name or by a short definite description.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> barn = scene.thing("old barn")
         >>> start = scene.a(barn)
@@ -281,7 +281,7 @@ class Scene(Draw):
     def ref(self, what: Entity) -> Node:
         """Something known, by a pronoun where that is clear and not tiresome, else by name or description.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> anna = scene.person("she")
         >>> start = scene.named(anna)
@@ -296,7 +296,7 @@ class Scene(Draw):
     def pro(self, what: Entity) -> Node:
         """Something known, by its pronoun.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> barn = scene.thing("barn")
         >>> start = scene.a(barn)
@@ -312,7 +312,7 @@ class Scene(Draw):
     def they(self, pair: Entity) -> Node:
         """Two people together, by a pronoun, once each of them has been named.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.they(scene.both(*scene.pair())).form
         'they'
@@ -323,7 +323,7 @@ class Scene(Draw):
     def renamed(self, who: Entity, shorthand: str) -> Entity:
         """The same person, known by another noun.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.renamed(scene.person(), "new vet").noun
         'new vet'
@@ -334,7 +334,7 @@ class Scene(Draw):
     def own(self, what: Entity) -> Node:
         """Something known, as a possessor.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> anna = scene.person("she")
         >>> start = scene.named(anna)
@@ -349,7 +349,7 @@ class Scene(Draw):
     def speaker(self, who: Entity, lemma: str = "I") -> Node:
         """The pronoun of the first or second person for somebody who speaks or is spoken to.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.speaker(scene.person(), "you").form
         'you'
@@ -360,7 +360,7 @@ class Scene(Draw):
     def joined(self, one: Entity, other: Entity, together: Entity, *, roles: bool = False) -> Node:
         """Two people named together, and the pair of them as one.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> one, other = scene.pair()
         >>> scene.joined(one, other, scene.both(one, other)).together == f"{one.name} and {other.name}"
@@ -376,7 +376,7 @@ class Scene(Draw):
     def say(self, sentence: Node, end: str = ".") -> None:
         """Finish a sentence, with its full stop unless a quotation has closed it already.
 
-        >>> from attlas.corpora.samples.worlds import WORLDS
+        >>> from tools.sample.worlds import WORLDS
         >>> scene = Scene(WORLDS[0], Random(0))
         >>> scene.say(noun("silence%", ""))
         >>> [node.form for node in scene.sentences[0].words()]

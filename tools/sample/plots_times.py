@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attlas.corpora.samples.clauses import (
+from tools.sample.clauses import (
     HAD,
     HAS,
     PASSIVE,
@@ -23,8 +23,8 @@ from attlas.corpora.samples.clauses import (
     that,
     there,
 )
-from attlas.corpora.samples.lexicon import Place, Task
-from attlas.corpora.samples.phrases import (
+from tools.sample.lexicon import Place, Task
+from tools.sample.phrases import (
     adjective,
     adverb,
     bare,
@@ -35,7 +35,7 @@ from attlas.corpora.samples.phrases import (
     pp,
     unmarked,
 )
-from attlas.corpora.samples.scene import Plot, Scene
+from tools.sample.scene import Plot, Scene
 
 
 def _routine(s: Scene) -> None:

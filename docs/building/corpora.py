@@ -1,0 +1,57 @@
+"""docs/corpora.md: the formats of corpora, from their records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attlas.corpora.formats import Format
+
+PAGE = Path(__file__).resolve().parents[1] / "corpora.md"
+OPENING = """\
+# Corpora
+
+Written by `python docs/build.py corpora` from the records of the readers.
+
+Every command takes a corpus as a file, and `attlas.read(path)` reads it in Python. A file is text in UTF-8, plain or compressed by gzip or xz. Its format is
+told by its name and its first lines; `--format` (`format=`) says it where it cannot be told. `sample` is the corpus that comes with attlas: 120 paragraphs with
+dependencies, chunks, coreference, key phrases and labels. Whatever is wrong with a file is said in one sentence with the file and the line.
+
+"""
+FOLDERS = """\
+
+A folder or zip archive of files of one of the formats {} is one corpus.
+
+## What they look like
+"""
+CLOSING = """
+## A format of your own
+
+A format is one file: a module of `attlas.corpora` that ends with a record, `FORMAT = Format(name, read, about, example, ...)`. It is found, and everything goes
+by it: reading, telling the format of a file, what is said of unknown formats and options, and this page. `attlas.corpora.formats.Format` says what a record can hold.
+"""
+
+
+def build(folders: list[Path]) -> None:
+    """Write the page; folders are not needed."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def page() -> str:
+    """The page as the records have it."""
+    from attlas.corpora.formats import formats
+
+    records = formats().values()
+    table = ["| format | what it holds | annotations | options |", "|---|---|---|---|", *map(_row, records)]
+    in_folders = " and ".join(f"`{record.name}` ({_code(record.folders)})" for record in records if record.folders)
+    examples = "".join(f"\n### {record.name}\n\n```text\n{record.example.rstrip()}\n```\n" for record in records)
+    return OPENING + "\n".join(table) + "\n" + FOLDERS.format(in_folders) + examples + CLOSING
+
+
+def _row(record: Format) -> str:
+    return f"| `{record.name}` | {record.about} | {_code(record.annotations)} | {_code(record.options)} |"
+
+
+def _code(names: tuple[str, ...]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
