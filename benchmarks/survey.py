@@ -25,7 +25,7 @@ import torch
 
 from attlas.capture import Subject, load
 from attlas.models import Example
-from attlas.studies.marks import mark
+from attlas.studies.shared.piece_classes import mark
 from attlas.studies.survey import Survey
 from attlas.text import Document, Passage
 from benchmarks.page import put

@@ -1,10 +1,11 @@
-"""Writes the pages of this folder that follow from something else: from results, from models, from the code.
+"""Writes the pages of this folder that hold figures.
 
     python docs/build.py models                 docs/models.md: every family and real model that is at hand
-    python docs/build.py corpora                docs/corpora.md: every format of a corpus
+    python docs/build.py corpora                docs/corpora.md: every format of corpora
     python docs/build.py STUDY FOLDER ...       docs/results/STUDY.md from result folders of that study
 
-Each page has a module of its name in ``building/``. Run from a checkout with the extra ``dev``.
+The pages of studies are made from the same records as their HTML pages; others have a module of their name in
+``building/``. Run from a checkout with the extra ``dev``.
 """
 
 from __future__ import annotations
@@ -13,16 +14,43 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-BUILDING = Path(__file__).resolve().parent / "building"
+HERE = Path(__file__).resolve().parent
 
 
 def main(page: str, folders: list[str]) -> None:
     """Write one page."""
-    known = sorted(path.stem for path in BUILDING.glob("*.py"))
-    if page not in known:
-        sys.exit(f"there is no page {page!r}; choose one of {', '.join(known)}\n\n{__doc__}")
-    sys.path.insert(0, str(BUILDING.parent))
-    import_module(f"building.{page}").build([Path(folder) for folder in folders])
+    from attlas.studies import studies
+
+    own = sorted(path.stem for path in (HERE / "building").glob("*.py"))
+    with_pages = sorted(name for name, study in studies().items() if study.page)
+    if page in own:
+        sys.path.insert(0, str(HERE))
+        import_module(f"building.{page}").build([Path(folder) for folder in folders])
+    elif page in with_pages:
+        build_study(page, folders)
+    else:
+        sys.exit(f"there is no page {page!r}; choose one of {', '.join(own + with_pages)}\n\n{__doc__}")
+
+
+def build_study(name: str, folders: list[str]) -> None:
+    """Write the page of a study's results."""
+    from attlas.pages.markdown import markdown_page
+    from attlas.store import Result
+    from attlas.studies import studies
+    from attlas.studies.reporting import command_line
+
+    page = studies()[name].load_page()
+    results = [Result.open(folder) for folder in folders]
+    runs = [(result, command_line(result.manifest)) for result in results]
+    published = f"Published: {page.published}" if page.published else ""
+    text = markdown_page(
+        page, runs, title=f"Results of attlas {' '.join(studies()[name].words)}", intro=published,
+        command=f"python docs/build.py {name} FOLDER ...",
+    )  # fmt: skip
+    target = HERE / "results" / f"{studies()[name].python_name}.md"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    print(f"page: {target}")
 
 
 if __name__ == "__main__":

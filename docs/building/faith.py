@@ -13,7 +13,7 @@ def build(folders: list[Path]) -> None:
     """Write the page: one part for each folder."""
     from attlas.reports.faith_findings import Picture
     from attlas.store import Result
-    from attlas.studies.published import TAU_MODEL
+    from attlas.studies.shared.published import TAU_MODEL
 
     results = [Result.open(folder) for folder in folders]
     pictures = [Picture({name: table.to_pylist() for name, table in result.tables.items()}) for result in results]
@@ -45,7 +45,7 @@ def _summary(results: list[Any], pictures: list[Any]) -> list[str]:
     """The stated attention of every run, with what was published below."""
     from attlas.reports.faith_findings import title
     from attlas.reports.tables import share
-    from attlas.studies.published import TAU_MODEL, TAUS
+    from attlas.studies.shared.published import TAU_MODEL, TAUS
 
     lines = [
         _row("model", "task, corpus", "attention", "τ with gradients", "p < .05", "τ with leave-one-out", "p < .05", "gradients with leave-one-out", "instances"),

@@ -116,7 +116,7 @@ def _study(result: Any) -> list[str]:
 
 
 def _tuned(results: Sequence[Any]) -> list[str]:
-    from attlas.studies.published import KEYWORDS, KEYWORDS_BEST, KEYWORDS_MODEL
+    from attlas.studies.shared.published import KEYWORDS, KEYWORDS_BEST, KEYWORDS_MODEL
 
     lines = [
         "",

@@ -40,7 +40,7 @@ def build(folders: list[Path]) -> None:
 def _summary(results: list[Any], pictures: list[Any]) -> list[str]:
     """All tasks of all folders by expected layer, as shares of the depth, beside the published ones."""
     from attlas.reports.layers_findings import NAMES
-    from attlas.studies.published import PIPELINE, PIPELINE_LAYERS
+    from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS
 
     tasks = [task for task in NAMES if any(picture.place(task) for picture in pictures)]
     if not tasks:
@@ -68,7 +68,7 @@ def _summary(results: list[Any], pictures: list[Any]) -> list[str]:
 
 def _part(result: Any, picture: Any) -> list[str]:
     from attlas.reports.layers_findings import NAMES, findings
-    from attlas.studies.published import PIPELINE
+    from attlas.studies.shared.published import PIPELINE
 
     places = [
         "task", "expected layer", "published", "centre of gravity", "published", "K(s)", "K(D)", "twin: expected", "centre",

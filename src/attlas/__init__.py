@@ -23,31 +23,9 @@ if TYPE_CHECKING:
     from attlas.corpora import Corpus, read
     from attlas.errors import AttlasError
     from attlas.ids import HeadId, Site, Stream
-    from attlas.reports import write_report
-    from attlas.run.ablate import ablate
-    from attlas.run.align import align
-    from attlas.run.clusters import clusters
-    from attlas.run.coref import coref
-    from attlas.run.faith import faith
-    from attlas.run.faith_chunking import faith_chunking
-    from attlas.run.heads import heads
-    from attlas.run.keywords import keywords
-    from attlas.run.keywords_compare import keywords_compare
-    from attlas.run.keywords_study import keywords_study
-    from attlas.run.keywords_tune import keywords_tune
-    from attlas.run.layers import layers
-    from attlas.run.layers_case import layers_case
-    from attlas.run.layers_together import layers_together
-    from attlas.run.noop import noop
-    from attlas.run.norms import norms
-    from attlas.run.parse import parse
-    from attlas.run.prune import prune
-    from attlas.run.relations import relations
-    from attlas.run.survey import survey
-    from attlas.run.translate_train import translate_train
-    from attlas.run.tune import tune
     from attlas.store import Result
     from attlas.studies.importance.call import importance
+    from attlas.studies.reporting import write_report
     from attlas.text import Document, Passage
 
 __all__ = [
@@ -100,29 +78,7 @@ _HOMES = {
     "attlas.corpora": ("Corpus", "read"),
     "attlas.errors": ("AttlasError",),
     "attlas.ids": ("HeadId", "Site", "Stream"),
-    "attlas.reports": ("write_report",),
-    "attlas.run.ablate": ("ablate",),
-    "attlas.run.align": ("align",),
-    "attlas.run.clusters": ("clusters",),
-    "attlas.run.coref": ("coref",),
-    "attlas.run.faith": ("faith",),
-    "attlas.run.faith_chunking": ("faith_chunking",),
-    "attlas.run.keywords": ("keywords",),
-    "attlas.run.keywords_compare": ("keywords_compare",),
-    "attlas.run.keywords_study": ("keywords_study",),
-    "attlas.run.keywords_tune": ("keywords_tune",),
-    "attlas.run.layers": ("layers",),
-    "attlas.run.layers_case": ("layers_case",),
-    "attlas.run.layers_together": ("layers_together",),
-    "attlas.run.noop": ("noop",),
-    "attlas.run.norms": ("norms",),
-    "attlas.run.parse": ("parse",),
-    "attlas.run.prune": ("prune",),
-    "attlas.run.heads": ("heads",),
-    "attlas.run.relations": ("relations",),
-    "attlas.run.survey": ("survey",),
-    "attlas.run.translate_train": ("translate_train",),
-    "attlas.run.tune": ("tune",),
+    "attlas.studies.reporting": ("write_report",),
     "attlas.store": ("Result",),
     "attlas.text": ("Document", "Passage"),
 }
@@ -142,6 +98,8 @@ def __getattr__(name: str) -> Any:
     for study in studies().values():
         if study.python_name == name:
             return study.load_call()
+    if name in __all__:  # a study that has no folder yet
+        return getattr(import_module(f"attlas.run.{'tuning' if name == 'tune' else name}"), name)
     raise AttributeError(f"module 'attlas' has no attribute {name!r}")
 
 

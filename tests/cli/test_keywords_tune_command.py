@@ -19,7 +19,7 @@ from attlas.run.keywords_tune import keywords_tune
 from attlas.store import Result
 from attlas.studies.keywords.scoring import given_in
 from attlas.studies.keywords.tagged import tagged_phrases
-from attlas.studies.removal import Removal
+from attlas.studies.shared.cutting.removal import Removal
 from attlas.tasks import Tagging
 
 WORDS = ("the", "near", "station", "children", "apples", "asked", "bridge")

@@ -121,7 +121,7 @@ def test_named_heads_are_removed_and_speed_is_measured(place: Path, models: Path
 def test_an_interrupted_run_goes_on_to_the_same_numbers(
     place: Path, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from attlas.studies.removal import Removal
+    from attlas.studies.shared.cutting.removal import Removal
 
     def run(out: str, **options: object) -> Result:
         subject = load(models / "classifier", head="classification")

@@ -18,7 +18,7 @@ from command_line import Apart, attlas, one_thread
 
 import twins
 from attlas import load
-from attlas.run.tune import tune
+from attlas.run.tuning import tune
 from attlas.store.tensors import load_arrays
 
 WORDS = ("the", "old", "bridge", "near", "station", "children", "storm", "apples")

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from attlas.store import Manifest, Result
-from attlas.studies.published import CHUNKING_BEND, chunking_f1
+from attlas.studies.shared.published import CHUNKING_BEND, chunking_f1
 
 WEIGHTS = (0.2, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
 KL = dict(zip(WEIGHTS, (0.08, 0.22, 0.52, 1.1, 1.9, 2.9, 4.1), strict=True))

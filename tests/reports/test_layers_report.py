@@ -14,7 +14,7 @@ from scipy import stats
 
 from attlas.reports import write_report
 from attlas.reports.layers_findings import Picture, findings, order_of
-from attlas.studies.published import PIPELINE
+from attlas.studies.shared.published import PIPELINE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

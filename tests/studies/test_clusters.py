@@ -21,8 +21,8 @@ from attlas.stats import Bundle
 from attlas.store import Manifest, Result
 from attlas.studies.behaviour import BROAD, behaviour, relation_heads
 from attlas.studies.clusters import Clusters
+from attlas.studies.shared.watching import Together, part
 from attlas.studies.survey import Survey
-from attlas.studies.watching import Together, part
 from attlas.text import Document, Passage
 
 TEXTS = [

@@ -16,9 +16,9 @@ from attlas.capture.reading import read_documents
 from attlas.errors import CapabilityError, CorpusError
 from attlas.ids import Site, Stream
 from attlas.run.noop import noop
-from attlas.studies.marks import CLASSES as KINDS
-from attlas.studies.marks import mark
 from attlas.studies.noop import KEYS, NoOp, forward_and_back
+from attlas.studies.shared.piece_classes import CLASSES as KINDS
+from attlas.studies.shared.piece_classes import mark
 from attlas.studies.tagging import Learner, Training
 from attlas.tasks import NOTHING, Task, make_task
 from attlas.text import Document

@@ -19,9 +19,9 @@ from attlas.measures.ranks import spearman_of_equals
 from attlas.run.norms import norms
 from attlas.run.survey import survey
 from attlas.stats import Bundle
-from attlas.studies.marks import Frequencies, draw_pairs
 from attlas.studies.norm_marks import pairs_by_class
 from attlas.studies.norms import Norms
+from attlas.studies.shared.piece_classes import Frequencies, draw_pairs
 from attlas.text import Document, Passage
 
 ENGLISH = [

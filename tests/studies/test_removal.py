@@ -12,8 +12,17 @@ from attlas.capture import Subject
 from attlas.capture.gating import closed
 from attlas.ids import Site, Stream
 from attlas.stats import METRICS
-from attlas.studies.removal import OneOff, Removal, Unit, by_chance, evenly, gates_without, to_remove, units_of
-from attlas.studies.removal_tables import Line, curve_table, first_crossing, scores_of, shares_table
+from attlas.studies.shared.cutting.removal import (
+    OneOff,
+    Removal,
+    Unit,
+    by_chance,
+    evenly,
+    gates_without,
+    to_remove,
+    units_of,
+)
+from attlas.studies.shared.cutting.removal_tables import Line, curve_table, first_crossing, scores_of, shares_table
 from attlas.studies.speed import measure
 from attlas.tasks import make_task
 from attlas.text import Document, Passage

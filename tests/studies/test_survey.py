@@ -17,9 +17,9 @@ from attlas.capture.reading import read_documents
 from attlas.errors import ModelError, NumberError
 from attlas.ids import Stream
 from attlas.run.survey import survey
-from attlas.studies.figures import QUANTITIES
-from attlas.studies.marks import draw_pairs, half_of, tags_of, word_ranks
 from attlas.studies.portraits import portrait
+from attlas.studies.shared.piece_classes import draw_pairs, half_of, tags_of, word_ranks
+from attlas.studies.shared.quantities import QUANTITIES
 from attlas.studies.survey import Survey
 from attlas.text import ROOT, Document, Passage
 

@@ -1,68 +1,48 @@
-"""All commands, gathered."""
+"""All commands, gathered: those of studies are made from their records, the others have a file each."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from attlas.cli import (
-    ablate,
-    align,
-    clusters,
-    coref,
-    demo,
-    doctor,
-    faith,
-    heads,
-    keywords,
-    layers,
-    noop,
-    norms,
-    parse,
-    prune,
-    relations,
-    report,
-    serve,
-    survey,
-    translate_train,
-    tune,
-    view,
-)
+from attlas.cli import demo, doctor, report, serve, view
 from attlas.cli.commands import command_for
+from attlas.cli.groups import plain_group
 from attlas.studies import studies
 
 app = typer.Typer(
     name="attlas",
     help="An atlas of attention: look at it, measure it, cut it and test it, on any Hugging Face transformer.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.command)
-app.command("view")(view.command)
-app.command("heads")(heads.command)
-app.command("survey")(survey.command)
-app.command("relations")(relations.command)
-app.command("clusters")(clusters.command)
-app.command("parse")(parse.command)
-app.command("noop")(noop.command)
-app.command("norms")(norms.command)
-app.command("coref")(coref.command)
-app.add_typer(layers.app, name="layers")
-app.command("tune")(tune.command)
-app.command("translate-train")(translate_train.command)
-app.command("ablate")(ablate.command)
-app.command("align")(align.command)
-app.command("prune")(prune.command)
-app.add_typer(faith.app, name="faith")
-app.add_typer(keywords.app, name="keywords")
-app.command("report")(report.command)
-app.command("doctor")(doctor.command)
-app.command("serve")(serve.command)
-for _study in studies().values():
-    app.command(" ".join(_study.words))(command_for(_study))
+for _module in (demo, view, serve, report, doctor):
+    app.command(_module.__name__.rpartition(".")[2])(_module.command)
+
+_GROUPS: dict[str, Any] = {}
+for _study in sorted(studies().values(), key=lambda study: len(study.words)):
+    _first, *_rest = _study.words
+    _several = any(other.words[0] == _first and len(other.words) > 1 for other in studies().values())
+    if not _several:
+        app.command(_first)(command_for(_study))
+        continue
+    if _first not in _GROUPS:
+        _GROUPS[_first] = typer.Typer(cls=plain_group(_first), rich_markup_mode=None, no_args_is_help=True)
+        app.add_typer(_GROUPS[_first], name=_first)
+    _GROUPS[_first].command(_rest[0] if _rest else _first)(command_for(_study))
+
+_OLD = ("heads", "survey", "relations", "clusters", "parse", "noop", "norms", "coref", "layers", "tune",
+        "translate-train", "ablate", "align", "prune", "faith", "keywords")  # fmt: skip
+for _name in _OLD:  # studies that have no folder yet
+    if _name not in studies():
+        _old = import_module(f"attlas.cli.{_name.replace('-', '_')}")
+        if hasattr(_old, "app"):
+            app.add_typer(_old.app, name=_name)
+        else:
+            app.command(_name)(_old.command)
 
 
 def _version(wanted: bool) -> None:

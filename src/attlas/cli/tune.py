@@ -68,7 +68,7 @@ def command(
     """
     from attlas.corpora import read
     from attlas.run import progress_on
-    from attlas.run.tune import tune
+    from attlas.run.tuning import tune
 
     texts = read(data, format, unit=unit, target=target, label=label)
     held = None if dev is None else read(dev, format, unit=unit, target=dev_target, label=label)

@@ -147,7 +147,8 @@ class Page:
     ``about`` says what was done. ``findings`` are functions that give findings, in the order in which a reader would
     ask; ``words`` explain terms, ``limits`` say what the figures cannot say. ``derived`` makes tables for charts from
     the result's own; ``unshown`` names tables that no part shows, and why. ``static`` are further style sheets and
-    scripts, by name in :mod:`attlas.pages`' folder ``static``.
+    scripts, by name in :mod:`attlas.pages`' folder ``static``. ``published`` is what others have found, for the page
+    of results that :func:`~attlas.pages.markdown.markdown_page` writes.
 
     >>> Page("toy", "What {model} does", answer=lambda tables: None).study
     'toy'
@@ -167,6 +168,7 @@ class Page:
     derived: Mapping[str, Callable[[Tables], Iterable[Row]]] = field(default_factory=dict)
     unshown: Mapping[str, str] = field(default_factory=dict)
     static: tuple[str, ...] = ()
+    published: str = ""
 
     def found(self, tables: Tables) -> list[Finding]:
         """All findings that these tables give, the answer first.

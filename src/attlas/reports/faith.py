@@ -35,7 +35,7 @@ from attlas.reports.findings import is_number, number
 from attlas.reports.made import counted, made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.tables import Cell, Html, ends, share, table
-from attlas.studies.published import TAU_MODEL, TAUS
+from attlas.studies.shared.published import TAU_MODEL, TAUS
 from attlas.views.card import card_html, card_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from attlas.reports.ablate_findings import signed
 from attlas.reports.faith_findings import LN2
 from attlas.reports.findings import Finding, is_number, number
 from attlas.reports.tables import ends, share
-from attlas.studies.published import CHUNKING_BEND, CHUNKING_MODEL
+from attlas.studies.shared.published import CHUNKING_BEND, CHUNKING_MODEL
 
 Row = Mapping[str, Any]
 

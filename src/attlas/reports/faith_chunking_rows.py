@@ -10,7 +10,7 @@ from attlas.reports import faith_chunking_charts as charts
 from attlas.reports.faith_chunking_findings import FORMS, Picture, called, guide, lam
 from attlas.reports.findings import is_number, number
 from attlas.reports.tables import share
-from attlas.studies.published import CHUNKING_BEND, chunking_f1
+from attlas.studies.shared.published import CHUNKING_BEND, chunking_f1
 
 ROOM = 0.04  # of the chart's width or height: what a lambda that is written beside its dot takes
 

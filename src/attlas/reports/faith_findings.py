@@ -19,7 +19,7 @@ from attlas.ids import paper_label
 from attlas.reports.ablate_findings import signed
 from attlas.reports.findings import Finding, is_number, number
 from attlas.reports.tables import share
-from attlas.studies.published import TAU_MODEL, TAUS
+from attlas.studies.shared.published import TAU_MODEL, TAUS
 
 Row = Mapping[str, Any]
 Named = tuple[str, str, str]

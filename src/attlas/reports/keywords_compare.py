@@ -16,7 +16,7 @@ from attlas.reports.keywords_study import between_ends, styles, three
 from attlas.reports.made import made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.tables import Cell, Html, table
-from attlas.studies.published import INSPEC
+from attlas.studies.shared.published import INSPEC
 
 if TYPE_CHECKING:
     import pyarrow

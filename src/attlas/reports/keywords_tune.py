@@ -20,7 +20,7 @@ from attlas.reports.keywords_study import between_ends, styles, three
 from attlas.reports.made import made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.tables import Cell, Html, table
-from attlas.studies.published import KEYWORDS_BEST, KEYWORDS_MODEL
+from attlas.studies.shared.published import KEYWORDS_BEST, KEYWORDS_MODEL
 
 if TYPE_CHECKING:
     import pyarrow

@@ -27,7 +27,7 @@ from attlas.reports.layers_rows import (
 from attlas.reports.made import made, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.tables import Cell, Html, between, ends, percent, table
-from attlas.studies.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
+from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
 
 if TYPE_CHECKING:
     from attlas.store import Manifest, Result

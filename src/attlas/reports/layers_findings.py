@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from attlas.reports.findings import Finding, is_number
 from attlas.reports.tables import ends, percent
-from attlas.studies.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
+from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from attlas.reports.findings import is_number
 from attlas.reports.layers_findings import NAMES, Known, Picture, Row
-from attlas.studies.published import PIPELINE, PIPELINE_LAYERS
+from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS
 
 PLACES = ("expected layer", "centre of gravity")
 SHOWN_LABELS = 20

@@ -181,7 +181,7 @@ class _Job:
         from attlas.capture import Subject
         from attlas.capture.check import prove
         from attlas.models.tagger import make_tagger, make_word_tokenizer
-        from attlas.run.tune import labels_for
+        from attlas.run.tuning import labels_for
         from attlas.text import Passage
 
         documents = list(train.documents)

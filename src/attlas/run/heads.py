@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
     from attlas.stats import Bundle
-    from attlas.studies.watching import Watcher
+    from attlas.studies.shared.watching import Watcher
 
 STUDIES = ("survey", "relations", "clusters")
 RUN = ".run"  # where the checkpoints lie until all results are saved
@@ -66,7 +66,7 @@ def heads(
     from attlas.capture.reading import Reading
     from attlas.studies.clusters import Clusters
     from attlas.studies.relations import Relations
-    from attlas.studies.watching import Together, part
+    from attlas.studies.shared.watching import Together, part
 
     model, texts = as_subject(subject), as_corpus(treebank).sentences()
     chosen_on, scored_on = split(texts, None, seed)

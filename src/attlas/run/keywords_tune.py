@@ -30,7 +30,7 @@ from attlas.store.folder import MANIFEST, locate
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.studies.keywords.scoring import Given
-    from attlas.studies.removal import Unit
+    from attlas.studies.shared.cutting.removal import Unit
     from attlas.text import Document
 
 TASK = "tagging:keyphrases"
@@ -203,7 +203,7 @@ class _Job:
 
     def train(self, name: str, model: Subject | str | Path | None, recipe: Mapping[str, Any], **opening: Any) -> Any:
         """Train a model, given by its name or in memory."""
-        from attlas.run.tune import tune
+        from attlas.run.tuning import tune
 
         folder = self.folder(name)
         return tune(
@@ -254,8 +254,8 @@ class _Job:
     ) -> tuple[list[Unit], dict[str, Any] | None]:
         """The heads that go: as many as was asked for, worst first; or as many as can go for less than a standard
         error of F1 on the dev texts, in the order in which more can go; and the curves that say so."""
-        from attlas.run.removing import Job, changes_of, curve, importance_of
-        from attlas.studies.removal import by_value, to_remove, units_of
+        from attlas.studies.shared.cutting.removal import by_value, to_remove, units_of
+        from attlas.studies.shared.cutting.removing import Job, changes_of, curve, importance_of
 
         task = task_for(tuned, TASK, self.parts["dev"], seed=self.setting.seed)
         units = units_of(tuned, task.streams)
@@ -284,7 +284,7 @@ class _Job:
     def pruned(self, tuned: Subject, gone: Sequence[Unit]) -> Subject:
         """The tagger without some heads in its weights."""
         from attlas.capture.pruned import keeping
-        from attlas.studies.removal import kept_without
+        from attlas.studies.shared.cutting.removal import kept_without
 
         self.say.note(f"taking {sum(len(unit.heads) for unit in gone)} heads out of the weights")
         smaller = keeping(tuned, kept_without(tuned, gone))
@@ -297,7 +297,7 @@ class _Job:
     def scored(self, stage: str, model: Subject) -> list[dict[str, Any]]:
         """The scores of a tagger on the test texts."""
         from attlas.studies.keywords.tagged import tag_documents, tagged_rows
-        from attlas.studies.published import KEYWORDS
+        from attlas.studies.shared.published import KEYWORDS
         from attlas.tasks.tagging import Tagging
 
         self.say.start(f"tagging the test texts, {stage}", sum(self.lengths))

@@ -62,9 +62,9 @@ def norms(
     ('norms', 288)
     """
     from attlas.capture.reading import read_documents
-    from attlas.studies.marks import Frequencies
     from attlas.studies.norms import Norms
     from attlas.studies.norms_tables import tables
+    from attlas.studies.shared.piece_classes import Frequencies
 
     model, texts = as_subject(subject), as_corpus(corpus)
     model.require("norms")

@@ -18,12 +18,12 @@ from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, PlanError
 from attlas.run.local import carry_out
 from attlas.run.progress import Progress
-from attlas.run.removing import Job, curve, put_in_order
 from attlas.run.setting import Setting, Texts, as_corpus, say_cutting
 from attlas.run.tasks import apart, open_for_task, read_for_task, require_layer, task_for
 from attlas.store import Result
 from attlas.store.columns import as_columns
 from attlas.studies.shared.cutting.measured import measured
+from attlas.studies.shared.cutting.removing import Job, curve, put_in_order
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -78,7 +78,7 @@ def prune(
     >>> result.manifest.study, list(result.tables)
     ('prune', ['curve', 'shares', 'order'])
     """
-    from attlas.studies.removal import units_of
+    from attlas.studies.shared.cutting.removal import units_of
 
     named = list(heads) if heads is not None else None
     _check(by, steps, keep, named, retune, reverse)
@@ -181,7 +181,7 @@ def _cut(
     """Take the heads out of the weights, prove it, measure, and leave the model to be published."""
     from attlas.capture.pruned import difference, keeping, padded_inputs
     from attlas.models import loads_plainly
-    from attlas.studies.removal import gates_without, kept_without
+    from attlas.studies.shared.cutting.removal import gates_without, kept_without
     from attlas.studies.speed import measure
 
     assert job.gone is not None
@@ -242,9 +242,9 @@ def _retuned(
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Train the smaller model, in place, and score it on the same texts as before."""
-    from attlas.run.tune import tune
-    from attlas.studies.removal import Removal, marks_per_text
-    from attlas.studies.removal_tables import scores_of
+    from attlas.run.tuning import tune
+    from attlas.studies.shared.cutting.removal import Removal, marks_per_text
+    from attlas.studies.shared.cutting.removal_tables import scores_of
 
     folder = None if setting.out is None else setting.out / ".retuning"
     tuned = tune(

@@ -87,7 +87,7 @@ def survey_study(model: Subject, texts: Corpus, reading: Reading, *, seed: int, 
     >>> survey_study(model, texts, read_documents(model, texts.documents[:2]), seed=0).edges
     True
     """
-    from attlas.studies.marks import tags_of, word_ranks
+    from attlas.studies.shared.piece_classes import tags_of, word_ranks
     from attlas.studies.survey import Survey
 
     if not model.has_norms:

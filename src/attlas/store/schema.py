@@ -134,7 +134,8 @@ class Column:
     ``ends`` are the columns that hold the two ends of its 95 % confidence interval, ``chance`` the one with its
     chance level, ``twin`` the one with the figure of the untrained twin (the random-weights baseline); ``family`` says
     over what a p was corrected, ``definition`` whose definition it is, ``head`` whether it is a figure of a head.
-    ``labels`` write values that are names. An ``optional`` column may be missing from a table.
+    ``labels`` write values that are names. An ``optional`` column may be missing from a table. ``was`` is the name it
+    had in results of the first format.
 
     >>> Column("value", "accuracy", "percent", ends=("low", "high")).write(0.943)
     '94.3'
@@ -152,6 +153,7 @@ class Column:
     head: bool = False
     optional: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    was: str = ""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -221,15 +223,15 @@ PLACE = (STREAM, LAYER, HEAD)
 
 
 class Schema:
-    """A table's name, what it holds, and its columns in order.
+    """A table's name, what it holds, and its columns in order; ``was`` is its name in results of the first format.
 
     >>> schema = Schema("heads", "One row for each head.", *PLACE, Column("value", "share", "share"))
     >>> schema["value"].title, list(schema.names)
     ('share', ['stream', 'layer', 'head', 'value'])
     """
 
-    def __init__(self, table: str, meaning: str, *columns: Column) -> None:
-        self.table, self.meaning, self.columns = table, meaning, columns
+    def __init__(self, table: str, meaning: str, *columns: Column, was: str = "") -> None:
+        self.table, self.meaning, self.columns, self.was = table, meaning, columns, was or table
         self._known = {column.name: column for column in columns}
         if len(self._known) < len(columns):
             raise ValueError(f"the schema of {table!r} names a column twice")

@@ -29,8 +29,8 @@ from attlas.models import AttentionCall, Batch, Example, Side
 from attlas.stats import Bundle, PooledMean
 from attlas.studies.arrangement import SHUFFLES, square
 from attlas.studies.behaviour import FIGURES, Place
-from attlas.studies.marks import CLASSES, half_of, mark
-from attlas.studies.watching import watch
+from attlas.studies.shared.piece_classes import CLASSES, half_of, mark
+from attlas.studies.shared.watching import watch
 
 HALVES = (1, 2)
 _SPECIAL = [CLASSES.index(name) for name in ("first", "cls", "sep", "punctuation")]

@@ -29,8 +29,8 @@ from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Largest, PooledMean, Resampled
 from attlas.studies.mentions import CANDIDATES, KINDS, Question
+from attlas.studies.shared.watching import watch
 from attlas.studies.sieves import BASELINES, baselines_right
-from attlas.studies.watching import watch
 
 DIRECTIONS = ("to", "from")
 RIVALS = ("nearest", "head match")  # the baselines that every head is tested against

@@ -33,7 +33,7 @@ from attlas.errors import NumberError
 from attlas.ids import Site, Stream
 from attlas.models import AttentionCall, Example
 from attlas.stats import Bundle, PooledMean, Resampled
-from attlas.studies.marks import CLASSES, mark
+from attlas.studies.shared.piece_classes import CLASSES, mark
 from attlas.tasks import Question, Scored, Task, text_seed
 from attlas.text import Document
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from attlas.ids import Stream
 from attlas.stats import Bundle, Estimate, Resampled
 from attlas.store.columns import as_cell
-from attlas.studies.marks import CLASSES
 from attlas.studies.noop import KEYS
+from attlas.studies.shared.piece_classes import CLASSES
 
 if TYPE_CHECKING:
     from attlas.studies.noop import NoOp

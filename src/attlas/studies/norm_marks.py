@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.models import Side
-from attlas.studies.marks import CLASSES, PUNCTUATION
+from attlas.studies.shared.piece_classes import CLASSES, PUNCTUATION
 from attlas.tasks import text_seed
 from attlas.text import Document, Passage
 

@@ -31,9 +31,18 @@ from attlas.measures.ranks import spearman_of_equals
 from attlas.measures.rows import RowStatistics, statistics
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Drawn, PooledMean
-from attlas.studies.figures import QUANTITIES, View, coarse, correlate_drawn, reduce_rows, relate, texts_of, view_of
-from attlas.studies.marks import CLASSES, RANKS, Frequencies
 from attlas.studies.norm_marks import CELLS, DrawnPairs, WordMarks, pairs_by_class, words_of
+from attlas.studies.shared.piece_classes import CLASSES, RANKS, Frequencies
+from attlas.studies.shared.quantities import (
+    QUANTITIES,
+    View,
+    coarse,
+    correlate_drawn,
+    reduce_rows,
+    relate,
+    texts_of,
+    view_of,
+)
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.ids import Stream, paper_label
 from attlas.stats import Cases
-from attlas.studies.marks import CLASSES
+from attlas.studies.shared.piece_classes import CLASSES
 from attlas.tasks import text_seed
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from attlas.capture.mixing import STEPS
 from attlas.ids import Stream
 from attlas.stats import METRICS, Bundle, Cases, Drawn, Estimate
 from attlas.store.columns import as_cell
-from attlas.studies.marks import CLASSES, RANKS
 from attlas.studies.norm_marks import CELLS
 from attlas.studies.norms import MEANS, PAIRS, QUERIES, WORDS
+from attlas.studies.shared.piece_classes import CLASSES, RANKS
 
 if TYPE_CHECKING:
     from attlas.models import Example

@@ -16,8 +16,8 @@ import numpy as np
 from attlas.ids import Site
 from attlas.stats import Bundle, Estimate, holm, p_above_zero
 from attlas.store.columns import as_cell
-from attlas.studies.published import RELATIONS
 from attlas.studies.relations import DIRECTIONS, OFFSETS, VERDICTS, WHO, Relations, estimates
+from attlas.studies.shared.published import RELATIONS
 from attlas.text import Document
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Batch, Example
 from attlas.models.seam import mix
 from attlas.stats import Bundle, Estimate, Largest, PooledMean, Resampled
-from attlas.studies.watching import watch
+from attlas.studies.shared.watching import watch
 from attlas.text import ROOT, Document
 
 ALL = "all"

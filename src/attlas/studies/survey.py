@@ -30,17 +30,17 @@ from attlas.measures.rows import matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Estimate, PooledMean
 from attlas.store.columns import as_cell
-from attlas.studies.figures import QUANTITIES, View, reduce_rows, relate, view_of
-from attlas.studies.marks import RANKS, half_of
 from attlas.studies.portraits import portrait
-from attlas.studies.watching import watch
+from attlas.studies.shared.piece_classes import RANKS, half_of
+from attlas.studies.shared.quantities import QUANTITIES, View, reduce_rows, relate, view_of
+from attlas.studies.shared.watching import watch
 
 DIRECTIONS = ("to", "from")
 HALVES = (1, 2)
 
 
 class Survey:
-    """The study. ``tags`` and ``ranks`` come from the corpus (:mod:`attlas.studies.marks`), ``target_ranks`` from the
+    """The study. ``tags`` and ``ranks`` come from the corpus (:mod:`attlas.studies.shared.piece_classes`), ``target_ranks`` from the
     translations in it; ``edges`` says whether it has dependencies.
 
     With ``matrix`` every figure is computed from the weights themselves, which is slow and serves to check the fast

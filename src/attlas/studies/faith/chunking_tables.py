@@ -14,7 +14,7 @@ from attlas.store.columns import as_columns
 from attlas.studies.faith.bend import FEWEST, METHOD, bend_of_seeds
 from attlas.studies.faith.taggers import COLUMNS, MARKS
 from attlas.studies.faith.trainings import KEPT, Training
-from attlas.studies.published import CHUNKING_BEND, chunking_f1
+from attlas.studies.shared.published import CHUNKING_BEND, chunking_f1
 from attlas.tasks.tagging import labels_of
 
 Numbers = NDArray[np.float64]

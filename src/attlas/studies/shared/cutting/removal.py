@@ -170,7 +170,7 @@ class Removal:
         bundle["losses"].update(rows, torch.stack(losses, 1).numpy())
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[object]]]:
-        """Nothing of its own: see :mod:`attlas.studies.removal_tables`."""
+        """Nothing of its own: see :mod:`attlas.studies.shared.cutting.removal_tables`."""
         return {}
 
 

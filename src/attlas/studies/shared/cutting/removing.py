@@ -21,8 +21,8 @@ from attlas.store.columns import as_columns
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
-    from attlas.studies.removal import Unit
-    from attlas.studies.removal_tables import Line
+    from attlas.studies.shared.cutting.removal import Unit
+    from attlas.studies.shared.cutting.removal_tables import Line
     from attlas.tasks import Task
 
 ORDER_BUDGET = 1024  # pieces of a batch, where a graph is kept or every unit is removed in turn
@@ -54,8 +54,8 @@ class Job:
     def patterns(self) -> tuple[list[list[Unit]], list[Line]]:
         """All sets of units to be removed, the empty one first; and the curves through them. The last pattern is the
         cut itself, where there is one."""
-        from attlas.studies.removal import by_chance, evenly
-        from attlas.studies.removal_tables import Line
+        from attlas.studies.shared.cutting.removal import by_chance, evenly
+        from attlas.studies.shared.cutting.removal_tables import Line
 
         patterns: list[list[Unit]] = [[]]
         lines = []
@@ -92,8 +92,8 @@ def put_in_order(
 ) -> None:
     """Order the units by importance, and by what removing each alone did to the loss or to the score; with
     ``reverse``, the latter also the other way round, what cost most going first."""
-    from attlas.studies.removal import OneOff, by_value, to_remove
     from attlas.studies.shared.cutting.importance import Importance
+    from attlas.studies.shared.cutting.removal import OneOff, by_value, to_remove
 
     lengths = [example.length for example in reading.examples]
     if "importance" in orders:
@@ -149,7 +149,7 @@ def importance_of(units: Sequence[Unit], measured: Result) -> Any:
 
     >>> from attlas.capture import load
     >>> from attlas.store import Manifest
-    >>> from attlas.studies.removal import units_of
+    >>> from attlas.studies.shared.cutting.removal import units_of
     >>> subject = load()
     >>> rows = {"stream": ["encoder"] * 2, "layer": [0, 0], "head": [0, 1], "importance": [3.0, 4.0]}
     >>> importance_of(units_of(subject, subject.streams)[:2], Result(Manifest("ablate"), {"ablation": rows})).tolist()
@@ -164,7 +164,7 @@ def changes_of(units: Sequence[Unit], measured: Result, column: str = "loss_chan
 
     >>> from attlas.capture import load
     >>> from attlas.store import Manifest
-    >>> from attlas.studies.removal import units_of
+    >>> from attlas.studies.shared.cutting.removal import units_of
     >>> subject = load()
     >>> rows = {"stream": ["encoder"] * 2, "layer": [0, 0], "head": [0, 1], "loss_change": [0.5, 0.25]}
     >>> changes_of(units_of(subject, subject.streams)[:2], Result(Manifest("ablate"), {"ablation": rows})).tolist()
@@ -184,8 +184,8 @@ def changes_of(units: Sequence[Unit], measured: Result, column: str = "loss_chan
 
 def curve(job: Job, reading: Reading, setting: Setting, running: Mapping[str, Any]) -> dict[str, Any]:
     """Score the model under all patterns; tables of the curves, of what can go, and of the order."""
-    from attlas.studies.removal import Removal, marks_per_text
-    from attlas.studies.removal_tables import curve_table, scores_of, shares_table
+    from attlas.studies.shared.cutting.removal import Removal, marks_per_text
+    from attlas.studies.shared.cutting.removal_tables import curve_table, scores_of, shares_table
 
     patterns, lines = job.patterns()
     marks = marks_per_text(job.task, reading.examples[0])
@@ -208,7 +208,7 @@ def curve(job: Job, reading: Reading, setting: Setting, running: Mapping[str, An
 
 def _order_table(job: Job) -> dict[str, Any]:
     """One row per head: its unit's importance and one-off loss, when it goes, and whether it was cut."""
-    from attlas.studies.removal import evenly
+    from attlas.studies.shared.cutting.removal import evenly
 
     named = {name: order for name, order in job.orders.items() if name in ("importance", "loss", "score")}
     orders = {name: evenly(job.units, order) if job.even else order for name, order in named.items()}

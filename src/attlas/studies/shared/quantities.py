@@ -17,7 +17,7 @@ from attlas.ids import Stream
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
 from attlas.models import Batch, Example, Side
-from attlas.studies.marks import CLASSES, Edges, Marks, draw_pairs, mark, mark_edges
+from attlas.studies.shared.piece_classes import CLASSES, Edges, Marks, draw_pairs, mark, mark_edges
 from attlas.text import Document
 
 QUANTITIES = (

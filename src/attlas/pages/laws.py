@@ -1,0 +1,103 @@
+"""What must hold of every page, and of every schema: for studies to test themselves with.
+
+:func:`check_schema` asks whether columns are named by the one rule of all tables; :func:`check_page` whether a page
+and a result fit: tables have the columns of their schemas, charts and tables of the page name columns that exist,
+every table is shown or said not to be, sections that are linked to are there, and every claim of a finding is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attlas.pages.findings import Claim, holds
+from attlas.pages.page import Custom, Listing, Page
+from attlas.pages.rows import Tables
+from attlas.store import Result
+from attlas.store.schema import Schema
+
+
+def check_schema(schema: Schema) -> None:
+    """One name for each idea: ``low`` and ``high`` for an interval, ``chance``, ``twin``, ``p`` and ``p_corrected``.
+
+    For a column that is not the main one the name stands before: ``change_low``, ``change_p_corrected``; for its twin
+    and its chance level, after: ``twin_change``, ``chance_change``.
+
+    >>> from attlas.store.schema import Column
+    >>> check_schema(Schema("heads", "", Column("value", "share", "share", ends=("from", "to"))))
+    Traceback (most recent call last):
+        ...
+    AssertionError: heads.value: its interval is in ('from', 'to'), and not in low and high, or value_low and value_high
+    """
+    for column in schema.columns:
+        name = f"{schema.table}.{column.name}"
+        own = column.name
+        assert column.ends in (None, ("low", "high"), (f"{own}_low", f"{own}_high")), (
+            f"{name}: its interval is in {column.ends}, and not in low and high, or {own}_low and {own}_high"
+        )
+        assert column.twin in ("", "twin", f"twin_{own}"), f"{name}: its twin is in {column.twin}, not in twin_{own}"
+        assert column.chance in ("", "chance", f"chance_{own}"), f"{name}: its chance level is in {column.chance}"
+        if column.kind == "p":
+            wanted = "p_corrected" if column.family else "p"
+            assert own == wanted or own.endswith(f"_{wanted}"), f"{name}: a p of this kind is called {wanted}"
+
+
+def check_page(page: Page, result: Result) -> None:
+    """Whether a page and a result of its study fit, and what the page says is true.
+
+    >>> from attlas.store import Manifest
+    >>> check_page(Page("toy", "", answer=lambda tables: None), Result(Manifest("toy"), {"heads": {"head": [0]}}))
+    Traceback (most recent call last):
+        ...
+    AssertionError: toy: the table 'heads' has no schema
+    """
+    for schema in page.schemas:
+        check_schema(schema)
+    tables = Tables(result, page.schemas, page.derived)
+    for name in result.manifest.tables:
+        assert name in tables.schemas, f"{page.study}: the table {name!r} has no schema"
+        faults = tables.schema(name).differs(tables.arrow[name].column_names)
+        assert not faults, f"{page.study}: table {name!r}: {'; '.join(faults)}"
+    _check_parts(page, tables)
+    shown = {chart.table for chart in page.charts()} | _listed(page)
+    unseen = set(result.manifest.tables) - shown - set(page.unshown) - set(page.derived)
+    assert not unseen, f"{page.study}: no part shows the tables {sorted(unseen)}, and unshown does not say why"
+    findings = page.found(tables)
+    assert findings, f"{page.study}: the page has nothing to say"
+    sections = {section.key for section in page.sections} | {chart.key for chart in page.charts()}
+    for finding in findings:
+        assert not finding.see or finding.see in sections, f"{page.study}: {finding.text} links to {finding.see!r}"
+        for claim in finding.claims:
+            assert holds(claim, tables), f"{page.study}: this is not so: {finding.text} ({claim})"
+    assert any(finding.claims for finding in findings), f"{page.study}: no finding makes a claim that can be tested"
+
+
+def claims_of(page: Page, result: Result) -> list[Claim]:
+    """All claims that a page makes of a result.
+
+    >>> from attlas.store import Manifest
+    >>> claims_of(Page("toy", "", answer=lambda tables: None), Result(Manifest("toy"), {"heads": {"head": [0]}}))
+    []
+    """
+    tables = Tables(result, page.schemas, page.derived)
+    return [claim for finding in page.found(tables) for claim in finding.claims]
+
+
+def _check_parts(page: Page, tables: Tables) -> None:
+    for chart in page.charts():
+        _check_columns(page, tables, chart.table, chart.columns)
+    for section in page.sections:
+        for part in section.parts:
+            if isinstance(part, Listing):
+                _check_columns(page, tables, part.table, part.columns)
+
+
+def _check_columns(page: Page, tables: Tables, table: str, columns: Iterable[str]) -> None:
+    assert table in tables.schemas, f"{page.study}: a part shows the table {table!r}, which has no schema"
+    for column in columns:
+        assert column in tables.schema(table), f"{page.study}: table {table!r} has no column {column!r}"
+
+
+def _listed(page: Page) -> set[str]:
+    parts = [part for section in page.sections for part in section.parts]
+    custom = {name for part in parts if isinstance(part, Custom) for name in part.tables}
+    return custom | {part.table for part in parts if isinstance(part, Listing)}
