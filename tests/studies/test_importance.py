@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from attlas.run.importance import importance
 from noop_models import CLASSES, TEXTS, subject
 
 from attlas.capture import Gates
@@ -17,6 +16,7 @@ from attlas.errors import StoreError
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
 from attlas.store import Manifest, Result
+from attlas.studies.importance.call import importance
 from attlas.studies.shared.cutting.importance import Importance, derivatives, per_layer
 from attlas.tasks import READ_SCORES
 

@@ -1,22 +1,25 @@
 """The same cases by the calls as they are now: those of :mod:`cases_before`, but for those that are written here.
 
-Where a call, its options or its result has changed, write the case again below under its old name, with the new call
-and the same inputs; it then takes the place of the old one. ``tables_of`` says how to get at the tables of a result,
-and may be written again as well. What has been renamed inside tables is written into ``renamed.json``, and not undone
-here.
+Where a call, its options or its result has changed, the case is written again in a module of ``after/``, under its
+old name, with the new call and the same inputs; it then takes the place of the old one. ``tables_of`` says how to get
+at the tables of a result. What has been renamed inside tables is told by the schemas and ``renamed/``, and not undone
+in a case.
 
 A case that is written again looks like this::
 
-    @case("survey.plain")
     def survey_plain(folder: Path, inputs: Inputs) -> Any:
         import attlas
 
         return attlas.survey(inputs["bert"], inputs["plain one"], pairs=False, max_pieces=24)
+
+    CASES = {"survey.plain": survey_plain}
 """
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 
 import cases_before
 from cases_before import Case, tables_of
@@ -36,3 +39,8 @@ def case(name: str) -> Callable[[Case], Case]:
         return function
 
     return enter
+
+
+for module in sorted((Path(__file__).parent / "after").glob("*.py")):
+    for name, function in runpy.run_path(str(module))["CASES"].items():
+        case(name)(function)

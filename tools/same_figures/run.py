@@ -15,7 +15,7 @@ or, step by step::
 the table, the column, the row and both values; the exit status is 1 where there is any. Values are equal where they
 are the same, or numbers within a relative 1e-6 of each other; how many were not exactly the same is said.
 
-What has another name now is written into ``renamed.json``, by study (what stands before the dot of a case's name) and
+What has another name now is told by the schemas (``was``), or else written into a file of ``renamed/``, by study (what stands before the dot of a case's name) and
 table, either of which may be ``*`` for all of them::
 
     {"tables":  {"survey": {"old table": "new table", "dropped table": null}},
@@ -162,11 +162,28 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
+def renamed_by_schemas() -> dict[str, Any]:
+    """What the schemas of the studies say of their tables' and columns' earlier names."""
+    from attlas.studies import studies
+
+    tables: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
+    for study in studies().values():
+        for schema in study.load_page().schemas if study.page else ():
+            tables.setdefault(study.python_name, {})[schema.was] = schema.table
+            known = {column.was: column.name for column in schema.columns if column.was}
+            columns.setdefault(study.python_name, {})[schema.was] = known
+    return {"tables": tables, "columns": columns}
+
+
 class Renamed:
     """What has another name afterwards; see the head of this module."""
 
-    def __init__(self, path: Path = HERE / "renamed.json") -> None:
-        self.map: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    def __init__(self, folder: Path = HERE / "renamed") -> None:
+        self.map: dict[str, Any] = {"tables": {}, "columns": {}, "values": {}}
+        for path in sorted(folder.glob("*.json")):
+            self.map = merged(self.map, json.loads(path.read_text(encoding="utf-8")))
+        self.map = merged(self.map, renamed_by_schemas())
 
     def _of(self, kind: str, study: str, *places: str) -> dict[str, Any]:
         if places and "/" in places[0]:  # one of several results of a case
