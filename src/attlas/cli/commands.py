@@ -15,7 +15,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from attlas.cli.finishing import finish
-from attlas.run.parameters import Help, help_of, role_of
+from attlas.run.parameters import Help, help_of, reader_of, role_of
 from attlas.studies import Study
 
 OPENING = {
@@ -74,7 +74,6 @@ def run_command(
     study: Study, call: Callable[..., Any], taken: list[inspect.Parameter], given: dict[str, Any]
 ) -> None:
     """Read what is to be read, call the study, and print what it gave."""
-    from attlas.corpora import read
     from attlas.run import progress_on
     from attlas.run.session import NAMED
     from attlas.run.setting import Opening
@@ -88,11 +87,11 @@ def run_command(
         if role == "model":
             arguments[name] = Opening(given["model"], **opening)
         elif role == "corpus":
-            arguments[name] = read(given[name], **how)
+            arguments[name] = reader_of(parameter)(given[name], **how)
         elif role == "other corpus":
             target = given.get(f"{name}_target")
             value = given[name]
-            arguments[name] = None if value is None else read(value, **{**how, "target": target})
+            arguments[name] = None if value is None else reader_of(parameter)(value, **{**how, "target": target})
         elif role == "progress":
             arguments[name] = progress_on(quiet=quiet)
         elif name == "out":

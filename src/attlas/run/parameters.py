@@ -14,6 +14,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, get_args, get_type_hints
 
@@ -52,11 +53,15 @@ class Help:
 class Role:
     """A parameter that is more than a value: the model, the corpus, a further corpus, the progress.
 
+    ``read`` is the place of the function that reads a corpus for the command line, "package.module:name", where that
+    is another than :func:`attlas.corpora.read`; it takes what that takes.
+
     >>> Role("model").name
     'model'
     """
 
     name: str
+    read: str = ""
 
 
 _TEXTS = Corpus | str | Path | Sequence[Document]
@@ -84,6 +89,10 @@ Task = Annotated[
     ),
 ]
 Measure = Annotated[str, Help("weight, or norm (of weight times vector).")]
+Pairs = Annotated[
+    bool | None,
+    Help("Read neighbouring segments as pairs; default for plain text with paragraphs.", flag="--pairs/--single"),
+]
 ChooseOn = Annotated[
     _TEXTS | None,
     Role("other corpus"),
@@ -188,6 +197,18 @@ def role_of(parameter: inspect.Parameter) -> str:
     'corpus'
     """
     return next((part.name for part in get_args(parameter.annotation)[1:] if isinstance(part, Role)), "")
+
+
+def reader_of(parameter: inspect.Parameter) -> Callable[..., Corpus]:
+    """The function that reads a corpus which the command line names.
+
+    >>> reader_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts)).__name__
+    'read'
+    """
+    places = (part.read for part in get_args(parameter.annotation)[1:] if isinstance(part, Role) and part.read)
+    module, _, name = next(places, "attlas.corpora:read").partition(":")
+    reader: Callable[..., Corpus] = getattr(import_module(module), name)
+    return reader
 
 
 def _parameters(

@@ -199,18 +199,6 @@ class Relations:
                 values[direction, relation] = accuracy.max()
         return Choice(heads, best, values, known)
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """Accuracies of all heads and offsets; what was chosen is told by :mod:`attlas.studies.relation_tables`.
-
-        >>> from attlas.capture import load
-        >>> study = Relations(load(), labels=("all",))
-        >>> list(study.tables(study.empty()))
-        ['relation_heads', 'offsets']
-        """
-        from attlas.studies.relation_tables import head_rows, offset_rows
-
-        return {"relation_heads": head_rows(self, bundle), "offsets": offset_rows(self, bundle)}
-
 
 class _Pass:
     """One forward pass: which head finds which governor, layer by layer."""

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.studies.mentions import Known, Question
+from attlas.studies.coref.mentions import Known, Question
 
 Fits = Callable[[Known, Known], bool]
 
@@ -51,7 +51,7 @@ def choose(mention: Known, mentions: Sequence[Known], sieves: Sequence[Fits]) ->
     """The head word of the nearest earlier mention that passes the first sieve that any passes; -1 where none is
     earlier.
 
-    >>> from attlas.studies.mentions import known_mentions
+    >>> from attlas.studies.coref.mentions import known_mentions
     >>> from attlas.text import Document, Mention
     >>> words = ["Emma", "met", "her", "uncle", "and", "Emma", "left"]
     >>> spans = [Mention(0, 1, "e"), Mention(2, 3, "e"), Mention(2, 4, "u"), Mention(5, 6, "e")]
@@ -70,7 +70,7 @@ def choose(mention: Known, mentions: Sequence[Known], sieves: Sequence[Fits]) ->
 def baselines_right(question: Question) -> NDArray[np.bool_]:
     """Whether each baseline chooses right for each mention that is asked for, (baseline, asked mention).
 
-    >>> from attlas.studies.mentions import question_of
+    >>> from attlas.studies.coref.mentions import question_of
     >>> from attlas.text import Document, Mention
     >>> words = ["Emma", "met", "her", "uncle", "and", "Emma", "left"]
     >>> spans = [Mention(0, 1, "e"), Mention(2, 3, "e"), Mention(2, 4, "u"), Mention(5, 6, "e")]

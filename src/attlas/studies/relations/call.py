@@ -1,50 +1,45 @@
 """The study of relations as one call: choose heads on some texts, score them on others, and an untrained twin beside.
 
-The run has four parts, each with a checkpoint of its own: the model chooses and is scored, then its twin.
+The run has four parts, each with a checkpoint of its own: the model chooses and is scored, then its twin. Reading and
+what is made of the parts are functions of their own, for :mod:`attlas.studies.heads` takes them into its one pass.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError
-from attlas.run.local import carry_out
-from attlas.run.progress import Progress
-from attlas.run.setting import BUDGET, Setting, Texts, as_corpus, as_subject, draw, say_cutting
+from attlas.run.parameters import ChooseOn, Measure, Model, Texts, study_call
+from attlas.run.parameters import Reading as Parameters
+from attlas.run.session import begin
+from attlas.run.setting import as_corpus, as_subject, draw
 from attlas.store import Result
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
     from attlas.stats import Bundle
-    from attlas.studies.relations import Relations
+    from attlas.studies.relations.passes import Relations
 
     Scored = tuple[Relations, Bundle]
 
 LONGEST = 512
 
 
+@study_call(without=("long",))
 def relations(
-    subject: Subject | str | None = None,
-    treebank: Texts = "sample",
+    subject: Model = None,
+    corpus: Texts = "sample",
     *,
-    select: Texts | None = None,
-    measure: str = "weight",
-    max_pieces: int | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    out: Path | str | None = None,
-    resume: bool = False,
-    budget: int = BUDGET,
-    checkpoint_every: float = 20.0,
-    progress: Progress | None = None,
+    choose_on: ChooseOn = None,
+    measure: Measure = "weight",
+    **running: Unpack[Parameters],
 ) -> Result:
     """Ask of every head how well it finds the governor of a word, for each relation of a treebank.
 
-    Heads and offsets are chosen on ``select``, or else on one half of the treebank's documents, and scored on the
-    rest. ``measure`` is weight or norm. ``limit`` keeps so many sentences of each side, drawn by ``seed``.
+    Heads and offsets are chosen on one part of the texts and scored on the rest, beside the best fixed offset and an
+    untrained twin of the model. Sentences longer than 512 pieces, or the model's window, are left out.
 
     >>> words = {"governors": [1, 2, -1], "relations": ["det", "nsubj", "root"]}
     >>> from attlas.text import Document
@@ -54,48 +49,49 @@ def relations(
     ('relations', ['all', 'det', 'nsubj'])
     """
     from attlas.capture.measuring import require_measure
-    from attlas.studies.relations import Relations
 
-    model, texts = as_subject(subject), as_corpus(treebank).sentences()
-    chosen_on, scored_on = split(texts, None if select is None else as_corpus(select).sentences(), seed)
-    pieces = max_pieces or min(model.pieces.window, LONGEST)
+    texts, other = as_corpus(corpus).sentences(), None if choose_on is None else as_corpus(choose_on).sentences()
+    sides = split(texts, other, running["seed"])
+    model = as_subject(subject)
+    limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
     options = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
-    setting = Setting(
-        "relations", model, texts, options, seed, budget, None if out is None else Path(out),
-        more={} if select is None else {"select": chosen_on},
-    )  # fmt: skip
-    setting.require_free(resume=resume)
-    say_cutting(progress, len(chosen_on.documents) + len(scored_on.documents), "sentences")
-    readings = [read_sentences(model, corpus, pieces, limit, seed) for corpus in (chosen_on, scored_on)]
-    labels = scorable(*readings)
+    with begin(
+        "relations", model, texts, options, running, more={} if other is None else {"choose_on": other}
+    ) as run:
+        run.note_cutting(sum(len(side.documents) for side in sides), "sentences")
+        chosen_on, scored_on = (run.read(read_sentences(model, side, pieces, limit, run.seed)) for side in sides)
+        labels = scorable(chosen_on, scored_on)
+        run.counts |= counts(texts, chosen_on, scored_on)
+        scored = []
+        for who, studied in run.twins:
+            part = relations_part(studied, labels, measure=measure, seed=run.seed)
+            part.choice = part.choose(run.carry(part, chosen_on, f"{who}choosing"))
+            scored.append((part, run.carry(part, scored_on, f"{who}scoring")))
+        return run.finish(scored_tables(scored[0], scored[1], scored_on))
 
-    def carry(study: Relations, reading: Reading, part: str) -> Bundle:
-        return carry_out(
-            study, reading.examples, [example.length for example in reading.examples], setting.plan, part=part,
-            out=setting.out, resume=resume, budget=budget, report_progress=progress,
-            checkpoint_every=checkpoint_every,
-        )  # fmt: skip
 
-    scores = []
-    for who, studied in (("", model), ("untrained ", model.twin(seed))):
-        study = Relations(studied, labels, measure=measure, seed=seed)
-        study.choice = study.choose(carry(study, readings[0], f"{who}choosing"))
-        scores.append((study, carry(study, readings[1], f"{who}scoring")))
-    tables = scored_tables(scores[0], scores[1], readings[1])
-    return setting.finish(tables, counts=counts(texts, readings), skipped=readings[0].skipped + readings[1].skipped)
+def relations_part(model: Subject, labels: tuple[str, ...], *, measure: str, seed: int) -> Relations:
+    """What is counted for one model: every head, for these relations.
+
+    >>> relations_part(as_subject(None), ("all", "det"), measure="weight", seed=0).labels
+    ('all', 'det')
+    """
+    from attlas.studies.relations.passes import Relations
+
+    return Relations(model, labels, measure=measure, seed=seed)
 
 
 def scored_tables(own: Scored, twin: Scored, reading: Reading) -> dict[str, Any]:
     """All tables of the study: a model and its twin after scoring, each with its bundle, and what was read.
 
     >>> from attlas.capture.reading import Reading
-    >>> from attlas.studies.relations import Relations
+    >>> from attlas.studies.relations.passes import Relations
     >>> study = Relations(as_subject(None), labels=("all",))
     >>> study.choice = study.choose(study.empty())
     >>> list(scored_tables((study, study.empty()), (study, study.empty()), Reading()))
     ['relations', 'relation_heads', 'offsets', 'examples']
     """
-    from attlas.studies.relation_tables import example_rows, head_rows, offset_rows, relation_rows
+    from attlas.studies.relations.tables import example_rows, head_rows, offset_rows, relation_rows
 
     study, bundle = own
     return {
@@ -106,7 +102,7 @@ def scored_tables(own: Scored, twin: Scored, reading: Reading) -> dict[str, Any]
     }
 
 
-def split(texts: Corpus, select: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
+def split(texts: Corpus, choose_on: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
     """What to choose on, and what to score on: two corpora, or the two halves of one.
 
     >>> from attlas.text import Document
@@ -115,13 +111,13 @@ def split(texts: Corpus, select: Corpus | None, seed: int) -> tuple[Corpus, Corp
         ...
     attlas.errors.CorpusError: documents: it has no governors and relations, ...
     """
-    for corpus in (texts, *([] if select is None else [select])):
+    for corpus in (texts, *([] if choose_on is None else [choose_on])):
         if not {"governors", "relations"} <= set(corpus.annotations):
             raise CorpusError(
                 "it has no governors and relations, which this study scores; give a treebank in CoNLL-U",
                 file=corpus.name,
             )
-    return texts.halves(seed) if select is None else (select, texts)
+    return texts.halves(seed) if choose_on is None else (choose_on, texts)
 
 
 def read_sentences(model: Subject, corpus: Corpus, pieces: int, limit: int | None, seed: int) -> Reading:
@@ -144,7 +140,7 @@ def scorable(chosen_on: Reading, scored_on: Reading) -> tuple[str, ...]:
         ...
     attlas.errors.CorpusError: no word with a governor is left to choose heads on; give more sentences
     """
-    from attlas.studies.relations import labels_of
+    from attlas.studies.relations.passes import labels_of
 
     sides = [[example.passage.first for example in reading.examples] for reading in (chosen_on, scored_on)]
     for side, purpose in zip(sides, ("to choose heads on", "to score heads on"), strict=True):
@@ -160,22 +156,20 @@ def by_key(reading: Reading) -> dict[int, Any]:
     >>> by_key(Reading())
     {}
     """
-    from attlas.studies.relations import key_of
+    from attlas.studies.relations.passes import key_of
 
     return {key_of(example.passage.first): example.passage.first for example in reading.examples}
 
 
-def counts(texts: Corpus, readings: list[Reading]) -> dict[str, int]:
-    """What the manifest says of the sentences that were read.
+def counts(texts: Corpus, chosen_on: Reading, scored_on: Reading) -> dict[str, int]:
+    """What the manifest says of the sentences beside how many were read.
 
     >>> from attlas.capture.reading import Reading
-    >>> counts(as_corpus("sample"), [Reading(), Reading()])["passages"]
+    >>> counts(as_corpus("sample"), Reading(), Reading())["chosen_on"]
     0
     """
     return {
         "documents": len(set(texts.articles)),
-        "passages": sum(len(reading.examples) for reading in readings),
-        "pieces": sum(reading.pieces for reading in readings),
-        "chosen_on": len(readings[0].examples),
-        "scored_on": len(readings[1].examples),
+        "chosen_on": len(chosen_on.examples),
+        "scored_on": len(scored_on.examples),
     }

@@ -4,7 +4,7 @@
   head throughout), the best head for its kind (chosen on that kind alone), the twin's best head for the kind, and
   choosing blindly; and the three baselines, which look among preceding mentions whatever heads may choose from. With
   the published figures of BERT-base on OntoNotes, also of one head throughout.
-- ``coref_heads``: every head of both, in both directions; with p values against two baselines, each adjusted by Holm
+- ``coref_heads``: every head of both, in both directions; with p values against two baselines, each corrected by Holm
   for all heads and directions of its kind and set of candidates.
 - ``cases``: the surest choices of the best head, right and wrong, in their context.
 """
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from attlas.stats import Bundle, Estimate, holm, p_above_zero
 from attlas.store.columns import as_cell
-from attlas.studies.coref import OUTCOMES, RIVALS, Chosen, Coref, Window
-from attlas.studies.mentions import CANDIDATES, KINDS, Known
-from attlas.studies.sieves import BASELINES
+from attlas.studies.coref.mentions import CANDIDATES, KINDS, Known
+from attlas.studies.coref.passes import OUTCOMES, RIVALS, Chosen, Coref, Window
+from attlas.studies.coref.sieves import BASELINES
 from attlas.text import Document
 
-BEST, OF_KIND, TWIN, CHANCE = "best head", "best for its kind", "untrained twin", "chance"
+BEST, OF_KIND, TWIN, CHANCE = "best head", "best for its kind", "twin", "chance"
 # Clark et al. 2019, table 2: BERT-base, CoNLL-2012; a neural system has .83 over all
 PUBLISHED: Mapping[str, tuple[float, ...]] = {
     BEST: (0.65, 0.64, 0.73, 0.58),
@@ -54,14 +54,14 @@ def coref_tables(model: Scored, twin: Scored, windows: Sequence[Window]) -> dict
     """All tables; ``windows`` are those that were scored, by their numbers.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.coref import Choice
+    >>> from attlas.studies.coref.passes import Choice
     >>> chosen = {cell: Choice(0, 0, 0) for cell in np.ndindex(3, 4)}
     >>> study = Coref(load(), chosen=chosen)
     >>> nothing = Scored(study, Coref(study.subject).empty(), study.empty(), chosen)
     >>> list(coref_tables(nothing, nothing, []))
     ['coref', 'coref_heads', 'cases']
     """
-    tested = {rival: _adjusted(model.scoring[f"over {rival}"].result()) for rival in RIVALS}
+    tested = {rival: _corrected(model.scoring[f"over {rival}"].result()) for rival in RIVALS}
     return {
         "coref": _main(model, twin, tested),
         "coref_heads": _heads(model, twin, tested),
@@ -69,8 +69,8 @@ def coref_tables(model: Scored, twin: Scored, windows: Sequence[Window]) -> dict
     }
 
 
-def _adjusted(over: Estimate) -> NDArray[np.float64]:
-    """p for being above a baseline, adjusted over all heads and directions of each set of candidates and kind."""
+def _corrected(over: Estimate) -> NDArray[np.float64]:
+    """p for being above a baseline, corrected over all heads and directions of each set of candidates and kind."""
     p = p_above_zero(over)
     made = np.full(p.shape, np.nan)
     for candidates, kind in np.ndindex(*p.shape[3:]):
@@ -81,7 +81,7 @@ def _adjusted(over: Estimate) -> NDArray[np.float64]:
 def _main(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]) -> Columns:
     rows = _Rows(
         "kind", "candidates", "who", "value", "n", "low", "high", "layer", "head", "direction", "when_chosen",
-        *(f"p_{rival.replace(' ', '_')}" for rival in RIVALS), "published",
+        *(f"{rival.replace(' ', '_')}_p_corrected" for rival in RIVALS), "published",
     )  # fmt: skip
     none = (None,) * (4 + len(RIVALS))
     baselines, chance = model.scoring["baselines"].result(), model.scoring["chance"].result()
@@ -107,15 +107,15 @@ def _main(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]
 def _heads(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]) -> Columns:
     rows = _Rows(
         "who", "stream", "layer", "head", "direction", "candidates", "kind", "value", "chance", "n", "low", "high",
-        "when_chosen", *(f"p_{rival.replace(' ', '_')}" for rival in RIVALS),
+        "when_chosen", *(f"{rival.replace(' ', '_')}_p_corrected" for rival in RIVALS),
     )  # fmt: skip
     chance = model.scoring["chance"].result().value
-    for who, scored in (("trained", model), ("untrained", twin)):
+    for who, scored in (("model", model), ("twin", twin)):
         study = scored.study
         found, then = scored.scoring["heads"].result(), scored.choosing["heads"].result().value
         for cell in np.ndindex(*study.cells):
             layer, head, d, c, k = cell
-            ps = [as_cell(p[cell]) if who == "trained" else None for p in tested.values()]
+            ps = [as_cell(p[cell]) if who == "model" else None for p in tested.values()]
             labels = (study.stream.value, layer, head, study.directions[d], CANDIDATES[c], KINDS[k])
             value, *rest = _estimate(found, cell)
             rows.add(who, *labels, value, as_cell(chance[c, k]), *rest, as_cell(then[cell]), *ps)

@@ -7,8 +7,8 @@ attends most to it ("from"; not asked of a causal model, in which nothing attend
 are never chosen. A head that gives no candidate anything, because it may see none, has chosen wrongly. With norms,
 ||alpha f(x)|| takes the place of alpha, every row divided by its sum.
 
-Who is asked, what is right and which candidates there are, is told in :mod:`attlas.studies.mentions`; what heads are
-compared with, in :mod:`attlas.studies.sieves`.
+Who is asked, what is right and which candidates there are, is told in :mod:`attlas.studies.coref.mentions`; what
+heads are compared with, in :mod:`attlas.studies.coref.sieves`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from attlas.ids import Stream
 from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Largest, PooledMean, Resampled
-from attlas.studies.mentions import CANDIDATES, KINDS, Question
+from attlas.studies.coref.mentions import CANDIDATES, KINDS, Question
+from attlas.studies.coref.sieves import BASELINES, baselines_right
 from attlas.studies.shared.watching import watch
-from attlas.studies.sieves import BASELINES, baselines_right
 
 DIRECTIONS = ("to", "from")
 RIVALS = ("nearest", "head match")  # the baselines that every head is tested against
@@ -139,26 +139,6 @@ class Coref:
         []
         """
         return _Pass(self, made, [window for window in batch if isinstance(window, Window)])
-
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """The share that every head gets right, in both directions, for each set of candidates and kind.
-
-        >>> from attlas.capture import load
-        >>> study = Coref(load())
-        >>> list(study.tables(study.empty())["coref_heads"])[:3]
-        ['layer', 'head', 'direction']
-        """
-        names = ("layer", "head", "direction", "candidates", "kind", "value", "n", "low", "high")
-        columns: dict[str, list[Any]] = {name: [] for name in names}
-        found = bundle["heads"].result()
-        for cell in np.ndindex(*self.cells):
-            if found.n[cell]:
-                layer, head, direction, candidates, kind = cell
-                numbers = [None if np.isnan(part[cell]) else float(part[cell]) for part in found]
-                labels = (layer, head, self.directions[direction], CANDIDATES[candidates], KINDS[kind])
-                for column, value in zip(columns.values(), (*labels, *numbers), strict=True):
-                    column.append(value)
-        return {"coref_heads": columns}
 
 
 class _Asked:

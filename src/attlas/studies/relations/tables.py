@@ -2,7 +2,7 @@
 
 The main table has a row for each relation and direction: the head that was chosen on other texts and its accuracy
 here, beside the chosen offset, the untrained twin's own chosen head, and the published figure where there is one.
-``p`` asks whether the head beats the offset; ``p_adjusted`` is Holm's, over all chosen heads. In the table of all
+``p`` asks whether the head beats the offset; ``p_corrected`` is Holm's, over all chosen heads. In the table of all
 heads it is Holm's over all heads and directions of a relation: what is left after having looked at all of them.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from attlas.ids import Site
 from attlas.stats import Bundle, Estimate, holm, p_above_zero
 from attlas.store.columns import as_cell
-from attlas.studies.relations import DIRECTIONS, OFFSETS, VERDICTS, WHO, Relations, estimates
+from attlas.studies.relations.passes import DIRECTIONS, OFFSETS, VERDICTS, WHO, Relations, estimates
 from attlas.studies.shared.published import RELATIONS
 from attlas.text import Document
 
@@ -65,7 +65,7 @@ def relation_rows(study: Relations, bundle: Bundle, twin: Relations, twin_bundle
                 **_ends(chosen, (*cell, WHO.index("offset")), "baseline"),
                 **_ends(chosen, (*cell, WHO.index("margin")), "margin"),
                 "p": as_cell(margin_p[direction, layer, head, relation]),
-                "p_adjusted": None,
+                "p_corrected": None,
                 "twin_layer": int(twin.choice.heads[direction, relation, 0]),
                 "twin_head": int(twin.choice.heads[direction, relation, 1]),
                 **_ends(control, (*cell, WHO.index("head")), "twin"),
@@ -76,15 +76,15 @@ def relation_rows(study: Relations, bundle: Bundle, twin: Relations, twin_bundle
                 "published_note": published.note if published else None,
             }
             rows.append(row)
-    for row, adjusted in zip(rows, holm([_or_nan(row["p"]) for row in rows]), strict=True):
-        row["p_adjusted"] = as_cell(adjusted)
+    for row, corrected in zip(rows, holm([_or_nan(row["p"]) for row in rows]), strict=True):
+        row["p_corrected"] = as_cell(corrected)
     return _columns(rows, _MAIN)
 
 
 _MAIN = (
     "relation", "direction", "best", "stream", "layer", "head", "measure", "value", "low", "high", "n",
     "chosen_value", "offset", "baseline", "baseline_low", "baseline_high", "margin", "margin_low", "margin_high",
-    "p", "p_adjusted", "twin_layer", "twin_head", "twin", "twin_low", "twin_high", "published_relation",
+    "p", "p_corrected", "twin_layer", "twin_head", "twin", "twin_low", "twin_high", "published_relation",
     "published_head", "published", "published_baseline", "published_note",
 )  # fmt: skip
 
@@ -97,14 +97,14 @@ def head_rows(study: Relations, bundle: Bundle, twin: Bundle | None = None) -> C
     >>> head_rows(study, study.empty())["layer"]
     []
     """
-    found = estimates(bundle)
-    figures, margins = found["figures"], found.get("margins")
+    known = estimates(bundle)
+    figures, margins = known["figures"], known.get("margins")
     control = None if twin is None else estimates(twin)["figures"]
     names = ["stream", "layer", "head", "direction", "relation", "value", "n", "low", "high"]
-    names += ["margin", "p_adjusted"] * (margins is not None) + ["twin"] * (control is not None)
+    names += ["margin", "p_corrected"] * (margins is not None) + ["twin"] * (control is not None)
     rows: Columns = {name: [] for name in names}
     p = None if margins is None else _p(margins, bundle)
-    adjusted = None if p is None else np.stack([holm(p[..., k]) for k in range(p.shape[-1])], -1)
+    corrected = None if p is None else np.stack([holm(p[..., k]) for k in range(p.shape[-1])], -1)
     layers, heads = figures.value.shape[1:3]
     for layer, head in np.ndindex(layers, heads):
         for direction, name in enumerate(DIRECTIONS):
@@ -114,8 +114,8 @@ def head_rows(study: Relations, bundle: Bundle, twin: Bundle | None = None) -> C
                     continue
                 values = [study.stream.value, layer, head, name, label, as_cell(figures.value[cell])]
                 values += [int(figures.n[cell]), as_cell(figures.low[cell]), as_cell(figures.high[cell])]
-                if margins is not None and adjusted is not None:
-                    values += [as_cell(margins.value[cell]), as_cell(adjusted[cell])]
+                if margins is not None and corrected is not None:
+                    values += [as_cell(margins.value[cell]), as_cell(corrected[cell])]
                 if control is not None:
                     values.append(as_cell(control.value[cell]))
                 for column, value in zip(rows.values(), values, strict=True):
@@ -146,8 +146,8 @@ def offset_rows(study: Relations, bundle: Bundle) -> Columns:
 def example_rows(study: Relations, bundle: Bundle, find: Callable[[int], Document]) -> Columns:
     """Sentences in which the best heads were surest, right and wrong, with their weights.
 
-    ``find`` gives the document of a key (:func:`attlas.studies.relations.key_of`). Weights are those of this one
-    head, (query, key) as float32 bytes; lengths are the ||f(x)|| of its keys.
+    ``find`` gives the document of a key (:func:`~attlas.studies.relations.passes.key_of`). Weights are those of this
+    one head, (query, key) as float32 bytes; lengths are the ||f(x)|| of its keys.
 
     >>> from attlas.capture import load
     >>> study = Relations(load(), labels=("all",))
