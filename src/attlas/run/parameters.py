@@ -89,14 +89,17 @@ Task = Annotated[
     ),
 ]
 Measure = Annotated[str, Help("weight, or norm (of weight times vector).")]
-Pairs = Annotated[
-    bool | None,
-    Help("Read neighbouring segments as pairs; default for plain text with paragraphs.", flag="--pairs/--single"),
-]
 ChooseOn = Annotated[
     _TEXTS | None,
     Role("other corpus"),
     Help("A corpus to choose on; else one half of the documents is."),
+]
+Pairs = Annotated[
+    bool | None,
+    Help(
+        "Read neighbouring segments as pairs; default for plain text with paragraphs, where the model knows pairs.",
+        flag="--pairs/--single",
+    ),
 ]
 
 

@@ -265,10 +265,7 @@ def begin(
     attlas.errors.PlanError: resuming needs the folder of the interrupted run; give it with --out
     """
     given: dict[str, Any] = {"seed": 0, "resume": False, "budget": None, "checkpoint_every": 20.0, **(running or {})}
-    out = given.get("out")
-    if out == NAMED:
-        out = f"{study}-{slug(subject.name)}-{slug(name or corpus.name)}"
-    folder = None if out is None else Path(out)
+    folder = folder_of(given.get("out"), study, subject.name, name or corpus.name)
     if given["resume"] and folder is None:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     run = Run(
@@ -284,6 +281,17 @@ def begin(
         require_free(folder, run.plan.to_dict())
     with run._room:
         yield run
+
+
+def folder_of(out: Path | str | None, *names: str) -> Path | None:
+    """The folder of a result; one that names itself is called after the study, the model and the corpus.
+
+    >>> folder_of(NAMED, "survey", "org/tiny", "a book.txt"), folder_of(None)
+    (PosixPath('survey-tiny-a-book.txt'), None)
+    """
+    if out == NAMED:
+        return Path("-".join(slug(name) for name in names))
+    return None if out is None else Path(out)
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:

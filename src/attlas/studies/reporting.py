@@ -103,6 +103,8 @@ def command_line(manifest: Manifest) -> str:
         elif told is not None and not told.python:
             value = manifest.seed if parameter.name == "seed" else options.get(parameter.name, parameter.default)
             if value is not None and value != parameter.default:
+                if told.kind == Path | None and value and not isinstance(value, str):  # what was read from a folder
+                    value = parameter.name.upper()
                 words += _option(parameter.name, value, told.flag)
     return shlex.join(words)
 

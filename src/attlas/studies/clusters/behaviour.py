@@ -48,16 +48,16 @@ def behaviour(figures: Mapping[str, float]) -> str:
 def relation_heads(rows: Iterable[Mapping[str, Any]], stream: str) -> dict[Place, list[str]]:
     """The relations that heads are best for, surely above the baseline, those with the widest margin first.
 
-    ``rows`` are those of the table "relations": relation, layer, head, value, best, baseline, p_adjusted, and stream
+    ``rows`` are those of the table "relations": relation, layer, head, value, best, baseline, p_corrected, and stream
     where it has one (``stream`` is meant where it has none).
 
     >>> row = {"relation": "det", "layer": 7, "head": 10, "value": 0.9, "best": True, "baseline": 0.5}
-    >>> relation_heads([{**row, "p_adjusted": 0.001}, {**row, "relation": "aux", "p_adjusted": 0.2}], "encoder")
+    >>> relation_heads([{**row, "p_corrected": 0.001}, {**row, "relation": "aux", "p_corrected": 0.2}], "encoder")
     {('encoder', 7, 10): ['det']}
     """
     found: dict[Place, list[tuple[float, str]]] = {}
     for row in rows:
-        numbers = [row[name] for name in ("value", "baseline", "p_adjusted")]
+        numbers = [row[name] for name in ("value", "baseline", "p_corrected")]
         if not row["best"] or row["relation"] == ALL or any(number is None for number in numbers):
             continue
         value, baseline, p = numbers

@@ -1,64 +1,52 @@
 """The study of clusters as one call: distances of all pairs of heads over a corpus, and an untrained twin beside.
 
-The run has two parts, each with a checkpoint of its own: the model, and its twin.
+The run has two parts, each with a checkpoint of its own: the model, and its twin. What is asked before they begin and
+what is made of them are functions of their own, for :mod:`attlas.studies.heads` takes them into its one pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError, StoreError, TextError
-from attlas.run.local import carry_out
-from attlas.run.progress import Progress
-from attlas.run.setting import (
-    BUDGET,
-    Setting,
-    Texts,
-    as_corpus,
-    as_subject,
-    draw,
-    reads_pairs,
-    say_cutting,
-    streams_of,
-)
+from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, study_call
+from attlas.run.session import begin
+from attlas.run.setting import BUDGET, as_corpus, as_subject, draw, reads_pairs, streams_of
 from attlas.store import Result
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
+    from attlas.ids import Stream
     from attlas.stats import Bundle
+    from attlas.studies.clusters.passes import Clusters
+
+    Known = Mapping[tuple[str, int, int], Sequence[str]]
 
 PIECES = 128
 ROOM = 1 << 29  # bytes that the weights of one batch may take
 MOST = 1 << 33  # and those of a single text
-_NEEDED = ("relation", "layer", "head", "value", "best", "baseline", "p_adjusted")
+_NEEDED = ("relation", "layer", "head", "value", "best", "baseline", "p_corrected")
 
 
+@study_call(budget=None)
 def clusters(
-    subject: Subject | str | None = None,
+    subject: Model = None,
     corpus: Texts = "sample",
     *,
-    pairs: bool | None = None,
-    max_pieces: int | None = None,
-    long: str = "cut",
-    limit: int | None = None,
-    relations: Path | str | Result | None = None,
-    measure: str = "weight",
-    seed: int = 0,
-    out: Path | str | None = None,
-    resume: bool = False,
-    budget: int | None = None,
-    checkpoint_every: float = 20.0,
-    progress: Progress | None = None,
+    relations: Annotated[
+        Path | str | Result | None,
+        Help("Result folder of attlas relations of this model, to name its best heads.", kind=Path | None),
+    ] = None,
+    measure: Measure = "weight",
+    pairs: Pairs = None,
+    **running: Unpack[Reading],
 ) -> Result:
-    """Measure how far apart all pairs of heads are, and see which lie together.
+    """See which heads attend alike: distances of all pairs of heads, a map, a tree, and whether layers lie together.
 
-    ``pairs`` reads neighbouring segments as sentence pairs (None: for plain text of several paragraphs, where the
-    model knows pairs). ``max_pieces`` defaults to 128 or the window, ``limit`` keeps so many passages, drawn by
-    ``seed``. ``relations`` is a result of that study of the same model, whose best heads then go by their relation.
-    ``measure`` is weight or norm. ``budget`` is how many pieces to take at a time (None: 4,096, or fewer where a
-    model has so many heads that their weights would take more than half a GiB).
+    An untrained twin is measured beside. Texts have 128 pieces at most, and batches as many as let the weights of all
+    heads fit into half a GiB.
 
     >>> from attlas.text import Document
     >>> result = clusters(corpus=[Document.from_text("It rained. We stayed in."), Document.from_text("We slept.")])
@@ -67,42 +55,58 @@ def clusters(
     """
     from attlas.capture.measuring import require_measure
     from attlas.capture.reading import read_documents
-    from attlas.studies.clusters import Clusters
 
-    model, texts = as_subject(subject), as_corpus(corpus)
+    texts = as_corpus(corpus)
+    model = as_subject(subject)
     known = known_heads(model, relations)
     paired = reads_pairs(model, texts, pairs)
-    pieces = max_pieces or min(model.pieces.window, PIECES)
-    chosen = budget or fitting_budget(model, pieces)
+    long, limit = running["long"], running["limit"]
+    pieces = running["max_pieces"] or min(model.pieces.window, PIECES)
+    running["budget"] = running["budget"] or fitting_budget(model, pieces)
     options = {
         "pairs": paired, "max_pieces": pieces, "long": long, "limit": limit,
         "measure": require_measure(model, measure),
         "relations": [[*place, *names] for place, names in sorted(known.items())],
     }  # fmt: skip
-    setting = Setting("clusters", model, texts, options, seed, chosen, None if out is None else Path(out))
-    setting.require_free(resume=resume)
-    say_cutting(progress, len(texts.documents))
-    reading = read_documents(
-        model, texts.documents, articles=texts.articles, limit=pieces, pairs=paired, long=long
-    )  # fmt: skip
-    reading = draw(reading, limit, seed)
-    require_room(model, max(example.length for example in reading.examples))
-    streams = streams_of(model, reading)
-    study = Clusters(model, streams=streams, relations=known, measure=measure, seed=seed)
-
-    def carry(one: Clusters, part: str) -> Bundle:
-        return carry_out(
-            one, reading.examples, [example.length for example in reading.examples], setting.plan, part=part,
-            out=setting.out, resume=resume, budget=chosen, report_progress=progress,
-            checkpoint_every=checkpoint_every,
+    with begin("clusters", model, texts, options, running) as run:
+        run.note_cutting(len(texts.documents))
+        reading = read_documents(
+            model, texts.documents, articles=texts.articles, limit=pieces, pairs=paired, long=long
         )  # fmt: skip
+        reading = draw(reading, limit, run.seed)
+        require_room(model, max(example.length for example in reading.examples))
+        streams = streams_of(model, reading)
+        run.read(reading)
+        summed = []
+        for who, studied in run.twins:
+            part = clusters_part(studied, streams, measure=measure, seed=run.seed)
+            summed.append((part, run.carry(part, reading, f"{who}distances")))
+        run.progress.note("arranging the heads")
+        (part, bundle), (_, twin) = summed
+        return run.finish(arranged(part, bundle, twin, known))
 
-    bundle = carry(study, "model")
-    twin = carry(Clusters(model.twin(seed), streams=streams, measure=measure, seed=seed), "twin")
-    if progress is not None:
-        progress.note("arranging the heads")
-    counts = {"documents": len(texts.documents), "passages": len(reading.examples), "pieces": reading.pieces}
-    return setting.finish(study.tables(bundle, twin), counts=counts, skipped=reading.skipped)
+
+def clusters_part(model: Subject, streams: Sequence[Stream], *, measure: str, seed: int) -> Clusters:
+    """What is summed for one model: the distances of all pairs of heads of these streams.
+
+    >>> clusters_part(as_subject(None), as_subject(None).streams, measure="weight", seed=0).measure
+    'weight'
+    """
+    from attlas.studies.clusters.passes import Clusters
+
+    return Clusters(model, streams=streams, measure=measure, seed=seed)
+
+
+def arranged(part: Clusters, bundle: Bundle, twin: Bundle, known: Known) -> dict[str, Any]:
+    """All tables, from the sums of a model and of its twin; ``known`` are heads that go by their relations.
+
+    >>> part = clusters_part(as_subject(None), as_subject(None).streams, measure="weight", seed=0)
+    >>> list(arranged(part, part.empty(), part.empty(), {}))
+    ['clusters', 'pairs', 'joins', 'layer_pairs', 'togetherness']
+    """
+    from attlas.studies.clusters.tables import cluster_tables
+
+    return cluster_tables(part, bundle, twin, known)
 
 
 def fitting_budget(model: Subject, pieces: int) -> int:
@@ -132,15 +136,13 @@ def require_room(model: Subject, longest: int) -> None:
         )
 
 
-def known_heads(
-    model: Subject, relations: Path | str | Result | None
-) -> Mapping[tuple[str, int, int], Sequence[str]]:
+def known_heads(model: Subject, relations: Path | str | Result | None) -> Known:
     """Heads that a study of relations found to be the best for some, surely above the baseline.
 
     >>> known_heads(as_subject(None), None)
     {}
     """
-    from attlas.studies.behaviour import relation_heads
+    from attlas.studies.clusters.behaviour import relation_heads
 
     if relations is None:
         return {}
@@ -152,11 +154,11 @@ def known_heads(
     if table is None or missing:
         what = "no table of relations" if table is None else f"a table of relations without {', '.join(missing)}"
         raise StoreError(f"{where}: this result has {what}; give the folder of a run of attlas relations")
-    found: dict[str, Any] = dict(result.manifest.model)
-    if found.get("fingerprint") != model.fingerprint:
+    other: dict[str, Any] = dict(result.manifest.model)
+    if other.get("fingerprint") != model.fingerprint:
         raise StoreError(
-            f"{where}: its relations are of {found.get('name', 'another model')} "
-            f"({found.get('fingerprint', 'no fingerprint')}) and this is {model.name} ({model.fingerprint}); "
+            f"{where}: its relations are of {other.get('name', 'another model')} "
+            f"({other.get('fingerprint', 'no fingerprint')}) and this is {model.name} ({model.fingerprint}); "
             "give a result of the same model"
         )
     return relation_heads(table.to_pylist(), model.pieces.own.value)

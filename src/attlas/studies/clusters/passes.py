@@ -4,15 +4,15 @@ The distance of two heads is the Jensen-Shannon divergence of their rows, in nat
 corpus: 0 where they attend alike, ln 2 = .69 where they never look at the same key. A row is a query's weights, or
 its norms ||alpha f(x)|| divided by their sum. The distance is taken for all pairs of heads of a stream in one pass:
 a text's rows are kept, without padding, until the model is through with the batch, reduced to one sum per pair, and
-let go. The same pass gives what every head mostly does (:mod:`attlas.studies.behaviour`).
+let go. The same pass gives what every head mostly does (:mod:`attlas.studies.clusters.behaviour`).
 
-From the distances come a map, a tree, and a test of whether layers lie together (:mod:`attlas.studies.arrangement`),
-all of them also for the untrained twin.
+From the distances come a map, a tree, and a test of whether layers lie together, all of them also for the untrained
+twin (:mod:`attlas.studies.clusters.arrangement`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ from attlas.ids import Stream
 from attlas.measures.divergence import divergences, entropies
 from attlas.models import AttentionCall, Batch, Example, Side
 from attlas.stats import Bundle, PooledMean
-from attlas.studies.arrangement import SHUFFLES, square
-from attlas.studies.behaviour import FIGURES, Place
+from attlas.studies.clusters.arrangement import SHUFFLES, square
+from attlas.studies.clusters.behaviour import FIGURES
 from attlas.studies.shared.piece_classes import CLASSES, half_of, mark
 from attlas.studies.shared.watching import watch
 
@@ -37,12 +37,11 @@ _SPECIAL = [CLASSES.index(name) for name in ("first", "cls", "sep", "punctuation
 
 
 class Clusters:
-    """The study. ``relations`` names heads that are known for a relation (:func:`~.behaviour.relation_heads`).
+    """The distances of all pairs of heads of one model, and what every head mostly does.
 
     >>> from attlas.capture import load
-    >>> study = Clusters(load())
-    >>> study.tables(study.empty())["clusters"]["x"]
-    []
+    >>> Clusters(load()).streams
+    (<Stream.ENCODER: 'encoder'>,)
     """
 
     name = "clusters"
@@ -52,7 +51,6 @@ class Clusters:
         subject: Subject,
         *,
         streams: Sequence[Stream] | None = None,
-        relations: Mapping[Place, Sequence[str]] | None = None,
         measure: str = "weight",
         seed: int = 0,
         shuffles: int = SHUFFLES,
@@ -60,7 +58,6 @@ class Clusters:
         self.subject = subject
         self.measure = require_measure(subject, measure)
         self.streams = tuple(streams or subject.streams)
-        self.relations = dict(relations or {})
         self.seed, self.shuffles = seed, shuffles
 
     def empty(self) -> Bundle:
@@ -106,19 +103,6 @@ class Clusters:
         [<Stream.ENCODER: 'encoder'>]
         """
         return _Pass(self, made, batch)
-
-    def tables(self, bundle: Bundle, twin: Bundle | None = None) -> dict[str, dict[str, list[Any]]]:
-        """The answer as tidy rows: heads on the map, pairs of heads, joins of the tree, pairs of layers, and whether
-        layers lie together; beside the same of the untrained twin where its bundle is given.
-
-        >>> from attlas.capture import load
-        >>> study = Clusters(load())
-        >>> list(study.tables(study.empty()))
-        ['clusters', 'pairs', 'joins', 'layer_pairs', 'togetherness']
-        """
-        from attlas.studies.cluster_tables import cluster_tables
-
-        return cluster_tables(self, bundle, twin)
 
 
 class _Pass:

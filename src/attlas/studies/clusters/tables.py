@@ -2,12 +2,12 @@
 
 The main table has a row for each head: its place on the map, its behaviour and the figures behind it, the head
 nearest to it. All tables show the untrained twin: in columns that begin with ``twin``, or, where the two do not go
-head by head (the tree, togetherness), in rows of their own, told apart by the column ``of``.
+head by head (the tree, togetherness), in rows of their own, told apart by the column ``who``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,13 +17,14 @@ from attlas.ids import Stream
 from attlas.measures.divergence import head_pairs
 from attlas.stats import Bundle, Estimate, PooledMean
 from attlas.store.columns import as_cell
-from attlas.studies.arrangement import Map, Tree, join, lay_out, square, togetherness
-from attlas.studies.behaviour import FIGURES, behaviour
+from attlas.studies.clusters.arrangement import Map, Tree, join, lay_out, square, togetherness
+from attlas.studies.clusters.behaviour import FIGURES, Place, behaviour
 
 if TYPE_CHECKING:
-    from attlas.studies.clusters import Clusters
+    from attlas.studies.clusters.passes import Clusters
 
 Columns = dict[str, list[Any]]
+Known = Mapping[Place, Sequence[str]]
 
 WHO = ("model", "twin")
 CLUSTERS = (
@@ -34,10 +35,10 @@ CLUSTERS = (
 PAIRS = (
     "stream", "layer", "head", "layer_b", "head_b", "value", "n", "low", "high", "first_half", "second_half", "twin",
 )  # fmt: skip
-JOINS = ("stream", "of", "join", "a", "b", "value", "heads")
+JOINS = ("stream", "who", "join", "a", "b", "value", "heads")
 LAYERS = ("stream", "layer", "layer_b", "value", "n", "low", "high", "twin", "twin_low", "twin_high")
 TOGETHERNESS = (
-    "stream", "of", "within", "within_low", "within_high", "between", "between_low", "between_high", "ratio", "p",
+    "stream", "who", "within", "within_low", "within_high", "between", "between_low", "between_high", "ratio", "p",
     "shuffles", "stress", "halves", "heads", "n",
 )  # fmt: skip
 
@@ -53,11 +54,13 @@ class _Seen(NamedTuple):
     figures: list[dict[str, float]]
 
 
-def cluster_tables(study: Clusters, bundle: Bundle, twin: Bundle | None = None) -> dict[str, Columns]:
-    """All tables, the main one first.
+def cluster_tables(
+    study: Clusters, bundle: Bundle, twin: Bundle | None = None, relations: Known | None = None
+) -> dict[str, Columns]:
+    """All tables, the main one first; ``relations`` names heads that are known for one (:func:`.relation_heads`).
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.clusters import Clusters
+    >>> from attlas.studies.clusters.passes import Clusters
     >>> study = Clusters(load())
     >>> cluster_tables(study, study.empty(), study.empty())["togetherness"]["p"]
     []
@@ -73,23 +76,23 @@ def cluster_tables(study: Clusters, bundle: Bundle, twin: Bundle | None = None) 
     for stream in study.streams:
         given = dict(zip(WHO, (bundle, twin), strict=True))
         seen = {
-            who: found for who, part in given.items() if part is not None and (found := _see(study, part, stream))
+            who: shown for who, part in given.items() if part is not None and (shown := _see(study, part, stream))
         }
         if "model" not in seen:
             continue
-        _add(tables["clusters"], **_head_columns(study, stream, seen["model"], seen.get("twin")))
+        _add(tables["clusters"], **_head_columns(study, stream, seen["model"], seen.get("twin"), relations or {}))
         _add(tables["pairs"], **_pair_columns(study, stream, seen["model"], seen.get("twin")))
         _add(tables["layer_pairs"], **_layer_columns(bundle, twin, stream))
-        for who, found in seen.items():
+        for who, shown in seen.items():
             part = given[who]
             assert part is not None
-            joins = found.tree.joins
+            joins = shown.tree.joins
             _add(
-                tables["joins"], stream=[stream.value] * len(joins), of=[who] * len(joins), join=range(len(joins)),
+                tables["joins"], stream=[stream.value] * len(joins), who=[who] * len(joins), join=range(len(joins)),
                 a=joins[:, 0].astype(int), b=joins[:, 1].astype(int), value=joins[:, 2],
                 heads=joins[:, 3].astype(int),
             )  # fmt: skip
-            _add_togetherness(tables["togetherness"], study, stream, who, found, part)
+            _add_togetherness(tables["togetherness"], study, stream, who, shown, part)
     return tables
 
 
@@ -114,17 +117,19 @@ def _see(study: Clusters, bundle: Bundle, stream: Stream) -> _Seen | None:
 
 
 def _known(figures: Estimate, place: tuple[int, ...]) -> dict[str, float]:
-    there = {name: (*place, number) for number, name in enumerate(FIGURES)}
-    return {name: float(figures.value[cell]) for name, cell in there.items() if figures.n[cell] > 0}
+    cells = {name: (*place, number) for number, name in enumerate(FIGURES)}
+    return {name: float(figures.value[cell]) for name, cell in cells.items() if figures.n[cell] > 0}
 
 
-def _head_columns(study: Clusters, stream: Stream, seen: _Seen, twin: _Seen | None) -> Mapping[str, Any]:
+def _head_columns(
+    study: Clusters, stream: Stream, seen: _Seen, twin: _Seen | None, relations: Known
+) -> Mapping[str, Any]:
     layers, heads = study.subject.shape(stream)
     places = list(np.ndindex(layers, heads))
     count = len(places)
     others = seen.distances + np.where(np.eye(count, dtype=bool), np.inf, 0.0)
     nearest = others.argmin(1)
-    known = [study.relations.get((stream.value, *place), ()) for place in places]
+    known = [relations.get((stream.value, *place), ()) for place in places]
     leaf = np.empty(count, int)
     leaf[seen.tree.leaves] = np.arange(count)
     none = [None] * count
@@ -194,7 +199,7 @@ def _layer_columns(bundle: Bundle, twin: Bundle | None, stream: Stream) -> Mappi
 
 def _add_togetherness(table: Columns, study: Clusters, stream: Stream, who: str, seen: _Seen, bundle: Bundle) -> None:
     layers, heads = study.subject.shape(stream)
-    found = togetherness(seen.distances, layers, study.seed, study.shuffles)
+    tested = togetherness(seen.distances, layers, study.seed, study.shuffles)
     apart = bundle[f"{stream}-apart"].result()
     ends = {
         f"{name}{end and '_'}{end}": [getattr(apart, end or "value")[number]]
@@ -202,7 +207,7 @@ def _add_togetherness(table: Columns, study: Clusters, stream: Stream, who: str,
         for end in ("", "low", "high")
     }
     _add(
-        table, stream=[stream.value], of=[who], **ends, ratio=[found and found.ratio], p=[found and found.p],
+        table, stream=[stream.value], who=[who], **ends, ratio=[tested and tested.ratio], p=[tested and tested.p],
         shuffles=[study.shuffles], stress=[seen.map.stress], halves=[_rank_correlation(*seen.halves)],
         heads=[layers * heads], n=[int(seen.pairs.n[0])],
     )  # fmt: skip

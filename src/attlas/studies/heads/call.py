@@ -9,52 +9,43 @@ result of its own, the same as if it had been run alone on these sentences.
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Unpack
 
-from attlas.run.clusters import fitting_budget, known_heads, require_room
-from attlas.run.local import carry_out
-from attlas.run.progress import Progress
-from attlas.run.relations import (
+from attlas.run.parameters import Measure, Model, Texts, study_call
+from attlas.run.parameters import Reading as Parameters
+from attlas.run.session import Run, begin, folder_of
+from attlas.run.setting import as_corpus, as_subject
+from attlas.store import Result
+from attlas.studies.clusters.call import arranged, clusters_part, fitting_budget, known_heads, require_room
+from attlas.studies.relations.call import (
     LONGEST,
     counts,
     read_sentences,
+    relations_part,
     scorable,
     scored_tables,
     split,
 )
-from attlas.run.setting import Setting, Texts, as_corpus, as_subject, say_cutting
-from attlas.run.survey import survey_study
-from attlas.store import Result
 
 if TYPE_CHECKING:
-    from attlas.capture import Subject
-    from attlas.capture.reading import Reading
-    from attlas.stats import Bundle
     from attlas.studies.shared.watching import Watcher
 
 STUDIES = ("survey", "relations", "clusters")
 RUN = ".run"  # where the checkpoints lie until all results are saved
 
 
+@study_call(budget=None, without=("long",))
 def heads(
-    subject: Subject | str | None = None,
-    treebank: Texts = "sample",
+    subject: Model = None,
+    corpus: Texts = "sample",
     *,
-    measure: str = "weight",
-    max_pieces: int | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    out: Path | str | None = None,
-    resume: bool = False,
-    budget: int | None = None,
-    checkpoint_every: float = 20.0,
-    progress: Progress | None = None,
+    measure: Measure = "weight",
+    **running: Unpack[Parameters],
 ) -> dict[str, Result]:
-    """Survey, relations and clusters of a treebank in one pass over each half of it; a result for each.
+    """Survey, relations and clusters of a treebank, in one pass over its sentences; a result for each.
 
-    ``measure`` and ``limit`` are those of :func:`attlas.relations`; clusters go by the same measure, and the survey
-    has both. With ``out``, each result is saved there in a folder of its study's name.
+    Relations and clusters go by the measure, the survey has both. Each result has a folder of its study's name.
 
     >>> words = {"governors": [1, 2, -1], "relations": ["det", "nsubj", "root"]}
     >>> from attlas.text import Document
@@ -64,71 +55,59 @@ def heads(
     """
     from attlas.capture.measuring import require_measure
     from attlas.capture.reading import Reading
-    from attlas.studies.clusters import Clusters
-    from attlas.studies.relations import Relations
+    from attlas.run.survey import survey_study
+
+    texts = as_corpus(corpus).sentences()
+    sides = split(texts, None, running["seed"])
+    model = as_subject(subject)
+    limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
+    running["budget"] = running["budget"] or fitting_budget(model, pieces)
+    options: dict[str, Any] = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
+    folder = folder_of(running["out"], "heads", model.name, texts.name)
+    with ExitStack() as opened:
+
+        def run_in(place: str, study: str, options: dict[str, Any]) -> Run:
+            own: Parameters = {**running, "out": None if folder is None else folder / place}
+            return opened.enter_context(begin(study, model, texts, options, own))
+
+        whole = run_in(RUN, "heads", options)
+        runs = {study: run_in(study, study, {**options, "together": list(STUDIES)}) for study in STUDIES}
+        whole.note_cutting(len(texts.documents), "sentences")
+        chosen_on, scored_on = (read_sentences(model, side, pieces, limit, whole.seed) for side in sides)
+        both = Reading(chosen_on.examples + scored_on.examples, chosen_on.skipped + scored_on.skipped)
+        require_room(model, max(example.length for example in both.examples))
+        labels = scorable(chosen_on, scored_on)
+        surveyed = survey_study(model, texts, both, seed=whole.seed)
+        for run in runs.values():
+            run.read(both)
+            run.counts |= counts(texts, chosen_on, scored_on)
+        scored, clustered, tables = [], [], {}
+        for who, studied in whole.twins:
+            relations = relations_part(studied, labels, measure=measure, seed=whole.seed)
+            clusters = clusters_part(studied, [model.pieces.own], measure=measure, seed=whole.seed)
+            watchers: list[Watcher] = [relations, clusters] if who else [surveyed, relations, clusters]
+            chosen = _carry(whole, watchers, chosen_on, f"{who}choosing")
+            relations.choice = relations.choose(chosen["relations"])
+            sums = _carry(whole, watchers, scored_on, f"{who}scoring")
+            for name in sums.keys() - {"relations"}:
+                sums[name].merge(chosen[name])
+            scored.append((relations, sums["relations"]))
+            clustered.append((clusters, sums["clusters"]))
+            if not who:
+                tables["survey"] = surveyed.tables(sums["survey"])
+        whole.progress.note("arranging the heads")
+        tables["relations"] = scored_tables(scored[0], scored[1], scored_on)
+        results = {study: runs[study].finish(tables[study]) for study in ("survey", "relations")}
+        known = known_heads(model, results["relations"])
+        results["clusters"] = runs["clusters"].finish(arranged(*clustered[0], clustered[1][1], known))
+        if whole.out is not None:
+            shutil.rmtree(whole.out, ignore_errors=True)
+        return results
+
+
+def _carry(run: Run, watchers: list[Watcher], reading: Any, name: str) -> dict[str, Any]:
+    """The bundle of each of several studies, after one pass over the texts."""
     from attlas.studies.shared.watching import Together, part
 
-    model, texts = as_subject(subject), as_corpus(treebank).sentences()
-    chosen_on, scored_on = split(texts, None, seed)
-    pieces = max_pieces or min(model.pieces.window, LONGEST)
-    room = budget or fitting_budget(model, pieces)
-    options = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
-    folder = None if out is None else Path(out)
-    whole = Setting("heads", model, texts, options, seed, room, None if folder is None else folder / RUN)
-    settings = {
-        name: Setting(name, model, texts, {**options, "together": list(STUDIES)}, seed, room, _inside(folder, name))
-        for name in STUDIES
-    }
-    for setting in (whole, *settings.values()):
-        setting.require_free(resume=resume)
-    say_cutting(progress, len(texts.documents), "sentences")
-    readings = [read_sentences(model, corpus, pieces, limit, seed) for corpus in (chosen_on, scored_on)]
-    both = Reading(readings[0].examples + readings[1].examples, readings[0].skipped + readings[1].skipped)
-    require_room(model, max(example.length for example in both.examples))
-    labels = scorable(*readings)
-    own = model.pieces.own
-    surveyed = survey_study(model, texts, both, seed=seed)
-
-    def carry(studies: list[Watcher], reading: Reading, name: str) -> Bundle:
-        return carry_out(
-            Together("heads", studies), reading.examples, [example.length for example in reading.examples],
-            whole.plan, part=name, out=whole.out, resume=resume, budget=room, report_progress=progress,
-            checkpoint_every=checkpoint_every,
-        )  # fmt: skip
-
-    clustered = []
-    scored = []
-    for who, studied in (("", model), ("untrained ", model.twin(seed))):
-        relations = Relations(studied, labels, measure=measure, seed=seed)
-        clusters = Clusters(studied, streams=[own], measure=measure, seed=seed)
-        studies: list[Watcher] = [relations, clusters] if who else [surveyed, relations, clusters]
-        chosen = carry(studies, readings[0], f"{who}choosing")
-        relations.choice = relations.choose(part(chosen, "relations"))
-        done = carry(studies, readings[1], f"{who}scoring")
-        for study in studies:
-            if study is not relations:
-                part(done, study.name).merge(part(chosen, study.name))
-        scored.append((relations, part(done, "relations")))
-        clustered.append((clusters, part(done, "clusters")))
-        if not who:
-            survey_tables = surveyed.tables(part(done, "survey"))
-    if progress is not None:
-        progress.note("arranging the heads")
-    counted, skipped = counts(texts, readings), both.skipped
-    results = {
-        "survey": settings["survey"].finish(survey_tables, counts=counted, skipped=skipped),
-        "relations": settings["relations"].finish(
-            scored_tables(scored[0], scored[1], readings[1]), counts=counted, skipped=skipped
-        ),
-    }
-    clusters, bundle = clustered[0]
-    clusters.relations = dict(known_heads(model, results["relations"]))
-    tables = clusters.tables(bundle, clustered[1][1])
-    results["clusters"] = settings["clusters"].finish(tables, counts=counted, skipped=skipped)
-    if whole.out is not None:
-        shutil.rmtree(whole.out, ignore_errors=True)
-    return results
-
-
-def _inside(folder: Path | None, name: str) -> Path | None:
-    return None if folder is None else folder / name
+    bundle = run.carry(Together("heads", watchers), reading, name)
+    return {watcher.name: part(bundle, watcher.name) for watcher in watchers}
