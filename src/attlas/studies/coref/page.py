@@ -29,12 +29,12 @@ from attlas.store.schema import KINDS, PLACE, Column, Schema
 SURE = 0.01
 RULES = ("nearest", "head match", "sieve")
 ORDER = ("best head", "best for its kind", "sieve", "head match", "nearest", "twin", "chance")
-SETS = {"mentions": "among all other mentions", "preceding": "among preceding mentions", "words": "among all words"}
+SETS = {"mentions": "all other mentions", "preceding": "preceding mentions", "words": "all words"}
 WAYS = {"to": "mention to antecedent", "from": "antecedent to mention"}
 CLARK = "Clark et al. 2019, BERT-base on CoNLL-2012"
 
 KIND = Column("kind", "mentions", meaning="all, pronoun, proper or nominal")
-CANDIDATES = Column("candidates", "chosen", labels=SETS, meaning="what a head may choose from")
+CANDIDATES = Column("candidates", "chosen among", labels=SETS, meaning="what a head may choose from")
 WAY = Column("direction", "attention from", labels=WAYS, meaning="who attends to whom")
 WHEN = Column("when_chosen", "right where it was chosen, %", "percent")
 FAMILY = "all heads and directions of the kind and set of candidates"
@@ -74,6 +74,10 @@ CASES = Schema(
 )  # fmt: skip
 SHARES = Schema("shares", "The same with heads by label.", *_SHARES, Column("by", "head"), *COREF.columns[8:])
 RIVALS = Schema("rivals", "Each set of candidates with the rules beside.", *SHARES.columns)
+WIDE = Schema(
+    "side_by_side", "The kinds of mentions side by side.", CANDIDATES, _SHARES[2],
+    *(Column(kind, f"{kind}, %", "percent", optional=True) for kind in ("all", "pronoun", "proper", "nominal")),
+)  # fmt: skip
 BETTER = Schema("better_way", "Every head in its better direction.", *_OF_A_HEAD)
 
 
@@ -94,6 +98,19 @@ def rivals(tables: Tables) -> list[Row]:
         for who in ORDER
         for row in rows.where(who=who, candidates="preceding" if who in RULES else candidates)
     ]
+
+
+def side_by_side(tables: Tables) -> list[Row]:
+    """For each set of candidates and who chooses, the share right by kind of mention."""
+    rows = tables["coref"]
+    kinds = rows.values("kind")
+    return [
+        {"candidates": candidates, "who": who, **{kind: None for kind in kinds},
+         **{row["kind"]: row["value"] for row in own}}
+        for candidates in rows.values("candidates")
+        for who in ORDER
+        if (own := rows.where(candidates=candidates, who=who))
+    ]  # fmt: skip
 
 
 def better_way(tables: Tables) -> list[Row]:
@@ -269,8 +286,8 @@ PAGE = Page(
     ),
     about=about,
     findings=(against_rules, by_kind, among_words, many_heads),
-    schemas=(COREF, HEADS, CASES, SHARES, RIVALS, BETTER),
-    derived={"shares": shares, "rivals": rivals, "better_way": better_way},
+    schemas=(COREF, HEADS, CASES, SHARES, RIVALS, WIDE, BETTER),
+    derived={"shares": shares, "rivals": rivals, "side_by_side": side_by_side, "better_way": better_way},
     sections=(
         Section(
             "kinds", "By kind of mention",
@@ -278,8 +295,10 @@ PAGE = Page(
             "best there for each kind. The three rules always look among preceding mentions. Intervals are 95 % "
             "(bootstrap by document).",
             (
+                Listing("side_by_side", "candidates", "who", "all", "pronoun", "proper", "nominal",
+                        title="Per cent right"),
                 Listing("shares", "kind", "candidates", "who", "by", "value", "n", *(c.name for c in TESTED),
-                        "published"),
+                        "published", title="With heads, intervals and tests"),
             ),
             short="Kinds",
         ),
