@@ -137,7 +137,7 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
-    ... def toy(corpus: Texts = "sample", *, depth: Annotated[int, Help("How deep.")] = 2, **running: Unpack[Running]):
+    ... def toy(corpus: Texts = "", *, depth: Annotated[int, Help("How deep.")] = 2, **running: Unpack[Running]):
     ...     '''Play.'''
     ...     return running["budget"], depth
     >>> toy(), toy(budget=3)
