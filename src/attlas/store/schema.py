@@ -135,7 +135,7 @@ class Column:
     chance level, ``twin`` the one with the figure of the untrained twin (the random-weights baseline); ``family``
     says over what a p was corrected, ``definition`` whose definition it is, ``head`` whether it is a figure of a
     head. ``labels`` write values that are names. An ``optional`` column may be missing from a table. ``was`` is the
-    name it had in results of the first format.
+    name it had in results of the first format, ``were`` what its values were called there.
 
     >>> Column("value", "accuracy", "percent", ends=("low", "high")).write(0.943)
     '94.3'
@@ -154,6 +154,7 @@ class Column:
     optional: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     was: str = ""
+    were: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
