@@ -67,8 +67,8 @@ def subject_for(case: Case, corpus: Corpus) -> Subject:
     kind = case.task.split(":")[0]
     if kind in ("classification", "tagging"):
         labels = sorted({label for document in corpus.documents for label in labels_of(document, case.task)})
-        return Subject(open_to_train(case.model, head=kind, labels=labels))
-    return load(case.model, head={"causal-lm": "causal-lm", "translation": "seq2seq"}[case.task])
+        return Subject(open_to_train(case.model, task_head=kind, labels=labels))
+    return load(case.model, task_head={"causal-lm": "causal-lm", "translation": "seq2seq"}[case.task])
 
 
 def texts_for(task: str) -> Corpus:

@@ -102,7 +102,7 @@ def test_generation_of_a_translation() -> None:
 
 
 def test_a_model_without_a_head_cannot_write() -> None:
-    with pytest.raises(CapabilityError, match="head='causal-lm'"):
+    with pytest.raises(CapabilityError, match="task_head='causal-lm'"):
         twin("llama").look_generating("Hello")
 
 

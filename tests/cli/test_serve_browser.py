@@ -63,9 +63,9 @@ class Library(Shelf):
         self.folder = folder
         super().__init__(self.open)
 
-    def open(self, name: str, *, head: str | None) -> Subject:
-        self.opened.append((name, head))
-        return load(self.folder / name, head=head)
+    def open(self, name: str, *, task_head: str | None) -> Subject:
+        self.opened.append((name, task_head))
+        return load(self.folder / name, task_head=task_head)
 
 
 def test_the_models_folder_is_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_attention_that_would_fill_the_memory_is_refused(folder: Path, monkeypat
 def test_the_two_models_used_last_stay_open() -> None:
     opened: list[str] = []
 
-    def opening(name: str, *, head: str | None) -> str:
+    def opening(name: str, *, task_head: str | None) -> str:
         opened.append(name)
         return name.upper()
 
@@ -164,7 +164,7 @@ def test_the_two_models_used_last_stay_open() -> None:
     assert [shelf.get(name) for name in "abacab"] == list("ABACAB")
     assert opened == list("abcb")
     with pytest.raises(ZeroDivisionError):
-        Shelf(lambda name, head: 1 / 0).get("a")
+        Shelf(lambda name, task_head: 1 / 0).get("a")
 
 
 def test_a_taken_port_and_an_unknown_model_are_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:

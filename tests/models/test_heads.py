@@ -37,17 +37,17 @@ def test_missing_weights_of_a_head_are_noticed(
     family: str, name: str, head: str, holds: bool, tmp_path: Path
 ) -> None:
     folder = saved(tmp_path / "model", family, name, tie_word_embeddings=family == "marian")
-    subject = load(folder, head=head)
+    subject = load(folder, task_head=head)
     assert (subject.missing == ()) is holds
-    assert subject.head == (head if holds else None)
+    assert subject.task_head == (head if holds else None)
     assert head_of(subject.model) == head
-    assert load(folder).head is None
+    assert load(folder).task_head is None
 
 
 def test_tied_weights_are_not_missing(tmp_path: Path) -> None:
     """A causal model may keep its head in its embeddings: its plain checkpoint has all that is needed."""
     folder = saved(tmp_path / "gpt2", "gpt2", "GPT2Model", tie_word_embeddings=True)
-    assert load(folder, head="causal-lm").head == "causal-lm"
+    assert load(folder, task_head="causal-lm").task_head == "causal-lm"
 
 
 def test_the_head_a_checkpoint_was_saved_with_is_tried_first() -> None:
@@ -62,4 +62,4 @@ def test_the_head_a_checkpoint_was_saved_with_is_tried_first() -> None:
 def test_a_head_that_reads_through_encoder_and_decoder_is_refused(tmp_path: Path) -> None:
     folder = saved(tmp_path / "model", "bart", "BartForSequenceClassification")
     with pytest.raises(CapabilityError, match="reads a text through both"):
-        load(folder, head="classification")
+        load(folder, task_head="classification")

@@ -34,7 +34,9 @@ def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, 
     subject.require("decoder")
     if not (hasattr(subject.model, "generate") and subject.model.can_generate()):
         head = "seq2seq" if subject.pieces.translating else "causal-lm"
-        raise CapabilityError(f"{subject.name} was opened without a head that writes; load it with head={head!r}")
+        raise CapabilityError(
+            f"{subject.name} was opened without a head that writes; load it with task_head={head!r}"
+        )
     passage = as_passage(prompt)
     example = subject.pieces.encode(Passage(passage.first))
     batch = subject.pieces.batch([example], subject.device)

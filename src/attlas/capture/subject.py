@@ -142,11 +142,11 @@ class Subject:
         return kept_heads(self.model.config) or whole
 
     @property
-    def head(self) -> str | None:
+    def task_head(self) -> str | None:
         """The task head that is on the model (see :func:`load`); None where there is none, or where its checkpoint
         does not hold that head's weights, which are random then.
 
-        >>> load().head is None, load(head="masked-lm").missing[0]
+        >>> load().task_head is None, load(task_head="masked-lm").missing[0]
         (True, 'cls.predictions.bias')
         """
         from attlas.models import head_of
@@ -452,7 +452,7 @@ class Subject:
 def load(
     name: str | Path | None = None,
     *,
-    head: str | None = None,
+    task_head: str | None = None,
     device: str | None = None,
     dtype: torch.dtype | str | None = None,
     remote_code: bool = False,
@@ -460,7 +460,7 @@ def load(
 ) -> Subject:
     """Open a model by hub name, folder or short name (None: the bundled one), and let it prove itself.
 
-    ``head`` puts a task head on: masked-lm, causal-lm, seq2seq, classification or tagging.
+    ``task_head`` puts a head on for a task: masked-lm, causal-lm, seq2seq, classification or tagging.
 
     >>> load().name
     'all-MiniLM-L6-v2'
@@ -473,7 +473,7 @@ def load(
             raise CapabilityError(f"no number format {dtype!r}; try float32, bfloat16 or float16")
         dtype = found
     opened = open_model(
-        name, head=head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+        name, task_head=task_head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
     )  # fmt: skip
     subject = Subject(opened)
     prove(subject)

@@ -24,7 +24,7 @@ TRANSLATED = 200  # pieces that a translation may have where nobody has said it
 class Shelf:
     """Models that stay open: the ones used last, opened by a function such as :func:`attlas.load`.
 
-    >>> shelf = Shelf(lambda name, head: name.upper(), room=1)
+    >>> shelf = Shelf(lambda name, task_head: name.upper(), room=1)
     >>> shelf.get("a"), shelf.get("b"), list(shelf.held)
     ('A', 'B', ['b'])
     """
@@ -33,20 +33,20 @@ class Shelf:
         self._load, self._room = load, room
         self.held: dict[str, tuple[str | None, Any]] = {}
 
-    def get(self, name: str, head: str | None = None) -> Any:
+    def get(self, name: str, task_head: str | None = None) -> Any:
         """The model of this name, opened if need be: with a task head where one is asked for, else as it is held.
 
-        >>> shelf = Shelf(lambda name, head: (name, head))
+        >>> shelf = Shelf(lambda name, task_head: (name, task_head))
         >>> shelf.get("a"), shelf.get("a", "causal-lm"), shelf.get("a")
         (('a', None), ('a', 'causal-lm'), ('a', 'causal-lm'))
         """
         held = self.held.pop(name, None)
-        if held is None or head not in (None, held[0]):
+        if held is None or task_head not in (None, held[0]):
             held = None  # old models go before new ones come, so that they never need room at once
             while len(self.held) >= self._room:
                 del self.held[next(iter(self.held))]
             usual = bundled.resolve(None)[0]
-            held = (head, self._load(None if name == usual else name, head=head))
+            held = (task_head, self._load(None if name == usual else name, task_head=task_head))
         self.held[name] = held
         return held[1]
 
@@ -66,7 +66,7 @@ def look(
 
     >>> from attlas.capture import load
     >>> from attlas.views.question import Question
-    >>> shelf = Shelf(lambda name, head: load(head=head))
+    >>> shelf = Shelf(lambda name, task_head: load(task_head=task_head))
     >>> look(shelf, Question("any", "The farmer slept."), layers=[5]).weights[Stream.ENCODER].shape
     torch.Size([1, 12, 6, 6])
     """
@@ -98,7 +98,8 @@ def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:
     A model is opened with the head of the card's task, as it was when the card was made.
 
     >>> from attlas.views.card import Card
-    >>> check_card(Shelf(lambda name, head: name), Card("tiny", "classification", "reviews", (), ""), ["another"])
+    >>> shelf = Shelf(lambda name, task_head: name)
+    >>> check_card(shelf, Card("tiny", "classification", "reviews", (), ""), ["another"])
     Traceback (most recent call last):
         ...
     attlas.errors.StoreError: this card is of tiny, not of another; give the card of the model that is shown

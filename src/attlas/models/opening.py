@@ -60,7 +60,7 @@ class Opened:
 def open_model(
     name: str | Path | None = None,
     *,
-    head: str | None = None,
+    task_head: str | None = None,
     device: str | None = None,
     dtype: torch.dtype | None = None,
     remote_code: bool = False,
@@ -76,8 +76,8 @@ def open_model(
         ...
     attlas.errors.ModelError: no model 'no/such-model': ...
     """
-    if head is not None and head not in HEADS:
-        raise ModelError(f"no task head {head!r}; choose one of {', '.join(HEADS)}")
+    if task_head is not None and task_head not in HEADS:
+        raise ModelError(f"no task head {task_head!r}; choose one of {', '.join(HEADS)}")
     if dtype is not None and dtype not in FORMATS:
         raise CapabilityError(
             f"attention cannot be measured in {_plain(dtype)}; try {', '.join(map(_plain, FORMATS))}"
@@ -93,14 +93,14 @@ def open_model(
         tokenizer = _tokenizer(shown, source, options)
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
-        model, missing = _weights(shown, source, config, head, seam.NAME, weights)
+        model, missing = _weights(shown, source, config, task_head, seam.NAME, weights)
         totals = _totals(model)  # the weights are read through once, for both uses of their sums
         _refuse_damaged(shown, model, totals)
         model = _place(model, device)
         layout = sites.find_sites(model, probing_inputs(model))
         if layout.private:
             # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
-            model = _place(_weights(shown, source, config, head, "eager", weights)[0], device)
+            model = _place(_weights(shown, source, config, task_head, "eager", weights)[0], device)
             layout = sites.find_sites(model, probing_inputs(model))
     return Opened(shown, model, tokenizer, layout, fingerprint(model, totals), missing)
 
