@@ -89,7 +89,7 @@ def test_a_causal_model_writes_on_only_when_asked(folder: Path) -> None:
     read = look(library, Question("llama", "The farmer")).scene()
     written = look(library, Question("llama", "The farmer", write=5)).scene()
     again = look(library, Question("llama", "The farmer")).scene()
-    assert library.opened == [("llama", None), ("llama", "causal-lm")]
+    assert library.opened == [("llama", None)]
     (before,), (after,) = read.strands, written.strands
     assert after.queries.length > before.queries.length
     assert after.queries.pieces[: before.queries.length] == before.queries.pieces
@@ -119,7 +119,7 @@ def test_a_model_that_lies_here_is_opened_once(folder: Path, monkeypatch: pytest
     look(library, Question("bart", "The farmer slept."))
     look(library, Question("bart", "The farmer slept.", "Der Bauer schläft."))
     look(library, Question("llama", "The farmer", write=3))
-    assert library.opened == [("bart", "seq2seq"), ("llama", "causal-lm")]
+    assert library.opened == [("bart", "seq2seq"), ("llama", None)]
     for name in ("bart", "llama", "bert"):  # what is not needed is not opened
         library = Library(folder)
         look(library, Question(name, "The farmer", "" if name == "llama" else "Der Bauer"))

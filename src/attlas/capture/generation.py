@@ -35,7 +35,13 @@ def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, 
     if not (hasattr(subject.model, "generate") and subject.model.can_generate()):
         head = "seq2seq" if subject.pieces.translating else "causal-lm"
         raise CapabilityError(
-            f"{subject.name} was opened without a head that writes; load it with task_head={head!r}"
+            f"{subject.name} was opened without a head that writes; load it with task_head={head!r} if its "
+            "checkpoint holds one"
+        )
+    if subject.missing:
+        raise CapabilityError(
+            f"{subject.name} cannot write: its checkpoint does not hold the weights of its language-model head "
+            f"({subject.missing[0]}), and random ones write nothing that means anything; choose another model"
         )
     passage = as_passage(prompt)
     example = subject.pieces.encode(Passage(passage.first))

@@ -256,7 +256,7 @@ def look(
     recorder = Recorder(kinds, chosen(subject, layers, heads))
     steps = (joint,) if isinstance(joint, str) else joint
     with torch.no_grad(), subject.use(recorder), joints(subject, steps, recorder.selection) as kept:
-        output = subject.run(batch, **({"output_hidden_states": True} if hidden_states else {}))
+        output = subject.read(batch, **({"output_hidden_states": True} if hidden_states else {}))
     return Capture(
         subject.name,
         example.passage,

@@ -27,6 +27,7 @@ from attlas.models import (
     Residual,
     Seam,
     find_residuals,
+    head_of,
     open_model,
     output_matrix,
     probing_inputs,
@@ -149,8 +150,6 @@ class Subject:
         >>> load().task_head is None, load(task_head="masked-lm").missing[0]
         (True, 'cls.predictions.bias')
         """
-        from attlas.models import head_of
-
         return None if self.missing else head_of(self.model)
 
     @property
@@ -393,6 +392,18 @@ class Subject:
             return self.model.get_encoder()(**batch.inputs, **options)
         return self.model(**batch.inputs, **options)
 
+    def read(self, batch: Batch, **options: Any) -> Any:
+        """One forward pass for what happens at the seam, and for the states of the layers: as :meth:`run`, but a
+        decoder's language-model head, which gives a number for every piece of the vocabulary, is left out of it.
+
+        >>> subject = load()
+        >>> subject.read(subject.batch(["Hello there."])).last_hidden_state.shape
+        torch.Size([1, 5, 384])
+        """
+        if head_of(self.model) == "causal-lm":
+            return self.model.base_model(**batch.inputs, **options)
+        return self.run(batch, **options)
+
     def look(
         self,
         text: Any,
@@ -460,7 +471,8 @@ def load(
 ) -> Subject:
     """Open a model by hub name, folder or short name (None: the bundled one), and let it prove itself.
 
-    ``task_head`` puts a head on for a task: masked-lm, causal-lm, seq2seq, classification or tagging.
+    ``task_head`` puts a head on for a task: masked-lm, causal-lm, seq2seq, classification or tagging. A decoder whose
+    checkpoint holds a language-model head comes with it without being asked; "none" leaves it out.
 
     >>> load().name
     'all-MiniLM-L6-v2'

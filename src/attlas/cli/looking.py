@@ -82,8 +82,9 @@ def look(
     try:
         if not write:
             return subject.look(question.text, question.second or None, layers=layers, heads=heads, joint=steps)
-        del subject  # which is opened again if it was opened without a head that writes
-        subject = shelf.get(question.model, "seq2seq" if translating else "causal-lm")
+        if translating:
+            del subject  # which is opened again if it was opened without a head that writes
+            subject = shelf.get(question.model, "seq2seq")
         captured = subject.look_generating(question.text, max_new_pieces=write)
         return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
     except (MemoryError, torch.OutOfMemoryError):
@@ -118,12 +119,9 @@ def _likely_head(question: Question) -> str | None:
     folder = bundled.resolve(question.model)[1]
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8")) if folder else {}
-        if config.get("is_encoder_decoder"):
-            return None if question.second else "seq2seq"
-        written = any(name.endswith("ForCausalLM") for name in config.get("architectures") or ())
+        return "seq2seq" if config.get("is_encoder_decoder") and not question.second else None
     except (OSError, ValueError, AttributeError, TypeError):
         return None  # whoever opens the model says what is wrong with it
-    return "causal-lm" if question.write and written else None
 
 
 def _check(

@@ -57,7 +57,7 @@ def open_to_train(
         settings = _settings(config, labels)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        opened = open_model(name, task_head=task_head, settings=settings, **opening)
+        opened = open_model(name, task_head=task_head or "none", settings=settings, **opening)
     if settings:
         _redraw_head(opened, seed)
     _set_padding(opened.model, opened.tokenizer)

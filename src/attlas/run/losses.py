@@ -47,7 +47,7 @@ def open_for_loss(
     config = read_config(name, remote_code=remote_code)
     if loss.startswith("tagging:"):  # by the model's own head, where it was saved with one
         require_layer(texts, loss)
-        return load(name, task_head="tagging" if saved_head(config) == "tagging" else None, **opening), loss
+        return load(name, task_head="tagging" if saved_head(config) == "tagging" else "none", **opening), loss
     heads = possible_heads(config)
     if loss != "auto":
         if HEADS[loss] in HEADS_BACK and HEADS[loss] not in heads:
@@ -63,7 +63,7 @@ def open_for_loss(
             return subject, own
     tags = _tags(texts)
     if tags is not None:
-        return load(name, **opening), tags
+        return load(name, task_head="none", **opening), tags
     if own:
         require_layer(texts, own)
     raise _refusal(_shown(name), "", why)

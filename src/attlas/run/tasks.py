@@ -126,7 +126,7 @@ def open_for_task(model: Subject | str | Path | None, task: str, corpus: Corpus,
     require_task(task)
     require_layer(corpus, task)
     named = model is None or isinstance(model, (str, Path))
-    return checked(load(model, task_head=HEADS[task], **opening) if named else model, task)  # type: ignore[arg-type]
+    return checked(load(model, task_head=HEADS[task] or "none", **opening) if named else model, task)  # type: ignore[arg-type]
 
 
 def checked(subject: Subject, task: str) -> Subject:

@@ -107,7 +107,7 @@ def received_by_words(
             raise _Enough
 
     with torch.no_grad(), subject.use(Fold(take, Selection((stream,), heads))), suppress(_Enough):
-        subject.run(batch)
+        subject.read(batch)
     if heads is None:
         subject.shape(stream)  # refuses layers that differ in their heads
         whole = torch.stack([taken[layer] for layer in sorted(taken)], 2)
