@@ -87,7 +87,7 @@ def naive(task: Task, batch: Sequence[Numbered]) -> np.ndarray:
     subject, question = task.subject, task.ask([example for _, example in batch])
     found = []
     for cut in every_head(subject, task.streams):
-        gates = Gates.closed([(cut.site, cut.head)], subject.layout.heads)
+        gates = Gates.closed([cut.id], subject.layout.heads)
         with torch.no_grad(), subject.use(gates):
             scored = task.judge(question, subject.run(question.batch, **task.options))
         found.append(scored.mean.double().numpy())

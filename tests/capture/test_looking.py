@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,7 @@ import twins
 from attlas.capture import Subject, load
 from attlas.capture.reading import read_documents
 from attlas.errors import CapabilityError, CorpusError, TextError
-from attlas.ids import Stream
+from attlas.ids import HeadId, Site, Stream
 from attlas.text import Document, cut_windows, regroup
 
 
@@ -153,3 +155,38 @@ def test_translations_are_read_with_their_target() -> None:
     subject = twin("marian")
     document = Document.from_words(["a", "b"], translation=Document.from_words(["c"]))
     assert read_documents(subject, [document]).examples[0].target is not None
+
+
+def test_layers_and_heads_are_chosen_by_label() -> None:
+    subject = twin("bert")
+    whole = subject.look("The farmer slept.").weights[Stream.ENCODER]
+    for layers, heads, part in (
+        ("2", None, whole[1:2]),
+        (["1", "3"], "2..3", whole[::2, 1:3]),
+        (Site(Stream.ENCODER, 1), ["4"], whole[1:2, 3:]),
+        (None, "3-2", whole[2:, 1:2]),
+        (None, [HeadId(Stream.ENCODER, 2, 1)], whole[2:, 1:2]),
+        (None, ["1-2", "1-3", "3-2", "3-3"], whole[::2, 1:3]),
+    ):
+        assert torch.equal(
+            subject.look("The farmer slept.", layers=layers, heads=heads).weights[Stream.ENCODER], part
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"layers": [1]}, "layers are named by label counted from 1: give '2' instead of the number 1"),
+        ({"layers": 2}, "give '3' instead of the number 2"),
+        ({"heads": [0]}, "heads are named by label counted from 1: give '1' instead of the number 0"),
+        ({"layers": "4"}, "bert has no layer 4; its layers are 1 to 3"),
+        ({"heads": "2-5"}, "bert has no head 5; its heads are 1 to 4"),
+        ({"layers": ()}, "no layer was asked for"),
+        ({"layers": "1", "heads": "2-1"}, "taken with the same heads"),
+        ({"heads": ["2-1", "1"]}, "taken with the same heads"),
+        ({"layers": Site(Stream.CROSS, 0)}, "bert has no cross; it has encoder"),
+    ],
+)
+def test_layers_and_heads_that_are_not_there_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(CapabilityError, match=sentence):
+        twin("bert").look("The farmer slept.", **options)

@@ -200,7 +200,7 @@ class Frozen:
 
     @property
     def _selection(self) -> Selection:
-        return Selection({site.stream for site in self.sites}, {site.layer for site in self.sites})
+        return Selection(layers=self.sites)
 
 
 def freeze(

@@ -22,7 +22,7 @@ from torch import Tensor
 from attlas.capture.instruments import Recorder
 from attlas.capture.joint import joints, said
 from attlas.capture.mixing import check_step
-from attlas.capture.selection import Selection
+from attlas.capture.selection import Heads, Layers, Selection
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.measures.names import check_measure
@@ -233,8 +233,8 @@ def look(
     text: Any,
     target: Any = None,
     *,
-    layers: Collection[int] | None = None,
-    heads: Collection[int] | None = None,
+    layers: Layers | None = None,
+    heads: Heads | None = None,
     joint: str | Collection[str] = (),
     hidden_states: bool = False,
 ) -> Capture:
@@ -242,7 +242,7 @@ def look(
     joint norms of the steps in ``joint``, which are always those of all heads.
 
     >>> from attlas.capture import load
-    >>> look(load(), "Hi.", layers=[5], heads=[0, 3]).weights[Stream.ENCODER].shape
+    >>> look(load(), "Hi.", layers="6", heads=["1", "4"]).weights[Stream.ENCODER].shape
     torch.Size([1, 2, 4, 4])
     """
     example = subject.pieces.encode(as_passage(text, target))
@@ -269,23 +269,29 @@ def look(
     )
 
 
-def chosen(subject: Subject, layers: Collection[int] | None, heads: Collection[int] | None) -> Selection:
-    """The layers and heads asked for, refused where the model has none of that number.
+def chosen(subject: Subject, layers: Layers | None, heads: Heads | None) -> Selection:
+    """The layers and heads asked for by label, refused where the model has none of that name.
 
     >>> from attlas.capture import load
-    >>> chosen(load(), [7], None)
+    >>> chosen(load(), ["7"], None)
     Traceback (most recent call last):
         ...
-    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 7; its layers are 0 to 5
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 7; its layers are 1 to 6
     """
-    bounds = {"layer": max(site.layer for site in subject.sites), "head": max(subject.layout.heads.values()) - 1}
-    for what, asked in (("layer", layers), ("head", heads)):
-        for number in asked or ():
-            if not 0 <= number <= bounds[what]:
-                raise CapabilityError(f"{subject.name} has no {what} {number}; its {what}s are 0 to {bounds[what]}")
+    selection = Selection(layers=layers, heads=heads)
+    for stream in selection.streams or ():
+        if stream not in subject.streams:
+            raise CapabilityError(f"{subject.name} has no {stream}; it has {', '.join(subject.streams)}")
+    counts = {"layer": 1 + max(site.layer for site in subject.sites), "head": max(subject.layout.heads.values())}
+    for what, asked in (("layer", selection.layers), ("head", selection.heads)):
+        for number in sorted(asked or ()):
+            if number >= counts[what]:
+                raise CapabilityError(
+                    f"{subject.name} has no {what} {number + 1}; its {what}s are 1 to {counts[what]}"
+                )
         if asked is not None and not asked:
             raise CapabilityError(f"no {what} was asked for; give at least one, or leave it out for all")
-    return Selection(layers=None if layers is None else set(layers), heads=None if heads is None else set(heads))
+    return selection
 
 
 def gather(

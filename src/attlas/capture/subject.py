@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attlas.errors import CapabilityError
-from attlas.ids import HeadId, Site, Stream
+from attlas.ids import HeadId, Site, Stream, labels_of
 from attlas.measures.norms import gram, joint_norms, key_grams, value_norms
 from attlas.models import (
     AttentionCall,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from attlas.capture.look import Capture
+    from attlas.capture.selection import Heads, Layers
 
 MISSING = {
     "queries and keys": (
@@ -290,7 +291,7 @@ class Subject:
         with self.seam.put_on(*instruments):
             yield
 
-    def named(self, labels: Iterable[str]) -> list[HeadId]:
+    def named(self, labels: str | HeadId | Iterable[str | HeadId]) -> list[HeadId]:
         """Heads by the labels of the papers, which count from one: "8-10", or "cross 6-3" where a model has more
         streams than one.
 
@@ -303,7 +304,7 @@ class Subject:
         """
         from attlas.capture.naming import head_named
 
-        return [head_named(self, label) for label in labels]
+        return [head_named(self, label) for label in labels_of(labels)]
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -409,18 +410,20 @@ class Subject:
         text: Any,
         target: Any = None,
         *,
-        layers: Collection[int] | None = None,
-        heads: Collection[int] | None = None,
+        layers: Layers | None = None,
+        heads: Heads | None = None,
         joint: str | Collection[str] = (),
         hidden_states: bool = False,
     ) -> Capture:
         """Look at the attention on one text, pair of texts, or list of words; for a translation model also its
-        target. A long text may need only some ``layers`` and ``heads`` to fit in memory. ``joint`` names steps
-        (attention, residual, normalised) whose joint norms, of all heads together, are wanted too.
+        target. A long text may need only some ``layers`` and ``heads`` to fit in memory, by label: layers "2" or
+        ["2", "6"] or "2..6", heads "3" of each layer or "6-3" alone. ``joint`` names steps (attention, residual,
+        normalised) whose joint norms, of all heads together, are wanted too.
 
-        >>> capture = load().look("The farmer slept.")
-        >>> capture.weights[Stream.ENCODER].shape
+        >>> load().look("The farmer slept.").weights[Stream.ENCODER].shape
         torch.Size([6, 12, 6, 6])
+        >>> load().look("The farmer slept.", heads="6-3").weights[Stream.ENCODER].shape
+        torch.Size([1, 1, 6, 6])
         """
         from attlas.capture.look import look
 

@@ -55,8 +55,8 @@ def look(
     shelf: Shelf,
     question: Question,
     *,
-    layers: list[int] | None = None,
-    heads: list[int] | None = None,
+    layers: str | None = None,
+    heads: str | None = None,
     joint: str | None = None,
 ) -> Capture:
     """Answer a question: open the model, let it read or write, and hand over what was seen.
@@ -67,7 +67,7 @@ def look(
     >>> from attlas.capture import load
     >>> from attlas.views.question import Question
     >>> shelf = Shelf(lambda name, task_head: load(task_head=task_head))
-    >>> look(shelf, Question("any", "The farmer slept."), layers=[5]).weights[Stream.ENCODER].shape
+    >>> look(shelf, Question("any", "The farmer slept."), layers="6").weights[Stream.ENCODER].shape
     torch.Size([1, 12, 6, 6])
     """
     import torch
@@ -124,10 +124,10 @@ def _likely_head(question: Question) -> str | None:
         return None  # whoever opens the model says what is wrong with it
 
 
-def _check(
-    subject: Subject, question: Question, write: int, layers: list[int] | None, heads: list[int] | None
-) -> None:
+def _check(subject: Subject, question: Question, write: int, layers: str | None, heads: str | None) -> None:
     """Refuse what this model cannot read or write, and what would need more memory than a picture is worth."""
+    from attlas.capture.look import chosen
+
     pieces = subject.pieces
     if write and (layers is not None or heads is not None):
         raise CapabilityError("what is being written is captured whole; leave out the layers and heads")
@@ -144,10 +144,11 @@ def _check(
             f"{length:,} pieces of text{more} do not fit into the window of {subject.name}, which holds "
             f"{pieces.window:,}; shorten the text{', or write less' if more else ''}"
         )
+    selection = chosen(subject, layers, heads)
     held = sum(
-        count if heads is None else len(heads)
+        count if selection.heads is None else len(selection.heads)
         for site, count in subject.layout.heads.items()
-        if layers is None or site.layer in layers
+        if site in selection
     )
     if whole <= pieces.window and held * whole**2 > MOST_WEIGHTS:
         raise TextError(
