@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from attlas.run.coref import coref
     from attlas.run.faith import faith
     from attlas.run.faith_chunking import faith_chunking
+    from attlas.run.fold import fold
     from attlas.run.heads import heads
     from attlas.run.importance import importance
     from attlas.run.keywords import keywords
@@ -73,6 +74,7 @@ __all__ = [
     "examine",
     "faith",
     "faith_chunking",
+    "fold",
     "heads",
     "importance",
     "keywords",
@@ -107,6 +109,7 @@ _HOMES = {
     "attlas.run.coref": ("coref",),
     "attlas.run.faith": ("faith",),
     "attlas.run.faith_chunking": ("faith_chunking",),
+    "attlas.run.fold": ("fold",),
     "attlas.run.importance": ("importance",),
     "attlas.run.keywords": ("keywords",),
     "attlas.run.keywords_compare": ("keywords_compare",),
