@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from attlas.corpora import Corpus, read
     from attlas.errors import AttlasError
     from attlas.ids import HeadId, Site, Stream
+    from attlas.models import AttentionCall, Instrument
     from attlas.reports import write_report
     from attlas.run.ablate import ablate
     from attlas.run.align import align
@@ -49,9 +50,11 @@ if TYPE_CHECKING:
     from attlas.run.translate_train import translate_train
     from attlas.run.tune import tune
     from attlas.store import Result
+    from attlas.tasks import Task
     from attlas.text import Document, Passage
 
 __all__ = [
+    "AttentionCall",
     "AttlasError",
     "Capture",
     "Corpus",
@@ -59,6 +62,7 @@ __all__ = [
     "Fold",
     "Gates",
     "HeadId",
+    "Instrument",
     "Override",
     "Passage",
     "Recorder",
@@ -67,6 +71,7 @@ __all__ = [
     "Site",
     "Stream",
     "Subject",
+    "Task",
     "ablate",
     "align",
     "clusters",
@@ -102,6 +107,7 @@ _HOMES = {
     "attlas.corpora": ("Corpus", "read"),
     "attlas.errors": ("AttlasError",),
     "attlas.ids": ("HeadId", "Site", "Stream"),
+    "attlas.models": ("AttentionCall", "Instrument"),
     "attlas.reports": ("write_report",),
     "attlas.run.ablate": ("ablate",),
     "attlas.run.align": ("align",),
@@ -128,6 +134,7 @@ _HOMES = {
     "attlas.run.translate_train": ("translate_train",),
     "attlas.run.tune": ("tune",),
     "attlas.store": ("Result",),
+    "attlas.tasks": ("Task",),
     "attlas.text": ("Document", "Passage"),
 }
 
