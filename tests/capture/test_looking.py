@@ -190,3 +190,23 @@ def test_layers_and_heads_are_chosen_by_label() -> None:
 def test_layers_and_heads_that_are_not_there_are_refused(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(CapabilityError, match=sentence):
         twin("bert").look("The farmer slept.", **options)
+
+
+def test_what_would_fill_the_memory_or_the_window_is_refused() -> None:
+    subject = twin("llama", "AutoModelForCausalLM")
+    length = len(subject.look("The farmer slept.").source.pieces)
+    assert subject.look("The farmer slept.", layers="1", most_weights=4 * length**2).weights
+    with pytest.raises(TextError, match=f"{length} pieces with 12 heads are .* no more than 4 heads .*most_weights"):
+        subject.look("The farmer slept.", most_weights=4 * length**2)
+    with pytest.raises(TextError, match=f"{length + 5} pieces with 12 heads"):
+        subject.look_generating("The farmer slept.", max_new_pieces=5, most_weights=12 * length**2)
+    with pytest.raises(TextError, match="and 500 to write do not fit into the window of llama, which holds 128"):
+        subject.look_generating("The farmer slept.", max_new_pieces=500)
+
+
+def test_two_captures_are_compared() -> None:
+    from attlas.views import show
+
+    subject = twin("bert")
+    one, other = subject.look("The farmer slept."), subject.look("The designer slept.")
+    assert one.view(against=other, widget=False).data == show([one.scene(), other.scene()], widget=False).data

@@ -24,8 +24,7 @@ import transformers
 from command_line import attlas
 
 import twins
-from attlas.capture import Subject, load
-from attlas.cli import looking
+from attlas.capture import Subject, load, room
 from attlas.cli.looking import Shelf, look
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
@@ -146,9 +145,9 @@ def test_what_a_model_cannot_do_is_one_sentence(folder: Path, question: Question
 
 def test_attention_that_would_fill_the_memory_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     length = len(load(folder / "bert").look(TEXT).source.pieces)
-    monkeypatch.setattr(looking, "MOST_WEIGHTS", 12 * length**2)  # of three layers with four heads
+    monkeypatch.setattr(room, "MOST_WEIGHTS", 12 * length**2)  # of three layers with four heads
     assert look(Library(folder), Question("bert", TEXT)).scene().strands[0].queries.length == length
-    monkeypatch.setattr(looking, "MOST_WEIGHTS", 12 * length**2 - 1)
+    monkeypatch.setattr(room, "MOST_WEIGHTS", 12 * length**2 - 1)
     with pytest.raises(TextError, match=f"{length} pieces with 12 heads are .* no more than 11 heads"):
         look(Library(folder), Question("bert", TEXT))
 

@@ -117,7 +117,7 @@ def test_numbers_are_no_part_of_what_is_saved() -> None:
 
 
 def test_choosing_from_python_changes_what_is_named_and_tells_the_browser() -> None:
-    viewer, comm = widget(layer=1)
+    viewer, comm = widget(layer="2")
     assert viewer.selection == {"view": "head", "layer": 1, "head": 0, "heads": None}
     viewer.selection = {"heads": np.array([2, 3]), "query": 4}
     assert viewer.selection == {"view": "head", "layer": 1, "head": 0, "heads": [2, 3], "query": 4}

@@ -414,11 +414,13 @@ class Subject:
         heads: Heads | None = None,
         joint: str | Collection[str] = (),
         hidden_states: bool = False,
+        most_weights: int | None = None,
     ) -> Capture:
         """Look at the attention on one text, pair of texts, or list of words; for a translation model also its
         target. A long text may need only some ``layers`` and ``heads`` to fit in memory, by label: layers "2" or
         ["2", "6"] or "2..6", heads "3" of each layer or "6-3" alone. ``joint`` names steps (attention, residual,
-        normalised) whose joint norms, of all heads together, are wanted too.
+        normalised) whose joint norms, of all heads together, are wanted too. What would keep more than
+        ``most_weights`` weights (None: 600 million, 2.4 GB) is refused.
 
         >>> load().look("The farmer slept.").weights[Stream.ENCODER].shape
         torch.Size([6, 12, 6, 6])
@@ -427,10 +429,16 @@ class Subject:
         """
         from attlas.capture.look import look
 
-        return look(self, text, target, layers=layers, heads=heads, joint=joint, hidden_states=hidden_states)
+        return look(
+            self, text, target, layers=layers, heads=heads, joint=joint, hidden_states=hidden_states,
+            most_weights=most_weights,
+        )  # fmt: skip
 
-    def look_generating(self, prompt: Any, *, max_new_pieces: int = 20, **options: Any) -> Capture:
-        """Let the model write, and look at the attention of all steps as one map.
+    def look_generating(
+        self, prompt: Any, *, max_new_pieces: int = 20, most_weights: int | None = None, **options: Any
+    ) -> Capture:
+        """Let the model write, and look at the attention of all steps as one map, of all layers and heads.
+        ``most_weights`` is as in :meth:`look`; ``options`` go to the model's ``generate``.
 
         >>> load().look_generating("Hello")
         Traceback (most recent call last):
@@ -439,7 +447,7 @@ class Subject:
         """
         from attlas.capture.generation import look_generating
 
-        return look_generating(self, prompt, max_new_pieces=max_new_pieces, **options)
+        return look_generating(self, prompt, max_new_pieces=max_new_pieces, most_weights=most_weights, **options)
 
     def describe(self) -> dict[str, Any]:
         """What a manifest says of the model.

@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attlas.errors import CapabilityError, TextError
+from attlas.errors import CapabilityError
 from attlas.ids import Stream
 from attlas.models import bundled
-from attlas.text import Document
 
 if TYPE_CHECKING:
     from attlas.capture import Capture, Subject
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from attlas.views.question import Question
 
 ROOM = 2  # models that stay open
-MOST_WEIGHTS = 600_000_000  # of one look: 2.4 GB, and about as much again on the way
 TRANSLATED = 200  # pieces that a translation may have where nobody has said it
 
 
@@ -70,8 +68,6 @@ def look(
     >>> look(shelf, Question("any", "The farmer slept."), layers="6").weights[Stream.ENCODER].shape
     torch.Size([1, 12, 6, 6])
     """
-    import torch
-
     subject: Subject = shelf.get(question.model, _likely_head(question))
     translating = subject.pieces.translating
     write = question.write
@@ -79,18 +75,13 @@ def look(
         write = 0 if question.second else min(write or TRANSLATED, subject.pieces.window - 1)
     _check(subject, question, write, layers, heads)
     steps = () if joint is None else (joint,)
-    try:
-        if not write:
-            return subject.look(question.text, question.second or None, layers=layers, heads=heads, joint=steps)
-        if translating:
-            del subject  # which is opened again if it was opened without a head that writes
-            subject = shelf.get(question.model, "seq2seq")
-        captured = subject.look_generating(question.text, max_new_pieces=write)
-        return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
-    except (MemoryError, torch.OutOfMemoryError):
-        raise TextError(
-            f"{question.model} and its attention on this text do not fit into memory; shorten it"
-        ) from None
+    if not write:
+        return subject.look(question.text, question.second or None, layers=layers, heads=heads, joint=steps)
+    if translating:
+        del subject  # which is opened again if it was opened without a head that writes
+        subject = shelf.get(question.model, "seq2seq")
+    captured = subject.look_generating(question.text, max_new_pieces=write)
+    return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
 
 
 def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:
@@ -124,34 +115,11 @@ def _likely_head(question: Question) -> str | None:
         return None  # whoever opens the model says what is wrong with it
 
 
-def _check(subject: Subject, question: Question, write: int, layers: str | None, heads: str | None) -> None:
-    """Refuse what this model cannot read or write, and what would need more memory than a picture is worth."""
-    from attlas.capture.look import chosen
-
-    pieces = subject.pieces
-    if write and (layers is not None or heads is not None):
+def _check(subject: Subject, question: Question, write: int, *chosen: str | None) -> None:
+    """Refuse what this model cannot read or write."""
+    if write and any(part is not None for part in chosen):
         raise CapabilityError("what is being written is captured whole; leave out the layers and heads")
     if write and Stream.DECODER not in subject.streams:
         raise CapabilityError(f"{subject.name} cannot write; continue by 0 pieces")
-    if question.second and not (pieces.pairs or pieces.translating):
+    if question.second and not (subject.pieces.pairs or subject.pieces.translating):
         raise CapabilityError(f"{subject.name} reads one text, not pairs; leave out the second text")
-    texts = [Document.from_text(text) for text in (question.text, question.second) if text]
-    length = max(map(pieces.length, texts)) if pieces.translating else pieces.length(*texts)
-    whole = max(length, write) if pieces.translating else length + write
-    if write and whole > pieces.window:
-        more = "" if pieces.translating else f" and {write:,} to write"
-        raise TextError(
-            f"{length:,} pieces of text{more} do not fit into the window of {subject.name}, which holds "
-            f"{pieces.window:,}; shorten the text{', or write less' if more else ''}"
-        )
-    selection = chosen(subject, layers, heads)
-    held = sum(
-        count if selection.heads is None else len(selection.heads)
-        for site, count in subject.layout.heads.items()
-        if site in selection
-    )
-    if whole <= pieces.window and held * whole**2 > MOST_WEIGHTS:
-        raise TextError(
-            f"{whole:,} pieces with {held} heads are {held * whole**2 / 1e9:.1f} billion weights; shorten the text, "
-            f"or look at no more than {max(1, MOST_WEIGHTS // whole**2)} heads (attlas view --layers, --heads)"
-        )
