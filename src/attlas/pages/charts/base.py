@@ -106,7 +106,7 @@ class Style:
 
     ``pick`` are columns a value of which is chosen beside the chart; ``tell`` are further columns for the tooltip;
     ``height`` is in pixels; ``domain`` fixes the axis of values; ``log`` and ``root`` change its scale; ``zero``
-    draws a line at zero.
+    draws a line at zero; ``axis`` is what it is called, where that is not the title of what is shown.
 
     >>> Style(pick=("measure",)).pick
     ('measure',)
@@ -119,6 +119,7 @@ class Style:
     log: bool = False
     root: bool = False
     zero: bool = False
+    axis: str = ""
 
     def scale(self, *, zero: bool = True) -> alt.Scale:
         """The scale of the axis of values; it begins at zero where nothing else is said.

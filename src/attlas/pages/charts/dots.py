@@ -41,13 +41,14 @@ def dots(
         )
         y = alt.Y("line:N", title=None, sort=names, axis=alt.Axis(grid=True, labelLimit=220))
         scale = style.scale(zero=schema[show[0]].kind != "signed")
-        x = alt.X("value:Q", title=schema[show[0]].title, scale=scale, axis=alt.Axis(tickCount=6, format=form))
+        title = style.axis or schema[show[0]].title
+        x = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, format=form))
         codes = coded("mark", groups, shapes=True)
         apart = {"yOffset": alt.YOffset("mark:N", sort=groups)} if colour and len(groups) > 1 else {}
         tooltip = [
             alt.Tooltip("line:N", title=schema[category].title),
             alt.Tooltip("mark:N", title="what"),
-            alt.Tooltip("value:Q", title=schema[show[0]].title, format=form),
+            alt.Tooltip("value:Q", title=title, format=form),
             alt.Tooltip("interval:N", title="95 % interval"),
             *sketch.told(),
         ]

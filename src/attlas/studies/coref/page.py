@@ -48,7 +48,7 @@ TESTED = tuple(
 VALUE = "share of mentions whose choice is an antecedent"
 _SHARES = (
     KIND, CANDIDATES,
-    Column("who", "who", labels={"twin": "untrained twin"},
+    Column("who", "who", labels={"twin": "untrained twin"}, were={"untrained twin": "twin"},
            meaning="a head chosen on other documents, a rule, the untrained twin's best head, or chance"),
     Column("value", "right, %", "percent", VALUE, ends=("low", "high"), definition="Clark et al. 2019", head=True),
     Column("n", "mentions", "count"),
@@ -60,7 +60,9 @@ COREF = Schema(
     Column("published", "published, %", "percent", "one head throughout (5-4)", definition=CLARK),
 )  # fmt: skip
 _OF_A_HEAD = (
-    Column("who", "of", labels={"model": "the model", "twin": "its untrained twin"}), *PLACE, WAY, CANDIDATES, KIND,
+    Column("who", "of", labels={"model": "the model", "twin": "its untrained twin"},
+           were={"trained": "model", "untrained": "twin"}),
+    *PLACE, WAY, CANDIDATES, KIND,
     Column("value", "right, %", "percent", VALUE, ends=("low", "high"), chance="chance",
            definition="Clark et al. 2019", head=True),
     Column("n", "mentions", "count"), WHEN, *TESTED,
@@ -72,8 +74,7 @@ CASES = Schema(
     Column("mention", "mention"), Column("antecedent", "nearest antecedent"), Column("chose", "what the head chose"),
     Column("before", "text before"), Column("text", "the mention"), Column("after", "text after"),
 )  # fmt: skip
-SHARES = Schema("shares", "The same with heads by label.", *_SHARES, Column("by", "head"), *COREF.columns[8:])
-RIVALS = Schema("rivals", "Each set of candidates with the rules beside.", *SHARES.columns)
+RIVALS = Schema("rivals", "Each set of candidates with the rules beside.", *COREF.columns, Column("by", "head"))
 WIDE = Schema(
     "side_by_side", "The kinds of mentions side by side.", CANDIDATES, _SHARES[2],
     *(Column(kind, f"{kind}, %", "percent", optional=True) for kind in ("all", "pronoun", "proper", "nominal")),
@@ -81,19 +82,11 @@ WIDE = Schema(
 BETTER = Schema("better_way", "Every head in its better direction.", *_OF_A_HEAD)
 
 
-def shares(tables: Tables) -> list[Row]:
-    """The main table with a head's label in one column."""
-    return [
-        {**row, "by": "" if row.get("layer") is None else f"{label_of(row)}, {row['direction']}"}
-        for row in tables["coref"]
-    ]
-
-
 def rivals(tables: Tables) -> list[Row]:
     """For each set of candidates all who choose from it, and the rules, which always look back; in one order."""
-    rows = tables["shares"]
+    rows = tables["coref"]
     return [
-        {**row, "candidates": candidates}
+        {**row, "candidates": candidates, "by": "" if row["layer"] is None else label_of(row)}
         for candidates in rows.values("candidates")
         for who in ORDER
         for row in rows.where(who=who, candidates="preceding" if who in RULES else candidates)
@@ -105,7 +98,7 @@ def side_by_side(tables: Tables) -> list[Row]:
     rows = tables["coref"]
     kinds = rows.values("kind")
     return [
-        {"candidates": candidates, "who": who, **{kind: None for kind in kinds},
+        {"candidates": candidates, "who": who, **dict.fromkeys(kinds),
          **{row["kind"]: row["value"] for row in own}}
         for candidates in rows.values("candidates")
         for who in ORDER
@@ -281,13 +274,13 @@ PAGE = Page(
     chart=charts.dots(
         "rivals", "kind", "value", key="kinds-chart", colour="who",
         title="Share of mentions for which the choice is an antecedent",
-        style=Style(pick=("candidates",), domain=(0, 1), tell=("by", "published", "n")),
+        style=Style(pick=("candidates",), domain=(0, 1), tell=("by", "direction", "published", "n")),
         label="Share right by kind of mention: best head, rules, untrained twin, chance",
     ),
     about=about,
     findings=(against_rules, by_kind, among_words, many_heads),
-    schemas=(COREF, HEADS, CASES, SHARES, RIVALS, WIDE, BETTER),
-    derived={"shares": shares, "rivals": rivals, "side_by_side": side_by_side, "better_way": better_way},
+    schemas=(COREF, HEADS, CASES, RIVALS, WIDE, BETTER),
+    derived={"rivals": rivals, "side_by_side": side_by_side, "better_way": better_way},
     sections=(
         Section(
             "kinds", "By kind of mention",
@@ -297,8 +290,8 @@ PAGE = Page(
             (
                 Listing("side_by_side", "candidates", "who", "all", "pronoun", "proper", "nominal",
                         title="Per cent right"),
-                Listing("shares", "kind", "candidates", "who", "by", "value", "n", *(c.name for c in TESTED),
-                        "published", title="With heads, intervals and tests"),
+                Listing("coref", "kind", "candidates", "who", "head", "direction", "value", "n",
+                        *(column.name for column in TESTED), "published", title="With heads, intervals and tests"),
             ),
             short="Kinds",
         ),
@@ -366,7 +359,6 @@ PAGE = Page(
         "Published figures are another model's on another corpus": "(BERT-base, CoNLL-2012), in windows of another "
         "length; they say whether the picture is alike, not more.",
     },
-    unshown={"coref": "its rows stand in the table by kind of mention, with heads by label"},
     published="Clark et al. 2019 (BERT-base, CoNLL-2012), one head throughout (5-4); a neural system there has 83 % "
     "over all",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from attlas.pages import (
     Claim,
@@ -89,7 +90,12 @@ EXAMPLES = Schema(
     Column("weights", "weights", meaning="(query, key), float32, little-endian"),
     Column("lengths", "lengths ‖f(x)‖ of the keys", meaning="float32, little-endian; none where there are none"),
 )  # fmt: skip
-LINES = Schema("lines", "The better direction of each relation that is charted.", *RELATIONS.columns)
+_TITLES = {"value": "chosen head", "baseline": "best fixed offset", "twin": "untrained twin",
+           "published": "published head"}  # fmt: skip
+LINES = Schema(
+    "lines", "The better direction of each relation that is charted.",
+    *(replace(column, title=_TITLES.get(column.name, column.title)) for column in RELATIONS.columns),
+)  # fmt: skip
 MAP = Schema("map", "Every head, for the relations that are charted.", *_OF_A_HEAD)
 
 
@@ -257,7 +263,7 @@ PAGE = Page(
     answer=answer,
     chart=charts.dots(
         "lines", "relation", "value", "baseline", "twin", "published", key="relations-chart",
-        title="Accuracy by relation", style=Style(domain=(0, 1), tell=("offset", "n")),
+        title="Accuracy by relation", style=Style(domain=(0, 1), axis="accuracy", tell=("offset", "n")),
         label="Accuracy of the chosen head, the best offset, the untrained twin and the published head, by relation",
     ),
     about=about,
