@@ -379,7 +379,7 @@ PAGE = Page(
             "head mostly does, or which layer it belongs to. Point at a head for its neighbours.",
             (
                 behaviour_map("described"), layer_map("described"),
-                Listing("behaviours", "behaviour", "heads", title="How many heads do what"),
+                Listing("behaviours", "behaviour", "heads", order="-heads", title="How many heads do what"),
             ),
             short="Map", width="half",
         ),

@@ -14,6 +14,7 @@ from attlas.pages import (
     Page,
     Prose,
     Row,
+    Rows,
     Section,
     Style,
     Tables,
@@ -108,13 +109,15 @@ def side_by_side(tables: Tables) -> list[Row]:
 
 def better_way(tables: Tables) -> list[Row]:
     """Every head in the direction in which it is right more often; its p are the smaller ones of both."""
-    kept: dict[tuple[object, ...], dict[str, object]] = {}
-    ps = [column.name for column in TESTED]
-    for row in tables["coref_heads"].largest("value"):
-        first = kept.setdefault(tuple(row[name] for name in ("who", "kind", "candidates", "layer", "head")), {**row})
-        for p in ps:
-            first[p] = min((value for value in (first[p], row[p]) if value is not None), default=None)
-    return list(kept.values())
+    ways: dict[tuple[object, ...], list[Row]] = {}
+    for row in tables["coref_heads"]:
+        ways.setdefault(tuple(row[name] for name in ("who", "kind", "candidates", "layer", "head")), []).append(row)
+    tested = [column.name for column in TESTED]
+    return [
+        {**max(rows, key=lambda row: row["value"]),
+         **{name: min(Rows(rows).known(name).column(name), default=None) for name in tested}}
+        for rows in ways.values()
+    ]  # fmt: skip
 
 
 def answer(tables: Tables) -> Finding | None:

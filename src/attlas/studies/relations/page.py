@@ -228,7 +228,7 @@ def about(tables: Tables) -> Prose:
 
 def notes(tables: Tables) -> Prose | None:
     """What is to be said of published figures."""
-    noted = best(tables).known("published_note")
+    noted = best(tables).where(lambda row: bool(row.get("published_note")))
     if not noted:
         return None
     notes = "; ".join(f"{row['published_relation']}: {row['published_note']}" for row in noted)
