@@ -32,7 +32,7 @@ CONFIG: Spec = {
     },
     "legend": {
         **_INK, **_LETTERS, "orient": "top", "gradientLength": 160, "gradientThickness": 9, "offset": 10,
-        "columns": {"expr": "max(1, floor(width / 150))"}, "labelLimit": 260,
+        "columns": {"expr": "max(2, floor(width / 150))"}, "labelLimit": 260,
     },
     "scale": {"bandPaddingInner": 0.04},
 }  # fmt: skip
