@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from attlas.reports import write_report
-from attlas.reports.clusters import tree_rows
-from attlas.reports.clusters_charts import SIGNS
+from attlas.pages import Tables, holds
+from attlas.pages.laws import check_page, claims_of
 from attlas.store import Manifest, Result
-from attlas.studies.arrangement import join, lay_out, square, togetherness
-from attlas.studies.behaviour import BEHAVIOURS
+from attlas.studies.clusters.arrangement import join, lay_out, square, togetherness
+from attlas.studies.clusters.behaviour import BEHAVIOURS
+from attlas.studies.clusters.maps import SIGNS
+from attlas.studies.clusters.page import PAGE, tree_rows
+from attlas.studies.reporting import page_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Page
 
 LAYERS, HEADS = 4, 5
 HOSTILE = "</script><script>window.broken = true</script>"
@@ -91,7 +93,7 @@ def invented(
                 }
             )
         for number, (a, b, value, size) in enumerate(tree.joins):
-            row = {"stream": stream, "of": "model", "join": number, "a": int(a), "b": int(b)}
+            row = {"stream": stream, "who": "model", "join": number, "a": int(a), "b": int(b)}
             tables["joins"].append({**row, "value": value, "heads": int(size)})
         for a in range(LAYERS):
             for b in range(LAYERS):
@@ -101,12 +103,12 @@ def invented(
                 tables["layer_pairs"].append({**row, **ends})
         found = togetherness(distances, LAYERS, shuffles=199)
         assert found is not None
-        for of, within, between, ratio, p in (
+        for who, within, between, ratio, p in (
             ("model", found.within, found.between, found.ratio, found.p),
             ("twin", 0.004, 0.004, 1.0, 0.5),
         ):
             ends = {f"{k}_{e}": v for k, v in (("within", within), ("between", between)) for e in ("low", "high")}
-            row = {"stream": stream, "of": of, "within": within, "between": between, "ratio": ratio, "p": p, **ends}
+            row = {"stream": stream, "who": who, "within": within, "between": between, "ratio": ratio, "p": p, **ends}
             more = {"shuffles": 199, "stress": places.stress, "halves": 0.99, "heads": count, "n": 900}
             tables["togetherness"].append({**row, **more})
     columns = {table: {column: [row[column] for row in rows] for column in rows[0]} for table, rows in tables.items()}
@@ -118,33 +120,45 @@ def test_every_behaviour_has_a_sign_of_its_own() -> None:
     assert len(set(SIGNS.values())) == len(BEHAVIOURS)
 
 
-def test_the_page_says_what_was_found(tmp_path: Path) -> None:
-    page = write_report(invented().save(tmp_path / "out")).read_text(encoding="utf-8")
-    assert "Heads of one layer lie together." in page
-    assert "Of 199 random deals of the heads to layers none came so near (p = .005)." in page
-    assert "a ratio of 1.00 (p = .50)" in page
+def test_the_page_says_what_was_found() -> None:
+    check_page(PAGE, invented())
+    check_page(PAGE, invented(("encoder", "decoder", "cross")))
+    page = page_of(invented())
+    assert "<b>Heads of one layer lie together</b>" in page
+    assert "(p 0.005 by 199 random deals of the heads to layers)" in page
+    assert "a ratio of 1.00 (p 0.50)" in page
     assert "heads within the same layer are often fairly close" in page
-    assert page.count("<tr><td") >= 12 + 2
+    assert page.count("<tr data-stream") >= 12 + 20
 
 
-def test_a_layer_apart_is_not_claimed(tmp_path: Path) -> None:
+def test_claims_fail_where_the_tables_are_turned_round() -> None:
+    result = invented()
+    tables = {name: result.tables[name].to_pydict() for name in result.tables}
+    for table, column in (("togetherness", "ratio"), ("pairs", "first_half")):
+        tables[table][column].reverse()
+        turned = Tables(Result(result.manifest, tables), PAGE.schemas, PAGE.derived)
+        assert not all(holds(claim, turned) for claim in claims_of(PAGE, result) if claim.table == table)
+
+
+def test_a_layer_apart_is_not_claimed() -> None:
     result = invented()
     rows = result.tables["togetherness"].to_pylist()
     rows[0] |= {"ratio": 1.01, "p": 0.4}
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     other = Result(result.manifest, {**result.tables, "togetherness": columns})
-    page = write_report(other.save(tmp_path / "out")).read_text(encoding="utf-8")
-    assert "Heads of one layer do not surely lie together." in page
-    assert "come so near with p = .40." in page
+    check_page(PAGE, other)
+    page = page_of(other)
+    assert "<b>Heads of one layer do not surely lie together</b>" in page
+    assert "a ratio of <b>1.01</b> (p 0.40 by" in page
 
 
 def test_the_tree_goes_up_from_its_leaves() -> None:
     result = invented()
     heads, joins = (result.tables[name].to_pylist() for name in ("clusters", "joins"))
     rows = tree_rows(heads, joins)
-    leaves = {row["x"] for row in rows if row["kind"] == "leaf"}
+    leaves = {row["x"] for row in rows if row["part"] == "leaf"}
     assert leaves == set(range(LAYERS * HEADS))
-    branches = [row for row in rows if row["kind"] == "branch"]
+    branches = [row for row in rows if row["part"] == "branch"]
     assert len(branches) == 4 * len(joins)
     for row in branches:
         assert 0 <= row["y"] <= row["top"]
@@ -152,56 +166,41 @@ def test_the_tree_goes_up_from_its_leaves() -> None:
 
 
 @pytest.mark.browser
-class TestInTheBrowser:
-    @pytest.fixture
-    def open(self, browser: Browser, tmp_path: Path) -> Iterator[Any]:
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+def test_all_charts_are_drawn(open_report: Callable[[Path], Page], tmp_path: Path) -> None:
+    page = open_report(invented().save(tmp_path / "out"))
+    count = LAYERS * HEADS
+    for figure in ("behaviour", "layer", "twin", "tree-chart"):
+        assert page.locator(f"#figure-{figure} svg .mark-symbol.role-mark path").count() == count, figure
+    assert page.locator("#figure-tree-chart svg .mark-line.role-mark path").count() == count - 1
+    assert page.locator("#figure-layer-pairs svg .mark-rect.role-mark path").count() == LAYERS**2
+    assert page.locator("#figure-gaps-chart svg .mark-line.role-mark path").count() == 2
+    labels = page.locator("#figure-behaviour svg .mark-text.role-mark text").all_text_contents()
+    assert "det" in labels
+    page.locator("#figure-behaviour svg .mark-symbol.role-mark path").first.hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible")
+    assert "nearest head" in page.locator("#vg-tooltip-element").inner_text()
+    page.locator("#figure-layer-pairs select").select_option("twin")
+    assert ".004" in page.locator("#figure-layer-pairs svg .mark-text.role-mark text").all_text_contents()
+    page.fill("#heads input[type=search]", "broad")
+    assert page.locator("#heads output").inner_text() == "2 of 20 rows"
+    ticks = """svg => ['x', 'y'].map((axis, k) => {
+        const labels = [...svg.querySelectorAll(`.role-axis-label`)[k].querySelectorAll('text')];
+        const at = labels.map(t => [parseFloat(t.textContent.replace('−', '-')),
+            t.getBoundingClientRect()[axis] + t.getBoundingClientRect()[axis == 'x' ? 'width' : 'height'] / 2]);
+        const [a, b] = [at[0], at[at.length - 1]];
+        return Math.abs((b[1] - a[1]) / (b[0] - a[0]));
+    })"""
+    across, upwards = page.locator("#figure-layer svg").first.evaluate(ticks)
+    assert across == pytest.approx(upwards, rel=0.05), "both axes of a map have one scale"
 
-        def opened(result: Result) -> Any:
-            page = context.new_page()
-            page.complaints = []
-            page.on("console", lambda message: page.complaints.append(f"{message.type}: {message.text}"))
-            page.on("pageerror", lambda error: page.complaints.append(str(error)))
-            page.goto(write_report(result.save(tmp_path / "out")).as_uri())
-            page.wait_for_selector("html[data-ready=true]", timeout=60_000)
-            return page
 
-        yield opened
-        context.close()
-
-    def test_all_charts_are_drawn(self, open: Any) -> None:
-        page = open(invented())
-        count = LAYERS * HEADS
-        for figure in ("behaviour", "layer", "twin", "tree"):
-            assert page.locator(f"#figure-{figure} svg .mark-symbol.role-mark path").count() == count, figure
-        assert page.locator("#figure-tree svg .mark-line.role-mark path").count() == count - 1
-        assert page.locator("#figure-layer-pairs svg .mark-rect.role-mark path").count() == LAYERS**2
-        assert page.locator("#figure-gaps svg .mark-line.role-mark path").count() == 2
-        labels = page.locator("#figure-behaviour svg .mark-text.role-mark text").all_text_contents()
-        assert "det" in labels
-        page.locator("#figure-behaviour svg .mark-symbol.role-mark path").first.hover(force=True)
-        page.wait_for_selector("#vg-tooltip-element.visible")
-        assert "nearest head" in page.locator("#vg-tooltip-element").inner_text()
-        page.locator("#figure-layer-pairs select[name=of]").select_option("twin")
-        assert "4.0" in page.locator("#figure-layer-pairs svg .mark-text.role-mark text").all_text_contents()
-        page.fill("#filter", "broad")
-        assert page.locator("#count").inner_text() == "2 of 20 heads"
-        assert page.complaints == []
-        ticks = """svg => ['x', 'y'].map((axis, k) => {
-            const labels = [...svg.querySelectorAll(`.role-axis-label`)[k].querySelectorAll('text')];
-            const at = labels.map(t => [parseFloat(t.textContent.replace('−', '-')),
-                t.getBoundingClientRect()[axis] + t.getBoundingClientRect()[axis == 'x' ? 'width' : 'height'] / 2]);
-            const [a, b] = [at[0], at[at.length - 1]];
-            return Math.abs((b[1] - a[1]) / (b[0] - a[0]));
-        })"""
-        across, upwards = page.locator("#figure-layer svg").first.evaluate(ticks)
-        assert across == pytest.approx(upwards, rel=0.05), "both axes of a map have one scale"
-
-    def test_streams_can_be_chosen_and_hostile_names_run_nothing(self, open: Any) -> None:
-        page = open(invented(("encoder", "cross"), name=HOSTILE, relation=HOSTILE))
-        page.click("#streams button:has-text('cross')")
-        page.wait_for_selector("html[data-ready=true]")
-        assert page.locator("#figure-tree svg .mark-symbol.role-mark path").count() == LAYERS * HEADS
-        assert page.evaluate("window.broken") is None
-        assert page.evaluate("document.documentElement.scrollWidth") == 1280
-        assert page.complaints == []
+@pytest.mark.browser
+def test_streams_can_be_chosen_and_hostile_names_run_nothing(
+    open_report: Callable[[Path], Page], tmp_path: Path
+) -> None:
+    page = open_report(invented(("encoder", "cross"), name=HOSTILE, relation=HOSTILE).save(tmp_path / "out"))
+    page.click("#streams button:has-text('cross')")
+    page.wait_for_selector("html[data-ready=true]")
+    assert page.locator("#figure-tree-chart svg .mark-symbol.role-mark path").count() == LAYERS * HEADS
+    assert page.evaluate("window.broken") is None
+    assert page.evaluate("document.documentElement.scrollWidth") == 1280

@@ -11,10 +11,10 @@ import pytest
 import twins
 from attlas.capture import Subject
 from attlas.corpora import read
-from attlas.run.clusters import clusters
-from attlas.run.heads import heads
-from attlas.run.relations import relations
 from attlas.run.survey import survey
+from attlas.studies.clusters.call import clusters
+from attlas.studies.heads.call import heads
+from attlas.studies.relations.call import relations
 
 FEW = read("sample").sentences().documents[:30]
 
