@@ -95,7 +95,7 @@ def test_findings_are_computed_from_the_tables() -> None:
     assert "untrained twin (random weights) for 10.0 % and choosing blindly would for 8.0 %" in best
     assert "better than nearest (p < 0.001) and not shown to be better than head match (p 0.40)" in fair
     assert "nearest 30.0 %, head match 50.0 % and sieve 70.0 %" in fair
-    assert "Best for pronoun mentions, again of preceding ones, is head 3-2: 62.0 %" in pronouns
+    assert "For pronoun mentions the best head, again among preceding ones, is 3-2: 62.0 %" in pronouns
     assert "Among all words" in words
     assert "3 of 12 heads beat the nearest mention" in many
     assert "none beat head match" in many

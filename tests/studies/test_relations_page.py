@@ -72,7 +72,7 @@ def test_findings_are_computed_from_the_tables() -> None:
     answer, better, first, second, _, popular, many = found
     assert answer == (
         "The best single head, 2-3 (dependent to governor), finds 45.0 % of all governors (40.0 to 50.0 %); the best "
-        "fixed offset (−1) finds 35.0 %, the best head of the untrained twin (random weights) 10.0 %."
+        "fixed offset (1 word back) finds 35.0 %, the best head of the untrained twin (random weights) 10.0 %."
     )
     assert better.startswith("For 3 of 4 relations with at least 20 cases")
     assert first == "Surely furthest above its offset is 2-3 for det: 90.0 % against 35.0 % (untrained: 10.0 %)."

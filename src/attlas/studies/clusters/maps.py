@@ -140,8 +140,8 @@ def _tooltip(prefix: str = "") -> list[alt.Tooltip]:
 def _plane(rows: Rows, prefix: str = "") -> tuple[alt.X, alt.Y]:
     """Two axes on one scale: as many nats to a pixel across as upwards, the heads in the middle."""
     ends = []
-    for axis in "xy":
-        places = rows.known(f"{prefix}{axis}").column(f"{prefix}{axis}")
+    for side in ("x", "y"):
+        places = rows.known(f"{prefix}{side}").column(f"{prefix}{side}")
         low, high = min(places, default=0.0), max(places, default=0.0)
         ends.append((low, high) if high - low > 1e-9 else (low - 1e-9, high + 1e-9))
     (left, right), (low, high) = ends

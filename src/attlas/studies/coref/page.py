@@ -148,7 +148,7 @@ def against_rules(tables: Tables) -> Iterator[Finding]:
         return
     said = say(
         "With the choice that the rules have, among preceding mentions only, head **{head}** is right for "
-        "**{value:percent} %**{verdicts}{rules}.",
+        "**{value:percent} %**{rules}{verdicts}.",
         head=label_of(best), value=best["value"], rules=_rules(tables, "all"),
         verdicts=say(": {verdicts}", verdicts=listed(verdicts)) if (verdicts := _verdicts(best)) else "",
     )  # fmt: skip
@@ -161,7 +161,8 @@ def by_kind(tables: Tables) -> Iterator[Finding]:
     for row in tables["coref"].where(candidates="preceding", who="best for its kind"):
         yield Finding(
             say(
-                "Best for *{kind}* mentions, again of preceding ones, is head **{head}**: {value:percent} %{rules}.",
+                "For *{kind}* mentions the best head, again among preceding ones, is **{head}**: {value:percent} %"
+                "{rules}.",
                 kind=row["kind"], head=label_of(row), value=row["value"], rules=_rules(tables, row["kind"]),
             ),
             (_value(row, "value"),), see="kinds",

@@ -19,6 +19,7 @@ from attlas.pages import (
     Style,
     Tables,
     charts,
+    count_of,
     keyed,
     label_of,
     say,
@@ -47,8 +48,8 @@ RELATIONS = Schema(
     ),
     Column("n", "cases", "count"),
     Column("chosen_value", "accuracy where it was chosen, %", "percent"),
-    Column("offset", "best offset", "count", "how many words further on the governor is by the rule; before: minus"),
-    Column("baseline", "offset finds, %", "percent", "by the best fixed offset",
+    Column("offset", "offset", "count", "how many words further on the governor is by the rule; before: minus"),
+    Column("baseline", "best offset, %", "percent", "by the best fixed offset",
            ends=("baseline_low", "baseline_high")),
     Column("margin", "better by, points", "percent", MARGIN, ends=("margin_low", "margin_high"), head=True),
     Column("p", "raw p", "p", "of being better than the offset, one-sided; none where fewer than 10 texts have it"),
@@ -134,9 +135,10 @@ def answer(tables: Tables) -> Finding | None:
         return Finding(
             say(
                 "The best single head, **{head}** ({way}), finds **{value:percent} %** of all governors "
-                "({low:percent} to {high:percent} %); the best fixed offset ({offset:count}) finds "
+                "({low:percent} to {high:percent} %); the best fixed offset ({further}) finds "
                 "{baseline:percent} %, the best head of the untrained twin (random weights) {twin:percent} %.",
                 head=label_of(row), way=WAYS[row["direction"]], **_figures(row),
+                further=f"{count_of(abs(row['offset']), 'word')} {'on' if row['offset'] > 0 else 'back'}",
             ),
             (_value(row, "value"), _value(row, "baseline"), _value(row, "twin")),
             see="relations", published=_published(row),
@@ -240,7 +242,7 @@ def _known(tables: Tables) -> Rows:
 
 
 def _figures(row: Row) -> dict[str, object]:
-    return {name: row[name] for name in ("value", "low", "high", "offset", "baseline", "twin")}
+    return {name: row[name] for name in ("value", "low", "high", "baseline", "twin")}
 
 
 def _value(row: Row, column: str) -> Claim:
@@ -282,8 +284,8 @@ PAGE = Page(
             "offset, and what the head is better by. Published figures are those of Clark et al. (2019).",
             (
                 Listing(
-                    "relations", "relation", "n", "head", "direction", "value", "baseline", "offset", "margin",
-                    "p_corrected", "published_relation", "published_head", "published", "published_baseline",
+                    "relations", "relation", "n", "head", "value", "baseline", "offset", "p_corrected", "margin",
+                    "direction", "published_relation", "published_head", "published", "published_baseline",
                     where={"best": True},
                 ),
             ),
