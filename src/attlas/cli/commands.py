@@ -16,7 +16,7 @@ import typer
 
 from attlas.cli.finishing import finish
 from attlas.run.parameters import Help, help_of, reader_of, role_of
-from attlas.studies import Study
+from attlas.studies import Study, studies
 
 OPENING = {
     "device": Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ...; cuda where there is one.")],
@@ -53,7 +53,6 @@ _PLAIN = dict.fromkeys(READING)
 def command_for(study: Study) -> Callable[..., None]:
     """The function that the command line calls for a study.
 
-    >>> from attlas.studies import studies
     >>> command = command_for(studies()["importance"])
     >>> [name for name in inspect.signature(command).parameters][:4]
     ['corpus', 'model', 'task', 'ablation']
@@ -102,6 +101,11 @@ def run_command(
     after = study.load_after()
     if after is not None:
         after(outcome)
+    elif isinstance(outcome, dict):  # several results, each of a study of its own
+        for name, result in outcome.items():
+            if not as_json:
+                typer.echo(f"\n{name}")
+            finish(result, studies()[result.manifest.study], as_json=as_json)
     else:
         finish(outcome, study, as_json=as_json)
 

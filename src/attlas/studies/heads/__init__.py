@@ -8,5 +8,4 @@ STUDY = Study(
     "heads",
     call="attlas.studies.heads.call:heads",
     group="measure",
-    after="attlas.studies.heads.after:finish_all",
 )
