@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from attlas.studies.survey.passes import Survey
 from scipy.spatial.distance import jensenshannon
 
 import twins
@@ -23,7 +24,6 @@ from attlas.studies.clusters.call import clusters, fitting_budget, require_room
 from attlas.studies.clusters.passes import Clusters
 from attlas.studies.clusters.tables import cluster_tables
 from attlas.studies.shared.watching import Together, part
-from attlas.studies.survey import Survey
 from attlas.text import Document, Passage
 
 TEXTS = [
@@ -114,7 +114,7 @@ def materialised(subject: Subject, capture: Capture, stream: Stream) -> np.ndarr
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_figures_of_heads_are_the_surveys(family: str, measure: str) -> None:
     """One fact, two routes: the survey never builds the matrix."""
-    from attlas.run.survey import survey
+    from attlas import survey
 
     subject = twin(family)
     surveyed = {
