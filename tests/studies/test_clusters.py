@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from attlas.studies.survey.passes import Survey
 from scipy.spatial.distance import jensenshannon
 
 import twins
@@ -24,6 +23,7 @@ from attlas.studies.clusters.call import clusters, fitting_budget, require_room
 from attlas.studies.clusters.passes import Clusters
 from attlas.studies.clusters.tables import cluster_tables
 from attlas.studies.shared.watching import Together, part
+from attlas.studies.survey import Survey
 from attlas.text import Document, Passage
 
 TEXTS = [
