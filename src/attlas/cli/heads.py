@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from attlas.cli import clusters, options, relations, survey
+from attlas.cli import clusters, options, relations
 from attlas.cli.finishing_old import finish
 
-SHOW = {"survey": survey.show, "relations": relations.show, "clusters": clusters.show}
+SHOW = {"relations": relations.show, "clusters": clusters.show}
 
 
 def command(
@@ -34,9 +34,11 @@ def command(
 
     Writes a folder with a result and a report page for each.
     """
+    from attlas.cli.finishing import finish as finish_study
     from attlas.corpora import read
     from attlas.run import progress_on
     from attlas.run.heads import heads
+    from attlas.studies import studies
 
     texts = read(treebank)
     subject = options.opened(model, device, dtype, remote_code, allow_pickle)
@@ -47,4 +49,7 @@ def command(
     )  # fmt: skip
     for name, result in results.items():
         typer.echo(f"\n{name}")
-        finish(result, folder / name, SHOW[name])
+        if name in studies():
+            finish_study(result, studies()[name])
+        else:
+            finish(result, folder / name, SHOW[name])

@@ -24,8 +24,8 @@ from attlas.run.relations import (
     split,
 )
 from attlas.run.setting import Setting, Texts, as_corpus, as_subject, say_cutting
-from attlas.run.survey import survey_study
 from attlas.store import Result
+from attlas.studies.survey.call import survey_study
 
 if TYPE_CHECKING:
     from attlas.capture import Subject

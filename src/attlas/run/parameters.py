@@ -89,6 +89,13 @@ ChooseOn = Annotated[
     Role("other corpus"),
     Help("A corpus to choose on; else one half of the documents is."),
 ]
+Pairs = Annotated[
+    bool | None,
+    Help(
+        "Read neighbouring segments as pairs; default for plain text with paragraphs, where the model knows pairs.",
+        flag="--pairs/--single",
+    ),
+]
 
 
 class Running(TypedDict, total=False):

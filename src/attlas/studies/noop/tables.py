@@ -8,6 +8,8 @@ them. The same of the untrained twin stands in every row.
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.ids import Stream
+from attlas.measures.quantities import CLASSES
 from attlas.stats import Bundle, Estimate, Resampled
-from attlas.store.columns import as_cell
-from attlas.studies.noop import KEYS
-from attlas.studies.shared.piece_classes import CLASSES
+from attlas.store.columns import as_cell, as_columns
+from attlas.studies.noop.passes import KEYS
 
 if TYPE_CHECKING:
-    from attlas.studies.noop import NoOp
+    from attlas.capture.reading import Reading
+    from attlas.studies.noop.passes import NoOp
 
 Array = NDArray[np.float64]
 
@@ -30,7 +33,7 @@ def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, lis
     """The tables noop (heads) and noop_layers, of a model and its untrained twin.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.noop import NoOp
+    >>> from attlas.studies.noop.passes import NoOp
     >>> from attlas.tasks import Tagging
     >>> study = NoOp(load(), Tagging(load(), "upos", tags=["NOUN"]))
     >>> len(tables(study, study.empty(), study.empty())["noop"]["value"])
@@ -43,22 +46,50 @@ def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, lis
         count, per_layer = study.subject.shape(stream)
         for layer, head, key in np.ndindex(count, per_layer, len(KEYS)):
             if ours["heads_n"][layer, head, key] > 0:
-                place = {"stream": stream.value, "layer": layer, "head": head, "class": KEYS[key]}
+                place = {"stream": stream.value, "layer": layer, "head": head, "keys": KEYS[key]}
                 heads.append(place | _head_row(ours, theirs, (layer, head, key)))
         for layer, key in np.ndindex(count, len(KEYS)):
             if ours["layers_n"][layer, key] > 0:
-                place = {"stream": stream.value, "layer": layer, "class": KEYS[key]}
+                place = {"stream": stream.value, "layer": layer, "keys": KEYS[key]}
                 layers.append(place | _layer_row(ours, theirs, (layer, key)))
     return {"noop": _columns(heads, HEAD_COLUMNS), "noop_layers": _columns(layers, LAYER_COLUMNS)}
 
 
+def loss_table(
+    part: NoOp,
+    bundle: Bundle,
+    twin: Bundle,
+    trained_on: Reading | None,
+    measured_on: Reading,
+    passes: float | None,
+) -> dict[str, list[Any]]:
+    """The one row about the loss itself: the model's and its twin's, what even guessing and the most frequent tag
+    would give, and how many passes a head was trained."""
+    from attlas.studies.noop.lessons import tag_counts
+
+    task: Any = part.task
+    row: dict[str, Any] = {"task": task.name}
+    for name, accuracy, who in (("value", "accuracy", bundle), ("twin", "twin_accuracy", twin)):
+        value, right = who["loss"].result(), who["right"].result()
+        ends = ("low", "high") if name == "value" else ("twin_low", "twin_high")
+        row |= {name: value.value, ends[0]: value.low, ends[1]: value.high, "n": value.n}
+        row |= {accuracy: right.value, f"{accuracy}_low": right.low, f"{accuracy}_high": right.high}
+    row |= {"chance": math.log(task.choices), "chance_accuracy": math.nan, "majority_tag": None, "passes": passes}
+    if trained_on is not None:
+        layer, known = task.name.split(":")[1], set(task.tags)
+        counts = Counter({tag: n for tag, n in tag_counts(measured_on, layer).items() if tag in known})
+        often = tag_counts(trained_on, layer).most_common(1)[0][0]
+        row |= {"chance_accuracy": counts[often] / max(1, counts.total()), "majority_tag": often}
+    return as_columns([row])
+
+
 HEAD_COLUMNS = (
-    "stream", "layer", "head", "class", "value", "n", "low", "high", "pairs", "relative", "paid", "weight", "norm",
+    "stream", "layer", "head", "keys", "value", "n", "low", "high", "pairs", "relative", "paid", "weight", "norm",
     "twin", "twin_relative", "twin_paid", "twin_weight", "twin_norm",
 )  # fmt: skip
 HEAD_SHARED = ("relative", "paid", "weight", "norm")
 LAYER_COLUMNS = (
-    "stream", "layer", "class", "value", "n", "low", "high", "pairs", "relative", "relative_low", "relative_high",
+    "stream", "layer", "keys", "value", "n", "low", "high", "pairs", "relative", "relative_low", "relative_high",
     "paid", "paid_share", "weight", "norm", "twin", "twin_low", "twin_high", "twin_relative", "twin_relative_low",
     "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight", "twin_norm",
 )  # fmt: skip

@@ -31,9 +31,10 @@ from attlas.capture.instruments import finite
 from attlas.capture.measuring import row_shares
 from attlas.errors import NumberError
 from attlas.ids import Site, Stream
+from attlas.measures.quantities import CLASSES
 from attlas.models import AttentionCall, Example
 from attlas.stats import Bundle, PooledMean, Resampled
-from attlas.studies.shared.piece_classes import CLASSES, mark
+from attlas.studies.shared.piece_classes import mark
 from attlas.tasks import Question, Scored, Task, text_seed
 from attlas.text import Document
 
@@ -99,16 +100,16 @@ def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed
     with torch.enable_grad(), subject.frozen(), subject.use(Override(make=kept.keep)):
         scored = task.judge(question, task.run(question))
         weights = list(kept.weights.values())
-        made = torch.autograd.grad(scored.mean.sum(), weights, allow_unused=True)
-    found = {
+        derived = torch.autograd.grad(scored.mean.sum(), weights, allow_unused=True)
+    gradients = {
         site: torch.zeros_like(own) if gradient is None else _finite(gradient, site)
-        for (site, own), gradient in zip(kept.weights.items(), made, strict=True)
+        for (site, own), gradient in zip(kept.weights.items(), derived, strict=True)
     }
-    return Passed(kept, found, scored._replace(total=scored.total.detach()))
+    return Passed(kept, gradients, scored._replace(total=scored.total.detach()))
 
 
 class NoOp:
-    """The study, of one task's loss.
+    """What is summed, of one task's loss.
 
     >>> from attlas.capture import load
     >>> from attlas.tasks import Tagging
@@ -168,34 +169,21 @@ class NoOp:
             gradient, paid, weight, norm, seen, rows = (
                 torch.stack([layer[part] for layer in layers], dim=1).double().cpu().numpy() for part in range(6)
             )
-            there = (seen > 0).astype(float)
+            present = (seen > 0).astype(float)
             mean, mean_paid = (part / np.maximum(seen, 1) for part in (gradient, paid))
-            both = there * there[..., OTHER, None]
+            both = present * present[..., OTHER, None]
             rival = mean[..., OTHER, None] * both
-            bundle[f"{stream}-gradient"].update(mean, there)
+            bundle[f"{stream}-gradient"].update(mean, present)
             bundle[f"{stream}-rival"].update(rival, both)
-            bundle[f"{stream}-paid"].update(mean_paid, there)
+            bundle[f"{stream}-paid"].update(mean_paid, present)
             bundle[f"{stream}-weight"].update(weight, rows)
             if self.subject.has_norms:
                 bundle[f"{stream}-norm"].update(norm, rows)
             bundle[f"{stream}-pairs"].update(seen, 1)
-            bundle[f"{stream}-layers"].update(mean.sum(2), there.sum(2))
+            bundle[f"{stream}-layers"].update(mean.sum(2), present.sum(2))
             bundle[f"{stream}-rides"].update(paid.sum(2), 1)
             sums = np.stack([(mean * both).sum(2), rival.sum(2)], axis=1)
             bundle[f"{stream}-resampled"].update(sums, np.stack([both.sum(2)] * 2, axis=1), keys)
-
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """The answer without a twin to compare with; :func:`attlas.studies.noop_tables.tables` has both.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import Tagging
-        >>> study = NoOp(load(), Tagging(load(), "upos", tags=["NOUN"]))
-        >>> list(study.tables(study.empty()))
-        ['noop', 'noop_layers']
-        """
-        from attlas.studies.noop_tables import tables
-
-        return tables(self, bundle, bundle)
 
     def _sides(
         self, question: Question, examples: Sequence[Example], stream: Stream

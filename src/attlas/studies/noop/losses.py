@@ -1,9 +1,8 @@
 """Which loss a model offers the no-op test on a corpus, and opening the model with the head that goes with it.
 
 The losses are those of tasks (:mod:`attlas.run.tasks`), with one difference: a loss by tags is offered wherever the
-corpus has tags, since a small head is trained on the spot unless the model was
-saved with one. What does not fit is refused with a sentence that says
-what would.
+corpus has tags, since a small head is trained on the spot unless the model was saved with one. What does not fit
+is refused with a sentence that says what would.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus
 from attlas.errors import CapabilityError
+from attlas.run.setting import Opening
 from attlas.run.tasks import fault, require_layer
 from attlas.tasks.tagging import LAYERS
 
@@ -27,6 +27,20 @@ HEADS = {
 }
 HEADS_BACK = {head: loss for loss, head in HEADS.items() if head != "classification"}
 LOSSES = (*HEADS, *(f"tagging:{layer}" for layer in LAYERS))
+
+
+def opened(subject: Subject | Opening | str | Path | None, loss: str, texts: Corpus) -> tuple[Subject, str]:
+    """The model with the head of a loss, opened by its name or as it is, and the loss; "auto" finds one.
+
+    >>> from attlas.corpora import read
+    >>> opened(None, "auto", read("sample"))[1]
+    'tagging:upos'
+    """
+    if isinstance(subject, Opening):
+        return open_for_loss(subject.name, loss, texts, **subject.options)
+    if subject is None or isinstance(subject, str | Path):
+        return open_for_loss(subject, loss, texts)
+    return checked(subject, loss, texts)
 
 
 def open_for_loss(
@@ -116,7 +130,7 @@ def _another(heads: tuple[str, ...], config: Any) -> str:
     if not heads:
         return f"its family ({config.model_type}) has no such head"
     own = HEADS_BACK[heads[0]]
-    return f"its family ({config.model_type}) has no such head, but {own} (--loss {own})"
+    return f"its family ({config.model_type}) has no such head, but {own} (--task {own})"
 
 
 def _refusal(name: str, loss: str, why: str) -> CapabilityError:
@@ -126,9 +140,9 @@ def _refusal(name: str, loss: str, why: str) -> CapabilityError:
     models = {head: with_head(head) for head in HEADS_BACK}
     return CapabilityError(
         f"{name} offers no {loss or 'language-model'} loss: {why}; use a masked LM such as {models['masked-lm']} "
-        f"(--loss masked-lm), a causal one such as {models['causal-lm']} (--loss causal-lm), a translation model "
-        f"such as {models['seq2seq']} on a bitext (--loss translation), or train a small head here on a corpus with "
-        "tags (--loss tagging:upos)"
+        f"(--task masked-lm), a causal one such as {models['causal-lm']} (--task causal-lm), a translation model "
+        f"such as {models['seq2seq']} on a bitext (--task translation), or train a small head here on a corpus with "
+        "tags (--task tagging:upos)"
     )
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from attlas.ids import Stream, paper_label
+from attlas.measures.quantities import CLASSES
 from attlas.stats import Cases
-from attlas.studies.shared.piece_classes import CLASSES
 from attlas.tasks import text_seed
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def scatter(
                         query, key = named[pair]
                         rows.append(
                             {"stream": stream.value, "layer": layer, "head": head, "who": who, "shown": shown,
-                             "class": kind, "weight": weight, "length": length, "query": query, "key": key}
+                             "keys": kind, "weight": weight, "length": length, "query": query, "key": key}
                         )  # fmt: skip
     return rows
 

@@ -14,34 +14,30 @@ never built.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Subject
 from attlas.capture.instruments import finite
 from attlas.ids import Stream
 from attlas.measures.names import MEASURES
+from attlas.measures.quantities import QUANTITIES, RANKS, Quantity
 from attlas.measures.rows import matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example
-from attlas.stats import Bundle, Estimate, PooledMean
-from attlas.store.columns import as_cell
-from attlas.studies.portraits import portrait
-from attlas.studies.shared.piece_classes import RANKS, half_of
-from attlas.studies.shared.quantities import QUANTITIES, View, reduce_rows, relate, view_of
+from attlas.stats import Bundle, PooledMean
+from attlas.studies.shared.piece_classes import half_of
+from attlas.studies.shared.reducing import StreamMarks, Sums, mark_stream, reduce_rows, relate
 from attlas.studies.shared.watching import watch
-
-DIRECTIONS = ("to", "from")
-HALVES = (1, 2)
+from attlas.studies.survey.tables import DIRECTIONS, HALVES, tables
 
 
 class Survey:
-    """The study. ``tags`` and ``ranks`` come from the corpus (:mod:`attlas.studies.shared.piece_classes`), ``target_ranks`` from the
-    translations in it; ``edges`` says whether it has dependencies.
+    """What is summed. ``tags`` and ``ranks`` come from the corpus (:mod:`attlas.studies.shared.piece_classes`),
+    ``target_ranks`` from the translations in it; ``edges`` says whether it has dependencies; ``quantities`` are what
+    is asked of every head.
 
     With ``matrix`` every figure is computed from the weights themselves, which is slow and serves to check the fast
     way.
@@ -67,15 +63,17 @@ class Survey:
         streams: Sequence[Stream] | None = None,
         seed: int = 0,
         matrix: bool = False,
+        quantities: Sequence[Quantity] = QUANTITIES,
     ) -> None:
         self.subject = subject
+        self.quantities = tuple(quantities)
         self.tags = tuple(tags)
         self.ranks, self.target_ranks = ranks or {}, target_ranks or {}
         self.edges = edges
         self.streams = tuple(streams or subject.streams)
         self.seed = seed
         self.norms = subject.has_norms
-        self._statistics = matrix_statistics if matrix else statistics
+        self.statistics = matrix_statistics if matrix else statistics
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing: per stream the figures, their chance, parts of speech, Spearman and
@@ -89,8 +87,8 @@ class Survey:
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
             for half in HALVES:
-                parts[f"{stream}-figures-{half}"] = PooledMean((layers, heads, len(MEASURES), len(QUANTITIES)))
-            parts[f"{stream}-chance"] = PooledMean((layers, len(QUANTITIES)))
+                parts[f"{stream}-figures-{half}"] = PooledMean((layers, heads, len(MEASURES), len(self.quantities)))
+            parts[f"{stream}-chance"] = PooledMean((layers, len(self.quantities)))
             if self.tags:
                 parts[f"{stream}-pos"] = PooledMean((layers, heads, len(MEASURES), len(DIRECTIONS), len(self.tags)))
                 parts[f"{stream}-pos-chance"] = PooledMean((layers, len(DIRECTIONS), len(self.tags)))
@@ -122,15 +120,15 @@ class Survey:
         >>> study.begin(study.subject.pieces.batch(examples), examples).taken
         {<Stream.ENCODER: 'encoder'>: []}
         """
-        found = {
-            stream: view_of(
+        every = {
+            stream: mark_stream(
                 made, batch, stream, translating=self.subject.pieces.translating, ranks=self.ranks,
                 target_ranks=self.target_ranks, tags=self.tags, edges=self.edges, seed=self.seed,
             )
             for stream in self.streams
         }  # fmt: skip
-        views = {stream: view for stream, view in found.items() if view is not None}
-        return _Pass(self, views, [half_of(example.passage, self.seed) for example in batch])
+        present = {stream: marks for stream, marks in every.items() if marks is not None}
+        return _Pass(self, present, [half_of(example.passage, self.seed) for example in batch])
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
         """The answer as tidy rows: heads, parts of speech, Spearman, frequency, and a sentence per head.
@@ -140,90 +138,46 @@ class Survey:
         >>> sorted(study.tables(study.empty())["heads"])[:4]
         ['chance', 'first_half', 'head', 'high']
         """
-        heads = _Rows(
-            "stream", "layer", "head", "measure", "quantity", "value", "chance", "n", "low", "high",
-            "first_half", "second_half",
-        )  # fmt: skip
-        pos = _Rows("stream", "layer", "head", "measure", "direction", "pos", "value", "chance", "n", "low", "high")
-        rho = _Rows("stream", "layer", "head", "value", "n", "low", "high")
-        frequency = _Rows("stream", "layer", "head", "rank_from", "rank_to", "value", "n", "low", "high")
-        portraits = _Rows("stream", "layer", "head", "sentence")
-        measures = MEASURES if self.norms else MEASURES[:1]
-        for stream in self.streams:
-            layers, count = self.subject.shape(stream)
-            chance = bundle[f"{stream}-chance"].result().value
-            halves = [PooledMean.from_state(bundle[f"{stream}-figures-{half}"].state()) for half in HALVES]
-            first, second = (half.result().value for half in halves)
-            halves[0].merge(halves[1])
-            figures = halves[0].result()
-            for layer, head in np.ndindex(layers, count):
-                place = (stream.value, layer, head)
-                for (m, measure), (q, quantity) in product(enumerate(measures), enumerate(QUANTITIES)):
-                    cell = (layer, head, m, q)
-                    if row := _estimate(figures, cell, chance[layer, q]):
-                        heads.add(*place, measure, quantity, *row, as_cell(first[cell]), as_cell(second[cell]))
-                if known := _known(figures, chance, layer, head):
-                    portraits.add(*place, portrait(known))
-            if self.tags:
-                by_tag, even = bundle[f"{stream}-pos"].result(), bundle[f"{stream}-pos-chance"].result().value
-                kinds = list(product(enumerate(measures), enumerate(DIRECTIONS), enumerate(self.tags)))
-                for layer, head in np.ndindex(layers, count):
-                    for (m, measure), (d, direction), (t, tag) in kinds:
-                        if row := _estimate(by_tag, (layer, head, m, d, t), even[layer, d, t]):
-                            pos.add(stream.value, layer, head, measure, direction, tag, *row)
-            if self.norms:
-                correlation, lengths = bundle[f"{stream}-spearman"].result(), bundle[f"{stream}-frequency"].result()
-                for layer, head in np.ndindex(layers, count):
-                    if row := _estimate(correlation, (layer, head)):
-                        rho.add(stream.value, layer, head, *row)
-                    for band, (highest, lowest) in enumerate(RANKS):
-                        if row := _estimate(lengths, (layer, head, band)):
-                            frequency.add(stream.value, layer, head, highest, lowest, *row)
-        tables = {"heads": heads, "pos": pos, "spearman": rho, "frequency": frequency, "portraits": portraits}
-        return {name: rows.columns for name, rows in tables.items() if name != "pos" or self.tags}
+        return tables(self, bundle)
 
 
 class _Pass:
     """One forward pass: takes every call at the seam, and gives the sums of all layers to a bundle at its end."""
 
-    def __init__(self, study: Survey, views: Mapping[Stream, View], halves: Sequence[int]) -> None:
-        self.study, self.views, self.halves = study, views, np.array(halves)
-        self.taken: dict[Stream, list[dict[str, tuple[Tensor, Tensor]]]] = {stream: [] for stream in views}
-        self._chance: dict[Any, dict[str, tuple[Tensor, Tensor]]] = {}
+    def __init__(self, study: Survey, marks: Mapping[Stream, StreamMarks], halves: Sequence[int]) -> None:
+        self.study, self.marks, self.halves = study, marks, np.array(halves)
+        self.taken: dict[Stream, list[dict[str, Sums]]] = {stream: [] for stream in marks}
+        self._chance: dict[Any, dict[str, Sums]] = {}
         self._masks: list[Tensor | None] = []
 
     def take(self, call: AttentionCall) -> None:
         """Reduce one call to sums per text and head."""
-        view = self.views.get(call.site.stream)
-        if view is None:
+        marks = self.marks.get(call.site.stream)
+        if marks is None:
             return
         study = self.study
-        lengths = None
-        if study.norms:
-            lengths = study.subject.lengths(call)
-        rows = study._statistics(call, view.columns, lengths, view.pairs)
+        lengths = study.subject.lengths(call) if study.norms else None
+        rows = study.statistics(call, marks.columns, lengths, marks.pairs)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
-        found = reduce_rows(rows, lengths, view)
-        finite(found["figures"][0], call.site)
+        sums = reduce_rows(rows, lengths, marks, study.quantities)
+        finite(sums["figures"][0], call.site)
         if lengths is not None:
-            found |= relate(rows, lengths, view)
-        found |= {f"{name}-chance": value for name, value in self._even(call, view).items()}
-        self.taken[call.site.stream].append(found)
+            sums |= relate(rows, lengths, marks)
+        sums |= {f"{name}-chance": value for name, value in self._even(call, marks).items()}
+        self.taken[call.site.stream].append(sums)
 
-    def _even(self, call: AttentionCall, view: View) -> dict[str, tuple[Tensor, Tensor]]:
+    def _even(self, call: AttentionCall, marks: StreamMarks) -> dict[str, Sums]:
         """The same figures for even attention, once for every mask that this pass has."""
         key = (id(call.mask), call.causal, call.shape[-2:]) if call.given is None else None
         if key is None or key not in self._chance:
             even = uniform_call(call)
-            rows = self.study._statistics(even, view.columns, None, view.pairs)
-            made = {
-                name: (total[:, 0, 0], count[:, 0, 0])
-                for name, (total, count) in reduce_rows(rows, None, view).items()
-            }
+            rows = self.study.statistics(even, marks.columns, None, marks.pairs)
+            reduced = reduce_rows(rows, None, marks, self.study.quantities)
+            chance = {name: (total[:, 0, 0], count[:, 0, 0]) for name, (total, count) in reduced.items()}
             if key is None:
-                return made
-            self._chance[key] = made
+                return chance
+            self._chance[key] = chance
             self._masks.append(call.mask)  # holding the mask keeps its id from being used again
         return self._chance[key]
 
@@ -242,33 +196,3 @@ class _Pass:
                 for half in HALVES:  # by passage, so that a best head can be chosen on one and scored on the other
                     kept = self.halves == half
                     bundle[f"{stream}-figures-{half}"].update(sums[kept], counts[kept])
-
-
-class _Rows:
-    """Columns that grow row by row."""
-
-    def __init__(self, *names: str) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in names}
-
-    def add(self, *values: Any) -> None:
-        """Add a row."""
-        for column, value in zip(self.columns.values(), values, strict=True):
-            column.append(value)
-
-
-def _known(figures: Estimate, chance: NDArray[np.float64], layer: int, head: int) -> dict[str, tuple[float, float]]:
-    """What is known of a head's weights, as (value, chance) by quantity."""
-    return {
-        quantity: (float(figures.value[layer, head, 0, q]), float(chance[layer, q]))
-        for q, quantity in enumerate(QUANTITIES)
-        if figures.n[layer, head, 0, q] > 0
-    }
-
-
-def _estimate(estimate: Estimate, cell: tuple[int, ...], chance: float | None = None) -> list[Any]:
-    """Value, chance where there is one, n, low and high of a cell as a row wants them; nothing where n is 0."""
-    if not estimate.n[cell] > 0:
-        return []
-    middle = [] if chance is None else [as_cell(chance)]
-    last = (estimate.n[cell], estimate.low[cell], estimate.high[cell])
-    return [as_cell(estimate.value[cell]), *middle, *map(as_cell, last)]

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 
 from attlas.capture.mixing import STEPS
 from attlas.ids import Stream
+from attlas.measures.quantities import CLASSES, RANKS
 from attlas.stats import METRICS, Bundle, Cases, Drawn, Estimate
 from attlas.store.columns import as_cell
-from attlas.studies.norm_marks import CELLS
-from attlas.studies.norms import MEANS, PAIRS, QUERIES, WORDS
-from attlas.studies.shared.piece_classes import CLASSES, RANKS
+from attlas.studies.norms.marks import CELLS
+from attlas.studies.norms.passes import MEANS, PAIRS, QUERIES, WORDS
+from attlas.studies.norms.scatter import scatter
 
 if TYPE_CHECKING:
     from attlas.models import Example
-    from attlas.studies.norms import Norms
+    from attlas.studies.norms.passes import Norms
 
 Array = NDArray[np.float64]
 Row = dict[str, Any]
@@ -32,6 +33,7 @@ Row = dict[str, Any]
 OTHER = CLASSES.index("other")
 FEWEST = 20  # pairs, below which there is no correlation of them
 REPLICATES = 200
+SHOWN = 4  # heads of a stream whose pairs are shown one by one, unless some are named
 _LAYER = ("stream", "layer")
 _HEAD = (*_LAYER, "head")
 _SHARES = ("weight", "weight_low", "weight_high", "norm", "norm_low", "norm_high")
@@ -39,11 +41,11 @@ _MEANS = ("mean_weight", "length", "mean_norm", "relative")
 _ESTIMATE = ("value", "n", "low", "high", "twin", "twin_low", "twin_high")
 COLUMNS = {
     "norms": (
-        *_HEAD, "class", *_SHARES, "chance", "n", *_MEANS, "pair_count", "key_count",
+        *_HEAD, "keys", *_SHARES, "chance", "n", *_MEANS, "pair_count", "key_count",
         *(f"twin_{name}" for name in (*_SHARES, *_MEANS)),
     ),
     "norms_layers": (
-        *_LAYER, "class", *_SHARES, "joint", "joint_low", "joint_high", "chance", "n", *_MEANS, "mean_joint",
+        *_LAYER, "keys", *_SHARES, "joint", "joint_low", "joint_high", "chance", "n", *_MEANS, "mean_joint",
         "length_low", "length_high", "pair_count", "key_count",
         *(f"twin_{name}" for name in (*_SHARES, "joint", "joint_low", "joint_high", *_MEANS, "mean_joint")),
     ),
@@ -53,7 +55,7 @@ COLUMNS = {
     "frequency_layers": (*_LAYER, "words", *_ESTIMATE),
     "bands": (*_LAYER, "rank_from", "rank_to", *_ESTIMATE, "relative", "twin_relative"),
     "mixing": (*_LAYER, "step", "queries", *_ESTIMATE),
-    "scatter": (*_HEAD, "who", "shown", "class", "weight", "length", "query", "key"),
+    "scatter": (*_HEAD, "who", "shown", "keys", "weight", "length", "query", "key"),
 }  # fmt: skip
 
 
@@ -68,24 +70,22 @@ def tables(
     drawn pairs; ``heads`` are (layer, head) of each stream whose pairs are to be shown one by one.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.norms import Norms
+    >>> from attlas.studies.norms.passes import Norms
     >>> study = Norms(load())
     >>> len(tables(study, study.empty(), study.empty(), [])["norms"]["weight"])
     0
     """
-    from attlas.studies.norms_scatter import scatter
-
     rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     for stream in study.streams:
         shape = study.subject.shape(stream)
         ours, theirs = (_classes(part, stream) for part in (bundle, twin))
         for layer, head, kind in np.ndindex(*shape, len(CLASSES)):
             if ours["heads"]["n"][layer, head, kind] > 0:
-                place = {"stream": stream.value, "layer": layer, "head": head, "class": CLASSES[kind]}
+                place = {"stream": stream.value, "layer": layer, "head": head, "keys": CLASSES[kind]}
                 rows["norms"].append(place | _row(ours["heads"], theirs["heads"], (layer, head, kind)))
         for layer, kind in np.ndindex(shape[0], len(CLASSES)):
             if ours["layers"]["n"][layer, kind] > 0:
-                place = {"stream": stream.value, "layer": layer, "class": CLASSES[kind]}
+                place = {"stream": stream.value, "layer": layer, "keys": CLASSES[kind]}
                 rows["norms_layers"].append(place | _row(ours["layers"], theirs["layers"], (layer, kind)))
         _correlations(rows, bundle, twin, stream, shape)
         for name, axes, labels in (
@@ -100,19 +100,33 @@ def tables(
     return {name: {column: [as_cell(row[column]) for row in rows[name]] for column in COLUMNS[name]} for name in rows}
 
 
+def resting_heads(bundle: Bundle, stream: Stream, most: int = SHOWN) -> list[tuple[int, int]]:
+    """The heads that give the most weight to special pieces, periods and commas, as (layer, head), the first layers
+    first.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.norms.passes import Norms
+    >>> len(resting_heads(Norms(load()).empty(), Stream.ENCODER))
+    4
+    """
+    other = np.nan_to_num(bundle[f"{stream}-shares"].result().value)[:, :, 0, -1]
+    order = np.argsort(other, axis=None, kind="stable")[:most]
+    return sorted((int(place) // other.shape[1], int(place) % other.shape[1]) for place in order)
+
+
 def _classes(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
     """Shares and means by class of key, for heads and for layers."""
     chance = bundle[f"{stream}-layer-chance"].result().value
     joint = bundle[f"{stream}-layer-joint"].result()
     heads_per_layer = bundle[f"{stream}-shares"].result().n.shape[1]
-    made: dict[str, dict[str, Array]] = {}
+    figures: dict[str, dict[str, Array]] = {}
     for kind, prefix in (("heads", ""), ("layers", "layer-")):
         shares, means = bundle[f"{stream}-{prefix}shares"].result(), bundle[f"{stream}-{prefix}means"].result()
         per = heads_per_layer if kind == "layers" else 1
-        found = _ends("weight", shares, 0) | _ends("norm", shares, 1)
-        found |= {"chance": chance if kind == "layers" else np.repeat(chance[:, None], heads_per_layer, 1)}
+        by_class = _ends("weight", shares, 0) | _ends("norm", shares, 1)
+        by_class |= {"chance": chance if kind == "layers" else np.repeat(chance[:, None], heads_per_layer, 1)}
         length = means.value[..., MEANS.index("length"), :]
-        found |= {
+        by_class |= {
             "n": shares.n[..., 0, :] / per,
             "mean_weight": means.value[..., MEANS.index("weight"), :],
             "mean_norm": means.value[..., MEANS.index("norm"), :],
@@ -123,9 +137,9 @@ def _classes(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
             "pair_count": means.n[..., MEANS.index("weight"), :] / per,
             "key_count": means.n[..., MEANS.index("length"), :] / per,
         }
-        made[kind] = found
-    made["layers"] |= _ends("joint", joint, 0) | {"mean_joint": joint.value[..., 1, :]}
-    return made
+        figures[kind] = by_class
+    figures["layers"] |= _ends("joint", joint, 0) | {"mean_joint": joint.value[..., 1, :]}
+    return figures
 
 
 def _ends(name: str, estimate: Estimate, measure: int) -> dict[str, Array]:

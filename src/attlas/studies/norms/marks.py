@@ -20,8 +20,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attlas.measures.quantities import CLASSES
 from attlas.models import Side
-from attlas.studies.shared.piece_classes import CLASSES, PUNCTUATION
+from attlas.studies.shared.piece_classes import PUNCTUATION
 from attlas.tasks import text_seed
 from attlas.text import Document, Passage
 
@@ -56,13 +57,13 @@ def pairs_by_class(
         number = text_seed(passage, seed)
         generator = np.random.default_rng([number, 1])
         of_class = kinds[row, k_start : k_start + k.length].astype(bool)
-        found = []
+        by_cell = []
         for cell in range(len(CELLS)):
             columns = np.flatnonzero(of_class[:, cell]) if cell < len(CLASSES) else np.arange(k.length)
             i, j, draws = _draw(generator, q.length, columns, causal)
             place = np.stack([np.full(len(i), number >> 1), i, j], 1)
-            found.append((np.stack([i + q_start, j + k_start], 1), np.full(len(i), cell), draws, place))
-        drawn.append([np.concatenate(part) for part in zip(*found, strict=True)])
+            by_cell.append((np.stack([i + q_start, j + k_start], 1), np.full(len(i), cell), draws, place))
+        drawn.append([np.concatenate(part) for part in zip(*by_cell, strict=True)])
     longest = max((len(text[0]) for text in drawn), default=0)
     real = np.array([[place < len(text[0]) for place in range(longest)] for text in drawn], dtype=bool)
     padded = [
@@ -110,19 +111,19 @@ class WordMarks:
 
 def words_of(side: Side, texts: Sequence[Sequence[Document]], ranks: Mapping[str, float]) -> WordMarks:
     """The words of one side of a batch; ``texts`` are the documents behind each of its sequences."""
-    found: list[dict[str, list[int]]] = []
+    places_of: list[dict[str, list[int]]] = []
     for encoded, documents, start in zip(side.encoded, texts, side.starts, strict=True):
         forms = [form.lower() for document in documents for form in document.forms]
         pieces: dict[str, list[int]] = {}
         for piece, word in enumerate(encoded.segmentation.words):
             if word >= 0:
                 pieces.setdefault(forms[word], []).append(start + piece)
-        found.append(pieces)
+        places_of.append(pieces)
     size, width = side.real.shape
-    most = max(map(len, found), default=0)
+    most = max(map(len, places_of), default=0)
     group = np.zeros((size, width, most), np.float32)
     rank, real, plain = np.zeros((size, most)), np.zeros((size, most), bool), np.zeros((size, most), bool)
-    for row, pieces in enumerate(found):
+    for row, pieces in enumerate(places_of):
         for number, (form, places) in enumerate(pieces.items()):
             group[row, places, number] = 1 / len(places)
             rank[row, number] = ranks.get(form, len(ranks) + 1)

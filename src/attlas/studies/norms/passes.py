@@ -27,21 +27,21 @@ from attlas.capture.instruments import finite
 from attlas.capture.mixing import STEPS, Mixing, mixing
 from attlas.ids import Site, Stream
 from attlas.measures.names import MEASURES
+from attlas.measures.quantities import CLASSES, QUANTITIES, RANKS
 from attlas.measures.ranks import spearman_of_equals
 from attlas.measures.rows import RowStatistics, statistics
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Drawn, PooledMean
-from attlas.studies.norm_marks import CELLS, DrawnPairs, WordMarks, pairs_by_class, words_of
-from attlas.studies.shared.piece_classes import CLASSES, RANKS, Frequencies
-from attlas.studies.shared.quantities import (
-    QUANTITIES,
-    View,
+from attlas.studies.norms.marks import CELLS, DrawnPairs, WordMarks, pairs_by_class, words_of
+from attlas.studies.shared.piece_classes import Frequencies
+from attlas.studies.shared.reducing import (
+    StreamMarks,
     coarse,
     correlate_drawn,
+    mark_stream,
     reduce_rows,
     relate,
     texts_of,
-    view_of,
 )
 
 if TYPE_CHECKING:
@@ -52,19 +52,17 @@ PAIRS = ("all", "other")  # of what keys weight and length are correlated within
 WORDS = ("all", "plain")  # plain: without periods and commas
 QUERIES = ("all", *CLASSES)
 KEPT = 400
-_SHARES = slice(QUANTITIES.index(CLASSES[0]), QUANTITIES.index(CLASSES[-1]) + 1)
+_SHARES = [quantity for quantity in QUANTITIES if quantity.name in CLASSES]
 Sums = dict[str, tuple[Tensor, Tensor]]
 
 
 class Norms:
-    """The study. ``frequencies`` are those of the corpus, ``target_frequencies`` those of its translations.
+    """What is summed. ``frequencies`` are those of the corpus, ``target_frequencies`` those of its translations.
 
     >>> from attlas.capture import load
     >>> study = Norms(load())
     >>> bundle = study.empty()
     >>> study.update(bundle, study.subject.pieces.encode_all([]))
-    >>> next(iter(study.tables(bundle)))
-    'norms'
     """
 
     name = "norms"
@@ -140,46 +138,34 @@ class Norms:
         >>> list(study.begin(study.subject.pieces.batch(examples), examples).scenes)
         [<Stream.ENCODER: 'encoder'>]
         """
-        found = {stream: self._scene(made, batch, stream) for stream in self.streams}
-        return _Pass(self, {stream: scene for stream, scene in found.items() if scene is not None})
-
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """The answer without a twin to compare with; :func:`attlas.studies.norms_tables.tables` has both.
-
-        >>> from attlas.capture import load
-        >>> study = Norms(load())
-        >>> list(study.tables(study.empty()))[:4]
-        ['norms', 'norms_layers', 'spearman', 'spearman_layers']
-        """
-        from attlas.studies.norms_tables import tables
-
-        return tables(self, bundle, bundle, [])
+        scenes = {stream: self._scene(made, batch, stream) for stream in self.streams}
+        return _Pass(self, {stream: scene for stream, scene in scenes.items() if scene is not None})
 
     def _scene(self, batch: Batch, examples: Sequence[Example], stream: Stream) -> _Scene | None:
         translating = self.subject.pieces.translating
-        view = view_of(
+        marks = mark_stream(
             batch, examples, stream, translating=translating, ranks=self.frequencies.ranks,
             target_ranks=self.target_frequencies.ranks, seed=self.seed,
         )  # fmt: skip
-        if view is None:
+        if marks is None:
             return None
         queries, keys = batch.queries(stream), batch.keys(stream)
         assert queries is not None
         assert keys is not None
         passages = [example.passage for example in examples]
         drawn = pairs_by_class(
-            queries, keys, view.keys.classes, passages, causal=stream is Stream.DECODER, seed=self.seed
+            queries, keys, marks.keys.classes, passages, causal=stream is Stream.DECODER, seed=self.seed
         )
         known = self.target_frequencies if keys is batch.target else self.frequencies
         words = words_of(keys, texts_of(batch, keys, examples, translating), known.shared)
-        return _Scene(replace(view, pairs=torch.cat([drawn.pairs, view.pairs], dim=1)), drawn, words)
+        return _Scene(replace(marks, pairs=torch.cat([drawn.pairs, marks.pairs], dim=1)), drawn, words)
 
 
 @dataclass(frozen=True)
 class _Scene:
     """What is known of one stream of a batch before the model runs."""
 
-    view: View
+    marks: StreamMarks
     drawn: DrawnPairs
     words: WordMarks
 
@@ -200,17 +186,17 @@ class _Pass:
         scene = self.scenes.get(call.site.stream)
         if scene is None:
             return
-        view, subject = scene.view, self.study.subject
+        marks, subject = scene.marks, self.study.subject
         lengths = subject.lengths(call)
-        rows = statistics(call, view.columns, lengths, view.pairs)
+        rows = statistics(call, marks.columns, lengths, marks.pairs)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
-        figures, counts = reduce_rows(rows, lengths, view)["figures"]
-        found: Sums = {"shares": (finite(figures[..., _SHARES], call.site), counts[..., _SHARES])}
-        found |= _means(rows, lengths, call, view)
-        found |= _joint(subject.joint(call), found["layer-pairs"][0], view)
-        found |= _relations(rows, lengths, scene)
-        self.taken[call.site.stream].append(found)
+        shares, counts = reduce_rows(rows, lengths, marks, _SHARES)["figures"]
+        sums: Sums = {"shares": (finite(shares, call.site), counts)}
+        sums |= _means(rows, lengths, call, marks)
+        sums |= _joint(subject.joint(call), sums["layer-pairs"][0], marks)
+        sums |= _relations(rows, lengths, scene)
+        self.taken[call.site.stream].append(sums)
         alpha = rows.pairs[..., : scene.drawn.pairs.shape[1]]
         at = scene.drawn.pairs[..., 1][:, None].expand_as(alpha)
         self.pairs[call.site.stream].append(torch.stack([alpha, lengths.gather(2, at)], -1))
@@ -222,8 +208,8 @@ class _Pass:
         scene = self.scenes.get(layer.site.stream)
         if scene is None:
             return
-        marks = scene.view.queries
-        sets = torch.cat([marks.real.float()[..., None], marks.classes], -1)  # (text, query, set)
+        queries = scene.marks.queries
+        sets = torch.cat([queries.real.float()[..., None], queries.classes], -1)  # (text, query, set)
         own = self._own.pop(layer.site, None)
         sums, counts = [], []
         for step in STEPS:
@@ -263,12 +249,12 @@ def _stacked(layers: Sequence[tuple[Tensor, Tensor]]) -> tuple[Any, Any]:
     return np.where(counts > 0, sums, 0.0), counts
 
 
-def _means(rows: RowStatistics, lengths: Tensor, call: AttentionCall, view: View) -> Sums:
+def _means(rows: RowStatistics, lengths: Tensor, call: AttentionCall, marks: StreamMarks) -> Sums:
     """Sums over pairs of alpha and of ||alpha f(x)||, over keys of ||f(x)||, by class of key; how many of each there
     are; and what even attention would give."""
-    classes, real = view.keys.classes, view.queries.real.float()
+    classes, real = marks.keys.classes, marks.queries.real.float()
     weight, norm = (
-        torch.einsum("bhqc,bq->bhc", _every_class(columns, whole, view), real)
+        torch.einsum("bhqc,bq->bhc", _every_class(columns, whole, marks), real)
         for columns, whole in ((rows.weight, rows.total), (rows.norm, rows.length))
     )
     length = torch.einsum("bhk,bkc->bhc", lengths, classes)
@@ -285,32 +271,32 @@ def _means(rows: RowStatistics, lengths: Tensor, call: AttentionCall, view: View
     return {"means": (means, counts), "layer-pairs": (pairs, cases), "layer-chance": (even, cases)}
 
 
-def _every_class(columns: Tensor, whole: Tensor, view: View) -> Tensor:
+def _every_class(columns: Tensor, whole: Tensor, marks: StreamMarks) -> Tensor:
     """Row sums for all classes, in their order, from those that the batch has; what is left is other's."""
     nothing = torch.zeros_like(whole)
-    known = {name: columns[..., place] for place, name in enumerate(view.classes)}
+    known = {name: columns[..., place] for place, name in enumerate(marks.classes)}
     other = (whole - torch.stack([nothing, *known.values()]).sum(0)).clamp(min=0)
     return torch.stack([known.get(name, nothing) for name in CLASSES[:-1]] + [other], -1)
 
 
-def _joint(joint: Tensor, pairs: Tensor, view: View) -> Sums:
+def _joint(joint: Tensor, pairs: Tensor, marks: StreamMarks) -> Sums:
     """The share of each class of key in the joint norms of a row, and their sum over pairs."""
-    real = view.queries.real.float()
-    by_class = torch.matmul(joint, view.keys.classes)
+    real = marks.queries.real.float()
+    by_class = torch.matmul(joint, marks.keys.classes)
     share = by_class / joint.sum(-1, keepdim=True).clamp(min=1e-30)
     sums = torch.stack([torch.einsum("bqc,bq->bc", part, real) for part in (share, by_class)], 1)
-    cases = real.sum(1, keepdim=True) * view.keys.classes.amax(1)
+    cases = real.sum(1, keepdim=True) * marks.keys.classes.amax(1)
     return {"layer-joint": (sums, torch.stack([cases, pairs], 1))}
 
 
 def _relations(rows: RowStatistics, lengths: Tensor, scene: _Scene) -> Sums:
     """Spearman of alpha with ||f(x)|| within each text, of ||f(x)|| with the frequency of words, and ||f(x)|| by
     frequency band."""
-    view, words = scene.view, scene.words
-    related = relate(rows, lengths, view)
-    j = view.drawn[..., 1]
-    other = view.keys.classes[..., CLASSES.index("other")].gather(1, j) > 0
-    within = [related["spearman"], correlate_drawn(rows, lengths, view, view.drawn_real & other)]
+    marks, words = scene.marks, scene.words
+    related = relate(rows, lengths, marks)
+    j = marks.drawn[..., 1]
+    other = marks.keys.classes[..., CLASSES.index("other")].gather(1, j) > 0
+    within = [related["spearman"], correlate_drawn(rows, lengths, marks, marks.drawn_real & other)]
     bands, cases = related["frequency"]
     mean = coarse(torch.einsum("bhk,bkw->bhw", lengths, words.group))
     rank = words.rank[:, None].expand_as(mean)

@@ -197,16 +197,6 @@ class Training:
         """
         return Learner.from_row(bundle["head"].result()[1], self.task.choices, self.width)
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[object]]]:
-        """Nothing: training is a means.
-
-        >>> from attlas.capture import load
-        >>> training = Training(Tagging(load(), "upos", tags=["NOUN"]))
-        >>> training.tables(training.empty())
-        {}
-        """
-        return {}
-
     def _words(self, examples: Sequence[Example]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         with torch.no_grad():
             question = self.task.ask(examples)

@@ -7,22 +7,16 @@ is said to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-PLACES = {
-    "previous": "the previous piece",
-    "next": "the next piece",
-    "self": "the piece itself",
-    "first": "the first piece",
-    "cls": "[CLS]",
-    "sep": "[SEP]",
-    "punctuation": "periods and commas",
-}
-EDGES = {"to_governor": "its governor", "to_dependent": "its dependents"}
+from attlas.measures.quantities import QUANTITIES, Quantity, places
+
+Figures = Mapping[str, tuple[float, float]]
+
 EVEN = 0.9
 
 
-def portrait(figures: Mapping[str, tuple[float, float]]) -> str:
+def portrait(figures: Figures, quantities: Sequence[Quantity] = QUANTITIES) -> str:
     """One sentence from figures (value, chance) by quantity.
 
     >>> portrait({"previous": (0.97, 0.03), "entropy": (0.2, 3.4)})
@@ -32,23 +26,21 @@ def portrait(figures: Mapping[str, tuple[float, float]]) -> str:
     >>> portrait({"next": (0.55, 0.03), "entropy": (1.2, 3.4), "to_governor": (0.5, 0.06)})
     'puts .55 on the next piece; a word gives .50 to its governor'
     """
-    return _where(figures) + _along_edges(figures)
+    return _where(figures, places("where", quantities)) + _along_edges(figures, places("edges", quantities))
 
 
-def _where(figures: Mapping[str, tuple[float, float]]) -> str:
-    shares = {place: figures[place] for place in PLACES if place in figures}
+def _where(figures: Figures, named: Mapping[str, str]) -> str:
+    shares = {place: figures[place] for place in named if place in figures}
     ranked = sorted(shares, key=lambda place: -shares[place][0])
     if ranked and shares[ranked[0]][0] > 0.5:
         rest = [place for place in ranked[1:] if shares[place][0] > max(0.15, 2 * shares[place][1])]
-        return "puts " + ", ".join(
-            f"{share(shares[place][0])} on {PLACES[place]}" for place in [ranked[0], *rest[:1]]
-        )
+        return "puts " + ", ".join(f"{share(shares[place][0])} on {named[place]}" for place in [ranked[0], *rest[:1]])
     entropy, even = figures.get("entropy", (0.0, 1.0))
     if even > 0 and entropy >= EVEN * even:
         return f"spreads its attention almost evenly (entropy {entropy:.2f} of {even:.2f} nats)"
     lifted = [place for place in ranked if shares[place][0] >= 0.08 and shares[place][0] > 2 * shares[place][1]]
     if lifted:
-        listed = " and ".join(f"{share(shares[place][0])} on {PLACES[place]}" for place in lifted[:2])
+        listed = " and ".join(f"{share(shares[place][0])} on {named[place]}" for place in lifted[:2])
         return f"mixes: {listed}, the rest spread out"
     distance, usual = figures.get("distance", (0.0, 0.0))
     if usual and distance < 0.5 * usual:
@@ -56,12 +48,12 @@ def _where(figures: Mapping[str, tuple[float, float]]) -> str:
     return f"has no single place it prefers (entropy {entropy:.2f} of {even:.2f} nats)"
 
 
-def _along_edges(figures: Mapping[str, tuple[float, float]]) -> str:
-    followed = {end: figures[end] for end in EDGES if end in figures}
+def _along_edges(figures: Figures, named: Mapping[str, str]) -> str:
+    followed = {end: figures[end] for end in named if end in figures}
     best = max(followed, key=lambda end: followed[end][0] - followed[end][1], default=None)
     if best is None or followed[best][0] < max(0.25, 3 * followed[best][1]):
         return ""
-    return f"; a word gives {share(followed[best][0])} to {EDGES[best]}"
+    return f"; a word gives {share(followed[best][0])} to {named[best]}"
 
 
 def share(value: float) -> str:
