@@ -14,7 +14,7 @@ from attlas.corpora import read
 from attlas.run.clusters import clusters
 from attlas.run.heads import heads
 from attlas.run.relations import relations
-from attlas.run.survey import survey
+from attlas.studies.survey.call import survey
 
 FEW = read("sample").sentences().documents[:30]
 

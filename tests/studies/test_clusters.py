@@ -22,7 +22,7 @@ from attlas.store import Manifest, Result
 from attlas.studies.behaviour import BROAD, behaviour, relation_heads
 from attlas.studies.clusters import Clusters
 from attlas.studies.shared.watching import Together, part
-from attlas.studies.survey import Survey
+from attlas.studies.survey.passes import Survey
 from attlas.text import Document, Passage
 
 TEXTS = [
@@ -113,7 +113,7 @@ def materialised(subject: Subject, capture: Capture, stream: Stream) -> np.ndarr
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_figures_of_heads_are_the_surveys(family: str, measure: str) -> None:
     """One fact, two routes: the survey never builds the matrix."""
-    from attlas.run.survey import survey
+    from attlas.studies.survey.call import survey
 
     subject = twin(family)
     surveyed = {

@@ -30,5 +30,5 @@ def command(
     result = survey(subject, "sample", out=out, seed=seed, progress=progress_on(quiet=quiet))
     scene = subject.look(SENTENCE).scene()
     page = write_page(out / "view.html", [scene.with_figures(survey_figures(out, scene))])
-    finish(result, studies()["survey"])
     typer.echo(f"view: {page}")
+    finish(result, studies()["survey"])

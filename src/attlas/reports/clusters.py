@@ -15,15 +15,18 @@ from attlas.reports.clusters_findings import cluster_findings, nats, p_in_words,
 from attlas.reports.findings import figure, is_number
 from attlas.reports.made import counted, made, measure_of, when_and_what
 from attlas.reports.page import Figure, Section, grid, render
-from attlas.reports.survey import STREAMS
 from attlas.reports.tables import table
 
 if TYPE_CHECKING:
     import pyarrow
-
     from attlas.store import Manifest, Result
 
 Row = dict[str, Any]
+STREAMS = {
+    "encoder": "the encoder's attention over the text",
+    "decoder": "the decoder's attention over what stands before",
+    "cross": "the decoder's attention over the encoder's text",
+}
 
 SHOWN_PAIRS = 12
 MANY = 2000  # heads beyond which the tree is left out of the page

@@ -1,10 +1,11 @@
-"""Words that pages about attention share: kinds of keys, streams, runs of layers, and terms that all of them explain."""
+"""Words that pages about attention share: kinds of keys, streams, runs of layers, terms that all of them explain."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from attlas.pages import Row, Rows, Tables
+from attlas.store.schema import is_known
 
 CLARK = "bert-base-uncased, Clark et al. 2019"
 KOBAYASHI = "BERT-base, Kobayashi et al. 2020"
@@ -27,14 +28,14 @@ KEY_NAMES = KEY_TITLES | {
 }
 MEASURES = {"weight": "weight", "norm": "norm"}
 WORDS = {
-    "piece": "a subword token: what the tokenizer cuts text into, a word or a part of one. A *query* piece attends to "
-    "*key* pieces.",
+    "piece": "a subword token: what the tokenizer cuts text into, a word or a part of one. A *query* piece attends "
+    "to *key* pieces.",
     "α, weight": "the share of its attention that a query gives to a key; the weights of a query sum to one.",
     "f(x)": "the vector that a head has to offer of a key: its state through the head's value and output matrices. "
     "‖f(x)‖ is its length.",
     "norm": "‖αf(x)‖, the length of what a key really brings in: weight times length, as a share of the sum over all "
     "keys of the query. Much weight on a short vector moves little.",
-    "chance": "what uniform attention, the same to every key it may see, would give. It is dashed or dotted in charts.",
+    "chance": "what uniform attention, the same to every key it may see, would give; dashed or dotted in charts.",
     "untrained twin": "the random-weights baseline: the same architecture with random weights, on the same texts; "
     "what it shows is owed to the architecture and the text, not to training. It is dashed in charts.",
     "[CLS], [SEP]": "the pieces that open and close a text, whatever the model calls them (BOS, EOS).",
@@ -126,22 +127,24 @@ def layer_means(rows: Rows, column: str = "value") -> dict[int, float]:
     return {layer: mean for layer, mean in sorted(means.items()) if mean is not None}
 
 
-def times_layer(rows: Iterable[Row], column: str = "value") -> list[Row]:
-    """Rows of frequency bands with the mean of their layer's heads over that of all bands of the layer, ``relative``,
-    and the band in words.
+def told(tables: Tables, rows: Rows) -> Rows:
+    """Rows without columns of which nothing is known, and without the stream where there is but one.
 
-    >>> bands = [{"stream": "encoder", "layer": 0, "rank_from": 1, "rank_to": 10, "value": value} for value in (1, 3)]
-    >>> times_layer(bands)[0]["band"], times_layer(bands)[0]["relative"]
-    ('1–10', 1.0)
+    >>> from attlas.store import Manifest, Result
+    >>> tables = Tables(Result(Manifest("toy"), {"layers": {"stream": ["encoder"], "layer": [0], "norm": [None]}}))
+    >>> dict(told(tables, tables["layers"])[0])
+    {'layer': 0}
     """
-    lines: list[Row] = []
-    for stream, of_stream_ in Rows(rows).known(column).by("stream"):
-        for layer, own in of_stream_.by("layer"):
-            whole = own.mean(column) or 1.0
-            for first, band in own.by("rank_from"):
-                last = band[0]["rank_to"]
-                name = f"{first:,}–{last:,}" if last is not None else f"{first:,} and on"
-                lines.append(
-                    {"stream": stream, "layer": layer, "band": name, "relative": (band.mean(column) or 0.0) / whole}
-                )
-    return lines
+    known = {name for row in rows for name, value in row.items() if is_known(value)}
+    dropped = {"stream"} if len(tables.streams) < 2 else set()
+    return Rows({name: row[name] for name in row if name in known - dropped} for row in rows)
+
+
+def band_of(row: Row) -> str:
+    """A frequency band in words.
+
+    >>> band_of({"rank_from": 1, "rank_to": 10}), band_of({"rank_from": 10_001, "rank_to": None})
+    ('1–10', '10,001 and on')
+    """
+    first, last = row["rank_from"], row["rank_to"]
+    return f"{first:,} and on" if last is None else f"{first:,}–{last:,}"

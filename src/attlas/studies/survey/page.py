@@ -160,6 +160,16 @@ def parts(tables: Tables) -> Iterator[Row]:
         yield {**row, "ratio": value / chance if value is not None and chance else None}
 
 
+def bands(tables: Tables) -> Iterator[Row]:
+    """Length by frequency, mean over the heads of a layer, over the mean of the layer."""
+    for stream, rows in tables["frequency"].known("value").by("stream"):
+        for layer, own in rows.by("layer"):
+            whole = own.mean("value") or 1.0
+            for _, band in own.by("rank_from"):
+                relative = (band.mean("value") or 0.0) / whole
+                yield {"stream": stream, "layer": layer, "band": wording.band_of(band[0]), "relative": relative}
+
+
 def answer(tables: Tables) -> Finding | None:
     """How many heads look at one place, and at which."""
     return next(_one_place(tables), None)
@@ -499,7 +509,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
         findings=(others, resting_place, neighbours, lengths, edges, breadth, reach),
         schemas=(heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
         derived={"by_head": by_head(quantities), "parts": parts,
-                 "bands": lambda tables: wording.times_layer(tables["frequency"])},
+                 "bands": bands},
         sections=(
             Section(
                 "where", "Where attention goes",

@@ -22,7 +22,7 @@ def noop_result(
         for layer in range(4):
             for key in KEYS:
                 ratio, weight = RATIOS.get(key, [1.0] * 4)[layer], WEIGHTS.get(key, 0.1)
-                place = {"stream": stream, "layer": layer, "class": key}
+                place = {"stream": stream, "layer": layer, "keys": key}
                 base = 0.01 * (layer + 1)
                 shared = {"value": base * ratio, "n": 20.0, "low": base * ratio * 0.9, "high": base * ratio * 1.1}
                 shared |= {"pairs": 900.0, "relative": ratio, "paid": base * ratio * weight, "weight": weight}
@@ -33,11 +33,11 @@ def noop_result(
                 ends |= {"twin_low": 0.01, "twin_high": 0.03, "twin_relative_low": 0.9, "twin_relative_high": 1.1}
                 layers.append(place | shared | ends | {"twin_paid_share": 0.1})
                 heads += [place | {"head": head} | shared for head in range(3)]
-    loss = {"loss": "tagging:upos" if majority else "masked-lm", "value": 1.5, "low": 1.4, "high": 1.6, "n": 1234.0}
-    loss |= {"accuracy": 0.7, "accuracy_low": 0.6, "accuracy_high": 0.8, "even": 2.8, "majority": majority}
+    loss = {"task": "tagging:upos" if majority else "masked-lm", "value": 1.5, "low": 1.4, "high": 1.6, "n": 1234.0}
+    loss |= {"accuracy": 0.7, "accuracy_low": 0.6, "accuracy_high": 0.8, "chance": 2.8, "chance_accuracy": majority}
     loss |= {"majority_tag": "NOUN" if majority else None, "passes": 3.0 if majority else None}
     loss |= {f"twin_{name}": loss[name] for name in ("low", "high", "accuracy_low", "accuracy_high")}
-    loss |= {"twin_value": 2.7, "twin_accuracy": 0.2}
+    loss |= {"twin": 2.7, "twin_accuracy": 0.2}
     manifest = Manifest(
         "noop",
         {"study": "noop"},

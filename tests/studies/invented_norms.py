@@ -34,13 +34,13 @@ def norms_result(streams: tuple[str, ...] = ("encoder",), name: str = "tiny", mi
                 joint = {"joint": JOINTS[kind], "joint_low": JOINTS[kind] - 0.001, "joint_high": JOINTS[kind] + 0.001}
                 joint |= {f"twin_{key}": CHANCE[kind] for key in ("joint", "joint_low", "joint_high")}
                 joint |= {"mean_joint": 0.3, "twin_mean_joint": 0.3, "length_low": 1.0, "length_high": 3.0}
-                add("norms_layers", **place, **{"class": kind}, **row, **joint)
+                add("norms_layers", **place, keys=kind, **row, **joint)
                 for head in range(HEADS):
-                    add("norms", **place, head=head, **{"class": kind}, **row)
+                    add("norms", **place, head=head, keys=kind, **row)
                     for who in ("model", "twin"):
                         shown = {"shown": f"layer {layer + 1}", "weight": 0.01 * (head + 1), "length": 2.0}
                         pieces = {"query": "cat", "key": "[SEP]" if kind == "sep" else "dog"}
-                        add("scatter", **place, head=head, who=who, **shown, **{"class": kind}, **pieces)
+                        add("scatter", **place, head=head, who=who, **shown, keys=kind, **pieces)
                 add("spearman_layers", **place, keys=kind, over="pairs", **_value(-0.1))
             value = 0.2 if layer == LAYERS - 1 else -0.3
             for keys, less in (("all", 1.0), ("other", 0.1)):

@@ -1,3 +1,5 @@
+"""The page of a survey: what its sentences say is so, numbers lie in it once, and a new quantity appears by itself."""
+
 from __future__ import annotations
 
 import json
@@ -7,15 +9,21 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import pyarrow
 import pytest
 from invented_survey import PARTS, PREVIOUS, survey
 
-from attlas.errors import StoreError
-from attlas.reports import write_report
-from attlas.reports.findings import Numbers, findings
-from attlas.reports.page import pack, script_json
+import twins
+from attlas.capture import Subject
+from attlas.capture.reading import read_documents
+from attlas.measures.quantities import QUANTITIES, WITHIN, Quantity
+from attlas.pages import Tables, holds
+from attlas.pages.html import html_page
+from attlas.pages.laws import check_page, claims_of
 from attlas.store import Manifest, Result
+from attlas.studies.reporting import write_report
+from attlas.studies.survey.page import PAGE, lengths, resting_place, survey_page
+from attlas.studies.survey.passes import Survey
+from attlas.text import ROOT, Document
 
 HOSTILE = "</script><script>alert(1)</script>\u2028<img src=x onerror=alert(2)>"
 
@@ -61,6 +69,12 @@ class Outline(HTMLParser):
             self.text += data
 
 
+def told(rows: dict[str, list[dict[str, Any]]]) -> Tables:
+    """Tables of these rows alone."""
+    columns = {name: {key: [row[key] for row in table] for key in table[0]} for name, table in rows.items()}
+    return Tables(Result(Manifest("survey"), columns))
+
+
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(survey(), tmp_path_factory.mktemp("bert") / "out")
@@ -82,11 +96,12 @@ def test_the_page_is_whole_small_and_alone(bert: str) -> None:
 
 
 def test_findings_say_what_the_tables_say(bert: str) -> None:
-    named = ", ".join(f"{layer + 1}-{head + 1} ({share:.2f})" for (layer, head), share in PREVIOUS.items())
-    sentence = f"Three heads put more than half of their attention on the previous piece: {named.replace('(0', '(')}."
+    named = [f"{layer + 1}-{head + 1} ({share:.2f})" for (layer, head), share in PREVIOUS.items()]
+    sentence = f"3 heads put more than half of the weight on the previous piece: {', '.join(named[:2])} and {named[2]}"
     text = Outline(bert).text
     assert sentence in text
     assert "bert-base-uncased, Clark et al. 2019: 4 heads over half on the previous piece" in text
+    assert re.search(r"\d+ of 144 heads put more than half of their weight on one place: .* 3 on the previous piece", text)
     table = survey().tables["heads"].to_pylist()
     edges = [row for row in table if row["quantity"] == "edges" and row["measure"] == "weight"]
     best = max(edges, key=lambda row: row["value"])
@@ -107,8 +122,8 @@ def test_the_resting_place_is_told_from_the_layers_where_it_takes_over_half(bert
 
     over = [layer for layer in range(12) if mean(layer, "weight") > 0.5]
     assert over == list(range(over[0], over[-1] + 1))
-    weight = f"{sum(mean(layer, 'weight') for layer in over) / len(over):.2f}".lstrip("0")
-    norm = f"{sum(mean(layer, 'norm') for layer in over) / len(over):.2f}".lstrip("0")
+    weight = f"{sum(mean(layer, 'weight') for layer in over) / len(over):.2f}"
+    norm = f"{sum(mean(layer, 'norm') for layer in over) / len(over):.2f}"
     sentence = (
         f"[SEP] takes {weight} of the weight in layers {over[0] + 1}–{over[-1] + 1}, but only {norm} of the norm"
     )
@@ -122,49 +137,48 @@ def test_the_resting_place_is_the_one_that_takes_most(place: str, name: str) -> 
         for quantity in ("first", "cls", "sep")
         for layer, value in enumerate([0.1, 0.8 if quantity == place else 0.2, 0.3])
     ]
-    assert findings(Numbers(rows), "encoder")[0].text == f"{name} takes <b>.80</b> of the weight in layer 2."
+    [finding] = resting_place(told({"heads": rows}))
+    assert str(finding.text) == f"{name} takes 0.80 of the weight in layer 2."
 
 
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ([-0.5, -0.4, 0.1], "In <b>2 of 3</b> heads, .* what gets much weight tends to have a short vector"),
-        ([-0.2, -0.1, 0.1], "In <b>2 of 3</b> heads, .* what gets much weight tends, weakly, to have"),
-        ([-0.1, 0.1, 0.2], "In <b>1 of 3</b> heads, .* much weight does not go with short vectors"),
+        ([-0.5, -0.4, 0.1], "In 2 of 3 heads, .* what gets much weight tends to have a short vector"),
+        ([-0.2, -0.1, 0.1], "In 2 of 3 heads, .* what gets much weight tends, weakly, to have"),
+        ([-0.1, 0.1, 0.2], "In 1 of 3 heads, .* much weight does not go with short vectors"),
     ],
 )
 def test_a_weak_relation_is_not_told_as_a_strong_one(values: list[float], said: str) -> None:
     rows = [{"stream": "decoder", "layer": 0, "head": head, "value": value} for head, value in enumerate(values)]
-    [finding] = findings(Numbers([], rows), "decoder")
-    assert re.search(said, finding.text)
+    [finding] = lengths(told({"spearman": rows}))
+    assert re.search(said, str(finding.text))
     assert finding.published == ""
 
 
 def test_numbers_lie_in_the_page_once_and_come_back_as_they_were(bert: str) -> None:
     data = data_of(bert)
-    tables = survey().tables
-    assert set(data["tables"]) == set(tables)
-    for name, table in tables.items():
-        packed = data["tables"][name]
-        assert packed["rows"] == table.num_rows
-        for column, values in packed["columns"].items():
-            plain = values if isinstance(values, list) else [values["of"][place] for place in values["at"]]
-            expected = table.column(column).to_pylist()
-            if isinstance(expected[0], float):
-                assert [value is None for value in plain] == [value is None for value in expected]
-                known = [value for value in expected if value is not None]
-                assert [value for value in plain if value is not None] == pytest.approx(known, rel=6e-4)
-            else:
-                assert plain == expected
+    table = survey().tables["heads"]
+    packed = data["tables"]["heads"]
+    assert packed["rows"] == table.num_rows
+    for column, values in packed["columns"].items():
+        plain = values if isinstance(values, list) else [values["of"][place] for place in values["at"]]
+        expected = table.column(column).to_pylist()
+        if isinstance(expected[0], float):
+            assert [value is None for value in plain] == [value is None for value in expected]
+            known = [value for value in expected if value is not None]
+            assert [value for value in plain if value is not None] == pytest.approx(known, rel=6e-4)
+        else:
+            assert plain == expected
     for figure in data["figures"].values():
         assert "datasets" not in figure["spec"]
-        assert figure["table"] in tables
+        assert figure["table"] in data["tables"]
         assert "values" not in json.dumps(figure["spec"].get("data"))
 
 
 def test_the_list_of_quantities_and_measures_is_one_chart(bert: str) -> None:
     spec = data_of(bert)["figures"]["map"]["spec"]
-    options = {param["name"]: param["bind"]["options"] for param in spec["params"]}
+    options = {param["name"]: param["bind"]["options"] for param in spec["params"] if "bind" in param}
     assert options["measure"] == ["weight", "norm"]
     assert set(options["quantity"]) == set(survey().tables["heads"].column("quantity").to_pylist())
 
@@ -174,18 +188,20 @@ def test_a_causal_model_without_annotation_has_no_section_on_what_it_lacks(tmp_p
     page = written(result, tmp_path / "out")
     outline = Outline(page)
     assert "The first piece takes" in outline.text
-    assert "[CLS]" not in outline.text.split("How it was made")[0].split("In short")[1].split("How far")[0]
+    assert "[CLS]" not in outline.text.split("What was found")[1].split("How far")[0]
     assert "Clark" not in outline.text
-    sections = {attrs["id"] for tag, attrs in outline.seen if tag == "section"}
-    assert sections == {"short", "where", "map", "entropy", "distance", "norms", "heads", "made"}
+    shown = [part.key for part in PAGE.sections if part.present(Tables(result, PAGE.schemas, PAGE.derived))]
+    assert shown == ["where", "map", "entropy", "distance", "norms", "heads"]
     assert not {"cls", "sep", "pos", "edges"} & set(data_of(page)["figures"])
 
 
 def test_three_streams_are_each_told_of(tmp_path: Path) -> None:
     page = written(survey({"encoder": (3, 4), "decoder": (3, 4), "cross": (3, 4)}), tmp_path / "out")
     assert data_of(page)["streams"] == ["encoder", "decoder", "cross"]
-    headings = re.findall(r"<h3>(\w+) <small>", page)
-    assert headings == ["Encoder", "Decoder", "Cross"]
+    text = Outline(page).text
+    for stream in ("encoder", "decoder", "cross attention"):
+        assert f"heads of the {stream} put more than half of their weight on one place" in text
+        assert f"heads of the {stream}, weight and ‖f(x)‖" in text
 
 
 def test_hostile_names_stay_names(tmp_path: Path) -> None:
@@ -197,7 +213,7 @@ def test_hostile_names_stay_names(tmp_path: Path) -> None:
     assert "img" not in [tag for tag, _ in outline.seen]
     assert "<script>alert" not in page
     assert HOSTILE in outline.text
-    assert HOSTILE in data_of(page)["tables"]["pos"]["columns"]["pos"]["of"]
+    assert HOSTILE in data_of(page)["tables"]["parts"]["columns"]["pos"]["of"]
 
 
 def test_missing_numbers_do_not_break_the_page(tmp_path: Path) -> None:
@@ -207,16 +223,10 @@ def test_missing_numbers_do_not_break_the_page(tmp_path: Path) -> None:
     ]
     table = {key: [entry[key] for entry in rows] for key in rows[0]}
     page = written(Result(Manifest("survey"), {"heads": table}), tmp_path / "out")
-    assert "No head puts more than half of its attention on the previous piece; the most is 1-1 (.40)." in (
+    assert "No head puts more than half of the weight on the previous piece; the most is 1-1 (0.40)." in (
         Outline(page).text
     )
     assert data_of(page)["tables"]["heads"]["columns"]["value"] == [0.4, None, None]
-
-
-def test_a_study_without_a_page_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    Result(Manifest("weather"), {"heads": {"layer": [0]}}).save(tmp_path / "out")
-    with pytest.raises(StoreError, match=r"the study 'weather' has no report page yet .*survey"):
-        write_report(tmp_path / "out")
 
 
 def test_the_page_goes_where_it_is_asked_to(tmp_path: Path) -> None:
@@ -227,14 +237,46 @@ def test_the_page_goes_where_it_is_asked_to(tmp_path: Path) -> None:
     assert (tmp_path / "new" / "report.html").read_bytes() == (tmp_path / "new" / "page.html").read_bytes()
 
 
-def test_packing_keeps_rare_and_frequent_values() -> None:
-    table = pyarrow.table({"text": ["a", "b", "a", None], "number": [1.23456789, -0.00012345, 118_204.0, 5_000.4]})
-    packed = pack(table)["columns"]
-    assert packed["number"] == [1.235, -0.0001234, 118_204, 5_000]
-    assert packed["text"] == ["a", "b", "a", None]
+STREAMS = ({"encoder": (3, 4)}, {"decoder": (3, 4)}, {"encoder": (3, 4), "decoder": (2, 4), "cross": (2, 4)})
 
 
-def test_script_json_has_no_way_out_of_a_script() -> None:
-    text = script_json(["</script>", "<!--", "\u2028\u2029", "&"])
-    assert not set(text) & set("<>&\u2028\u2029")
-    assert json.loads(text) == ["</script>", "<!--", "\u2028\u2029", "&"]
+@pytest.mark.parametrize("streams", STREAMS)
+@pytest.mark.parametrize("annotated", [True, False])
+def test_page_and_invented_results_fit(streams: dict[str, tuple[int, int]], annotated: bool) -> None:
+    check_page(PAGE, survey(streams, sep="decoder" not in streams, annotated=annotated))
+
+
+def test_claims_fail_when_the_tables_are_turned_round() -> None:
+    result = survey({"encoder": (3, 4)})
+    columns = {name: table.to_pydict() for name, table in result.tables.items()}
+    columns["heads"]["value"] = [1 - value for value in columns["heads"]["value"]]
+    columns["spearman"]["value"] = [-value for value in columns["spearman"]["value"]]
+    turned = Tables(Result(result.manifest, columns), PAGE.schemas, PAGE.derived)
+    claims = claims_of(PAGE, result)
+    assert sum(not holds(claim, turned) for claim in claims) > len(claims) / 2
+    assert not holds(claims[0], turned)
+
+
+TOY = Quantity("next_from_sep", "next piece, seen from [SEP]", keys="next", queries="sep", streams=WITHIN, column="toy")
+
+
+def test_a_new_quantity_is_in_the_tables_and_on_the_page() -> None:
+    """A record is enough: no other line has to be written."""
+    subject = Subject.of(twins.model("bert"), twins.tokenizer(False), "twin")
+    words = ["The", "farmer", "slept"]
+    document = Document.from_words(words, upos=["DET", "NOUN", "VERB"], governors=[1, 2, ROOT])
+    asked = (*QUANTITIES, TOY)
+    study = Survey(subject, edges=True, quantities=asked)
+    bundle = study.empty()
+    study.update(bundle, read_documents(subject, [document]).examples)
+    result = Result(Manifest("survey", model={"name": "twin"}), study.tables(bundle))
+    own = [row for row in result.tables["heads"].to_pylist() if row["quantity"] == TOY.name]
+    assert len(own) == 2 * 12
+    assert all(row["value"] == 0.0 for row in own)  # [SEP] is the last piece: none comes after it
+    page = survey_page(asked)
+    check_page(page, result)
+    text = html_page(page, result)
+    assert f'id="figure-{TOY.name}"' in text
+    assert "<button type=\"button\">toy</button>" in text
+    assert TOY.title in text
+    assert TOY.name not in html_page(PAGE, Result(result.manifest, survey({"encoder": (2, 2)}).tables))
