@@ -112,7 +112,8 @@ def test_sums_equal_naive_loops_and_do_not_depend_on_the_batch(family: str) -> N
         np.testing.assert_allclose(one.value, other.value, rtol=2e-3, atol=1e-7)
         np.testing.assert_allclose(one.n, other.n)
     rows = {
-        (row["stream"], row["layer"], row["head"], row["keys"]): row for row in _rows(tables(study, together, together)["noop"])
+        (row["stream"], row["layer"], row["head"], row["keys"]): row
+        for row in _rows(tables(study, together, together)["noop"])
     }
     for stream in task.streams:
         site, head = Site(stream, 1), 2

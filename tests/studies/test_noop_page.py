@@ -29,7 +29,10 @@ def test_findings_are_computed_from_the_tables() -> None:
     result = noop_result()
     assert resting(Tables(result, PAGE.schemas), "encoder") == "sep"
     answer, rests, fades, parked, rest, _ = said(result)
-    assert "The loss depends more on attention to [SEP], where heads rest, than on that to other keys: in layer 1" in answer
+    assert (
+        "The loss depends more on attention to [SEP], where heads rest, than on that to other keys: in layer 1"
+        in answer
+    )
     assert "takes 0.60 of the weight, and |dL/dα| is 1.50 times (1.35 to 1.65) that for other keys" in answer
     assert "in the untrained twin it is 1.00 times" in answer
     assert "[SEP] takes 0.60 of the weight in layers 1–4 (untrained twin 0.10), with a gradient 0.54 times" in rests

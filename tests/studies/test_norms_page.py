@@ -35,15 +35,19 @@ def said(result: Result) -> list[str]:
 def test_claims_of_the_paper_are_judged_by_the_tables() -> None:
     _, cls, sep, punctuation, related, frequency, _ = said(norms_result())
     assert cls.startswith("[CLS], much weight and little norm: as published.")
-    assert sep.startswith("[SEP], much weight and little norm: as published. Weight 0.40 (even attention 0.040), norm 0.12")
+    assert sep.startswith(
+        "[SEP], much weight and little norm: as published. Weight 0.40 (even attention 0.040), norm 0.12"
+    )
     assert "all heads together 0.060 (untrained twin 0.040, 0.040)" in sep
     assert "in all 4 layers" in sep
     assert punctuation.startswith("Periods and commas, much weight and little norm: not so here.")
-    assert "no more weight than its number of keys explains; its norm is above its weight in all 4 layers" in punctuation
+    assert (
+        "no more weight than its number of keys explains; its norm is above its weight in all 4 layers" in punctuation
+    )
     assert "negatively related: in part as published. They are in 9 of 12 heads (9 beyond their interval)" in related
     assert "median −0.30" in related
     assert "the mean is positive in layer 4" in related  # in one layer of four: so only in part
-    assert "mostly the special pieces and punctuation that make the relation" in related
+    assert "mostly special pieces and punctuation that make the relation" in related
     assert "in all 4 layers and all 12 heads" in frequency
 
 
@@ -90,7 +94,9 @@ def test_page_and_invented_results_fit(streams: tuple[str, ...]) -> None:
 
 def test_page_and_a_real_result_fit() -> None:
     documents = [Document.from_text("The farmer slept, and rain fell."), Document.from_text("Nobody noticed.")]
-    check_page(PAGE, norms(Subject.of(twins.model("bert"), twins.tokenizer(False), "twin"), documents, heads="1-1, 2-3"))
+    check_page(
+        PAGE, norms(Subject.of(twins.model("bert"), twins.tokenizer(False), "twin"), documents, heads="1-1, 2-3")
+    )
 
 
 def test_claims_fail_when_the_tables_are_turned_round() -> None:

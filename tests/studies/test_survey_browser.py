@@ -77,7 +77,10 @@ def test_every_chart_is_drawn_without_a_complaint_or_a_request(bert: Opened) -> 
 
 
 def test_the_first_screen_has_the_answer_and_where_each_head_looks(bert: Opened) -> None:
-    answer, chart = bert.page.locator("#answer").bounding_box(), bert.page.locator("#figure-places svg.marks").bounding_box()
+    answer, chart = (
+        bert.page.locator("#answer").bounding_box(),
+        bert.page.locator("#figure-places svg.marks").bounding_box(),
+    )
     assert answer is not None
     assert chart is not None
     assert answer["y"] < chart["y"]

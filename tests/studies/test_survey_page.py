@@ -1,4 +1,4 @@
-"""The page of a survey: what its sentences say is so, numbers lie in it once, and a new quantity appears by itself."""
+"""The page of a survey: what it says is so, numbers lie in it once, and a new quantity appears by itself."""
 
 from __future__ import annotations
 
@@ -97,11 +97,15 @@ def test_the_page_is_whole_small_and_alone(bert: str) -> None:
 
 def test_findings_say_what_the_tables_say(bert: str) -> None:
     named = [f"{layer + 1}-{head + 1} ({share:.2f})" for (layer, head), share in PREVIOUS.items()]
-    sentence = f"3 heads put more than half of the weight on the previous piece: {', '.join(named[:2])} and {named[2]}"
+    sentence = (
+        f"3 heads put more than half of the weight on the previous piece: {', '.join(named[:2])} and {named[2]}"
+    )
     text = Outline(bert).text
     assert sentence in text
     assert "bert-base-uncased, Clark et al. 2019: 4 heads over half on the previous piece" in text
-    assert re.search(r"\d+ of 144 heads put more than half of their weight on one place: .* 3 on the previous piece", text)
+    assert re.search(
+        r"\d+ of 144 heads put more than half of their weight on one place: .* 3 on the previous piece", text
+    )
     table = survey().tables["heads"].to_pylist()
     edges = [row for row in table if row["quantity"] == "edges" and row["measure"] == "weight"]
     best = max(edges, key=lambda row: row["value"])
@@ -257,7 +261,9 @@ def test_claims_fail_when_the_tables_are_turned_round() -> None:
     assert not holds(claims[0], turned)
 
 
-TOY = Quantity("next_from_sep", "next piece, seen from [SEP]", keys="next", queries="sep", streams=WITHIN, column="toy")
+TOY = Quantity(
+    "next_from_sep", "next piece, seen from [SEP]", keys="next", queries="sep", streams=WITHIN, column="toy"
+)
 
 
 def test_a_new_quantity_is_in_the_tables_and_on_the_page() -> None:
@@ -277,6 +283,6 @@ def test_a_new_quantity_is_in_the_tables_and_on_the_page() -> None:
     check_page(page, result)
     text = html_page(page, result)
     assert f'id="figure-{TOY.name}"' in text
-    assert "<button type=\"button\">toy</button>" in text
+    assert '<button type="button">toy</button>' in text
     assert TOY.title in text
     assert TOY.name not in html_page(PAGE, Result(result.manifest, survey({"encoder": (2, 2)}).tables))

@@ -19,6 +19,7 @@ from attlas.reports.tables import table
 
 if TYPE_CHECKING:
     import pyarrow
+
     from attlas.store import Manifest, Result
 
 Row = dict[str, Any]

@@ -21,8 +21,8 @@ def noop(
     task: Annotated[
         str,
         Help(
-            "Whose loss: causal-lm, masked-lm, translation, classification; tagging:upos, :xpos, :chunks, :keyphrases "
-            "train a small head where the model has none; auto takes what the model offers."
+            "Whose loss: causal-lm, masked-lm, translation, classification; tagging:upos, :xpos, :chunks, "
+            ":keyphrases train a small head where the model has none; auto takes what the model offers."
         ),
     ] = "auto",
     *,

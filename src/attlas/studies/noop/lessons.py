@@ -1,6 +1,6 @@
 """The texts of a no-op test, and the small head that is trained on half of them where a model has none of its own.
 
-Training goes through a run like everything else: its lessons are taken in their order, with a checkpoint of their own.
+Training goes through a run like everything else: lessons are taken in their order, with a checkpoint of their own.
 """
 
 from __future__ import annotations

@@ -116,13 +116,15 @@ def _depends(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "The loss {depends} on attention to {rest}, where heads{of} rest{than}: in layer {layer} it takes "
-                "**{weight:share}** of the weight, and |dL/dα| is **{ratio:number}** times{ends} that for other keys; "
-                "in the untrained twin it is {twin:number} times.",
-                depends=_verdict(row["relative"])[0], than=_verdict(row["relative"])[1], rest=KEY_NAMES[rest], of=of_stream(tables, stream), layer=row["layer"] + 1,
+                "**{weight:share}** of the weight, and |dL/dα| is **{ratio:number}** times{ends} that for other "
+                "keys; in the untrained twin it is {twin:number} times.",
+                depends=_verdict(row["relative"])[0], than=_verdict(row["relative"])[1], rest=KEY_NAMES[rest],
+                of=of_stream(tables, stream), layer=row["layer"] + 1,
                 weight=row["weight"], ratio=row["relative"], twin=row["twin_relative"], ends=_ends(row),
             ),
             (Claim("largest", "noop_layers", "weight", keyed([row], "layer"), {"stream": stream, "keys": rest}),
-             Claim("value", "noop_layers", "relative", keyed([row], "stream", "layer", "keys"), value=row["relative"])),
+             Claim("value", "noop_layers", "relative", keyed([row], "stream", "layer", "keys"),
+                   value=row["relative"])),
             see="relative",
         )  # fmt: skip
 
@@ -152,8 +154,9 @@ def rests(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "{rest} takes {most}**{weight:share}** of the weight{of} in {layers} (untrained twin {twin:share}), "
-                "with a gradient {ratio:number} times that for other keys. Over all layers it takes {all:share} of the "
-                "weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| (twin {twin_paid:share}).",
+                "with a gradient {ratio:number} times that for other keys. Over all layers it takes {all:share} of "
+                "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| (twin "
+                "{twin_paid:share}).",
                 rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], most="" if run else "at most ",
                 weight=kept.mean("weight"), of=of_stream(tables, stream), layers=in_layers(layers),
                 twin=kept.mean("twin_weight"), ratio=kept.mean("relative"), all=whole.mean("weight"),
@@ -189,7 +192,9 @@ def from_where(tables: Tables) -> Iterator[Finding]:
             )  # fmt: skip
             continue
         last = max(rows.column("layer"))
-        smallest = {start: bar for bar, start in sorted(starts.items(), reverse=True)}  # the smallest bar of each start
+        smallest = {
+            start: bar for bar, start in sorted(starts.items(), reverse=True)
+        }  # the smallest bar of each start
         spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
         twin = small_from(rows, 0.5, "twin_relative")
         yield Finding(
@@ -236,15 +241,17 @@ def heads(tables: Tables) -> Iterator[Finding]:
         if not own:
             continue
         if not parked:
-            text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own), rest=KEY_NAMES[rest],
+            text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own),
+                       rest=KEY_NAMES[rest],
                        of=of_stream(tables, stream))  # fmt: skip
             yield Finding(text, claims, see="heads")
             continue
         ratios = parked.column("relative")
         yield Finding(
             say(
-                "**{parked}** heads{of} put more than half of the weight on {rest}; in **{low}** of them the gradient "
-                "there is less than half of that for other keys of the same head (median ratio {middle:number}{free}).",
+                "**{parked}** heads{of} put more than half of the weight on {rest}; in **{low}** of them the "
+                "gradient there is less than half of that for other keys of the same head (median ratio "
+                "{middle:number}{free}).",
                 parked=of_all(len(parked), len(own)), of=of_stream(tables, stream), rest=KEY_NAMES[rest],
                 low=sum(ratio < 0.5 for ratio in ratios), middle=median(ratios),
                 free=say("; in the heads that rest less, {middle:number}", middle=median(free.column("relative")))
@@ -261,13 +268,15 @@ def rest_of_keys(tables: Tables) -> Iterator[Finding]:
         for keys in (*CLASSES, *PLACES):
             rows = tables["noop_layers"].where(stream=stream, keys=keys).known("relative")
             if keys != rest and rows:
-                parts.append(say("{keys} {ratio:number} ({twin:number})", keys=KEY_NAMES[keys], ratio=rows.mean("relative"),
+                parts.append(say("{keys} {ratio:number} ({twin:number})", keys=KEY_NAMES[keys],
+                                 ratio=rows.mean("relative"),
                                  twin=rows.mean("twin_relative")))  # fmt: skip
                 claims.append(Claim("mean", "noop_layers", "relative", among={"stream": stream, "keys": keys},
                                     value=rows.mean("relative")))  # fmt: skip
         if parts:
             yield Finding(
-                say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, the untrained "
+                say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, the "
+                    "untrained "
                     "twin's): {parts}.", of=of_stream(tables, stream), parts=listed(parts)),
                 tuple(claims), see="layers",
             )  # fmt: skip
@@ -280,13 +289,15 @@ def loss(tables: Tables) -> Iterator[Finding]:
         if row.get("majority_tag") is not None:
             trained = say(
                 " It is that of a small linear head, trained here on the other half of the documents with the model "
-                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. The twin's head was "
+                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. The twin's head "
+                "was "
                 "trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
             )  # fmt: skip
         yield Finding(
             say(
-                "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, {accuracy:percent} % "
-                "right); the untrained twin's is {twin:number} ({twin_accuracy:percent} % right), and guessing evenly "
+                "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, "
+                "{accuracy:percent} % right); the untrained twin's is {twin:number} ({twin_accuracy:percent} % "
+                "right), and guessing evenly "
                 "among all choices costs {chance:number}.{trained}", **row, trained=trained,
             ),
             (Claim("value", "loss", "value", keyed([row], "task"), value=row["value"]),),
@@ -298,7 +309,8 @@ def warning(tables: Tables) -> Prose | None:
     for row in tables["loss"].known("value", "chance"):
         if row["value"] >= row["chance"]:
             return say(
-                "The model does not do the task {task}: its loss of {value:number} nats is no better than guessing evenly "
+                "The model does not do the task {task}: its loss of {value:number} nats is no better than guessing "
+                "evenly "
                 "({chance:number}), so that its gradients say little.", **row,
             )  # fmt: skip
     return None
@@ -342,18 +354,19 @@ PAGE = Page(
         note="dashed: the untrained twin (random weights)"
     ),
     warning=warning,
-    about="Heads put much of their attention on [SEP], the first piece or punctuation. Is that a way of doing nothing? "
-    "How much the loss of **{model}** on **{corpus}** depends on each attention weight was measured, by the class of "
-    "the key that it goes to.",
+    about="Heads put much of their attention on [SEP], the first piece or punctuation. Is that a way of doing "
+    "nothing? How much the loss of **{model}** on **{corpus}** depends on each attention weight was measured, by the "
+    "class of the key that it goes to.",
     findings=(others, rests, from_where, heads, rest_of_keys, loss),
     schemas=(HEADS, LAYERS, LOSS, BY_CLASS),
     derived={"by_class": by_class},
     sections=(
         Section(
             "relative", "Against other keys of the same layer",
-            "The gradients |dL/dα| of each class, divided by that for other keys of the same layer, with 95 % intervals; "
-            "dashed, the untrained twin. A line far below 1 is a class that the loss hardly depends on: attention that "
-            "is put there does nothing. A line above 1 is attention that matters more than the average key's.",
+            "The gradients |dL/dα| of each class, divided by that for other keys of the same layer, with 95 % "
+            "intervals; dashed, the untrained twin. A line far below 1 is a class that the loss hardly depends on: "
+            "attention that is put there does nothing. A line above 1 is attention that matters more than the "
+            "average key's.",
             (_lines("places", "The same by place", PLACES, "relative"),
              Listing("noop_layers", "stream", "layer", "keys", "weight", "norm", "relative",
                      rows=resting_layers, title="Where heads rest, layer by layer")),
@@ -361,25 +374,25 @@ PAGE = Page(
         ),
         Section(
             "layers", "Layer by layer",
-            "The gradients themselves, mean over heads and texts; dashed, the untrained twin. Choose α·|dL/dα| to see "
-            "what rides on the attention that is really paid. Heights of different layers do not compare: gradients "
-            "grow or shrink along the model.",
+            "The gradients themselves, mean over heads and texts; dashed, the untrained twin. Choose α·|dL/dα| to "
+            "see what rides on the attention that is really paid. Heights of different layers do not compare: "
+            "gradients grow or shrink along the model.",
             (_lines("layers-class", "Gradient by class of key", (*CLASSES, "other"), "value", "paid"),
              _lines("layers-place", "Gradient by place of key", (*PLACES, "other"), "value", "paid")),
             short="By layer", width="half",
         ),
         Section(
             "heads", "Heads that rest",
-            "Each dot is a head: to the right, heads that put much weight on such keys; below 1, heads whose gradient "
-            "there is smaller than for other keys. If resting is doing nothing, dots on the right lie low.",
+            "Each dot is a head: to the right, heads that put much weight on such keys; below 1, heads whose "
+            "gradient there is smaller than for other keys. If resting is doing nothing, dots on the right lie low.",
             (charts.scatter("by_class", "weight", "relative", key="weights", title="Weight against gradient",
                             style=Style(pick=("keys",), root=True, tell=("norm", "twin_weight", "twin_relative")),
                             label="Weight on a class of keys against its relative gradient, one dot for each head"),),
         ),
         Section(
             "map", "Head by head",
-            "Rows are layers, columns are heads; the brighter, the more. Point at a cell for its numbers and the twin's. "
-            "Where the share of weight is bright and the share of norm is dark, a head rests.",
+            "Rows are layers, columns are heads; the brighter, the more. Point at a cell for its numbers and the "
+            "twin's. Where the share of weight is bright and the share of norm is dark, a head rests.",
             (charts.head_map("by_class", "relative", "weight", "norm", "value", "paid", "twin_relative",
                              "twin_weight", "twin_norm", style=Style(pick=("keys",)),
                              label="Heat map of one class of keys, layer by head"),),
@@ -403,14 +416,16 @@ PAGE = Page(
         "α·|dL/dα|": "the gradient times the weight that is really paid: what rides on that attention.",
     } | words("untrained twin", "[CLS], [SEP]"),
     limits={
-        "A small gradient is a small slope, here.": "It says that a little more or less of that weight changes nothing; "
-        "taking all of it away is another experiment.",
+        "A small gradient is a small slope, here.": "It says that a little more or less of that weight changes "
+        "nothing; taking all of it away is another experiment.",
         "Each weight is changed alone.": "In a real softmax weight that goes to one key is taken from others; the "
         "gradient does not know that.",
-        "It is partly the vector's length.": "dL/dα is the gradient at the head's output times the key's vector f(x): a "
-        "key with a short vector has small gradients wherever it stands, which is the same finding as its small norm.",
+        "It is partly the vector's length.": "dL/dα is the gradient at the head's output times the key's vector "
+        "f(x): a key with a short vector has small gradients wherever it stands, which is the same finding as its "
+        "small norm.",
         "The loss decides.": "What does not matter to this loss may matter to another one.",
-        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not corpora.",
+        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not corpora."
+        "",
     },
     unshown={"loss": "its figures stand among the findings", "noop": "it is shown with the resting place first"},
     published="bert-base-uncased (Clark et al. 2019): from layer 5 on, gradients for [SEP] become very small.",

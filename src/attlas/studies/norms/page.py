@@ -1,10 +1,10 @@
 """The page of the norms study: what attention adds up, against its weights, by class of key, layer and head.
 
-What Kobayashi et al. (2020) found of BERT is asked of this model, claim by claim. A class of key has *much* weight in a
-layer if it is more than even attention would give by a quarter, and *little* norm if its share of the norm is below
+What Kobayashi et al. (2020) found of BERT is asked of this model, claim by claim. A class of key has *much* weight in
+a layer if it is more than even attention would give by a quarter, and *little* norm if its share of the norm is below
 its share of the weight, both beyond their intervals. A claim holds *as published* if it does so in two thirds of the
-layers (or heads), *not* if in one third or fewer, and else in part; in part, too, if it is clearly the other way round
-in more than a tenth of the layers.
+layers (or heads), *not* if in one third or fewer, and else in part; in part, too, if it is clearly the other way
+round in more than a tenth of the layers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _OVER = Column("over", "over", labels={"texts": "within texts", "pairs": "over d
 def _share(name: str, title: str, *, head: bool, chance: str = "") -> tuple[Column, Column]:
     """A share with its interval, and the twin's with its own."""
     return (
-        Column(name, f"share of {title}", "share", "of all attention of a query", ends=(f"{name}_low", f"{name}_high"),
+        Column(name, f"share of {title}", "share", "of all attention of a query",
+               ends=(f"{name}_low", f"{name}_high"),
                twin=f"twin_{name}", chance=chance, definition="Kobayashi et al. 2020", head=head),
         Column(f"twin_{name}", f"untrained twin, {title}", "share", ends=(f"twin_{name}_low", f"twin_{name}_high")),
     )  # fmt: skip
@@ -79,7 +80,8 @@ _LAYER_SHARES = (
 _RHO, _RARE = "rank correlation of α and ‖f(x)‖", "rank correlation of ‖f(x)‖ and rarity of the word"
 NORMS = Schema("norms", "One row for each head and class of key.", *PLACE, _CLASS, *_HEAD_SHARES, *_means(head=True))
 LAYERS = Schema(
-    "norms_layers", "One row for each layer and class of key.", *PLACE[:2], _CLASS, *_LAYER_SHARES, *_means(head=False),
+    "norms_layers", "One row for each layer and class of key.", *PLACE[:2], _CLASS, *_LAYER_SHARES,
+    *_means(head=False),
     Column("mean_joint", "mean joint norm", "number", "of all heads together, over pairs", twin="twin_mean_joint"),
 )  # fmt: skip
 SPEARMAN = Schema("spearman", "Rank correlation of α and ‖f(x)‖ of each head.", *PLACE, _KEYS, _OVER,
@@ -106,7 +108,8 @@ MIXING = Schema(
 SCATTER = Schema(
     "scatter", "Drawn pairs of a query and a key, to look at.", *PLACE,
     Column("who", "of", labels={"model": "the model", "twin": "untrained twin"}), Column("shown", "pairs of"), _CLASS,
-    Column("weight", "α, weight on the key", "number"), Column("length", "‖f(x)‖, length of the key's vector", "number"),
+    Column("weight", "α, weight on the key", "number"),
+    Column("length", "‖f(x)‖, length of the key's vector", "number"),
     Column("query", "query"), Column("key", "key"),
 )  # fmt: skip
 SHARES = Schema(
@@ -140,7 +143,8 @@ def shares(tables: Tables) -> Iterator[Row]:
     for row in _widest_first(tables, tables["norms_layers"]):
         for measure in MEASURES:
             yield {
-                **{name: row[name] for name in ("stream", "layer", "keys")}, "measure": measure, "value": row[measure],
+                **{name: row[name] for name in ("stream", "layer", "keys")}, "measure": measure,
+                "value": row[measure],
                 "low": row[f"{measure}_low"], "high": row[f"{measure}_high"], "twin": row[f"twin_{measure}"],
                 "chance": row["chance"] if measure == "weight" else None,
             }  # fmt: skip
@@ -179,7 +183,9 @@ def by_head(tables: Tables) -> Iterator[Row]:
     lines: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in tables["norms"]:
         place = (row["stream"], row["layer"], row["head"])
-        line = lines.setdefault(place, dict(zip(("stream", "layer", "head"), place, strict=True)) | {"rho": rho.get(place)})
+        line = lines.setdefault(
+            place, dict(zip(("stream", "layer", "head"), place, strict=True)) | {"rho": rho.get(place)}
+        )
         line |= {f"{row['keys']}_{measure}": row[measure] for measure in ("weight", "norm")}
     yield from lines.values()
 
@@ -223,12 +229,12 @@ def _apart(tables: Tables) -> Iterator[Finding]:
             say(
                 "{lead}: {keys}{of} takes **{weight:share}** ({low:share} to "
                 "{high:share}) of the weight in layer {layer} and **{norm:share}** ({norm_low:share} to "
-                "{norm_high:share}) of the norm; even attention would give it {chance:share}, and the untrained twin has "
-                "{twin_weight:share} and {twin_norm:share}.",
+                "{norm_high:share}) of the norm; even attention would give it {chance:share}, and the untrained twin "
+                "has {twin_weight:share} and {twin_norm:share}.",
                 **{name: row[name] for name in ("weight", "norm", "norm_low", "norm_high", "chance", "twin_weight",
                                                 "twin_norm")},
                 lead=say("Much of what {model} attends to adds little", model=tables.model)
-                if row["norm"] < row["weight"] / 2 else "Weight and norm tell much the same, and differ most in one place",
+                if row["norm"] < row["weight"] / 2 else "Weight and norm tell much the same; they differ most here",
                 keys=KEY_NAMES[row["keys"]], of=of, low=row["weight_low"], high=row["weight_high"],
                 layer=row["layer"] + 1,
             ),
@@ -263,17 +269,18 @@ def parked(tables: Tables) -> Iterator[Finding]:
             own = "so here" if kind == "first" and verdict == "yes" else VERDICTS[verdict]
             yield Finding(
                 say(
-                    "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even attention "
-                    "{chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained twin "
-                    "{twin_weight:share}, {twin_norm:share}); ‖f(x)‖ is {relative:number} of other keys'. {how}",
+                    "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even "
+                    "attention {chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained "
+                    "twin {twin_weight:share}, {twin_norm:share}); ‖f(x)‖ is {relative:number} of other keys'. {how}",
                     **{column: mean[column] for column in ("weight", "chance", "norm", "joint", "twin_weight",
                                                            "twin_norm", "relative")},
                     name=name[0].upper() + name[1:], of=of_stream(tables, stream), verdict=own, how=how,
                 ),
-                tuple(Claim("mean", "norms_layers", measure, among={"stream": stream, "keys": kind}, value=mean[measure])
+                tuple(Claim("mean", "norms_layers", measure, among={"stream": stream, "keys": kind},
+                            value=mean[measure])
                       for measure in MEASURES),
                 see="shares",
-                published=published(stream, f"{KOBAYASHI}: [CLS], [SEP] and punctuation have much weight, little norm"),
+                published=published(stream, f"{KOBAYASHI}: special pieces and punctuation: much weight, little norm"),
             )  # fmt: skip
 
 
@@ -292,8 +299,9 @@ def related(tables: Tables) -> Iterator[Finding]:
         twin = _negative(heads, "twin")
         yield Finding(
             say(
-                "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} beyond "
-                "their interval), median **{middle:signed}** (untrained twin: {twin}, {twin_middle:signed}){above}.{alone}",
+                "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} "
+                "beyond their interval), median **{middle:signed}** (untrained twin: {twin}, "
+                "{twin_middle:signed}){above}.{alone}",
                 of=of_stream(tables, stream), verdict=VERDICTS[verdict], below=of_all(below, len(heads)), sure=sure,
                 middle=middle, twin=of_all(twin[0], len(heads.known("twin"))), twin_middle=twin[1],
                 above=f"; the mean is positive in {in_layers(above)}" if above else "",
@@ -310,7 +318,7 @@ def _among_words(alone: Rows, middle: float) -> Prose:
     below, own = _negative(alone)
     verdict = (
         "so it is no relation of special pieces only" if middle >= 0
-        else "so it is mostly the special pieces and punctuation that make the relation, not words" if own > middle / 2
+        else "so it is mostly special pieces and punctuation that make the relation, not words" if own > middle / 2
         else "so the relation holds among words, too"
     )  # fmt: skip
     return say(" Over other keys alone they are in {below} (median {own:signed}), {verdict}.",
@@ -328,10 +336,11 @@ def together(tables: Tables) -> Iterator[Finding]:
         rare = tables["frequency_layers"].where(stream=stream, words="plain", layer=layers)
         yield Finding(
             say(
-                "In {layers}{of} weight and length go *together* among other keys (mean rank correlation **{rho:signed}**, "
-                "untrained twin {twin:signed}): what is attended to has the longer vectors. There rarity of the word and "
-                "‖f(x)‖ correlate by {rare:signed}.",
-                layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"), twin=rows.mean("twin"),
+                "In {layers}{of} weight and length go *together* among other keys (mean rank correlation "
+                "**{rho:signed}**, untrained twin {twin:signed}): what is attended to has the longer vectors. There "
+                "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
+                layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"),
+                twin=rows.mean("twin"),
                 rare=rare.mean("value"),
             ),
             (Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),),
@@ -353,9 +362,9 @@ def frequency(tables: Tables) -> Iterator[Finding]:
         top = layers.largest("value")[0]
         yield Finding(
             say(
-                "Rare words{of} have longer f(x) than frequent ones: **{verdict}**. The rarer, the longer, in **{up}** "
-                "layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, untrained twin "
-                "{twin:signed}; most in layer {layer}: {most:signed}){down}.",
+                "Rare words{of} have longer f(x) than frequent ones: **{verdict}**. The rarer, the longer, in "
+                "**{up}** layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, "
+                "untrained twin {twin:signed}; most in layer {layer}: {most:signed}){down}.",
                 of=of_stream(tables, stream), verdict=VERDICTS[verdict], up=of_all(len(up), len(layers)),
                 heads=of_all(heads.count(lambda row: row["value"] > 0), len(heads)), rho=layers.mean("value"),
                 twin=layers.mean("twin"), layer=top["layer"] + 1, most=top["value"],
@@ -375,16 +384,19 @@ def mixing(tables: Tables) -> Iterator[Finding]:
         known = {step: own for step, own in ratios.items() if own.mean("value") is not None}
         if "residual" not in known:
             continue
-        steps = [say("**{ratio:share}** {step}", ratio=own.mean("value"), step="by attention alone" if step == "attention"
+        steps = [say("**{ratio:share}** {step}", ratio=own.mean("value"),
+                     step="by attention alone" if step == "attention"
                      else STEPS[step]) for step, own in known.items()]  # fmt: skip
         alone = {"first", "cls"} if stream == "decoder" else set()  # such a piece sees nobody but itself
-        kinds = {kind: rows.where(step="normalised", queries=kind).mean("value") for kind in CLASSES if kind not in alone}
+        kinds = {
+            kind: rows.where(step="normalised", queries=kind).mean("value") for kind in CLASSES if kind not in alone
+        }
         apart = [say("{name} {ratio:share}", name="other pieces" if kind == "other" else KEY_NAMES[kind], ratio=ratio)
                  for kind, ratio in kinds.items() if ratio is not None]  # fmt: skip
         yield Finding(
             say(
-                "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the layers; "
-                "untrained twin {twins}). By what the piece is: {apart}.",
+                "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the "
+                "layers; untrained twin {twins}). By what the piece is: {apart}.",
                 of=of_stream(tables, stream), whom="all source pieces" if stream == "cross" else "other pieces",
                 steps=listed(steps), twins=listed([own.mean("twin") for own in known.values()], "share"),
                 apart=listed(apart),
@@ -421,22 +433,23 @@ PAGE = Page(
         "shares", "layer", "value", key="shares-layers", title="Share of attention by layer", colour="measure",
         style=Style(pick=("keys",)), label="Share of weight, norm and joint norm on a class of keys by layer",
     ).having(note=f"{_TWIN}; dotted: even attention"),
-    about="Attention adds up vectors, each multiplied by its weight; weights alone do not show how long the vectors are. "
-    "The two were set against each other in **{model}** on **{corpus}**, by what kind of piece is attended to.",
+    about="Attention adds up vectors, each multiplied by its weight; weights alone do not show how long the vectors "
+    "are. The two were set against each other in **{model}** on **{corpus}**, by what kind of piece is attended to.",
     findings=(others, parked, related, together, frequency, mixing),
-    schemas=(NORMS, LAYERS, SPEARMAN, SPEARMAN_LAYERS, FREQUENCY, FREQUENCY_LAYERS, BANDS, MIXING, SCATTER, SHARES, MEANS,
-             PAIRS, BY_CLASS, BY_HEAD, BY_BAND),
+    schemas=(NORMS, LAYERS, SPEARMAN, SPEARMAN_LAYERS, FREQUENCY, FREQUENCY_LAYERS, BANDS, MIXING, SCATTER, SHARES,
+             MEANS, PAIRS, BY_CLASS, BY_HEAD, BY_BAND),
     derived={"shares": shares, "means": means, "pairs": pairs, "by_class": by_class, "by_head": by_head,
              "by_band": by_band},
     sections=(
         Section(
             "shares", "Weights against norms",
-            "The share of each class of key in all attention, mean over heads and queries. Where weight is above norm, "
-            "attention goes to vectors that are short: little comes of it. Below, how long the vectors f(x) of each class "
-            "are, over those of other keys (neither special nor punctuation) in the same layer: far below 1 is where "
-            "weight can be parked.",
+            "The share of each class of key in all attention, mean over heads and queries. Where weight is above "
+            "norm, attention goes to vectors that are short: little comes of it. Below, how long the vectors f(x) of "
+            "each class are, over those of other keys (neither special nor punctuation) in the same layer: far below "
+            "1 is where weight can be parked.",
             (charts.lines("norms_layers", "layer", "relative", key="lengths", title="‖f(x)‖ over other keys’",
-                          colour="keys", where={"keys": CLASSES[:-1]}, style=Style(log=True, height=260, tell=("weight",)),
+                          colour="keys", where={"keys": CLASSES[:-1]},
+                          style=Style(log=True, height=260, tell=("weight",)),
                           label="Mean length of the vectors of each class over that of other keys, by layer")
              .having(note=_TWIN),
              Listing("means", "stream", "keys", "weight", "norm", "joint", "relative", title="Means over layers",
@@ -445,10 +458,10 @@ PAGE = Page(
         ),
         Section(
             "pairs", "Pair by pair",
-            "Each dot is a query and a key in one head, drawn evenly from all texts; in a layer, all its heads in turn. "
-            "Both axes are logarithmic, so that ‖αf(x)‖ is the same along every falling diagonal. Dots at the upper left "
-            "get much weight and have short vectors; weights under a millionth lie on the lower edge. Of the untrained "
-            "twin there are layers only. Point at a dot for its pieces.",
+            "Each dot is a query and a key in one head, drawn evenly from all texts; in a layer, all its heads in "
+            "turn. Both axes are logarithmic, so that ‖αf(x)‖ is the same along every falling diagonal. Dots at the "
+            "upper left get much weight and have short vectors; weights under a millionth lie on the lower edge. Of "
+            "the untrained twin there are layers only. Point at a dot for its pieces.",
             (charts.scatter("pairs", "length", "weight", key="pairs", title="α and ‖f(x)‖", colour="keys",
                             style=Style(pick=("shown", "who"), log=True, height=380, tell=("key", "query")),
                             label="Weight against length of the vector, a dot for each drawn pair of pieces"),),
@@ -456,9 +469,9 @@ PAGE = Page(
         ),
         Section(
             "correlation", "Do weight and length go against each other?",
-            "Within each text: does what gets more weight have the shorter vector? Left, a dot for each head (mean over "
-            "texts), over all keys, and over other keys alone. Right, means of layers with 95 % intervals; also over pairs "
-            "drawn from all texts, within one class of key.",
+            "Within each text: does what gets more weight have the shorter vector? Left, a dot for each head (mean "
+            "over texts), over all keys, and over other keys alone. Right, means of layers with 95 % intervals; also "
+            "over pairs drawn from all texts, within one class of key.",
             (charts.layer_dots("spearman", "value", key="spearman", title="α and ‖f(x)‖ within texts", colour="keys",
                                where={"over": ["texts"]}, style=Style(domain=(-1, 1), zero=True, height=280),
                                label="Rank correlation of weight and length within texts, a dot for each head"),
@@ -470,24 +483,24 @@ PAGE = Page(
         ),
         Section(
             "frequency", "Frequent words and rare ones",
-            "The rank correlation of ‖f(x)‖ with how rare a word is in this corpus, over the different words of a text, "
-            "mean over texts: above 0 rare words have the longer vectors. A dot for each head; then means of layers; then "
-            "the mean length by frequency band.",
+            "The rank correlation of ‖f(x)‖ with how rare a word is in this corpus, over the different words of a "
+            "text, mean over texts: above 0 rare words have the longer vectors. A dot for each head; then means of "
+            "layers; then the mean length by frequency band.",
             (charts.layer_dots("frequency", "value", key="frequency", title="‖f(x)‖ and rarity of the word",
                                style=Style(pick=("words",), domain=(-1, 1), zero=True, height=240),
                                label="Rank correlation of vector length and rarity of the word, a dot for each head"),
              charts.lines("frequency_layers", "layer", "value", key="rarity", title="by layer",
                           style=Style(pick=("words",), zero=True, height=240),
-                          label="Rank correlation of vector length and rarity of the word by layer").having(note=_TWIN),
+                          label="Rank correlation of vector length and rarity by layer").having(note=_TWIN),
              charts.grid("by_band", "band", "layer", "relative", "twin_relative", key="bands",
                          title="‖f(x)‖ by frequency", label="Vector length by frequency rank of the word and layer")),
             short="Frequency", width="half",
         ),
         Section(
             "mixing", "From others, and from itself",
-            "What a piece takes in from other pieces, against what it keeps: by attention alone, with the residual that the "
-            "attention is added to, and through the norm that reads their sum. In cross attention all keys stand against "
-            "the residual, and attention alone has no ratio.",
+            "What a piece takes in from other pieces, against what it keeps: by attention alone, with the residual "
+            "that the attention is added to, and through the norm that reads their sum. In cross attention all keys "
+            "stand against the residual, and attention alone has no ratio.",
             (charts.lines("mixing", "layer", "value", key="mixing", title="Mixing ratio", colour="step",
                           style=Style(pick=("queries",), height=280),
                           label="Mixing ratio by layer, a line for each step").having(note=_TWIN),),
@@ -495,19 +508,20 @@ PAGE = Page(
         ),
         Section(
             "map", "Head by head",
-            "Rows are layers, columns are heads; the brighter, the more. *Norm over weight* far below 1 is a head that gives "
-            "such keys more weight than comes of it. Point at a cell for its numbers.",
-            (charts.head_map("by_class", "weight", "norm", "ratio", "relative", "twin_weight", "twin_norm", "twin_ratio",
-                             "twin_relative", style=Style(pick=("keys",), tell=("mean_weight", "length", "mean_norm")),
+            "Rows are layers, columns are heads; the brighter, the more. *Norm over weight* far below 1 is a head "
+            "that gives such keys more weight than comes of it. Point at a cell for its numbers.",
+            (charts.head_map("by_class", "weight", "norm", "ratio", "relative", "twin_weight", "twin_norm",
+                             "twin_ratio", "twin_relative",
+                             style=Style(pick=("keys",), tell=("mean_weight", "length", "mean_norm")),
                 label="Heat map of one class of keys, layer by head"),),
             short="Map",
         ),
         Section(
             "heads", "All heads",
-            "One row for each head: share of weight and of norm for each class of key; ρ is the rank correlation of α and "
-            "‖f(x)‖ within texts. Click a heading to sort, again to turn the order round. Type to search by label (3-).",
-            (Listing("by_head", "head", *(f"{kind}_{measure}" for kind in CLASSES[:-1] for measure in ("weight", "norm")),
-                     "rho"),),
+            "One row for each head: share of weight and of norm for each class of key; ρ is the rank correlation of "
+            "α and ‖f(x)‖ within texts. Click a heading to sort, again to turn the order round. Type to search by "
+            "label (3-).",
+            (Listing("by_head", "head", *BY_HEAD.names[3:]),),
             short="Heads",
         ),
         Section(
@@ -520,25 +534,27 @@ PAGE = Page(
     words=words("piece", "α, weight", "f(x)", "norm") | {
         "all heads together": "the length of the sum of all heads' αf(x) of one key, as a share. Heads may bring in "
         "vectors that cancel each other.",
-        "mixing ratio": "of what a piece is made of after the attention, how much comes from other pieces: ‖others‖ / "
-        "(‖others‖ + ‖itself‖).",
+        "mixing ratio": "of what a piece is made of after the attention, how much comes from other pieces: ‖others‖ "
+        "/ (‖others‖ + ‖itself‖).",
         "even attention": "what a head would give that attends to every key it may see alike.",
-        "as published": "it holds in two thirds of the layers (or heads), beyond intervals; *not so here*: in one third or "
-        "fewer. *Much* weight is a quarter more than even attention would give.",
+        "as published": "it holds in two thirds of the layers (or heads), beyond intervals; *not so here*: in one "
+        "third or fewer. *Much* weight is a quarter more than even attention would give.",
     } | words("untrained twin", "[CLS], [SEP]"),
     limits={
-        "A long vector is not an important one.": "A norm says how much is added, not whether anything depends on it.",
-        "Lengths say nothing of direction.": "Two long vectors may cancel; that is why shares of all heads together stand "
-        "beside those head by head.",
-        "Shares and means differ.": "A class with many keys can have a large share and a small mean weight; compare with "
-        "even attention.",
+        "A long vector is not an important one.": "A norm says how much is added, not whether anything depends "
+        "on it.",
+        "Lengths say nothing of direction.": "Two long vectors may cancel; that is why shares of all heads together "
+        "stand beside those head by head.",
+        "Shares and means differ.": "A class with many keys can have a large share and a small mean weight; compare "
+        "with even attention.",
         "The mixing ratio sees one layer.": "States have been mixed in the layers below it already.",
         "Frequencies are those of this corpus,": "counted in word forms; in a small one most words are equally rare.",
     },
     unshown={
-        "scatter": "it is drawn with the widest layer first", "norms": "it is shown by class of key, and head by head",
+        "scatter": "it is drawn with the widest layer first",
+        "norms": "it is shown by class of key, and head by head",
         "bands": "it is shown with its bands in words",
     },
-    published="BERT-base (Kobayashi et al. 2020): [CLS], [SEP] and punctuation have much weight and little norm, weight and "
-    "‖f(x)‖ are negatively related, and rare words have the longer vectors.",
+    published="BERT-base (Kobayashi et al. 2020): [CLS], [SEP] and punctuation have much weight and little norm, "
+    "weight and ‖f(x)‖ are negatively related, and rare words have the longer vectors.",
 )  # fmt: skip

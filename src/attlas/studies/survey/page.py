@@ -89,9 +89,11 @@ def heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
         "One row for each head, measure and quantity.",
         *PLACE,
         Column("measure", "measure", labels=MEASURES),
-        Column("quantity", "quantity", meaning="what is measured; see the list of quantities", labels=titles(quantities)),
+        Column("quantity", "quantity", meaning="what is measured; see the list of quantities",
+               labels=titles(quantities)),
         Column("value", "value", "number", "the mean over queries; entropy is in nats, distance in pieces",
-               ends=("low", "high"), chance="chance", definition="Clark et al. 2019; Kobayashi et al. 2020", head=True),
+               ends=("low", "high"), chance="chance", definition="Clark et al. 2019; Kobayashi et al. 2020",
+               head=True),
         Column("n", "cases", "number", "queries; for edges the attention between words"),
         Column("first_half", "on one half", "number", "of the passages", optional=True),
         Column("second_half", "on the other half", "number", "of the passages", optional=True),
@@ -196,8 +198,8 @@ def _one_place(tables: Tables) -> Iterator[Finding]:
         where = [say("{n} on {place}", n=count, place=labels[place]) for place, count in counts.most_common()]
         yield Finding(
             say(
-                "**{over}** heads{of} put more than half of their weight on one place{where}; the surest is **{head}**, "
-                "with **{share:share}** on {place}{interval}.",
+                "**{over}** heads{of} put more than half of their weight on one place{where}; the surest is "
+                "**{head}**, with **{share:share}** on {place}{interval}.",
                 over=wording.of_all(len(over), len(heads)), of=of_stream(tables, stream),
                 where=say(": {places}", places=listed(where)) if where else "", head=Rows([best]).sentence(),
                 share=best["share"], place=labels[best["place"]], interval=_interval(best),
@@ -324,8 +326,8 @@ def edges(tables: Tables) -> Iterator[Finding]:
         twice = heads.count(lambda row: row["value"] > 2 * row["chance"])
         yield Finding(
             say(
-                "Head **{head}**{of} follows dependency edges most: **{value:share}** of its attention between words, "
-                "{times:number} times chance. {twice} heads put more than twice chance there.",
+                "Head **{head}**{of} follows dependency edges most: **{value:share}** of its attention between "
+                "words, {times:number} times chance. {twice} heads put more than twice chance there.",
                 head=Rows([head]).sentence(), of=of_stream(tables, stream), value=value,
                 times=value / head["chance"], twice=wording.of_all(twice, len(heads)),
             ),
@@ -349,7 +351,8 @@ def breadth(tables: Tables) -> Iterator[Finding]:
                 "The broadest head{of} is **{broad}** ({widest:number} nats{chance}), the most focused **{narrow}** "
                 "({least:number}).{layers}{cls}",
                 of=of_stream(tables, stream), broad=Rows([broad]).sentence(), widest=widest,
-                narrow=Rows([narrow]).sentence(), least=least, chance=_chance(heads, "; uniform attention {chance:number}"),
+                narrow=Rows([narrow]).sentence(), least=least,
+                chance=_chance(heads, "; uniform attention {chance:number}"),
                 layers=say(" Layer {a} is the broadest ({x:number} on average) and layer {b} the most focused "
                            "({y:number}).", a=ends[0] + 1, x=means[ends[0]], b=ends[1] + 1, y=means[ends[1]])
                 if len(means) > 1 else say(""),
@@ -373,8 +376,8 @@ def reach(tables: Tables) -> Iterator[Finding]:
         mean = heads.mean("value")
         yield Finding(
             say(
-                "A head{of} looks {mean:number} pieces away on average{chance}; the nearest is **{near}** ({least:number}), "
-                "the farthest is **{far}** ({most:number}).",
+                "A head{of} looks {mean:number} pieces away on average{chance}; the nearest is **{near}** "
+                "({least:number}), the farthest is **{far}** ({most:number}).",
                 of=of_stream(tables, stream), mean=mean, near=Rows([near]).sentence(), least=least,
                 far=Rows([far]).sentence(), most=most, chance=_chance(heads, " (uniform attention: {chance:number})"),
             ),
@@ -441,7 +444,8 @@ def place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
         ]  # fmt: skip
         squares = cells.mark_rect().encode(
             x=x, y=y, tooltip=tooltip,
-            color=alt.Color("label:N", title=None, scale=scale, legend=alt.Legend(symbolOpacity=1, symbolType="square")),
+            color=alt.Color("label:N", title=None, scale=scale,
+                            legend=alt.Legend(symbolOpacity=1, symbolType="square")),
             opacity=alt.Opacity("share:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.06, 1])),
         )  # fmt: skip
         layered = [squares]
@@ -462,7 +466,8 @@ def _dots(quantities: Sequence[Quantity], section: str, axis: str, style: Style)
         _on_axis(
             charts.layer_dots(
                 "heads", "value", key=quantity.name, title=quantity.title, colour="measure", style=style,
-                where={"quantity": [quantity.name]}, label=f"{quantity.title}: {axis} by layer, one dot for each head",
+                where={"quantity": [quantity.name]},
+                label=f"{quantity.title}: {axis} by layer, one dot for each head",
             ),
             axis,
         )
@@ -504,8 +509,8 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
         title="Where do the heads of {model} look?",
         answer=answer,
         chart=place_map(quantities),
-        about="Where does each attention head of **{model}** look while the model reads **{corpus}**? For every head, "
-        "attention was sorted by where it goes and averaged over the corpus, in weights and in norms.",
+        about="Where does each attention head of **{model}** look while the model reads **{corpus}**? For every "
+        "head, attention was sorted by where it goes and averaged over the corpus, in weights and in norms.",
         findings=(others, resting_place, neighbours, lengths, edges, breadth, reach),
         schemas=(heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
         derived={"by_head": by_head(quantities), "parts": parts,
@@ -522,15 +527,16 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             Section(
                 "map", "Head by head",
                 "Rows are layers, columns are heads; the brighter, the more. Choose what is shown: the colours begin "
-                "at zero and end at the largest value of what was chosen. Point at a cell for chance and the interval.",
+                "at zero and end at the largest value of what was chosen. Point at a cell for chance and the "
+                "interval.",
                 (charts.head_map("heads", "value", key="map", style=Style(pick=("quantity", "measure")),
                                  label="Heat map of one quantity, layer by head"),),
                 short="Map",
             ),
             Section(
                 "entropy", "How broad, how focused",
-                "Entropy says how widely a head spreads its attention: 0 nats is all on one piece, the dashed line is "
-                "the same to all. Heads near the line average over the text; heads near the floor pick one piece.",
+                "Entropy says how widely a head spreads its attention: 0 nats is all on one piece, the dashed line "
+                "is the same to all. Heads near the line average over the text; heads near the floor pick one piece.",
                 (*_dots(quantities, "entropy", "nats", Style(height=230)),
                  Listing("by_head", "head", "entropy", "sentence", order="focus", most=12,
                          title="The most focused heads")),
@@ -544,13 +550,13 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             ),
             Section(
                 "norms", "Weights against norms",
-                "A head adds up αf(x): the weight α times the key's vector after the head's own transformation. In the "
-                "first chart the two are correlated by rank, on pairs of pieces drawn from each passage: dots below "
-                "zero are heads that give much weight to short vectors, a way of attending to nothing. In the second, "
-                "the length of vectors from frequent words to rare ones, over the mean of the layer.",
+                "A head adds up αf(x): the weight α times the key's vector after the head's own transformation. In "
+                "the first chart the two are correlated by rank, on pairs of pieces drawn from each passage: dots "
+                "below zero are heads that give much weight to short vectors, a way of attending to nothing. In the "
+                "second, the length of vectors from frequent words to rare ones, over the mean of the layer.",
                 (charts.layer_dots("spearman", "value", key="spearman", title="weight and ‖f(x)‖",
                                    style=Style(height=240, domain=(-1, 1), zero=True),
-                                   label="Rank correlation of weight and vector length, a dot for each head, by layer"),
+                                   label="Rank correlation of weight and vector length, a dot for each head"),
                  charts.grid("bands", "band", "layer", "relative", key="frequency", title="‖f(x)‖ by frequency",
                              label="Vector length by frequency rank of the word and layer")),
                 short="Norms", width="half",
@@ -558,8 +564,8 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             Section(
                 "pos", "Parts of speech",
                 "Of the attention between words, the share that goes *to* each part of speech, or comes *from* it, "
-                "mean over heads. Shares follow how common a part of speech is; *times chance* takes that out. Choose "
-                "a part of speech, or click its row, to see its heads.",
+                "mean over heads. Shares follow how common a part of speech is; *times chance* takes that out. "
+                "Choose a part of speech, or click its row, to see its heads.",
                 (charts.grid("parts", "layer", "pos", "value", "ratio", key="pos", title="Parts of speech by layer",
                              style=Style(pick=("direction", "measure")),
                              label="Heat map of attention by part of speech and layer, mean over heads")
@@ -572,9 +578,9 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             Section(
                 "edges", "Dependency edges",
                 "How much attention runs along the edges of the dependency tree: what a word gives to its governor, "
-                "to its dependents, and all of it as a share of the attention between words. The first piece, where a "
-                "head may merely rest, is set aside. Dots far above the dashed line follow syntax, or something that "
-                "goes with it, such as standing next to each other.",
+                "to its dependents, and all of it as a share of the attention between words. The first piece, where "
+                "a head may merely rest, is set aside. Dots far above the dashed line follow syntax, or something "
+                "that goes with it, such as standing next to each other.",
                 _dots(quantities, "edges", "share", shares), short="Edges", width="small",
             ),
             Section(
@@ -591,8 +597,8 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             "that takes an experiment, such as cutting the head.",
             "Much weight may mean nothing to do.": "Heads may rest on [CLS], [SEP] or the first piece; compare the "
             "norms to see how much comes of it.",
-            "The best of many is partly luck.": "Where a head is named as the most of all, it was chosen on one half of "
-            "the passages and its number comes from the other; the surest head is the one whose interval lies "
+            "The best of many is partly luck.": "Where a head is named as the most of all, it was chosen on one half "
+            "of the passages and its number comes from the other; the surest head is the one whose interval lies "
             "highest. Lists of heads above a bar are from all passages.",
             "Intervals are for this corpus.": "They say how a mean would vary with other passages of the same kind, "
             "not with another kind of text.",
@@ -602,8 +608,8 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             "pos": "its rows are shown with how many times chance they are",
             "frequency": "it is shown as means of layers",
         },
-        published="bert-base-uncased on Wikipedia (Clark et al. 2019) and BERT (Kobayashi et al. 2020). What must agree "
-        "is the shape of a finding, not the number.",
+        published="bert-base-uncased on Wikipedia (Clark et al. 2019) and BERT (Kobayashi et al. 2020). What must "
+        "agree is the shape of a finding, not the number.",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""From a survey's sums to its tables: heads, parts of speech, rank correlations, frequencies, and a sentence per head."""
+"""From a survey's sums to its tables: heads, parts of speech, correlations, frequencies, and a sentence per head."""
 
 from __future__ import annotations
 
