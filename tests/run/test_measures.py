@@ -16,11 +16,11 @@ from attlas.capture import Subject
 from attlas.cli.app import app
 from attlas.corpora import read
 from attlas.errors import CapabilityError
-from attlas.run.noop import noop
 from attlas.run.parse import parse
 from attlas.studies.clusters.call import clusters
 from attlas.studies.coref.call import coref
 from attlas.studies.heads.call import heads
+from attlas.studies.noop.call import noop
 from attlas.studies.relations.call import relations
 from attlas.text import Document
 
@@ -64,7 +64,7 @@ def test_every_command_that_has_a_measure_says_so_with_the_same_words(monkeypatc
 def test_a_noop_test_without_norms_leaves_their_columns_empty() -> None:
     texts = [Document.from_words([noun, "slept"], upos=["NOUN", "VERB"]) for noun in ("Cats", "Dogs", "Men", "Cows")]
     for subject, known in ((bert(), True), (closed(), False)):
-        rows = noop(subject, texts, loss="tagging:upos").tables["noop_layers"].to_pylist()
+        rows = noop(subject, texts, task="tagging:upos").tables["noop_layers"].to_pylist()
         assert {row["norm"] is not None for row in rows} == {known}
         assert all(row["weight"] is not None for row in rows)
 

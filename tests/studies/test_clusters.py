@@ -23,7 +23,7 @@ from attlas.studies.clusters.call import clusters, fitting_budget, require_room
 from attlas.studies.clusters.passes import Clusters
 from attlas.studies.clusters.tables import cluster_tables
 from attlas.studies.shared.watching import Together, part
-from attlas.studies.survey import Survey
+from attlas.studies.survey.passes import Survey
 from attlas.text import Document, Passage
 
 TEXTS = [
@@ -114,7 +114,7 @@ def materialised(subject: Subject, capture: Capture, stream: Stream) -> np.ndarr
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_figures_of_heads_are_the_surveys(family: str, measure: str) -> None:
     """One fact, two routes: the survey never builds the matrix."""
-    from attlas import survey
+    from attlas.studies.survey.call import survey
 
     subject = twin(family)
     surveyed = {

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import twins
-from attlas import survey
 from attlas.capture import Subject
 from attlas.corpora import read
 from attlas.studies.clusters.call import clusters
 from attlas.studies.heads.call import heads
 from attlas.studies.relations.call import relations
+from attlas.studies.survey.call import survey
 
 FEW = read("sample").sentences().documents[:30]
 

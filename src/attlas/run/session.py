@@ -273,12 +273,12 @@ def begin(
         given["checkpoint_every"], given.get("progress") or Silent(), more or {},
     )  # fmt: skip
     if folder is not None and not run.resume:
+        require_free(folder, run.plan.to_dict())
         if parts := checkpoint_parts(folder):
             raise PlanError(
                 f"{checkpoint_file(folder, parts[0])}: an earlier run was interrupted here; go on with --resume, or "
                 "delete this file"
             )
-        require_free(folder, run.plan.to_dict())
     with run._room:
         yield run
 

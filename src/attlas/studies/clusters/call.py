@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from attlas.errors import CapabilityError, StoreError, TextError
 from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, study_call
 from attlas.run.session import begin
-from attlas.run.setting import BUDGET, as_corpus, as_subject, draw, reads_pairs, streams_of
+from attlas.run.setting import BUDGET, as_corpus, as_subject, passage_options, read_passages, streams_of
 from attlas.store import Result
 
 if TYPE_CHECKING:
@@ -54,26 +54,19 @@ def clusters(
     ('clusters', 72, 2556)
     """
     from attlas.capture.measuring import require_measure
-    from attlas.capture.reading import read_documents
 
     texts = as_corpus(corpus)
     model = as_subject(subject)
     known = known_heads(model, relations)
-    paired = reads_pairs(model, texts, pairs)
-    long, limit = running["long"], running["limit"]
     pieces = running["max_pieces"] or min(model.pieces.window, PIECES)
     running["budget"] = running["budget"] or fitting_budget(model, pieces)
-    options = {
-        "pairs": paired, "max_pieces": pieces, "long": long, "limit": limit,
+    options = passage_options(model, texts, pairs, {**running, "max_pieces": pieces}) | {
         "measure": require_measure(model, measure),
         "relations": [[*place, *names] for place, names in sorted(known.items())],
-    }  # fmt: skip
+    }
     with begin("clusters", model, texts, options, running) as run:
         run.note_cutting(len(texts.documents))
-        reading = read_documents(
-            model, texts.documents, articles=texts.articles, limit=pieces, pairs=paired, long=long
-        )  # fmt: skip
-        reading = draw(reading, limit, run.seed)
+        reading = read_passages(model, texts, options, run.seed)
         require_room(model, max(example.length for example in reading.examples))
         streams = streams_of(model, reading)
         run.read(reading)

@@ -25,6 +25,7 @@ from attlas.pages import (
 )
 from attlas.store.schema import PLACE, STREAM, Column, Schema
 from attlas.studies.clusters.maps import behaviour_map, layer_map, tree_chart
+from attlas.studies.shared.wording import of_stream, published, told, words
 
 SURE = 0.01
 PAIRS_SHOWN = 12
@@ -175,8 +176,8 @@ def tree_rows(heads: Sequence[Row], joins: Sequence[Row]) -> list[Row]:
     >>> [(row["x"], row["y"]) for row in rows if row["part"] == "branch"]
     [(1.0, 0.0), (1.0, 0.5), (0.0, 0.5), (0.0, 0.0)]
     """
-    told = ("layer", "head", "behaviour", "does", "nearest_name", "mean", "entropy")
-    empty = dict.fromkeys(("join", "step", "top", *told))
+    shown = ("layer", "head", "behaviour", "does", "nearest_name", "mean", "entropy")
+    empty = dict.fromkeys(("join", "step", "top", *shown))
     at = {number: (float(row["leaf"]), 0.0) for number, row in enumerate(heads)}
     rows: list[Row] = []
     for join in joins:
@@ -188,7 +189,7 @@ def tree_rows(heads: Sequence[Row], joins: Sequence[Row]) -> list[Row]:
             rows.append({**empty, **place, "join": join["join"], "step": step, "top": top})
     leaves = [
         {**empty, "stream": row["stream"], "part": "leaf", "x": float(row["leaf"]), "y": 0.0,
-         **{name: row.get(name) for name in told}}
+         **{name: row.get(name) for name in shown}}
         for row in heads
     ]  # fmt: skip
     return rows + leaves
@@ -215,7 +216,7 @@ def layers(tables: Tables) -> Iterator[Finding]:
             "**Heads of one layer{where} {verdict} together**: they are {within:number} nats apart on average{ends}, "
             "heads of different layers {between:number}, a ratio of **{ratio:number}** (p {p:p} by {deals} random "
             "deals of the heads to layers)",
-            where=_where(tables, stream), verdict="lie" if near else "do not surely lie", within=model["within"],
+            where=of_stream(tables, stream), verdict="lie" if near else "do not surely lie", within=model["within"],
             between=model["between"], ratio=model["ratio"], p=model["p"], deals=model["shuffles"],
             ends=say(" ({low:number} to {high:number})", low=model["within_low"], high=model["within_high"])
             if model["within_low"] is not None else "",
@@ -224,10 +225,9 @@ def layers(tables: Tables) -> Iterator[Finding]:
                      "{ratio:number} (p {p:p})", **{name: twin[name] for name in ("within", "between", "ratio", "p")}
                      ) if twin is not None else ""  # fmt: skip
         claims = [_value(row, column) for row in (model, twin) if row for column in ("within", "between", "ratio")]
-        published = f"{CLARK}: heads within the same layer are often fairly close to each other"
         yield Finding(
             say("{said}{beside}.", said=said, beside=beside), tuple(claims), see="layers",
-            published=published if stream == "encoder" else "",
+            published=published(stream, f"{CLARK}: heads within the same layer are often fairly close to each other"),
         )  # fmt: skip
 
 
@@ -240,7 +240,7 @@ def what_they_do(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "What the {n} heads{where} mostly do: {names}{other}.{twins}", n=round(rows.total("heads")),
-                where=_where(tables, stream),
+                where=of_stream(tables, stream),
                 names=listed([f"{row['behaviour']} ({row['heads']})" for row in own]) if own
                 else "nothing that the bars used here would name",
                 other=say("; {n} do none of this", n=round(other)) if own and other else "",
@@ -265,7 +265,7 @@ def nearest(tables: Tables) -> Iterator[Finding]:
             say(
                 "The two heads{where} most alike are **{one}** and **{other}**, {apart:number} nats apart, where two "
                 "heads are {mean:number} apart on average and {most:number} (ln 2) is the most possible.",
-                where=_where(tables, stream), one=label_of(row), apart=row[scored], mean=mean, most=math.log(2),
+                where=of_stream(tables, stream), one=label_of(row), apart=row[scored], mean=mean, most=math.log(2),
                 other=label_of({"layer": row["layer_b"], "head": row["head_b"]}),
             ),
             (
@@ -287,7 +287,7 @@ def farthest(tables: Tables) -> Iterator[Finding]:
             say(
                 "The head{where} farthest from all others is **{head}** ({does}): {mean:number} nats from the others "
                 "on average, and {nearest:number} from its nearest, {name}.",
-                where=_where(tables, stream), head=label_of(lone), does=lone["does"], mean=lone["mean"],
+                where=of_stream(tables, stream), head=label_of(lone), does=lone["does"], mean=lone["mean"],
                 nearest=lone["nearest"], name=lone["nearest_name"],
             ),
             (Claim("largest", "clusters", "mean", keyed([lone]), {"stream": stream}),),
@@ -306,7 +306,7 @@ def trust(tables: Tables) -> Iterator[Finding]:
             say(
                 "The map{where} keeps distances only roughly (stress {stress:share}: 0 would be a true map of them): "
                 "what is far apart on it is far apart, what touches may not be alike.{steady}",
-                where=_where(tables, row["stream"]), stress=row["stress"], steady=steady,
+                where=of_stream(tables, row["stream"]), stress=row["stress"], steady=steady,
             ),
             (_value(row, "stress"),), see="map",
         )  # fmt: skip
@@ -327,10 +327,8 @@ def about(tables: Tables) -> Prose:
 def _together(who: str) -> Listing:
     """What is known of the layers of the model, or of its twin; the stream only where there are several."""
 
-    def rows(tables: Tables) -> list[Row]:
-        hidden = set() if len(tables.streams) > 1 else {"stream"}
-        found = tables["togetherness"].where(who=who).known("ratio")
-        return [{name: value for name, value in row.items() if name not in hidden} for row in found]
+    def rows(tables: Tables) -> Rows:
+        return told(tables, tables["togetherness"].where(who=who).known("ratio"))
 
     return Listing(
         "togetherness", "stream", "within", "between", "ratio", "p", "stress", "halves", rows=rows,
@@ -346,10 +344,6 @@ def _halves(pairs: Rows) -> tuple[str, str]:
 
 def _does(row: Row) -> str:
     return f"best for {row['relations']}" if row["behaviour"] == "relation" else str(row["behaviour"])
-
-
-def _where(tables: Tables, stream: str) -> str:
-    return f" of the {stream}" if len(tables.streams) > 1 else ""
 
 
 def _value(row: Row, column: str) -> Claim:
@@ -432,9 +426,7 @@ PAGE = Page(
         "mostly": "what a head mostly does: over 0.5 of its attention on the previous, next or own piece; over 0.6 "
         "on special pieces ([CLS], [SEP], a first piece, periods and commas); *broad*: an entropy over 0.78 of that "
         "of even attention (which is 3.8 nats for 128 pieces, the published bar); *relation*: the best head for one.",
-        "untrained twin": "a random-weights baseline: the same architecture, read by the same route; what chance "
-        "looks like.",
-        "head 8-10": "the tenth head of the eighth layer; layers and heads count from 1 on this page.",
+        **words("untrained twin", "head 8-10"),
     },
     limits={
         "Alike in attention is not alike in work.": "Two heads that look at the same pieces, or by norm take as much "

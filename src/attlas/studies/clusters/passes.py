@@ -25,11 +25,12 @@ from attlas.capture import Subject
 from attlas.capture.measuring import measured, require_measure, row_shares
 from attlas.ids import Stream
 from attlas.measures.divergence import divergences, entropies
+from attlas.measures.quantities import CLASSES
 from attlas.models import AttentionCall, Batch, Example, Side
 from attlas.stats import Bundle, PooledMean
 from attlas.studies.clusters.arrangement import SHUFFLES, square
 from attlas.studies.clusters.behaviour import FIGURES
-from attlas.studies.shared.piece_classes import CLASSES, half_of, mark
+from attlas.studies.shared.piece_classes import half_of, mark
 from attlas.studies.shared.watching import watch
 
 HALVES = (1, 2)

@@ -26,6 +26,7 @@ from attlas.pages import (
 )
 from attlas.pages.html import tag
 from attlas.store.schema import KINDS, PLACE, Column, Schema
+from attlas.studies.shared.wording import words
 
 SURE = 0.01
 RULES = ("nearest", "head match", "sieve")
@@ -340,10 +341,8 @@ PAGE = Page(
         "nearest, head match, sieve": "rules that look back: the nearest mention; the nearest with the same head "
         "word, else the nearest; the nearest with the same words, else the same head word, else of fitting number, "
         "gender and person, else any.",
-        "untrained twin": "a random-weights baseline: the same architecture, its own best head chosen in the same "
-        "way.",
         "chance": "choosing blindly among the same candidates.",
-        "head 5-4": "the fourth head of the fifth layer; layers and heads count from 1 on this page.",
+        **words("untrained twin", "head 8-10"),
     },
     limits={
         "Heads were chosen on other documents": "than the ones they are scored on. Intervals of the best heads and "

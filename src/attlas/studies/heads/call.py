@@ -55,7 +55,7 @@ def heads(
     """
     from attlas.capture.measuring import require_measure
     from attlas.capture.reading import Reading
-    from attlas.run.survey import survey_study
+    from attlas.studies.survey.call import survey_study
 
     texts = as_corpus(corpus).sentences()
     sides = split(texts, None, running["seed"])

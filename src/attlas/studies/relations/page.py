@@ -26,6 +26,7 @@ from attlas.pages import (
 )
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.relations.examples import examples
+from attlas.studies.shared.wording import words
 
 FEWEST = 20  # cases of a relation, below which it is not charted
 SURE = 0.01
@@ -319,9 +320,7 @@ PAGE = Page(
         "*governor to dependent*: as the word that attends most to the dependent (*from*).",
         "best offset": "the best rule of the form “the governor stands k words further on”, k from −10 to 10; −1 is "
         "the word before.",
-        "untrained twin": "a random-weights baseline: the same architecture, its own best head chosen in the same "
-        "way; what chance looks like here.",
-        "head 8-10": "the tenth head of the eighth layer; layers and heads count from 1 on this page.",
+        **words("untrained twin", "head 8-10"),
     },
     limits={
         "Heads and offsets were chosen on other texts": "than the ones they are scored on, so that having looked at "
