@@ -10,7 +10,7 @@ from command_line import attlas
 
 import twins
 from attlas.capture import Subject
-from attlas.studies.keywords.baselines import packages
+from attlas.studies.keywords_compare.baselines import packages
 
 
 @pytest.fixture(scope="module")

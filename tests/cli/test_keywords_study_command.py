@@ -12,8 +12,8 @@ from command_line import Apart, attlas, one_thread
 
 import twins
 from attlas.capture import Subject
-from attlas.run.keywords_study import keywords_study
 from attlas.store import Result, load_checkpoint
+from attlas.studies.keywords_study.call import keywords_study
 
 SMALL = ("--folds", 2, "--steps", "1,4", "--no-twin")
 

@@ -15,11 +15,11 @@ from command_line import attlas
 import twins
 from attlas.capture import load
 from attlas.corpora import read
-from attlas.run.keywords_tune import keywords_tune
 from attlas.store import Result
-from attlas.studies.keywords.scoring import given_in
-from attlas.studies.keywords.tagged import tagged_phrases
+from attlas.studies.keywords_tune.call import keywords_tune
+from attlas.studies.keywords_tune.tagged import tagged_phrases
 from attlas.studies.shared.cutting.removal import Removal
+from attlas.studies.shared.keywords.scoring import given_in
 from attlas.tasks import Tagging
 
 WORDS = ("the", "near", "station", "children", "apples", "asked", "bridge")

@@ -51,7 +51,7 @@ def command(
     """
     from attlas.corpora import read
     from attlas.run import progress_on
-    from attlas.run.keywords_compare import keywords_compare
+    from attlas.studies.keywords_compare.call import keywords_compare
     from attlas.text.stems import stemmer
 
     stemmer(language)  # before anything is opened

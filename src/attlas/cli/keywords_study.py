@@ -64,7 +64,7 @@ def command(
     """
     from attlas.corpora import read
     from attlas.run import progress_on
-    from attlas.run.keywords_study import keywords_study
+    from attlas.studies.keywords_study.call import keywords_study
 
     texts = read(data)
     scored_on = None if test is None else read(test)

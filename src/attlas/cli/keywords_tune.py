@@ -64,7 +64,7 @@ def command(
     from attlas.corpora import read
     from attlas.reports import write_report
     from attlas.run import progress_on
-    from attlas.run.keywords_tune import keywords_tune
+    from attlas.studies.keywords_tune.call import keywords_tune
 
     texts = read(train, format)
     others = {name: None if path is None else read(path, format) for name, path in (("dev", dev), ("test", test))}

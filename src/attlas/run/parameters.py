@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, get_args, get_type_hints
 
 from attlas.corpora import Corpus
+from attlas.errors import PlanError
 from attlas.run.progress import Progress
 from attlas.text import Document
 
@@ -50,7 +51,7 @@ class Help:
 
 @dataclass(frozen=True)
 class Role:
-    """A parameter that is more than a value: the model, the corpus, a further corpus, the progress.
+    """A parameter that is more than a value: the model, the corpus, a text or file, a further corpus, the progress.
 
     >>> Role("model").name
     'model'
@@ -170,6 +171,35 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
         return called  # type: ignore[return-value]
 
     return decorate
+
+
+def names_of(given: str | Sequence[str]) -> list[str]:
+    """Several names: a list of them, or one text with commas between them, as a command line has it.
+
+    >>> names_of("6-3, 6-11"), names_of(["6-3"])
+    (['6-3', '6-11'], ['6-3'])
+    """
+    if isinstance(given, str):
+        return [name.strip() for name in given.split(",") if name.strip()]
+    return list(given)
+
+
+def numbers_of(given: str | Sequence[int], option: str) -> list[int]:
+    """Several whole numbers: a list of them, or one text with commas between them, as a command line has it.
+
+    >>> numbers_of("1,5", "--steps"), numbers_of([2], "--steps")
+    ([1, 5], [2])
+    >>> numbers_of("1,few", "--steps")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: --steps '1,few' is not a list of whole numbers; write for example 1,5,20
+    """
+    if not isinstance(given, str):
+        return list(given)
+    try:
+        return [int(part) for part in given.split(",")]
+    except ValueError:
+        raise PlanError(f"{option} {given!r} is not a list of whole numbers; write for example 1,5,20") from None
 
 
 def help_of(parameter: inspect.Parameter) -> Help | None:

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
 from attlas.run.engine import LOCAL, Engine
+from attlas.run.journal import Record, item_by_item, journal_file
 from attlas.run.parameters import Running
 from attlas.run.part import Part
 from attlas.run.plan import Plan, differences
@@ -171,6 +172,17 @@ class Run:
             save_checkpoint(self.out, self.plan.to_dict(), {}, {"made": made, "seconds": seconds}, step)
         return made
 
+    def item_by_item(
+        self, sizes: Sequence[int], make: Callable[[int], Iterable[Record]], *, unit: str = "words"
+    ) -> list[Record]:
+        """A record of each item, kept line by line (see :func:`attlas.run.journal.item_by_item`).
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     [record["item"] for record in run.item_by_item([1], lambda start: [{"item": 0}][start:])]
+        [0]
+        """
+        return item_by_item(self, sizes, make, unit=unit)
+
     def scratch(self, name: str) -> Path:
         """A folder for files that are needed on the way: within the run's own, where a resumed run finds them again,
         or a temporary one; given back when the run is finished.
@@ -239,6 +251,7 @@ class Run:
         result = Result(manifest, {name: columns for name, columns in tables.items() if next(iter(columns.values()))})
         if self.out is not None:
             result.save(self.out)
+            journal_file(self.out, self.study).unlink(missing_ok=True)
         return result
 
 
