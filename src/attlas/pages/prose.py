@@ -101,14 +101,14 @@ def say(template: str, /, **values: Any) -> Prose:
     return Prose(template, values)
 
 
-def listed(items: list[Any], kind: str = "") -> Prose:
-    """Several things in a sentence, the last after "and".
+def listed(items: list[Any], kind: str = "", *, between: str = "") -> Prose:
+    """Several things in a sentence, the last after "and"; or all with the same mark ``between`` them.
 
-    >>> str(listed(["3-1", "4-2", "5-7"]))
-    '3-1, 4-2 and 5-7'
+    >>> str(listed(["3-1", "4-2", "5-7"])), str(listed(["norm, mean", "norm, max"], between="; "))
+    ('3-1, 4-2 and 5-7', 'norm, mean; norm, max')
     """
     slots = [f"{{item{number}{f':{kind}' if kind else ''}}}" for number in range(len(items))]
-    template = " and ".join(filter(None, (", ".join(slots[:-1]), *slots[-1:])))
+    template = between.join(slots) if between else " and ".join(filter(None, (", ".join(slots[:-1]), *slots[-1:])))
     return Prose(template, {f"item{number}": item for number, item in enumerate(items)})
 
 

@@ -1,7 +1,7 @@
 """Key phrases from attention beside other methods that need no training, as one call.
 
-Each form of a method goes through all documents by itself, so that its time is its own, and is a step of the run: what
-it found is kept, and not found again when the run is resumed.
+Each form of a method goes through all documents by itself, so that its time is its own, and is a step of the run:
+what it found is kept, and not found again when the run is resumed.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def keywords_compare(
     """Compare key phrases from attention with those of TF-IDF, TextRank, YAKE, KeyBERT and others.
 
     The corpus has texts with key phrases (JSON lines). No method is trained; those that need a model have the same
-    one. Heads are those of a study, or what is shipped for the model, or else all heads of the last layer, which stand
-    beside the chosen ones in any case. YAKE and KeyBERT are packages of their own: pip install 'attlas[keywords]'.
+    one. Heads are those of a study, or what is shipped for the model, or else all heads of the last layer, which
+    stand beside the chosen ones in any case. YAKE and KeyBERT are packages of their own: pip install 'attlas[keywords]'.
     Texts without a key phrase are left out; TF-IDF counts over the whole corpus all the same.
 
     >>> result = keywords_compare(None, "sample", methods=["first"], limit=3)

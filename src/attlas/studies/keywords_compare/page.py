@@ -52,7 +52,7 @@ METHODS = Schema(
 )  # fmt: skip
 NAMED = Schema(
     "named", "The same for charts, the best by F1@10 first.", *METHODS.columns, Column("name", "method"),
-    Column("group", "reads"), Column("each", "milliseconds for a text", "number", "in this run"),
+    Column("group", "reads"), Column("each", "ms for a text", "number", "in this run"),
 )  # fmt: skip
 DOCUMENT = Column("document", "text", "index")
 EXAMPLES = Schema(
@@ -145,22 +145,26 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
                          for sign in (1, -1))  # fmt: skip
         rest = others.where(lambda row: not sure(row))
         text = say(
-            "F1@{at} of {ours} is {f1}; the best without attention is {best} with {other}{apart}. It is better than "
-            "{how} of these (p < 0.01 after correction)",
-            at=depth, ours=name_of(ours[0]), f1=with_interval(ours[0], "f1"), best=name_of(best),
-            other=with_interval(best, "f1"), apart=apart(best),
+            "F1@{at} of {ours} is {f1}, better than {how} methods without attention (p < 0.01 after correction)",
+            at=depth, ours=name_of(ours[0]), f1=with_interval(ours[0], "f1"),
             how=f"all {len(others)}" if len(behind) == len(others) else f"{len(behind)} of {len(others)}",
         )  # fmt: skip
-        if ahead:
-            text = say("{so}, and worse than {n}: {names}", so=text, n=len(ahead), names=listed([*map(name_of, ahead)]))
-        if rest:
-            text = say("{so}; not to be told apart from {names}", so=text, names=listed([*map(name_of, rest)]))
+        for said, some in ((", worse than {names}", ahead), (", not to be told apart from {names}", rest)):
+            if some:
+                names = listed([*map(name_of, some)], between="; ")
+                text = say("{so}" + said, so=text, names=names)
+        text = say("{so}; the best of them, {best}, has {f1}{apart}", so=text, best=name_of(best),
+                   f1=with_interval(best, "f1"), apart=apart(best))  # fmt: skip
+        chance = others.where(method="random")
+        if chance:
+            text = say("{so}, phrases at random {f1:share}", so=text, f1=chance[0]["f1"])
         among = {"at": depth, "gold": "all"}
         first = keyed(ours, "method", "form")
         claims = [Claim("value", "methods", "f1", first, among, ours[0]["f1"]),
                   Claim("value", "methods", "f1", keyed([best], "method", "form"), among, best["f1"])]  # fmt: skip
-        claims += [Claim("below", "methods", "change", keyed(behind, "method", "form"), among, than=0.0)] * bool(behind)
-        claims += [Claim("above", "methods", "change", keyed(ahead, "method", "form"), among, than=0.0)] * bool(ahead)
+        for kind, some in (("below", behind), ("above", ahead)):
+            if some:
+                claims.append(Claim(kind, "methods", "change", keyed(some, "method", "form"), among, than=0.0))
         return Finding(say("{so}.", so=text), tuple(claims), see="table")
 
     return find
@@ -179,7 +183,7 @@ def borrowed(tables: Tables) -> Iterator[Finding]:
     for best in rows[:1]:
         chance = rows.where(method="random")
         text = say(
-            "Where another method ranks the candidates that attention gives, F1@10 is at best {f1} ({name}{apart})",
+            "Where another method ranks the candidates that attention gives, F1@10 is at best {f1}, by {name}{apart}",
             f1=with_interval(best, "f1"), name=name_of(best), apart=apart(best),
         )  # fmt: skip
         if chance:
@@ -192,7 +196,7 @@ def borrowed(tables: Tables) -> Iterator[Finding]:
 
 def fast(tables: Tables) -> Iterator[Finding]:
     """How long attention takes, and what else needs the model."""
-    timed = at_depth(tables).where(lambda row: is_known(row.get("seconds")) and row["seconds"] > 0 and row["n"] > 0)
+    timed = tables["methods"].where(lambda row: is_known(row["seconds"]) and row["seconds"] > 0, at="10", gold="all")
     for ours in timed.where(method=OURS)[:1]:
         models = timed.where(lambda row: row["needs"] == "model" and not is_ours(row) and not borrows(row))
         others = [say("{name} takes {times:number} times as long", name=name_of(row),
@@ -235,7 +239,7 @@ def apart(row: Row) -> Prose:
     """By how much a method differs from attention."""
     if not is_known(row["change_p_corrected"]):
         return say("")
-    return say("; {change:signed}, p {p:p}", change=row["change"], p=row["change_p_corrected"])
+    return say(" ({change:signed}, p {p:p})", change=row["change"], p=row["change_p_corrected"])
 
 
 def examples(tables: Tables) -> Markup | None:
@@ -281,8 +285,9 @@ PAGE = Page(
     title="Key phrases by {model} and by others",
     answer=at("10"),
     chart=charts.dots(
-        "named", "name", "f1", "macro", "precision", "recall", key="methods", title="Every method",
-        style=Style(pick=("at", "gold"), tell=("change", "change_p_corrected")), order="",
+        "named", "name", "f1", key="methods", title="Every method",
+        style=Style(pick=("at", "gold"), tell=("group", "macro", "precision", "recall", "change",
+                                               "change_p_corrected")),
         label="Scores of all methods with intervals",
     ),
     about="Key phrases of texts of **{corpus}**, found without any training: by the attention of **{model}**, by its "
@@ -293,13 +298,13 @@ PAGE = Page(
     sections=(
         Section(
             "table", "Scores and differences",
-            "In the order of F1@10. *Change* is against the first form of attention, in F1; p after Holm's correction "
-            "for all methods.",
+            "In the order of F1@10. *Change* is against the first form of attention, in F1; p is after Holm's "
+            "correction for all methods.",
             (
-                Listing("named", "name", "f1", "change", "change_p_corrected", "macro", "precision", "recall",
-                        "needs", "each", title="The first 10 phrases", where={"at": "10", "gold": "all"}),
-                Listing("named", "name", "f1", "change", "change_p_corrected", "macro", "precision", "recall",
-                        title="The first 5 phrases", where={"at": "5", "gold": "all"}),
+                Listing("named", "name", "f1", "change", "change_p_corrected", "each", title="The first 10 phrases",
+                        where={"at": "10", "gold": "all"}),
+                Listing("named", "name", "f1", "change", "change_p_corrected", title="The first 5 phrases",
+                        where={"at": "5", "gold": "all"}),
             ),
             note="Published F1@5 and F1@10 on Inspec, by other models and protocols: " + "; ".join(
                 f"{row.method} {row.f1_5:.2f} and {row.f1_10:.2f} ({row.source})" for row in INSPEC) + ".",
@@ -307,22 +312,23 @@ PAGE = Page(
         ),
         Section(
             "time", "Time",
-            "F1@10 against the time that a method takes for a text in this run, each by itself: to the left and above "
-            "is better. For a fair race, see `make bench`.",
+            "F1@10 against the time that a method takes for a text in this run, each by itself: to the left and "
+            "above is better. For a fair race, see `make bench`.",
             (
                 charts.scatter("named", "each", "f1", key="speed", title="Score and time", colour="group",
-                               style=Style(tell=("name",)), where={"at": ["10"], "gold": ["all"]}),
+                               style=Style(tell=("name",), log=True), where={"at": ["10"], "gold": ["all"]}),
             ),
         ),
         Section(
             "examples", "Some texts",
-            "The first ten phrases of each method, one text after another. Marked are those that people gave, too (by "
-            "their stems). Given phrases that do not stand in the text are in brackets.",
+            "The first ten phrases of each method, one text after another. Marked are those that people gave, too "
+            "(by their stems). Given phrases that do not stand in the text are in brackets.",
             (Custom(examples, ("examples", "given")),),
         ),
         Section(
             "otherwise", "Counted in other ways", "",
-            (Listing("methods", "method", "form", "at", "gold", "f1", "macro", "change", "change_p_corrected"),),
+            (Listing("methods", "method", "form", "needs", "at", "gold", "f1", "precision", "recall", "macro",
+                     "change", "change_p_corrected", "seconds"),),
             short="Otherwise",
         ),
         Section("read", "The texts", "", (Listing("whole", *WHOLE.names),), short="Texts"),
@@ -334,8 +340,8 @@ PAGE = Page(
         "in the text, which alone can be found there.",
         "change, p": "what a method is better (or worse) by than attention, on the same texts; p is the share of "
         "shuffles in which the two swap their phrases text by text that differ as much, after Holm's correction.",
-        "reads": "the text alone; the other texts, too (TF-IDF counts in how many of them a word stands); or what the "
-        "model makes of the text, the same model for all.",
+        "reads": "the text alone; the other texts, too (TF-IDF counts in how many of them a word stands); or what "
+        "the model makes of the text, the same model for all.",
         "attention's candidates": "the runs of heavy words that our phrases are chosen from, ranked by another "
         "method: what part of the score is due to the candidates.",
     },

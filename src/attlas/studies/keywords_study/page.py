@@ -261,7 +261,7 @@ def kinds(tables: Tables) -> Iterator[Finding]:
             for row in ranked
         ]
         yield Finding(say("By the way of reading attention, the AUC of the best head is: {named}.",
-                          named=listed(named)), tuple(claims), see="map")  # fmt: skip
+                          named=listed(named, between="; ")), tuple(claims), see="map")  # fmt: skip
 
 
 def phrases(tables: Tables) -> Iterator[Finding]:
@@ -276,7 +276,7 @@ def phrases(tables: Tables) -> Iterator[Finding]:
             say(
                 "As phrases, the chosen heads ({selection}, {kind}) reach F1@10 {f1}{beside}.",
                 selection=chosen["selection"], kind=kind_of(chosen), f1=with_interval(chosen, "f1"),
-                beside=say("; {others}", others=listed(beside)) if beside else "",
+                beside=say("; {others}", others=listed(beside, between="; ")) if beside else "",
             ),
             (Claim("value", "phrases", "f1", keyed([chosen], *columns), {**scored, "chosen": True}, chosen["f1"]),),
             see="phrases",
@@ -296,7 +296,7 @@ def regression(tables: Tables) -> Iterator[Finding]:
             kind=read_by(tables), f1=with_interval(whole, "f1"),
         )  # fmt: skip
         if folds and part != "cross-validated":
-            text = say("{so} (cross-validated where it was trained: {f1:share})", so=text, f1=folds[0]["f1"])
+            text = say("{so}, cross-validated where it was trained {f1:share}", so=text, f1=folds[0]["f1"])
         if few is not None and few["heads"] < whole["heads"]:
             text = say("{so}; **{few}** of them are enough to come within 0.01 of it", so=text, few=few["heads"])
         claims = (Claim("value", "regression", "f1", keyed([whole], "part", "heads"), value=whole["f1"]),)
@@ -317,7 +317,7 @@ def others(tables: Tables) -> Iterator[Finding]:
     if rows:
         named = [say("{what} {f1}", what=known[row["predictor"]], f1=with_interval(row, "f1")) for row in rows]
         claims = [Claim("value", "predictors", "f1", keyed([row], "predictor"), value=row["f1"]) for row in rows]
-        yield Finding(say("Beside it, {named}.", named=listed(named)), tuple(claims), see="predictors")
+        yield Finding(say("Beside it, {named}.", named=listed(named, between="; ")), tuple(claims), see="predictors")
 
 
 def mix(tables: Tables) -> Iterator[Finding]:
@@ -328,7 +328,7 @@ def mix(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "The mix of heads lies at layer **{layer:number}** on average (an even mix at {even:number}); it gives "
-                "most to **{named}** (per cent).",
+                "most, in per cent, to **{named}**.",
                 layer=layer, even=(1 + tables.layers) / 2, named=rows.sentence("share", "percent", most=3),
             ),
             (Claim("largest", "mix", "share", keyed(rows[:3])),),
@@ -459,5 +459,8 @@ PAGE = Page(
         "Attention that is received is not what a model uses.": "That a head dwells on key words does not show that "
         "the model needs them for its task; `attlas keywords tune` takes heads away.",
     },
-    unshown={"heads": "its rows are shown by kind of attention", "regression_weights": "they are shown as a map"},
+    unshown={
+        "heads": "its rows are shown by kind of attention", "regression_weights": "they are shown as a map",
+        "phrases": "its scores stand side by side for each set of heads",
+    },
 )  # fmt: skip
