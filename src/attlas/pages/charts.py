@@ -501,7 +501,8 @@ def dots(
             x=across, y=y, tooltip=tooltip, **coded, **offset
         )
         step = 22 * (max(1, len(groups) * 0.55) if offset else 1)
-        layered: list[Any] = [whiskers, points]
+        told = any(name in schema.names and schema[name].ends for name in (marks or show))
+        layered: list[Any] = [whiskers, points] if told else [points]
         if style.zero:
             layered.insert(
                 0,

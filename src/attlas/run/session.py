@@ -118,12 +118,14 @@ class Run:
         name: str = "",
         *,
         lengths: Sequence[int] | None = None,
+        numbered: bool = False,
         budget: int | None = None,
         max_items: int | None = None,
     ) -> Bundle:
         """Take items (the examples of a reading, or others with their lengths) through a part, and give its bundle.
 
-        ``name`` tells the parts of a run apart, each of which has a checkpoint of its own.
+        ``name`` tells the parts of a run apart, each of which has a checkpoint of its own. With ``numbered`` every
+        item comes with its number, from 0, for parts that write something down of each.
 
         >>> from attlas.stats import Bundle, PooledMean
         >>> class Lengths:
@@ -140,6 +142,8 @@ class Run:
         if lengths is None:
             items = getattr(items, "examples", items)
             lengths = [item.length for item in items]  # type: ignore[union-attr]
+        if numbered:
+            items = list(enumerate(items))  # type: ignore[arg-type]
         began = time.monotonic()
         bundle = self.engine.carry_out(
             part, items, lengths, self.plan, part=name, out=self.out, resume=self.resume,  # type: ignore[arg-type]

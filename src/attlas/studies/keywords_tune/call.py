@@ -21,6 +21,7 @@ from attlas.errors import PlanError
 from attlas.run.parts import parts_of
 from attlas.run.plan import differences
 from attlas.run.progress import Progress, Silent
+from attlas.run.session import Run
 from attlas.run.setting import Setting, Texts, as_corpus
 from attlas.run.tasks import longest_window, read_for_task, require_layer, task_for
 from attlas.store import Result, require_free
@@ -105,7 +106,7 @@ def keywords_tune(
     job.begin()
     if said:
         say.note(said)
-    recipe = {"epochs": epochs, "rate": rate, "batch_size": batch_size, "patience": patience, "dtype": dtype}
+    recipe = {"epochs": epochs, "learning_rate": rate, "batch_size": batch_size, "patience": patience, "dtype": dtype}
     trained = {"tuned": job.train("model", subject, recipe, **opening)}
     tuned = job.opened("model", trained["tuned"], f"tuned {model.name}", opening)
     ablation = job.ablation(tuned)
@@ -207,7 +208,7 @@ class _Job:
 
         folder = self.folder(name)
         return tune(
-            model, self.parts["train"], task=TASK, dev=self.parts["dev"], max_pieces=self.pieces,
+            model, self.parts["train"], TASK, validation=self.parts["dev"], max_pieces=self.pieces,
             seed=self.setting.seed, out=folder, **{**self.running, "resume": folder is not None and folder.exists()},
             **recipe, **opening,
         )  # fmt: skip
@@ -224,7 +225,7 @@ class _Job:
 
     def ablation(self, tuned: Subject) -> Result:
         """One head off at a time, on the dev texts."""
-        from attlas.run.ablate import ablate
+        from attlas.studies.ablate.call import ablate
 
         folder = self.folder("ablation")
         if folder is not None and locate(folder, MANIFEST).exists():
@@ -237,14 +238,14 @@ class _Job:
 
     def removal(self, tuned: Subject, ablation: Result, steps: int) -> Result:
         """Curves on the test texts, in orders that come from the dev texts."""
-        from attlas.run.prune import prune
+        from attlas.studies.prune.call import prune
 
         folder = self.folder("removal")
         if folder is not None and locate(folder, MANIFEST).exists():
             return Result.open(folder)
         self.say.note("removing heads in order, on the test texts")
         return prune(
-            tuned, self.parts["test"], TASK, by="score", order_on=self.parts["dev"], ablation=ablation, steps=steps,
+            tuned, self.parts["test"], TASK, by="score", choose_on=self.parts["dev"], ablation=ablation, steps=steps,
             reverse=True, max_pieces=self.pieces, seed=self.setting.seed, out=folder, budget=self.setting.budget,
             **self.running,
         )  # fmt: skip
@@ -265,12 +266,13 @@ class _Job:
             return [units[place] for place in to_remove(units, orders["score"], keep, even=False)], None
         job = Job(tuned, task, units, max(steps, FINE), None, False, self.setting.seed, orders, draws=0)
         self.say.note("looking for how many heads can go, on the dev texts")
-        running = {
-            "out": self.setting.out, "resume": self.resume, "report_progress": self.progress,
-            "checkpoint_every": self.checkpoint_every,
-        }  # fmt: skip
+        setting = self.setting
+        run = Run(
+            setting.study, setting.subject, setting.corpus, setting.options, setting.seed, setting.budget, setting.out,
+            self.resume, self.checkpoint_every, self.say, setting.more,
+        )  # fmt: skip
         reading = read_for_task(task, self.parts["dev"], max_pieces=self.pieces, seed=self.setting.seed)
-        found = curve(job, reading, self.setting, running)["curve"]
+        found = curve(job, reading, run)["curve"]
         bar = found["score"][0] - (found["high"][0] - found["low"][0]) / (2 * 1.96)
         rows = list(zip(found["units"], found["order"], found["score"], strict=True))
         free, by = max((count, order) for count, order, score in rows if score >= bar)

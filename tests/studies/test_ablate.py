@@ -16,13 +16,13 @@ from attlas.capture import Gates, Subject
 from attlas.errors import CapabilityError, CorpusError, PlanError
 from attlas.ids import HeadId, Site, Stream
 from attlas.models import AttentionCall, Instrument
-from attlas.run.ablate import ablate
 from attlas.run.progress import Silent
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
 from attlas.stats import METRICS
-from attlas.studies.ablation import Ablation, Cut, Means, every_head
-from attlas.studies.ablation_tables import choose, effects
+from attlas.studies.ablate.call import ablate
+from attlas.studies.ablate.passes import Ablation, Cut, Means, every_head
+from attlas.studies.ablate.tables import choose, effects
 from attlas.text import Document
 
 HEADED = {
@@ -173,14 +173,14 @@ def test_a_run_has_all_its_tables_and_repeats() -> None:
     rows, layers = result.tables["ablation"].to_pylist(), result.tables["survivors"].to_pylist()
     assert len(rows) == 12
     assert [row["layer"] for row in layers] == [0, 1, 2]
-    assert all(row["corrected"] >= row["p"] and row["loss_corrected"] >= row["loss_p"] for row in rows)
+    assert all(row["p_corrected"] >= row["p"] and row["loss_p_corrected"] >= row["loss_p"] for row in rows)
     whole = result.tables["whole"].to_pylist()
     assert [one["part"] for one in whole] == ["scored", "other"]
     assert whole[0]["n"] + result.manifest.corpus["chosen_on"] == 12
-    assert whole[0]["baseline"] >= 0.5
+    assert whole[0]["chance"] >= 0.5
     for row in rows:
         assert row["change"] == pytest.approx(row["score"] - whole[0]["score"])
-        assert row["loss_low"] <= row["loss_change"] <= row["loss_high"]
+        assert row["loss_change_low"] <= row["loss_change"] <= row["loss_change_high"]
     kinds = {(row["with"], row["quantity"]) for row in result.tables["correlation"].to_pylist()}
     assert {("importance", "loss"), ("other corpus", "score"), ("first order", "loss")} <= kinds
     again = ablate(model, texts, "classification", other=corpus("classification", 2), seed=3, budget=40)

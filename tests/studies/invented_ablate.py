@@ -23,15 +23,16 @@ def ablate_result(streams: tuple[str, ...] = ("encoder",), *, other: bool = True
         for stream in streams
         for layer in range(3)
     ]
+    elsewhere = [{**row, "change": row["change"] / 2} for row in heads]
     for number, row in enumerate(heads):
         row |= {"importance": 0.01 * (number + 1), "normalised": 0.5, "signed": -0.01}
     whole = {"part": "scored", "corpus": "a book", "task": "classification", "metric": "accuracy", "better": "higher"}
-    whole |= {"score": SCORE, "loss": LOSS, "baseline": 0.6, "n": 200}
+    whole |= {"score": SCORE, "loss": LOSS, "chance": 0.6, "n": 200}
     correlation = [_agreement("importance", "score", 0.4), _agreement("importance", "loss", 0.7)]
     tables: dict[str, Any] = {"ablation": _columns(heads), "survivors": _columns(survivors)}
     wholes = [whole]
     if other:
-        tables["other"] = _columns([{**row, "change": row["change"] / 2} for row in heads])
+        tables["other"] = _columns(elsewhere)
         wholes.append(whole | {"part": "other", "corpus": "letters", "n": 90})
         correlation += [_agreement("other corpus", "score", 0.65), _agreement("other corpus", "loss", 0.5)]
     tables |= {"whole": _columns(wholes), "correlation": _columns(correlation)}
@@ -54,8 +55,9 @@ def _row(stream: str, layer: int, head: int, change: float, *, sure: bool | None
     row: dict[str, Any] = {"stream": stream, "layer": layer, "head": head}
     for prefix, value, base in (("", change, SCORE), ("loss_", -change / 2, LOSS)):
         row |= {"loss" if prefix else "score": base + value, f"{prefix}change": value}
-        row |= {f"{prefix}low": value - 0.02, f"{prefix}high": value + 0.02}
-        row |= {f"{prefix}p": 0.0001 if certain else 0.4, f"{prefix}corrected": 0.0012 if certain else 1.0}
+        ends = "loss_change_" if prefix else ""
+        row |= {f"{ends}low": value - 0.02, f"{ends}high": value + 0.02}
+        row |= {f"{prefix}p": 0.0001 if certain else 0.4, f"{prefix}p_corrected": 0.0012 if certain else 1.0}
     return row | {"n": 200}
 
 

@@ -46,7 +46,8 @@ def prune_result(*, grouped: bool = False, cut: bool = True, name: str = "tiny",
         tables |= _after(metric, better)
     manifest = Manifest(
         "prune", {"study": "prune", "options": {"task": "classification", "keep": 0.5}}, {"attlas": "0"},
-        {"name": name}, {"name": "a book", "passages": 50, "pieces": 900}, 0, {}, "2025-01-02T00:00:00+00:00", 3.0,
+        {"name": name}, {"name": "a book", "passages": 50, "pieces": 900, "chosen_on": 45}, 0, {},
+        "2025-01-02T00:00:00+00:00", 3.0,
     )  # fmt: skip
     return Result(manifest, tables)
 

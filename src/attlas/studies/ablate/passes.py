@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -50,9 +50,9 @@ class Cut(NamedTuple):
         >>> Cut(Site(Stream.ENCODER, 0), 1).gates(3).tolist()
         [1.0, 0.0, 1.0]
         """
-        one = torch.zeros(heads)
-        one[self.head] = 1.0
-        return one if self.alone else 1 - one
+        only = torch.zeros(heads)
+        only[self.head] = 1.0
+        return only if self.alone else 1 - only
 
     @property
     def id(self) -> HeadId:
@@ -139,17 +139,6 @@ class Ablation:
             bundle["loss"].update(numbers, losses)
             bundle["marks"].update(numbers, marks)
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """Nothing by itself: tables are made of several parts (:mod:`attlas.studies.ablation_tables`).
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> study = Ablation(make_task(load(), "similarity"), [], texts=1)
-        >>> study.tables(study.empty())
-        {}
-        """
-        return {}
-
     @property
     def _widest(self) -> int:
         """The most cuts at one site."""
@@ -158,14 +147,14 @@ class Ablation:
     def _read(self, question: Question, kept: Kept) -> tuple[Numbers, Numbers]:
         """Losses (text, 1 + cut) and marks (text, 1 + cut, column), from replays."""
         size = len(question.labels)
-        made: list[tuple[int, Numbers, Numbers]] = []
+        judged: list[tuple[int, Numbers, Numbers]] = []
 
         def note(numbers: Sequence[int], scored: Scored) -> None:
             loss = _checked(scored.mean.detach()).double().cpu().numpy().reshape(len(numbers), size)
             marks = np.stack([loss, np.ones_like(loss)], -1)
             if not self.by_loss and not self.writing:
                 marks = scored.marks.double().cpu().numpy().reshape(len(numbers), size, -1)
-            made.extend(zip(numbers, loss, marks, strict=True))
+            judged.extend(zip(numbers, loss, marks, strict=True))
 
         note([0], self.task.judge(question, kept.output))
         for site, cuts in self._sites.items():
@@ -173,13 +162,13 @@ class Ablation:
             for part, output in self.replay.cut(kept, site, xi, self.means.get(site)):
                 some = cuts[part]
                 note([number for number, _ in some], self.task.judge(question.repeated(len(some)), output))
-        made.sort(key=lambda one: one[0])
-        return np.stack([loss for _, loss, _ in made], 1), np.stack([marks for _, _, marks in made], 1)
+        judged.sort(key=lambda row: row[0])
+        return np.stack([loss for _, loss, _ in judged], 1), np.stack([marks for _, _, marks in judged], 1)
 
     def _write(self, question: Question, kept: Kept) -> Numbers:
         """Marks (text, 1 + cut, column) of what the model writes; the encoder rests where the cut is not in it."""
         size = len(question.labels)
-        found = {0: self.task.answer(question).double().cpu().numpy()}
+        written = {0: self.task.answer(question).double().cpu().numpy()}
         for site, cuts in self._sites.items():
             xi = torch.stack([cut.gates(self.subject.heads(site)) for _, cut in cuts])
             for part in self.replay.parts(kept.batch, len(cuts)):
@@ -195,8 +184,8 @@ class Ablation:
                         stack.enter_context(bypassed({encoder: giving(kept.given[encoder], size, len(some))}))
                     marks = self.task.answer(question.repeated(len(some))).double().cpu().numpy()
                 for (number, _), own in zip(some, marks.reshape(len(some), size, -1), strict=True):
-                    found[number] = own
-        return np.stack([found[number] for number in range(1 + len(self.cuts))], 1)
+                    written[number] = own
+        return np.stack([written[number] for number in range(1 + len(self.cuts))], 1)
 
 
 @dataclass
@@ -252,17 +241,6 @@ class Means:
         for site in self.sites:
             sums, counts = seen.sums[site]
             bundle[_key(site)].update(sums.cpu().numpy(), counts.cpu().numpy())
-
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """Means are for cutting, not for showing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> study = Means(make_task(load(), "similarity"))
-        >>> study.tables(study.empty())
-        {}
-        """
-        return {}
 
     def result(self, bundle: Bundle) -> dict[Site, Tensor]:
         """The means by site, (head, width).

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from attlas.stats import METRICS, Bundle, Comparison, Metric, compare, correlate, holm
 from attlas.store.columns import as_cell, as_columns
-from attlas.studies.ablation import Ablation, Cut
+from attlas.studies.ablate.passes import Ablation, Cut
 
 Columns = dict[str, list[Any]]
 HEAD = ("stream", "layer", "head")
@@ -50,8 +50,8 @@ def effects(study: Ablation, bundle: Bundle, *, seed: int = 0, tested: bool = Tr
     filled = np.isfinite(losses[:, 0])
     losses, marks = losses[filled], marks[filled]
     paired = np.stack([losses, np.ones_like(losses)], -1)
-    found = [_compared(metric, part, seed, tested) for metric, part in _parts(study.metric, marks, paired)]
-    return Effects(found[0], found[-1], int(filled.sum()))
+    compared = [_compared(metric, part, seed, tested) for metric, part in _parts(study.metric, marks, paired)]
+    return Effects(compared[0], compared[-1], int(filled.sum()))
 
 
 def choose(study: Ablation, bundle: Bundle) -> list[Cut]:
@@ -65,8 +65,8 @@ def choose(study: Ablation, bundle: Bundle) -> list[Cut]:
     """
     if not study.cuts:
         return []
-    found = effects(study, bundle, tested=False)
-    worse, loss = study.metric.worse(found.score.change), found.loss.change
+    changes = effects(study, bundle, tested=False)
+    worse, loss = study.metric.worse(changes.score.change), changes.loss.change
     best: dict[Any, int] = {}
     for number, cut in enumerate(study.cuts):
         rival = best.get(cut.site)
@@ -75,7 +75,7 @@ def choose(study: Ablation, bundle: Bundle) -> list[Cut]:
     return [study.cuts[number] for number in best.values()]
 
 
-def cut_rows(cuts: Sequence[Cut], chosen: Sequence[int], found: Effects) -> Columns:
+def cut_rows(cuts: Sequence[Cut], chosen: Sequence[int], of: Effects) -> Columns:
     """One row for each of the cuts with these numbers: what became of score and loss, corrected for their number.
 
     >>> cut_rows([], [], Effects(Comparison(1.0, *[np.zeros(0)] * 7), Comparison(1.0, *[np.zeros(0)] * 7), 3))["head"]
@@ -83,13 +83,14 @@ def cut_rows(cuts: Sequence[Cut], chosen: Sequence[int], found: Effects) -> Colu
     """
     columns: Columns = {name: [as_cell(getattr(cuts[number].id, name)) for number in chosen] for name in HEAD}
     columns["stream"] = [str(stream.value) for stream in columns["stream"]]
-    for prefix, part in (("", found.score), ("loss_", found.loss)):
-        some = np.asarray(chosen, dtype=np.int64)
-        columns["loss" if prefix else "score"] = _cells(part.score[some])
-        for name in ("change", "low", "high", "p"):
-            columns[f"{prefix}{name}"] = _cells(getattr(part, name)[some])
-        columns[f"{prefix}corrected"] = _cells(holm(part.p[some]))
-    columns["n"] = [found.texts] * len(chosen)
+    some = np.asarray(chosen, dtype=np.int64)
+    for name, prefix, ends, part in (("score", "", "", of.score), ("loss", "loss_", "loss_change_", of.loss)):
+        columns[name] = _cells(part.score[some])
+        columns[f"{prefix}change"] = _cells(part.change[some])
+        columns[f"{ends}low"], columns[f"{ends}high"] = _cells(part.low[some]), _cells(part.high[some])
+        columns[f"{prefix}p"] = _cells(part.p[some])
+        columns[f"{prefix}p_corrected"] = _cells(holm(part.p[some]))
+    columns["n"] = [of.texts] * len(chosen)
     return columns
 
 
@@ -101,9 +102,9 @@ def correlation_rows(pairs: Mapping[tuple[str, str], tuple[Sequence[Any], Sequen
     (['importance'], [1.0])
     """
     rows = []
-    for (what, quantity), (one, other) in pairs.items():
-        found = correlate(_numbers(one), _numbers(other), seed=seed)
-        rows.append({"with": what, "quantity": quantity, **found._asdict()})
+    for (what, quantity), (first, second) in pairs.items():
+        agreement = correlate(_numbers(first), _numbers(second), seed=seed)
+        rows.append({"with": what, "quantity": quantity, **agreement._asdict()})
     return as_columns(rows)
 
 
