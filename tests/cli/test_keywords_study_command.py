@@ -52,8 +52,8 @@ def test_a_study_that_was_killed(place: Path, capfd: pytest.CaptureFixture[str])
         )
     assert again.status == 0, again
     assert "resuming after" in again.err
-    assert "chosen: " in again.out
-    assert "all heads, with length, place and frequency" in again.out
+    assert "tells key words from others best" in again.out
+    assert "A regression on all 12 heads" in again.out
     found = Result.open(torn).tables
     for name, table in alone.tables.items():
         assert found[name].equals(table), name

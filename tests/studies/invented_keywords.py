@@ -202,9 +202,10 @@ def keywords_tune_result(*, name: str = "tiny", stages: Sequence[str] = ("tuned"
         ablation.append(
             {"stream": "encoder", "layer": at // 4, "head": at % 4, "score": 0.5 - change, "change": -change,
              "low": -change - 0.01, "high": -change + 0.01, "p": 0.001, "loss": 1 + change,
-             "corrected": 0.001 if abs(change) > 0.02 else 0.5,
-             "loss_change": change, "loss_low": change - 0.01, "loss_high": change + 0.01, "loss_p": 0.001,
-             "loss_corrected": 0.001 if abs(change) > 0.02 else 0.5, "importance": 0.1 * at, "n": 40, "rank": 12 - at}
+             "p_corrected": 0.001 if abs(change) > 0.02 else 0.5,
+             "loss_change": change, "loss_change_low": change - 0.01, "loss_change_high": change + 0.01,
+             "loss_p": 0.001, "loss_p_corrected": 0.001 if abs(change) > 0.02 else 0.5, "importance": 0.1 * at,
+             "n": 40, "rank": 12 - at}
         )  # fmt: skip
     falls = {"worst first": 0.1, "best first": 0.5, "importance": 0.2, "random": 0.3}
     curve = [
@@ -216,8 +217,8 @@ def keywords_tune_result(*, name: str = "tiny", stages: Sequence[str] = ("tuned"
         for score in [0.5 - fall * step / 4 - 0.01 * draw * (step > 0)]
     ]  # fmt: skip
     training = [
-        {"stage": "tuned", "epoch": epoch, "loss": 1 / epoch, "held_loss": 1.1 / epoch, "score": 0.5 - 0.2 / epoch,
-         "best": epoch == 4}
+        {"stage": "tuned", "epoch": epoch, "loss": 1 / epoch, "validation_loss": 1.1 / epoch,
+         "score": 0.5 - 0.2 / epoch, "best": epoch == 4}
         for epoch in range(1, 5)
     ]  # fmt: skip
     heads = {"tuned": 12, "pruned": 9, "retuned": 9}

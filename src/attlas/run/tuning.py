@@ -130,7 +130,7 @@ def tune(
         learned_from, held_out = texts.divide((1 - HELD, HELD), seed)
     require_layer(held_out, task)
     labels = labels_for(task, learned_from, held_out)
-    name, opening, dtype = _opening(subject, training)
+    name, opening, dtype = opening_of(subject, training)
     model = _opened(name, task, labels, seed, opening)
     recipe = Recipe(
         training["epochs"], training["learning_rate"] or (HEAD_RATE if only_head else RATE), training["batch_size"],
@@ -163,10 +163,14 @@ def tune(
     return Tuned(model, record, run.out)
 
 
-def _opening(
+def opening_of(
     subject: Subject | Opening | str | Path | None, given: Training
 ) -> tuple[Subject | str | Path | None, dict[str, Any], str | None]:
-    """A model that is open, or its name and how to open it; and the number format to compute in."""
+    """A model that is open, or its name and how to open it; and the number format to compute in.
+
+    >>> opening_of("minilm", {"dtype": "float32", "device": "cpu", "remote_code": False, "allow_pickle": False})
+    ('minilm', {'device': 'cpu'}, 'float32')
+    """
     if isinstance(subject, Opening):
         options = subject.options
         return subject.name, options, options.pop("dtype")

@@ -37,7 +37,29 @@ def by_study(folder: Path, inputs: Inputs) -> Any:
     return attlas.keywords(inputs["bert"], inputs["keyphrases two"], study=study, top=3)
 
 
+def tune(folder: Path, inputs: Inputs) -> Any:
+    import attlas
+
+    return attlas.keywords_tune(
+        inputs["bert"], inputs["keyphrases one"], validation=inputs["keyphrases two"],
+        test=inputs["keyphrases three"], epochs=8, learning_rate=3e-3, batch_size=2, patience=8,
+        steps=3, out=folder / "out",
+    )  # fmt: skip
+
+
+def tune_keep(folder: Path, inputs: Inputs) -> Any:
+    import attlas
+
+    return attlas.keywords_tune(
+        inputs["bert"], inputs["keyphrases one"], validation=inputs["keyphrases two"],
+        test=inputs["keyphrases three"], epochs=8, learning_rate=3e-3, batch_size=2, patience=8,
+        steps=2, keep=0.5, retune=True,
+    )  # fmt: skip
+
+
 CASES = {
+    "keywords_tune": tune,
+    "keywords_tune.keep": tune_keep,
     "keywords.bundled": bundled,
     "keywords.named": named,
     "keywords.text": text,

@@ -6,7 +6,7 @@ document that was finished.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -104,7 +104,7 @@ def lines(subject: Model, corpus: Given, *, budget: int | None, **asked: Any) ->
 def _asked(
     subject: Model, corpus: Given, *, study: Any, heads: Any, measure: str | None, over: str, language: str,
     max_pieces: int | None, **shape: Any,
-) -> tuple[Corpus, Subject, Choice, Mapping[str, Any]]:  # fmt: skip
+) -> tuple[Corpus, Subject, Choice, dict[str, Any]]:  # fmt: skip
     """Texts, model, heads, and how words are weighed and phrases made; what makes no sense is refused."""
     from attlas.studies.shared.keywords.choice import chosen_heads
     from attlas.studies.shared.keywords.phrases import BAR, LONGEST
@@ -117,7 +117,7 @@ def _asked(
     check_shape(**shape)
     window_of(model, max_pieces)
     bar, longest = shape["bar"], shape["longest"]
-    how = {
+    how: dict[str, Any] = {
         "top": shape["top"], "bar": BAR if bar is None else bar, "longest": LONGEST if longest is None else longest,
         "language": language, "max_pieces": max_pieces,
     }  # fmt: skip

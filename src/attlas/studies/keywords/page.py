@@ -68,7 +68,8 @@ def answer(tables: Tables) -> Finding:
     names = list(dict.fromkeys(best.column("phrase")))[:3]
     text = say(
         f"{template}the first weighs as much as **{{score:number}}** average words.",
-        name="this text" if documents[0]["name"] == "text" else _name(documents[0]), n=len(documents), words=words, score=best[0]["score"], first=listed(names),
+        name="this text" if documents[0]["name"] == "text" else _name(documents[0]), n=len(documents), words=words,
+        score=best[0]["score"], first=listed(names),
         by=f"By {count_of(len(heads), 'head')} ({tables.options.get('why', 'chosen')})" if heads else "By attention",
     )  # fmt: skip
     place = {"document": best[0]["document"], "rank": best[0]["rank"]}

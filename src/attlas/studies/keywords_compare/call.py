@@ -53,8 +53,8 @@ def keywords_compare(
 
     The corpus has texts with key phrases (JSON lines). No method is trained; those that need a model have the same
     one. Heads are those of a study, or what is shipped for the model, or else all heads of the last layer, which
-    stand beside the chosen ones in any case. YAKE and KeyBERT are packages of their own: pip install 'attlas[keywords]'.
-    Texts without a key phrase are left out; TF-IDF counts over the whole corpus all the same.
+    stand beside the chosen ones in any case. YAKE and KeyBERT are packages of their own (pip install
+    'attlas[keywords]'). Texts without a key phrase are left out; TF-IDF counts over the whole corpus all the same.
 
     >>> result = keywords_compare(None, "sample", methods=["first"], limit=3)
     >>> sorted(set(result.table.column("method").to_pylist()))

@@ -136,7 +136,7 @@ def chosen_kind(tables: Tables) -> dict[str, Any]:
 
 
 def by_kind(tables: Tables) -> Iterator[Row]:
-    """All heads with their kind, that of the chosen ones first, and how far each figure is below what chance gives."""
+    """All heads with their kind, that of the chosen ones first, and how far each figure is below chance."""
     kind = chosen_kind(tables)
     for row in sorted(tables["heads"], key=lambda row: any(row[name] != value for name, value in kind.items())):
         times = row["key"] / row["other"] if row["other"] else None
@@ -193,8 +193,8 @@ def answer(tables: Tables) -> Finding | None:
         return None
     best, untrained = rows[0], rows.largest("twin_auc")
     text = say(
-        "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of its "
-        "text with probability (AUC) {auc}, where chance gives 0.50",
+        "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of "
+        "its text with probability (AUC) {auc}, where chance gives 0.50",
         head=label_of(best), kind=kind_of(best), auc=with_interval(best, "auc", AUC),
     )  # fmt: skip
     claims = [Claim("largest", "heads", "choosing_auc", keyed([best]), kind),
@@ -234,7 +234,7 @@ def many(tables: Tables) -> Iterator[Finding]:
     rows = tables["heads"].where(**kind)
     if rows:
         sure = rows.where(lambda row: is_known(row["p_corrected"]) and row["p_corrected"] < LEVEL)
-        more, less = (sure.count(lambda row, sign=sign: sign * row["relative"] > 0) for sign in (1, -1))
+        more, less = sure.count(lambda row: row["relative"] > 0), sure.count(lambda row: row["relative"] < 0)
         yield Finding(
             say(
                 "**{more} of {n}** heads give more to key words than to others (p < 0.01 after Holm's correction), "
@@ -269,7 +269,7 @@ def phrases(tables: Tables) -> Iterator[Finding]:
     scored = {"part": "scored on", "at": "10", "gold": "all"}
     rows = tables["phrases"].where(**scored)
     for chosen in rows.where(chosen=True)[:1]:
-        others = rows.where(lambda row: not row["chosen"] and row["selection"] != chosen["selection"])
+        others = rows.where(chosen=False).where(selection=set(rows.values("selection")) - {chosen["selection"]})
         beside = [say("{name} {f1}", name=row["selection"], f1=with_interval(row, "f1")) for row in others]
         columns = ("selection", "measure", "over")
         yield Finding(
@@ -327,8 +327,8 @@ def mix(tables: Tables) -> Iterator[Finding]:
         layer = sum(row["share"] * (row["layer"] + 1) for row in rows)
         yield Finding(
             say(
-                "The mix of heads lies at layer **{layer:number}** on average (an even mix at {even:number}); it gives "
-                "most, in per cent, to **{named}**.",
+                "The mix of heads lies at layer **{layer:number}** on average (an even mix at {even:number}); it "
+                "gives most, in per cent, to **{named}**.",
                 layer=layer, even=(1 + tables.layers) / 2, named=rows.sentence("share", "percent", most=3),
             ),
             (Claim("largest", "mix", "share", keyed(rows[:3])),),
@@ -360,8 +360,8 @@ PAGE = Page(
     sections=(
         Section(
             "predictors", "Against simpler guesses",
-            "All that was asked to find key words, on the same texts. A head or a model says something only as far as "
-            "it is above what needs no model.",
+            "All that was asked to find key words, on the same texts. A head or a model says something only as far "
+            "as it is above what needs no model.",
             (
                 charts.dots("predictors", "predictor", "f1", "auc", key="all-predictors", title="All predictors",
                             order="-f1"),
@@ -387,8 +387,8 @@ PAGE = Page(
             lambda tables: say(
                 "A logistic regression on what all heads let a word receive, then with fewer and fewer of them; "
                 "attention is read by {kind} here and for all predictors. *Cross-validated* is within the texts for "
-                "choosing, by folds of whole texts, penalty and threshold found inside each; *for scoring* is trained "
-                "on all of them and scored on the others.", kind=read_by(tables)),
+                "choosing, by folds of whole texts, penalty and threshold found inside each; *for scoring* is "
+                "trained on all of them and scored on the others.", kind=read_by(tables)),
             (
                 charts.lines("steps", "count", "f1", "auc", key="kept", title="By the number of heads",
                              colour="part"),
@@ -398,9 +398,9 @@ PAGE = Page(
         ),
         Section(
             "mix", "Which heads count",
-            "What the regression makes of each head: blue speaks for a key word, red against. Heads that say the same "
-            "share their weight or are played against each other, so a pale head need not be ignorant. In the mix, "
-            "shares are positive and sum to one, so it shows where the information lies.",
+            "What the regression makes of each head: blue speaks for a key word, red against. Heads that say the "
+            "same share their weight or are played against each other, so a pale head need not be ignorant. In the "
+            "mix, shares are positive and sum to one, so it shows where the information lies.",
             (
                 charts.head_map("against", "weight", key="weights", title="Weights of the regression",
                                 shade={"weight": "less"}, style=Style(tell=("least", "most", "order"))),
@@ -410,8 +410,8 @@ PAGE = Page(
         ),
         Section(
             "phrases", "As key phrases",
-            "Words weighed by sets of heads, phrases made of the weights, and held against those that people gave (by "
-            "stems). The best F1@10 on the texts for choosing decides which heads are chosen.",
+            "Words weighed by sets of heads, phrases made of the weights, and held against those that people gave "
+            "(by stems). The best F1@10 on the texts for choosing decides which heads are chosen.",
             (
                 Listing("sets", "selection", "kind", "heads", "chosen", *DEPTHS, order="-f1_10",
                         title="On the texts for scoring", where={"part": "scored on"}),
@@ -423,8 +423,9 @@ PAGE = Page(
         ),
         Section(
             "table", "All heads",
-            "In the order of AUC on the texts for choosing; all other figures are of the texts for scoring. p is of "
-            "relative attention (Wilcoxon's signed ranks over texts), after Holm's correction for all heads of a kind.",
+            "In the order of AUC on the texts for choosing; all other figures are of the texts for scoring. p is "
+            "of relative attention (Wilcoxon's signed ranks over texts), after Holm's correction for all heads of a "
+            "kind.",
             (
                 Listing("by_kind", "head", "kind", "choosing_auc", "auc", "relative", "p_corrected", "times", "key",
                         "other", "saved", "choosing_relative", "choosing_saved", "set", order="-choosing_auc"),
@@ -434,8 +435,8 @@ PAGE = Page(
         Section("read", "The texts", "", (Listing("whole", *WHOLE.names),), short="Texts"),
     ),
     words={
-        "key word": "a word of the text inside a key phrase that people gave it; phrases are found by their stems, so "
-        "“neural network” stands in “Neural networks”.",
+        "key word": "a word of the text inside a key phrase that people gave it; phrases are found by their stems, "
+        "so “neural network” stands in “Neural networks”.",
         "received": "what a word gets from the words of its text, by the mean over them or by the largest; by weight "
         "α or by norm ‖αf(x)‖. Special pieces (special tokens) do not count as readers.",
         "relative attention": "what key words receive less what others do, per text, averaged over texts. Norms have "
@@ -453,7 +454,8 @@ PAGE = Page(
         "Key words are unlike other words anyway.": "They are longer, rarer nouns; much of what a head sees may be "
         "that. The predictor without a model is a first control, the untrained twin a second.",
         "People disagree about key phrases,": "and those they gave that do not stand in the text cannot be found by "
-        "anybody. Words are marked by stemmed match, which marks every place of a phrase, also where it means little.",
+        "anybody. Words are marked by stemmed match, which marks every place of a phrase, also where it means "
+        "little.",
         "AUC, cross-entropy and differences are within texts,": "so that long and short texts count alike; texts in "
         "which all words or none are key words do not count.",
         "Attention that is received is not what a model uses.": "That a head dwells on key words does not show that "
