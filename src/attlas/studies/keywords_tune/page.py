@@ -166,7 +166,7 @@ def answer(tables: Tables) -> Finding | None:
         return Finding(say(said, so=text), (claim(whole),), see="scores", published=published)
     heads, left = full[0]["heads"], size[0]["heads"]
     text = say(
-        "{so}; without **{gone} of {heads}** heads ({share:percent} %), taken out {order}, {f1} ({apart:signed})",
+        "{so}; without **{gone} of {heads}** heads ({share:percent} %), taken out {order}, {f1}, {apart:signed}",
         so=text, gone=heads - left, heads=heads, share=1 - size[0]["kept"], order=cut_order(tables),
         f1=with_interval(row, "f1"), apart=row["f1"] - whole["f1"],
     )  # fmt: skip
