@@ -125,7 +125,8 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(
     assert [path.name for path in Path("out").iterdir()] == [".parts"]
     before = (place / "out/.parts/model/model.safetensors").stat().st_mtime_ns
     common = ("keywords", "tune", "train.jsonl", "--validation", "dev.jsonl", "--test", "test.jsonl")
-    common += ("--model", model, "--epochs", 1, "--steps", 2, "--budget", 64, "--device", "cpu", "--out", "out", "--quiet")
+    common += ("--model", model, "--epochs", 1, "--steps", 2, "--budget", 64, "--device", "cpu", "--out", "out")
+    common += ("--quiet",)
     attlas(capfd, *common).refuses("an earlier run was interrupted here", "--resume")
     attlas(capfd, *common, "--keep", ".5", "--resume").refuses("another plan", "keep: was null, is now 0.5")
     resumed = run("out", resume=True)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from invented_keywords import TEXT, keywords_result
 
+from attlas.pages import holds
 from attlas.pages.laws import check_page
 from attlas.store import Result
 from attlas.studies.keywords import page as page_of
@@ -42,14 +43,10 @@ def test_the_page_keeps_the_laws_and_says_what_is_true() -> None:
         check_page(PAGE, result)
     made = keywords_result()
     table = made.tables["phrases"]
-    turned = table.set_column(
-        table.column_names.index("score"), "score", pa.array(table["score"].to_pylist()[::-1])
-    )
+    turned = table.set_column(table.column_names.index("score"), "score", pa.array(table["score"].to_pylist()[::-1]))
     finding = page_of.answer(page_of.Tables(made, PAGE.schemas))
     assert "Solar cells" in str(finding.text)
     changed = page_of.Tables(Result(made.manifest, {**made.tables, "phrases": turned}), PAGE.schemas)
-    from attlas.pages import holds
-
     assert not all(holds(claim, changed) for claim in finding.claims)
 
 

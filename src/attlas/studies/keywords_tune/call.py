@@ -23,7 +23,6 @@ from attlas.run.parts import SHARES, parts_of
 from attlas.run.plan import differences
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus
-from attlas.run.tasks import longest_window, read_for_task, require_layer, task_for
 from attlas.run.tuning import Training, Tuned, opening_of
 from attlas.store import Result, require_free
 from attlas.store.columns import as_columns
@@ -77,6 +76,7 @@ def keywords_tune(
     attlas.errors.PlanError: sample holds the very texts of train; give others as validation
     """
     from attlas.capture import Subject, load
+    from attlas.run.tasks import longest_window
     from attlas.studies.keywords_tune import tables as lay
 
     name, opening, dtype = opening_of(subject, training)
@@ -250,6 +250,7 @@ class _Job:
     ) -> tuple[list[Unit], dict[str, Any] | None]:
         """The heads that go: as many as was asked for, worst first; or as many as can go for less than a standard
         error of F1 on the validation texts, in the order in which more can go; and the curves that say so."""
+        from attlas.run.tasks import read_for_task, task_for
         from attlas.studies.keywords_tune.tables import NAMES
         from attlas.studies.shared.cutting.removal import by_value, to_remove, units_of
         from attlas.studies.shared.cutting.removing import Job, changes_of, curve, importance_of
@@ -322,6 +323,8 @@ def _parts(
     """The three parts, all of which have key phrases that occur, and how they came about where they were not given.
 
     What was divided or drawn gets a hash of its own texts, so that one part is not taken for another."""
+    from attlas.run.tasks import require_layer
+
     given = {"train": corpus, "validation": validation, "test": test}
     known = {name: as_corpus(texts) for name, texts in given.items() if texts is not None}
     for part in known.values():
