@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict, TypeVar, get_args, get_type_hints
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
@@ -24,6 +24,7 @@ from attlas.text import Document
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
+    from attlas.run.setting import Opening
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -65,8 +66,8 @@ _CORPUS_HELP = Help(
     'A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text ...; .gz too), or "sample".', argument=True
 )
 if TYPE_CHECKING:
-    Model = Subject | str | Path | None
-    Texts = Corpus | str | Path | Sequence[Document]
+    Model: TypeAlias = Subject | Opening | str | Path | None
+    Texts: TypeAlias = Corpus | str | Path | Sequence[Document]
 else:  # on the command line a name; in Python also a Subject, whose module needs torch
     Model = Annotated[
         Any,
@@ -138,7 +139,7 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
-    ... def toy(corpus: Texts = "sample", *, depth: Annotated[int, Help("How deep.")] = 2, **running: Unpack[Running]):
+    ... def toy(corpus: Texts = "", *, depth: Annotated[int, Help("How deep.")] = 2, **running: Unpack[Running]):
     ...     '''Play.'''
     ...     return running["budget"], depth
     >>> toy(), toy(budget=3)

@@ -9,8 +9,8 @@ A study's folder holds four small modules, none of which another study needs:
 - ``page`` declares the columns of its tables and its page.
 
 What several studies are made of lies in ``shared``. Studies are found, not listed: :func:`studies` walks this package
-and asks installed packages for the entry point ``attlas.studies``; a study from outside gets a command, ``--resume``, a
-manifest and a page like any other, and one that is broken is a warning in one line.
+and asks installed packages for the entry point ``attlas.studies``; a study from outside gets a command, ``--resume``,
+a manifest and a page like any other, and one that is broken is a warning in one line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from attlas.errors import AttlasError
+from attlas.errors import AttlasError, StudyWarning
 
 if TYPE_CHECKING:
     from attlas.pages import Page
@@ -135,7 +135,7 @@ def _from_outside(entry: Any) -> Study | None:
         record.load_call()
     except Exception as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        warnings.warn(f"the study {entry.name!r} was left out: {why}", stacklevel=2)
+        warnings.warn(f"the study {entry.name!r} was left out: {why}", StudyWarning, stacklevel=2)
         return None
     return record
 

@@ -214,7 +214,7 @@ class _Job:
         from attlas.tasks import HEADS
 
         folder = self.folder(name)
-        subject = tuned.subject if folder is None else load(folder, head=HEADS[TASK], **self.opening)
+        subject = tuned.subject if folder is None else load(folder, task_head=HEADS[TASK], **self.opening)
         subject.name = called
         return subject
 
