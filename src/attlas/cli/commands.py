@@ -8,6 +8,8 @@ command reads the corpus, hands everything to the call, writes the page, and pri
 from __future__ import annotations
 
 import inspect
+import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -15,6 +17,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from attlas.cli.finishing import finish
+from attlas.errors import PlanError
 from attlas.run.parameters import Help, help_of, reader_of, role_of
 from attlas.studies import Study, studies
 
@@ -76,6 +79,7 @@ def run_command(
     from attlas.run import progress_on
     from attlas.run.session import NAMED
     from attlas.run.setting import Opening
+    from attlas.run.texts import as_texts
 
     how = {name: given.pop(name, None) for name in READING}
     opening = {name: given.pop(name, None) for name in OPENING}
@@ -87,6 +91,9 @@ def run_command(
             arguments[name] = Opening(given["model"], **opening)
         elif role == "corpus":
             arguments[name] = reader_of(parameter)(given[name], **how)
+        elif role == "text":
+            text = [sys.stdin.read()] if given[name] == "-" else given[name]
+            arguments[name] = as_texts(text, format=how["format"], unit=how["unit"])
         elif role == "other corpus":
             target = given.get(f"{name}_target")
             value = given[name]
@@ -97,6 +104,13 @@ def run_command(
             arguments[name] = given["out"] or NAMED
         elif name in given:
             arguments[name] = given[name]
+    lines = study.load_lines() if as_json else None
+    if lines is not None:
+        if given["out"] is not None or given["resume"]:
+            raise PlanError("--json prints and writes no folder; leave out --out and --resume, or --json")
+        for line in lines(**{**arguments, "out": None}):
+            typer.echo(json.dumps(line, ensure_ascii=False))
+        return
     outcome = call(**arguments)
     after = study.load_after()
     if after is not None:
@@ -124,6 +138,9 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
         elif role == "corpus":
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
             last += [_plain(name, kind, None) for name, kind in READING.items()]
+        elif role == "text":
+            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
+            last += [_plain(name, READING[name], None) for name in ("format", "unit")]
         elif role == "other corpus":
             own.append(_option(parameter, parameter.name, told, kind=str | None))
             if told is not None and told.flag == "+target":

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
 from attlas.run.engine import LOCAL, Engine
+from attlas.run.journal import Record, item_by_item, journal_file
 from attlas.run.parameters import Running
 from attlas.run.part import Part
 from attlas.run.plan import Plan, differences
@@ -117,12 +118,14 @@ class Run:
         name: str = "",
         *,
         lengths: Sequence[int] | None = None,
+        numbered: bool = False,
         budget: int | None = None,
         max_items: int | None = None,
     ) -> Bundle:
         """Take items (the examples of a reading, or others with their lengths) through a part, and give its bundle.
 
-        ``name`` tells the parts of a run apart, each of which has a checkpoint of its own.
+        ``name`` tells the parts of a run apart, each of which has a checkpoint of its own. With ``numbered`` every
+        item comes with its number, from 0, for parts that write something down of each.
 
         >>> from attlas.stats import Bundle, PooledMean
         >>> class Lengths:
@@ -139,6 +142,8 @@ class Run:
         if lengths is None:
             items = getattr(items, "examples", items)
             lengths = [item.length for item in items]  # type: ignore[union-attr]
+        if numbered:
+            items = list(enumerate(items))  # type: ignore[arg-type]
         began = time.monotonic()
         bundle = self.engine.carry_out(
             part, items, lengths, self.plan, part=name, out=self.out, resume=self.resume,  # type: ignore[arg-type]
@@ -170,6 +175,17 @@ class Run:
             seconds = time.monotonic() - began - (self._elsewhere - elsewhere)
             save_checkpoint(self.out, self.plan.to_dict(), {}, {"made": made, "seconds": seconds}, step)
         return made
+
+    def item_by_item(
+        self, sizes: Sequence[int], make: Callable[[int], Iterable[Record]], *, unit: str = "words"
+    ) -> list[Record]:
+        """A record of each item, kept line by line (see :func:`attlas.run.journal.item_by_item`).
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     [record["item"] for record in run.item_by_item([1], lambda start: [{"item": 0}][start:])]
+        [0]
+        """
+        return item_by_item(self, sizes, make, unit=unit)
 
     def scratch(self, name: str) -> Path:
         """A folder for files that are needed on the way: within the run's own, where a resumed run finds them again,
@@ -239,6 +255,7 @@ class Run:
         result = Result(manifest, {name: columns for name, columns in tables.items() if next(iter(columns.values()))})
         if self.out is not None:
             result.save(self.out)
+            journal_file(self.out, self.study).unlink(missing_ok=True)
         return result
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import StoreError
-from attlas.run.parameters import help_of, role_of
+from attlas.ids import paper_label
+from attlas.run.parameters import Help, help_of, role_of
 from attlas.store.manifest import SCHEMA
 from attlas.studies import Study, studies
 
@@ -189,10 +190,13 @@ def command_line(manifest: Manifest) -> str:
     corpora = manifest.plan.get("corpus", {}) if manifest.plan else {}
     words = ["attlas", *study.words]
     taken = inspect.signature(study.load_call()).parameters.values()
-    for parameter in sorted(taken, key=lambda parameter: role_of(parameter) != "corpus"):
+    for parameter in sorted(taken, key=lambda parameter: role_of(parameter) not in ("corpus", "text")):
         role, told = role_of(parameter), help_of(parameter)
         if role == "corpus":
             words.append(str(manifest.corpus.get("name", "CORPUS")))
+        elif role == "text":
+            made_of_text = manifest.corpus.get("format") == "documents"
+            words.append("TEXT" if made_of_text else str(manifest.corpus.get("name", "TEXT")))
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
         elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
@@ -202,14 +206,15 @@ def command_line(manifest: Manifest) -> str:
             if value is not None and value != parameter.default:
                 if told.kind == Path | None and value and not isinstance(value, str):  # what was read from a folder
                     value = parameter.name.upper()
-                words += _option(parameter.name, value, told.flag)
+                words += _option(parameter.name, value, told)
     return shlex.join(words)
 
 
-def _option(name: str, value: Any, flag: str) -> list[str]:
-    yes, _, no = (flag or f"--{name.replace('_', '-')}").partition("/")
+def _option(name: str, value: Any, told: Help) -> list[str]:
+    yes, _, no = (told.flag or f"--{name.replace('_', '-')}").partition("/")
     if isinstance(value, bool):
         return [yes] if value else [no or f"--no-{yes[2:]}"]
-    if isinstance(value, list | tuple):
-        return [word for item in value for word in (yes, str(item))]
+    if isinstance(value, list | tuple):  # heads by their numbers are named by label
+        items = [paper_label(*item) if isinstance(item, list | tuple) else str(item) for item in value]
+        return [yes, ",".join(items)] if told.kind is not None else [word for item in items for word in (yes, item)]
     return [yes, str(value)]
