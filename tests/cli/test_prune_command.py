@@ -52,7 +52,7 @@ def test_a_folder_is_a_result_and_a_model(place: Path, models: Path, capfd: pyte
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
     told = " ".join(said.out.split())
-    assert "Removed by chance, accuracy has fallen by 1 %" in told
+    assert "With heads removed by chance, accuracy has fallen by 1 %" in told
     assert "The smaller model has 6 of 12 heads" in told
     assert "only attlas.load opens it" in told
     result = Result.open("out")
