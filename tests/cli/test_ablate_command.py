@@ -59,7 +59,7 @@ def test_it_says_how_many_heads_matter_and_writes_its_page(models: Path, place: 
     )
     assert said.status == 0, said
     told = " ".join(said.out.split())
-    assert re.search(r"\d+ of 12 heads matter to the accuracy of", told)
+    assert re.search(r"\d+ of 12 heads matter at p < 0.01 \(Holm's correction\) to the accuracy of", told)
     assert re.search(r"Most of all suffers layer \d of the encoder: with \d-\d alone", told)
     assert "rank correlation with the size of the change of loss" in told
     result = Result.open(Path("out"))

@@ -11,8 +11,10 @@ from command_line import attlas
 
 import twins
 from attlas.capture import load
+from attlas.pages.laws import check_page
 from attlas.store import Result
 from attlas.studies.prune.call import prune
+from attlas.studies.prune.page import PAGE
 
 WORDS = ("The farmer slept.", "Nobody noticed the old bridge.", "It rained, and we stayed in.", "She asked him.")
 
@@ -52,11 +54,12 @@ def test_a_folder_is_a_result_and_a_model(place: Path, models: Path, capfd: pyte
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
     told = " ".join(said.out.split())
-    assert "Removed by chance, accuracy has fallen by 1 %" in told
+    assert "With heads removed by chance, accuracy has fallen by 1 %" in told
     assert "The smaller model has 6 of 12 heads" in told
     assert "only attlas.load opens it" in told
     result = Result.open("out")
     assert list(result.tables) == ["curve", "shares", "order", "sizes"]
+    check_page(PAGE, result)
     curve = result.tables["curve"].to_pylist()
     assert {(row["order"], row["draw"]) for row in curve} == {("importance", 0), ("loss", 0)} | {
         ("random", draw) for draw in range(3)
@@ -112,6 +115,7 @@ def test_named_heads_are_removed_and_speed_is_measured(place: Path, models: Path
     subject = load(models / "classifier", task_head="classification")
     result = prune(subject, place / "labels.tsv", "classification", heads=["1-1", "2-3", "3-1", "3-2", "3-3", "3-4"])
     assert list(result.tables) == ["order", "sizes", "speed"]
+    check_page(PAGE, result)
     cut = {(row["layer"], row["head"]) for row in result.tables["order"].to_pylist() if row["cut"]}
     assert cut == {(0, 0), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3)}
     sizes = result.tables["sizes"].to_pylist()[1]

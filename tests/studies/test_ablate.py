@@ -16,11 +16,13 @@ from attlas.capture import Gates, Subject
 from attlas.errors import CapabilityError, CorpusError, PlanError
 from attlas.ids import HeadId, Site, Stream
 from attlas.models import AttentionCall, Instrument
+from attlas.pages.laws import check_page
 from attlas.run.progress import Silent
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
 from attlas.stats import METRICS
 from attlas.studies.ablate.call import ablate
+from attlas.studies.ablate.page import PAGE
 from attlas.studies.ablate.passes import Ablation, Cut, Means, every_head
 from attlas.studies.ablate.tables import choose, effects
 from attlas.text import Document
@@ -183,6 +185,7 @@ def test_a_run_has_all_its_tables_and_repeats() -> None:
         assert row["loss_change_low"] <= row["loss_change"] <= row["loss_change_high"]
     kinds = {(row["with"], row["quantity"]) for row in result.tables["correlation"].to_pylist()}
     assert {("importance", "loss"), ("other corpus", "score"), ("first order", "loss")} <= kinds
+    check_page(PAGE, result)
     again = ablate(model, texts, "classification", other=corpus("classification", 2), seed=3, budget=40)
     for name in ("ablation", "survivors", "other"):
         for one, other in zip(result.tables[name].to_pylist(), again.tables[name].to_pylist(), strict=True):
@@ -195,6 +198,7 @@ def test_the_score_may_be_the_loss_and_means_may_stand_in() -> None:
     result = ablate(model, texts, "translation", score="loss", means=True, heads=named, importance=False)
     rows, whole = result.tables["ablation"].to_pylist(), result.tables["whole"].to_pylist()[0]
     assert (whole["metric"], whole["score"]) == ("loss", whole["loss"])
+    check_page(PAGE, result)
     assert [(row["stream"], row["layer"], row["head"]) for row in rows] == [("encoder", 0, 1), ("cross", 1, 3)]
     assert all(row["change"] == row["loss_change"] for row in rows)
     zero = ablate(model, texts, "translation", score="loss", heads=named, importance=False)
@@ -213,6 +217,8 @@ def test_what_does_not_fit_is_refused() -> None:
     model, texts = subject("classification"), corpus("classification")
     with pytest.raises(CapabilityError, match="4-1"):
         ablate(model, texts, "classification", heads=["4-1"])
+    with pytest.raises(CapabilityError, match="3 names no head"):
+        ablate(model, texts, "classification", heads=[3])
     with pytest.raises(PlanError, match="no head was named"):
         ablate(model, texts, "classification", heads=[])
     with pytest.raises(PlanError, match="the very texts that are scored"):

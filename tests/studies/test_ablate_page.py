@@ -31,8 +31,10 @@ def test_page_and_result_fit(streams: tuple[str, ...], other: bool) -> None:
 
 def test_findings_are_computed_from_the_tables() -> None:
     heads, loss, gains, survivors, importance, other, here, there, texts = findings(ablate_result())
-    assert heads.startswith("2 of 12 heads matter to the accuracy of 0.90 (always the most frequent label: 0.60)")
-    assert "1 for the worse when cut and 1 for the better (p < 0.01" in heads
+    assert heads.startswith(
+        "2 of 12 heads matter at p < 0.01 (Holm's correction) to the accuracy of 0.90 (always the"
+    )
+    assert "most frequent label: 0.60), 1 for the worse and 1 for the better when cut; the cut" in heads
     assert heads.endswith("the cut that costs most is 1-1: −0.20 (−0.22 to −0.18).")
     assert "2 of 12 heads matter to the loss" in loss
     assert "gains most is 2-2: accuracy goes from 0.90 to 1.00 (+0.080 to +0.12), the loss changes by −0.050" in gains
@@ -63,6 +65,17 @@ def test_claims_fail_where_the_tables_say_something_else(table: str) -> None:
     false = [claim for claim in claims if not holds(claim, tables)]
     assert {claim.table for claim in false} >= {drawn}
     assert {"largest", "value"} <= {claim.kind for claim in false if claim.table == drawn}
+
+
+def test_where_no_cut_costs_any_score_the_answer_is_about_the_loss() -> None:
+    result = ablate_result(other=False)
+    still = result.tables["ablation"].to_pydict()
+    still |= {"change": [0.0] * 12, "score": [0.9] * 12, "p_corrected": [1.0] * 12}
+    result = Result(result.manifest, {**result.tables, "ablation": still})
+    check_page(PAGE, result)
+    answer = findings(result)[0]
+    assert answer.startswith("0 of 12 heads matter at p < 0.01")
+    assert answer.endswith("and 2 to the loss; the loss rises most without 1-1: +0.10 (+0.080 to +0.12).")
 
 
 def test_a_model_that_does_not_do_the_task_is_warned_of_and_names_are_escaped() -> None:

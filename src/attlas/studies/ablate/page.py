@@ -100,6 +100,10 @@ def _effects(tables: Tables) -> Iterator[Row]:
     return with_harm(tables["ablation"], _whole(tables)["better"])
 
 
+def _worst_first(tables: Tables) -> list[Row]:
+    return sorted(tables["effects"], key=lambda row: (row["harm"], row["loss_change"] or 0.0), reverse=True)
+
+
 def _left(tables: Tables) -> Iterator[Row]:
     for row in with_harm(tables["survivors"], _whole(tables)["better"]):
         yield {**row, "label": label_of(row)}
@@ -117,17 +121,34 @@ def _pairs(tables: Tables) -> Iterator[Row]:
 
 
 def answer(tables: Tables) -> Finding | None:
-    """How many heads matter to the score, and the one that matters most."""
+    """How many heads matter to the score, and which most; or to the loss, where no cut costs any score."""
     rows, whole = tables["effects"], _whole(tables)
     if not rows:
         return None
-    worst = worst_of(rows)
+    worst, dearest = worst_of(rows), rows.largest("loss_change")[0]
+    claims = _split_claims(rows, "sure_harm")
+    if worst["harm"] > 0:
+        claims += _extreme("largest", "effects", worst)
+        more: Prose | str = _split(rows, "sure_harm")
+        costs = say(
+            "the cut that costs most is **{name}**: {change:signed} ({low:signed} to {high:signed}){luck}",
+            name=head_of(worst, tables), change=worst["change"], low=worst["low"], high=worst["high"],
+            luck=_luck(worst),
+        )  # fmt: skip
+    else:
+        claims += (*_split_claims(rows, "sure_loss"), Claim("largest", "effects", "loss_change", keyed([dearest])))
+        more = say(" and **{sure}** to the loss", sure=sum(_sides(rows, "sure_loss")))
+        costs = say(
+            "the loss rises most without **{name}**: {change:signed} ({low:signed} to {high:signed})",
+            name=head_of(dearest, tables), change=dearest["loss_change"], low=dearest["loss_change_low"],
+            high=dearest["loss_change_high"],
+        )  # fmt: skip
     text = say(
-        "**{sure} of {all} heads** matter to the {metric} of {score:number}{chance}{split}; {costs}.",
+        "**{sure} of {all} heads** matter at p < 0.01 (Holm's correction) to the {metric} of {score:number}{chance}"
+        "{more}; {costs}.",
         sure=sum(_sides(rows, "sure_harm")), all=len(rows), metric=whole["metric"], score=whole["score"],
-        chance=_chance(whole), split=_split(rows, "sure_harm"), costs=_costs(worst, tables),
+        chance=_chance(whole), more=more, costs=costs,
     )  # fmt: skip
-    claims = (*_split_claims(rows, "sure_harm"), *_extreme("largest", "effects", worst))
     return Finding(text, claims, see="map", published=PUBLISHED["heads"])
 
 
@@ -139,7 +160,7 @@ def by_loss(tables: Tables) -> Iterator[Finding]:
     sure, in_score = (sum(_sides(rows, column)) for column in ("sure_loss", "sure_harm"))
     yield Finding(
         say(
-            "**{sure}** of {all} heads matter to the loss{split}.{finer}", sure=sure, all=len(rows),
+            "**{sure}** of {all} heads matter to the loss (p < 0.01){split}.{finer}", sure=sure, all=len(rows),
             split=_split(rows, "sure_loss"),
             finer=" A loss is finer than a score, so more heads show in it." if sure > in_score else "",
         ),
@@ -297,8 +318,7 @@ def _sides(rows: Rows, column: str) -> tuple[int, int]:
 
 def _split(rows: Rows, column: str) -> str:
     worse, better = _sides(rows, column)
-    split = f", {worse} for the worse when cut and {better} for the better" if worse or better else ""
-    return f"{split} (p < 0.01, paired permutation over texts, Holm's correction)"
+    return f", {worse} for the worse and {better} for the better when cut" if worse or better else ""
 
 
 def _split_claims(rows: Rows, column: str) -> tuple[Claim, ...]:
@@ -314,16 +334,8 @@ def _extreme(kind: str, table: str, row: Row) -> tuple[Claim, ...]:
     return (Claim(kind, table, "harm", keyed([row])), *known)
 
 
-def _costs(row: Row, tables: Tables) -> Prose:
-    """The cut that costs most, as the end of a sentence."""
-    if row["harm"] <= 0:
-        return say("no cut makes it worse; the loss rises most without {name} ({loss:signed})",
-                   name=head_of(row, tables), loss=row["loss_change"])  # fmt: skip
-    return say(
-        "the cut that costs most is **{name}**: {change:signed} ({low:signed} to {high:signed}){luck}",
-        name=head_of(row, tables), change=row["change"], low=row["low"], high=row["high"],
-        luck="" if row["sure_harm"] else ", which may be luck",
-    )  # fmt: skip
+def _luck(row: Row) -> str:
+    return "" if row["sure_harm"] else ", which may be luck"
 
 
 def _suffered(row: Row, tables: Tables) -> Prose:
@@ -335,7 +347,7 @@ def _suffered(row: Row, tables: Tables) -> Prose:
     return say(
         "{metric} goes from {before:number} to **{after:number}** ({low:signed} to {high:signed}){loss}{luck}",
         metric=whole["metric"], before=whole["score"], after=row["score"], low=row["low"], high=row["high"],
-        loss=loss, luck="" if row["sure_harm"] else ", which may be luck",
+        loss=loss, luck=_luck(row),
     )  # fmt: skip
 
 
@@ -362,7 +374,8 @@ PAGE = Page(
                 effects_in_order(),
                 Listing(
                     "effects", "head", "score", "change", "p_corrected", "loss_change", "loss_p_corrected",
-                    "importance", order="-harm",
+                    "importance",
+                    rows=_worst_first,
                 ),
             ),
             short="Heads",
@@ -423,8 +436,8 @@ PAGE = Page(
         "change": "the score of the cut model minus that of the whole one, on the same texts.",
         "survivor": "the one head that a layer is left with; of all of them the one that leaves most of the score, "
         "chosen on other texts than it is scored on.",
-        "p": "the share of shuffles, in which whole and cut model swap their marks text by text, that differ as "
-        "much; after Holm's correction for the number of cuts.",
+        "p": "by a paired permutation over texts: the share of shuffles, in which whole and cut model swap their "
+             "marks text by text, that differ as much; after Holm's correction for the number of cuts.",
         "head 8-10": "the tenth head of the eighth layer, as the papers count; tables count from 0.",
     },
     limits={

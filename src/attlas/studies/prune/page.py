@@ -163,7 +163,8 @@ def _by_order(tables: Tables) -> list[Finding]:
         one, five = (rows.where(fall=fall) for fall in FALLS)
         first = not told
         text = say(
-            "Removed {order}, {metric}{whole} has {verb} by 1 % {one}{interval}, and by 5 % {five}{chance}.",
+            "With heads removed {order}, {metric}{whole} has {verb} by 1 % {one}{interval}, and by 5 % {five}"
+            "{chance}.",
             order=ORDERS[order], metric=metric, verb="fallen" if better == "higher" else "risen",
             whole=say(" ({whole:number})", whole=_whole(tables)) if first else "", one=_when(one), five=_when(five),
             interval="" if order == "random" else say(
@@ -288,30 +289,27 @@ def _curve(tables: Tables, rows: Rows) -> Spec:
     ends = [*rows.column("low"), *rows.column("high")]
     pad = 0.04 * (max(ends) - min(ends) or 1.0)
     log = metric == "perplexity"
-    style = Style(height=330, log=log, domain=None if log else (min(ends) - pad, max(ends) + pad))
+    domain = None if log else (min(ends) - pad, max(ends) + pad)
+    style = Style(height=330, log=log, domain=domain)
     spec = charts.lines("line", "share", "score", key="", title="", colour="order", style=style).draw(tables, rows)
-    for fall in FALLS:
-        word = "less" if sign < 0 else "more"
-        at = whole + sign * abs(whole) * fall
-        spec["layer"].insert(0, _across(at))
-        spec["layer"].append(_across(at, f"{100 * fall:.0f} % {word}", above=(fall == FALLS[0]) == (sign < 0)))
-    for name, share in UPRIGHTS.items():
+    rule = {"type": "rule", "stroke": "currentColor", "opacity": 0.5, "strokeDash": [2, 3]}
+    text = {"type": "text", "fontSize": 11, "color": "currentColor", "opacity": 0.8}
+    for number, fall in enumerate(FALLS):
+        place = {"y": {"datum": whole + sign * abs(whole) * fall, "type": "quantitative"}}
+        name = f"{100 * fall:.0f} % {'less' if sign < 0 else 'more'}"
+        mark = {**text, "text": name, "align": "right", "dy": -7 if (number == 0) == (sign < 0) else 9}
+        spec["layer"].insert(0, _once(rule, place))
+        spec["layer"].append(_once(mark, {**place, "x": {"value": {"expr": "width - 4"}}}))
+    for number, (name, share) in enumerate(UPRIGHTS.items()):
         place = {"x": {"datum": share, "type": "quantitative"}}
-        spec["layer"].insert(0, _once({"type": "rule", "stroke": "currentColor", "opacity": 0.3}, place))
-        text = {"type": "text", "text": f"{name}: {100 * share:.0f} %", "align": "left", "dx": 4, "fontSize": 11,
-                "color": "currentColor", "opacity": 0.7}  # fmt: skip
-        spec["layer"].append(_once(text, {**place, "y": {"value": {"expr": "height - 6"}}}))
+        mark = {**text, "text": f"{name}: {100 * share:.0f} %", "align": "left", "dx": 4, "dy": -15 * number}
+        spec["layer"].insert(0, _once({**rule, "strokeDash": [1, 0], "opacity": 0.3}, place))
+        spec["layer"].append(_once(mark, {**place, "y": {"value": {"expr": "height - 6"}}}))
+    for layer in spec["layer"]:  # bands and lines across, too
+        if "value" not in layer["encoding"].get("y", {"value": 0}):
+            scale = {"type": "log"} if log else {"domain": list(domain or ()), "zero": False}
+            layer["encoding"]["y"]["scale"] = {**scale, "nice": False}
     return spec
-
-
-def _across(at: float, text: str = "", above: bool = False) -> Spec:
-    """A line across the chart, or its name."""
-    place = {"y": {"datum": at, "type": "quantitative"}}
-    if not text:
-        return _once({"type": "rule", "strokeDash": [2, 3], "stroke": "currentColor", "opacity": 0.55}, place)
-    mark = {"type": "text", "text": text, "align": "right", "dy": -7 if above else 9, "fontSize": 11,
-            "color": "currentColor", "opacity": 0.8}  # fmt: skip
-    return _once(mark, {**place, "x": {"value": {"expr": "width - 4"}}})
 
 
 def _once(mark: Spec, encoding: Spec) -> Spec:
