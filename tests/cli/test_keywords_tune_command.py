@@ -160,6 +160,7 @@ def test_bad_input_is_refused_in_one_sentence(
 def test_key_phrases_are_a_task_like_any_other(
     command: str, place: Path, model: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    order = [model, "tagging:keyphrases"] if command == "faith" else ["tagging:keyphrases"]
-    said = attlas(capfd, command, *order, "absent.jsonl", "--out", "out", "--quiet")
+    new = command in ("importance", "faith")
+    order = ["absent.jsonl", "--task", "tagging:keyphrases"] if new else ["tagging:keyphrases", "absent.jsonl"]
+    said = attlas(capfd, command, *order, "--out", "out", "--quiet")
     said.refuses("absent.jsonl: no key phrase occurs in any of its texts")

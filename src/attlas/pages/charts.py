@@ -111,7 +111,7 @@ class Style:
 
     ``pick`` are columns a value of which is chosen beside the chart; ``tell`` are further columns for the tooltip;
     ``height`` is in pixels; ``domain`` fixes the axis of values; ``log`` and ``root`` change its scale; ``zero`` draws
-    a line at zero.
+    a line at zero, and a ``tight`` axis need not begin there.
 
     >>> Style(pick=("measure",)).pick
     ('measure',)
@@ -124,6 +124,7 @@ class Style:
     log: bool = False
     root: bool = False
     zero: bool = False
+    tight: bool = False
 
 
 PLAIN = Style()
@@ -467,10 +468,11 @@ def dots(
         y = alt.Y("line:N", title=None, sort=names, axis=alt.Axis(grid=True, labelLimit=220))
         scale = (
             _scale(style)
-            if style.domain or style.log or style.root
+            if style.domain or style.log or style.root or style.tight
             else alt.Scale(zero=schema[show[0]].kind != "signed", nice=True)
         )
-        across = alt.X("value:Q", title=schema[show[0]].title, scale=scale, axis=alt.Axis(tickCount=6))
+        axis = alt.Axis(tickCount=6, format=form if schema[show[0]].kind == "percent" else alt.Undefined)
+        across = alt.X("value:Q", title=schema[show[0]].title, scale=scale, axis=axis)
         coded = {
             "color": alt.Color(
                 "mark:N",
@@ -905,7 +907,7 @@ def _scale(style: Style) -> alt.Scale:
         return alt.Scale(type="log", nice=False, padding=8)
     if style.domain:
         return alt.Scale(domain=list(style.domain), nice=False)
-    return alt.Scale(type="sqrt") if style.root else alt.Scale(zero=True, nice=True)
+    return alt.Scale(type="sqrt") if style.root else alt.Scale(zero=not style.tight, nice=True)
 
 
 def _value_axis(name: str, schema: Schema, show: Sequence[str], style: Style) -> alt.Y:

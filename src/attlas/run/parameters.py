@@ -201,9 +201,9 @@ def _parameters(
             parameters.append(parameter.replace(annotation=hints.get(parameter.name, Any)))
             continue
         (bundle,) = get_args(hints[parameter.name])
-        order = [*bundle.__annotations__]
         bundled = get_type_hints(bundle, include_extras=True)
-        for name in sorted(order, key=[*DEFAULTS].index):
+        shared_order = [*DEFAULTS]  # what a study's bundle adds to them comes before
+        for name in sorted(bundled, key=lambda name: shared_order.index(name) if name in DEFAULTS else -1):
             if name in without or any(own.name == name for own in parameters):
                 continue
             shared[name] = defaults[name]
