@@ -15,13 +15,16 @@ from attlas.corpora.conll2000 import chunks_of
 from attlas.errors import CorpusError, PlanError
 from attlas.ids import Site, Stream
 from attlas.models.tagger import TaggerSizes, make_tagger, make_word_tokenizer
+from attlas.pages.laws import check_page
 from attlas.stats import METRICS
 from attlas.studies.faith_chunking.bend import bend_of_seeds, fit_bend
 from attlas.studies.faith_chunking.call import faith_chunking
+from attlas.studies.faith_chunking.page import PAGE
 from attlas.studies.faith_chunking.passes import Workshop
 from attlas.studies.faith_chunking.tables import f1, per_word
 from attlas.studies.faith_chunking.taggers import COLUMNS, write_down
 from attlas.studies.faith_chunking.trainings import trainings
+from attlas.studies.reporting import command_line
 from attlas.tasks.tagging import Tagging, labels_of
 from attlas.text import Document, Passage
 
@@ -200,3 +203,11 @@ def test_the_plan_is_kept(result):
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["plan"]["options"]["ends"] == [0.2, 3.0]
     assert made.manifest.corpus["unknown"] == 0
+
+
+def test_the_page_of_a_real_run_keeps_its_laws_and_says_how_to_repeat_it(result):
+    made, _ = result
+    check_page(PAGE, made)
+    line = command_line(made.manifest)
+    assert "attlas faith chunking documents --test documents --weights 0.2,1.0,3.0 --ends 0.2,3.0 --seeds 2" in line
+    assert "--learning-rate 0.003" in line

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 from attlas.errors import StoreError
-from attlas.run.parameters import help_of, role_of
+from attlas.run.parameters import Help, help_of, role_of
 from attlas.studies import Study, studies
 
 if TYPE_CHECKING:
@@ -102,15 +102,19 @@ def command_line(manifest: Manifest) -> str:
             words += [f"--{parameter.name.replace('_', '-')}", str(corpora[parameter.name]["name"])]
         elif told is not None and not told.python:
             value = manifest.seed if parameter.name == "seed" else options.get(parameter.name, parameter.default)
-            if value is not None and value != parameter.default:
-                words += _option(parameter.name, value, told.flag)
+            if isinstance(value, dict):  # files and models, which a plan describes by name
+                value = value.get("name") or list(value)
+            if value not in (None, [], parameter.default):
+                words += _option(parameter.name, value, told)
     return shlex.join(words)
 
 
-def _option(name: str, value: Any, flag: str) -> list[str]:
-    yes, _, no = (flag or f"--{name.replace('_', '-')}").partition("/")
+def _option(name: str, value: Any, told: Help) -> list[str]:
+    yes, _, no = (told.flag or f"--{name.replace('_', '-')}").partition("/")
     if isinstance(value, bool):
         return [yes] if value else [no or f"--no-{yes[2:]}"]
+    if isinstance(value, list | tuple) and told.kind is not None and get_origin(told.kind) is not list:
+        return [yes, ",".join(str(item) for item in value)]
     if isinstance(value, list | tuple):
         return [word for item in value for word in (yes, str(item))]
     return [yes, str(value)]

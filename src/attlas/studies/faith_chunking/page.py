@@ -86,6 +86,7 @@ RANKS = Schema(
     "How well the ranks of an adversary's weights agree with its original's.",
     Column("weight", "λ", "number"),
     Column("seed", "seed", "count"),
+    Column("kl", "KL", "number", "of attention", optional=True),
     Column("side", "side of the bend", labels={"before": "before the bend", "after": "after the bend"}),
     Column("kendall", "Kendall’s τ", "share", ends=("kendall_low", "kendall_high")),
     Column("first", "rows with the same most attended word, %", "percent"),
