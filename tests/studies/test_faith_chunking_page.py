@@ -71,6 +71,9 @@ def test_a_straight_curve_and_a_cheap_adversary_are_told() -> None:
     assert "a trained adversary within the same bound gets to 0.44." in words
     poor = [{**row, "f1": 0.5} if row["kind"] == "adversary" else row for row in rows_of("summary")]
     assert said(tables_of(summary=poor))[0].startswith("No: the original tagger has F1 90.0 %")
+    assert PAGE.warning(tables_of(summary=poor)) is None
+    bad = [{**row, "f1": 0.2} for row in rows_of("summary")]
+    assert "itself misses most chunks (F1 20.0 %)" in str(PAGE.warning(tables_of(summary=bad)))
 
 
 def test_one_seed_has_the_interval_of_its_sentences_and_no_seeds_to_compare() -> None:

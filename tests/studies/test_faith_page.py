@@ -85,6 +85,18 @@ def test_a_model_that_does_not_do_the_task_is_warned_of() -> None:
     )
 
 
+def test_the_first_word_of_the_answer_counts_verdicts() -> None:
+    def first(*verdicts: str) -> str:
+        rows = faith_result().tables["card"].to_pylist()
+        changed = [{**row, "verdict": verdict} for row, verdict in zip(rows[:2], verdicts, strict=True)]
+        return said(tables_of(card=[*changed, rows[-1]]))[0].split(":")[0]
+
+    assert first("holds", "holds") == "Yes, by these tests"
+    assert first("holds", "cannot tell") == "In part at best"
+    assert first("does not hold", "cannot tell") == "Hardly"
+    assert first("does not hold", "does not hold") == "No"
+
+
 def test_explanations_and_interventions_have_names_to_read() -> None:
     tables = tables_of()
     assert tables["erasure"].column("label") == [

@@ -83,7 +83,8 @@ def answer(tables: Tables) -> Finding | None:
         return None
     figures = tests(tables)
     holds, fails = (len(figures.where(verdict=verdict)) for verdict in ("holds", "does not hold"))
-    word = "Yes, by these tests" if holds == len(figures) else "No" if fails == len(figures) else "In part at best"
+    none = "No" if fails == len(figures) else "Hardly"
+    word = none if not holds else "Yes, by these tests" if holds == len(figures) else "In part at best"
     passed = say("**{word}**: {holds} of {n} tests hold; a", word=word, holds=holds, n=len(figures))
     claims = [value_claim("agreement", "tau", row, *_TAU_KEYS)]
     others = []

@@ -12,6 +12,7 @@ from attlas.studies.shared.faith.plane import LN2
 from attlas.studies.shared.faith.said import joined, value_claim
 from attlas.studies.shared.published import CHUNKING_BEND, CHUNKING_MODEL
 
+LEAST = 0.5  # F1 of an original that tags at all
 POINT = 0.01  # of F1: what an adversary may lose and still count as tagging the same
 CLEAR = 0.5  # a second line that saves less than half of the squared error is no bend to speak of
 FORMS = {"attention kept": "with the parameters of attention kept", "none left": "with none left"}
@@ -252,6 +253,15 @@ def ranking(tables: Tables) -> Iterator[Finding]:
             see="ranks",
             published="asked for as further work by Yang; no figures",
         )
+
+
+def warning(tables: Tables) -> Prose | None:
+    """Taggers that miss most chunks have little to compare."""
+    row = original(tables)
+    if row is None or row["f1"] >= LEAST:
+        return None
+    return say("The original tagger itself misses most chunks (F1 {f1:percent} %): there is little to compare; train "
+               "it longer, or on more sentences.", f1=row["f1"])  # fmt: skip
 
 
 def differs(tables: Tables) -> Prose:

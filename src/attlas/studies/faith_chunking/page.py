@@ -153,6 +153,7 @@ PAGE = Page(
     "faith-chunking",
     title="Can a tagger attend elsewhere and tag the same?",
     answer=findings.answer,
+    warning=findings.warning,
     chart=plane.plane(
         KINDS, "Attention and predictions", "distance of predictions (TVD)", path=True,
         label="Divergence of attention against distance of predictions: trained adversaries by lambda, seeds, "
