@@ -161,7 +161,5 @@ def test_bad_input_is_refused_in_one_sentence(
 def test_key_phrases_are_a_task_like_any_other(
     command: str, place: Path, model: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    asked = [model, "tagging:keyphrases", "absent.jsonl"] if command == "faith" else ["absent.jsonl", "--task"]
-    asked += [] if command == "faith" else ["tagging:keyphrases"]
-    said = attlas(capfd, command, *asked, "--out", "out", "--quiet")
+    said = attlas(capfd, command, "absent.jsonl", "--task", "tagging:keyphrases", "--out", "out", "--quiet")
     said.refuses("absent.jsonl: no key phrase occurs in any of its texts")

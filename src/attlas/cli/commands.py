@@ -82,7 +82,7 @@ def run_command(
     from attlas.run.texts import as_texts
 
     how = {name: given.pop(name, None) for name in READING}
-    opening = {name: given.pop(name, None) for name in OPENING}
+    opening: dict[str, Any] = {name: given.get(name) for name in OPENING}
     quiet, as_json = given.pop("quiet"), given.pop("as_json")
     arguments: dict[str, Any] = {}
     for parameter in sorted(taken, key=lambda parameter: role_of(parameter) == "model"):  # texts before the model

@@ -257,8 +257,8 @@ def _parameters(
             continue
         (bundle,) = get_args(hints[parameter.name])
         bundled = get_type_hints(bundle, include_extras=True)
-        order = [*(name for name in bundle.__annotations__ if name not in DEFAULTS), *DEFAULTS]
-        for name in sorted(bundle.__annotations__, key=order.index):
+        order = [*(name for name in bundled if name not in DEFAULTS), *DEFAULTS]
+        for name in sorted(bundled, key=order.index):
             if name in without or any(own.name == name for own in parameters):
                 continue
             shared[name] = defaults[name]

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 from attlas.errors import StoreError
 from attlas.ids import paper_label
@@ -203,7 +203,9 @@ def command_line(manifest: Manifest) -> str:
             words += [f"--{parameter.name.replace('_', '-')}", str(corpora[parameter.name]["name"])]
         elif told is not None and not told.python:
             value = manifest.seed if parameter.name == "seed" else options.get(parameter.name, parameter.default)
-            if value is not None and value != parameter.default:
+            if isinstance(value, dict):  # files and models, which a plan describes by name
+                value = value.get("name") or list(value)
+            if value not in (None, [], parameter.default):
                 if told.kind == Path | None and value and not isinstance(value, str):  # what was read from a folder
                     value = parameter.name.upper()
                 words += _option(parameter.name, value, told)
@@ -216,5 +218,6 @@ def _option(name: str, value: Any, told: Help) -> list[str]:
         return [yes] if value else [no or f"--no-{yes[2:]}"]
     if isinstance(value, list | tuple):  # heads by their numbers are named by label
         items = [paper_label(*item) if isinstance(item, list | tuple) else str(item) for item in value]
-        return [yes, ",".join(items)] if told.kind is not None else [word for item in items for word in (yes, item)]
+        joined = told.kind is not None and get_origin(told.kind) is not list
+        return [yes, ",".join(items)] if joined else [word for item in items for word in (yes, item)]
     return [yes, str(value)]

@@ -131,7 +131,7 @@ class Style:
             return alt.Scale(type="log", nice=False, padding=8)
         if self.domain:
             return alt.Scale(domain=list(self.domain), nice=False)
-        return alt.Scale(type="sqrt") if self.root else alt.Scale(zero=zero, nice=True)
+        return alt.Scale(type="sqrt") if self.root else alt.Scale(zero=zero and not self.tight, nice=True)
 
 
 PLAIN = Style()

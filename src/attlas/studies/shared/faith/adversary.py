@@ -25,8 +25,8 @@ from attlas.capture.frozen import fingerprint
 from attlas.errors import CapabilityError, PlanError
 from attlas.ids import Site
 from attlas.stats import METRICS, Bundle, Ledger
-from attlas.studies.faith.instances import Instance, Labelling, ask, sites_of
-from attlas.studies.faith.last import Own, Reweighed
+from attlas.studies.shared.faith.instances import Instance, Labelling, ask, sites_of
+from attlas.studies.shared.faith.last import Own, Reweighed
 from attlas.tasks import Task
 
 FIGURES = ("jsd", "tvd", "within", "flipped")
@@ -83,7 +83,7 @@ def chosen_sites(task: Task, layers: str) -> list[Site]:
     """The sites whose weights are free: of the "last" layer, of "all", or of one by its number from 0.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _tagging
+    >>> from attlas.studies.shared.faith.instances import _tagging
     >>> task = _tagging(load())
     >>> [site.layer for site in chosen_sites(task, "last")], len(chosen_sites(task, "all"))
     ([5], 6)
@@ -107,7 +107,7 @@ def adversaries(model: Reweighed, own: Own, search: Search | None = None) -> Fou
     """Look for adversaries of all instances at once.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> task = _tagging(load())
     >>> model = Reweighed(task)
     >>> own = model.record(ask(task, instances_of(task, _sentences(task), limit=None)))
@@ -191,7 +191,7 @@ def instance_seed(instance: Instance, seed: object) -> int:
     """A number that depends on an instance and a seed alone.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging
     >>> text = _sentences(_tagging(load()))[0]
     >>> instance_seed(Instance(text), 0) == instance_seed(Instance(text, 1), 0)
     False
@@ -204,7 +204,7 @@ class Adversarial:
     """The study: the adversary of each of ``count`` instances, at the "last" layer, at "all", or at one.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> task = _tagging(load())
     >>> instances = instances_of(task, _sentences(task), limit=None)
     >>> study = Adversarial(task, len(instances), search=Search(steps=5))
@@ -245,16 +245,12 @@ class Adversarial:
         """What was found of every instance, by name: jsd, tvd, within and flipped."""
         return dict(zip(FIGURES, bundle["figures"].result().T, strict=True))
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """Nothing by itself: tables are made of several parts."""
-        return {}
-
 
 def marks_of(task: Labelling) -> int:
     """How many numbers a task writes down of a text for its score.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _tagging
+    >>> from attlas.studies.shared.faith.instances import _tagging
     >>> marks_of(_tagging(load()))
     2
     """

@@ -67,7 +67,7 @@ def faith_result(*, name: str = "minilm-sst", instances: int = 160, tagging: boo
             ("figure", "name", "value", "low", "high", "verdict", "says"))},
         "whole": _columns([{
             "task": "tagging:chunks" if tagging else "classification", "metric": "accuracy", "better": "higher",
-            "score": 0.912, "score_low": 0.87, "score_high": 0.95, "majority": 0.5, "n": instances,
+            "score": 0.912, "score_low": 0.87, "score_high": 0.95, "chance_score": 0.5, "n": instances,
             "texts": instances, "layers": "last", "heads": "mean",
             "attention": "mean over the heads of layer 6, read at [CLS]",
         }]),

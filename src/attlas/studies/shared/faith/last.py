@@ -27,7 +27,7 @@ from attlas.ids import Site
 from attlas.measures.distances import js, tvd
 from attlas.models import AttentionCall, Instrument
 from attlas.models.seam import mix
-from attlas.studies.faith.instances import Asked, predicted, sites_of
+from attlas.studies.shared.faith.instances import Asked, predicted, sites_of
 from attlas.tasks import Task
 
 TOLERANCE = 1e-4
@@ -155,7 +155,7 @@ class Reweighed:
     ``whole`` asks for full passes.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> model = Reweighed(task)
     >>> own = model.record(ask(task, instances_of(task, _sentences(task), limit=None)))
@@ -182,7 +182,7 @@ class Reweighed:
         """Whether only the rows that are read are run again.
 
         >>> from attlas.capture import load
-        >>> from attlas.studies.faith.instances import _tagging
+        >>> from attlas.studies.shared.faith.instances import _tagging
         >>> Reweighed(_tagging(load()), whole=True).fast
         False
         """

@@ -1,4 +1,4 @@
-"""The tables of a run of :func:`attlas.faith`, from what its parts have written down."""
+"""The tables of attention as explanation, from what the parts of a run have written down."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attlas.ids import Site
-    from attlas.studies.faith.adversary import Adversarial
     from attlas.studies.faith.agreement import Pair
     from attlas.studies.faith.explaining import Explained
     from attlas.studies.faith.explanations import Named
-    from attlas.studies.faith.instances import Instance, Labelling
     from attlas.studies.faith.interventions import Intervened
-    from attlas.studies.faith.last import Own
+    from attlas.studies.shared.faith.adversary import Adversarial
+    from attlas.studies.shared.faith.instances import Instance, Labelling
+    from attlas.studies.shared.faith.last import Own
 
 SHOWN = 6  # instances that are shown word by word
 LONGEST = 24  # words of one, where there are enough that are shorter
@@ -30,10 +30,10 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Made:
+class Measured:
     """What the parts of a run have written down.
 
-    >>> sorted(Made.__dataclass_fields__)
+    >>> sorted(Measured.__dataclass_fields__)
     ['adversaries', 'adversary', 'changed', 'chosen', 'explained', 'instances', 'lost', 'seed', 'task', 'texts']
     """
 
@@ -49,49 +49,51 @@ class Made:
     adversaries: Mapping[str, Any]
 
 
-def faith_tables(made: Made) -> dict[str, Any]:
+def faith_tables(measured: Measured) -> dict[str, Any]:
     """All tables of the study: agreement first, and the card, which is made of the others."""
     from attlas.studies.faith.agreement import agreement_rows, erasure_rows, pairs_of
     from attlas.studies.faith.card import card_rows
     from attlas.studies.faith.interventions import intervention_rows
 
-    pairs = pairs_of(made.explained)
-    instances = _instances(made, pairs)
-    examples, shown = _examples(made, shown_instances(instances))
+    pairs = pairs_of(measured.explained)
+    instances = _instances(measured, pairs)
+    examples, shown = _examples(measured, shown_instances(instances))
     tables: dict[str, Any] = {
-        "agreement": agreement_rows(pairs, made.explained.real, made.texts, seed=made.seed),
-        "erasure": erasure_rows(made.explained.names, made.lost, made.texts, seed=made.seed),
-        "interventions": intervention_rows(made.task.metric, made.changed, made.texts, seed=made.seed),
+        "agreement": agreement_rows(pairs, measured.explained.real, measured.texts, seed=measured.seed),
+        "erasure": erasure_rows(measured.explained.names, measured.lost, measured.texts, seed=measured.seed),
+        "interventions": intervention_rows(
+            measured.task.metric, measured.changed, measured.texts, seed=measured.seed
+        ),
         "instances": as_columns(instances),
         "examples": as_columns(examples),
-        "whole": as_columns([_whole(made)]),
+        "whole": as_columns([_whole(measured)]),
     }
-    tables["card"] = card_rows({name: _rows(columns) for name, columns in tables.items()}, seed=made.seed)
+    tables["card"] = card_rows({name: _rows(columns) for name, columns in tables.items()}, seed=measured.seed)
     return tables | {"shown": shown}
 
 
-def _whole(made: Made) -> Row:
+def _whole(measured: Measured) -> Row:
     """What the model does by itself on the texts of the instances, and what attention is meant."""
     from attlas.stats import compare
 
-    first = [made.texts.index(text) for text in dict.fromkeys(made.texts)]
-    marks = made.explained.marks[first]
-    found = compare(made.task.metric, marks, marks[None], seed=made.seed, shuffles=1)
+    first = [measured.texts.index(text) for text in dict.fromkeys(measured.texts)]
+    marks = measured.explained.marks[first]
+    found = compare(measured.task.metric, marks, marks[None], seed=measured.seed, shuffles=1)
     return {
-        "task": made.task.name, "metric": made.task.metric.name, "better": made.task.metric.better,
+        "task": measured.task.name, "metric": measured.task.metric.name, "better": measured.task.metric.better,
         "score": found.whole, "score_low": found.score_low[0], "score_high": found.score_high[0],
-        "majority": _majority(made, first), "n": len(made.instances), "texts": len(first),
-        "layers": made.chosen.layers, "heads": made.chosen.heads, "attention": _said(made),
-        "integration_error": float(made.explained.facts["gap"].mean()),
+        "chance_score": _majority(measured, first), "n": len(measured.instances), "texts": len(first),
+        "layers": measured.chosen.layers, "heads": measured.chosen.heads, "attention": _said(measured),
+        "integration_error": float(measured.explained.facts["gap"].mean()),
     }  # fmt: skip
 
 
-def _said(made: Made) -> str:
+def _said(measured: Measured) -> str:
     """The attention that is meant, in words."""
-    from attlas.studies.faith.instances import describe_rows, sites_of
+    from attlas.studies.shared.faith.instances import describe_rows, sites_of
 
-    rows, count = describe_rows(made.task, made.instances), len(sites_of(made.task))
-    layers, heads = made.chosen.layers, made.chosen.heads
+    rows, count = describe_rows(measured.task, measured.instances), len(sites_of(measured.task))
+    layers, heads = measured.chosen.layers, measured.chosen.heads
     of_heads = "the mean over all heads" if heads == "mean" else f"head {int(heads) + 1}"
     if layers == "all":
         return f"weights, {of_heads} and all {count} layers: the last at {rows}, those below at all pieces"
@@ -99,31 +101,32 @@ def _said(made: Made) -> str:
     return f"weights, {of_heads} of layer {layer} of {count}, at {rows if layer == count else 'all pieces'}"
 
 
-def _majority(made: Made, first: Sequence[int]) -> float | None:
+def _majority(measured: Measured, first: Sequence[int]) -> float | None:
     """The accuracy of always giving the most frequent label; None for scores that have no such thing."""
     from attlas.tasks.tagging import wordwise
 
-    if made.task.metric.name != "accuracy":
+    if measured.task.metric.name != "accuracy":
         return None
     labels: Counter[str] = Counter()
     for number in first:
-        example = made.instances[number].example
-        if made.task.name == "classification":
+        example = measured.instances[number].example
+        if measured.task.name == "classification":
             labels[example.passage.first.label or ""] += 1
         else:
-            labels.update(tag for tag in wordwise(example, made.task.name.split(":")[1]) if tag)
+            labels.update(tag for tag in wordwise(example, measured.task.name.split(":")[1]) if tag)
     return max(labels.values()) / labels.total()
 
 
-def _instances(made: Made, pairs: Mapping[tuple[Named, str], Pair]) -> list[Row]:
+def _instances(measured: Measured, pairs: Mapping[tuple[Named, str], Pair]) -> list[Row]:
     """One row for each instance."""
-    names = tuple(getattr(made.task, "tags", made.task.subject.labels))
-    facts, found = made.explained.facts, made.adversaries
-    taus = {against: pairs[made.chosen, against].tau[0] for against in ("gradient", "leave-one-out")}
-    permuted, uniform = (_changed(made, kind) for kind in ("permuted", "uniform"))
+    names = tuple(getattr(measured.task, "tags", measured.task.subject.labels))
+    facts, found = measured.explained.facts, measured.adversaries
+    taus = {against: pairs[measured.chosen, against].tau[0] for against in ("gradient", "leave-one-out")}
+    permuted, uniform = (_changed(measured, kind) for kind in ("permuted", "uniform"))
     return [
         {
-            "text": made.texts[number], "place": instance.place, "words": int(made.explained.real[number].sum()),
+            "text": measured.texts[number], "place": instance.place,
+            "words": int(measured.explained.real[number].sum()),
             "label": names[int(facts["label"][number])], "predicted": names[int(facts["predicted"][number])],
             "confidence": facts["confidence"][number],
             "right": bool(facts["label"][number] == facts["predicted"][number]), "largest": facts["largest"][number],
@@ -131,16 +134,16 @@ def _instances(made: Made, pairs: Mapping[tuple[Named, str], Pair]) -> list[Row]
             "adversary_tvd": found["tvd"][number], "adversary_within": bool(found["within"][number]),
             "tau_gradient": taus["gradient"][number], "tau_leave_one_out": taus["leave-one-out"][number],
         }
-        for number, instance in enumerate(made.instances)
+        for number, instance in enumerate(measured.instances)
     ]  # fmt: skip
 
 
-def _changed(made: Made, kind: str) -> Sequence[float | None]:
+def _changed(measured: Measured, kind: str) -> Sequence[float | None]:
     """The TVD of every instance under an intervention at the layers that are meant; at the last where one layer by
     itself is, or where there is but one."""
-    wanted = made.changed.column(kind, "all" if made.chosen.layers == "all" else "last")
-    found = made.changed.column(kind) if wanted is None else wanted
-    return [None] * len(made.instances) if found is None else found.tolist()
+    wanted = measured.changed.column(kind, "all" if measured.chosen.layers == "all" else "last")
+    found = measured.changed.column(kind) if wanted is None else wanted
+    return [None] * len(measured.instances) if found is None else found.tolist()
 
 
 def shown_instances(rows: Sequence[Row], most: int = SHOWN, longest: int = LONGEST) -> list[int]:
@@ -161,28 +164,28 @@ def shown_instances(rows: Sequence[Row], most: int = SHOWN, longest: int = LONGE
     return [*strong, *sorted(typical[: most - len(strong)])]
 
 
-def _examples(made: Made, numbers: Sequence[int]) -> tuple[list[Row], dict[str, list[Any]]]:
+def _examples(measured: Measured, numbers: Sequence[int]) -> tuple[list[Row], dict[str, list[Any]]]:
     """The words of some instances with what each explanation says of them, the model's own attention and its
     adversary's; and the whole attention of those that are not too long."""
-    from attlas.studies.faith.adversary import adversaries
     from attlas.studies.faith.explanations import REFERENCES, Named
-    from attlas.studies.faith.instances import ask
     from attlas.studies.faith.shown import shown_columns, shown_rows
+    from attlas.studies.shared.faith.adversary import adversaries
+    from attlas.studies.shared.faith.instances import ask
 
-    names = [Named(kind, made.chosen.layers, made.chosen.heads) for kind in ("weight", "norm")]
+    names = [Named(kind, measured.chosen.layers, measured.chosen.heads) for kind in ("weight", "norm")]
     names += [Named("rollout", "all", "mean"), *map(Named, REFERENCES)]
-    explained = made.explained
+    explained = measured.explained
     columns = {name.explanation: explained.names.index(name) for name in names if name in explained.names}
-    model, search = made.adversary.model, made.adversary.search
-    own = model.record(ask(made.task, [made.instances[number] for number in numbers]))
+    model, search = measured.adversary.model, measured.adversary.search
+    own = model.record(ask(measured.task, [measured.instances[number] for number in numbers]))
     adversary = adversaries(model, own, search)
-    texts = [made.texts[number] for number in numbers]
+    texts = [measured.texts[number] for number in numbers]
     kept = [own.asked.instances[at].example.length <= MOST_PIECES for at in range(len(numbers))]
     shown = [row for row, short in zip(shown_rows(model, own, adversary, texts), kept, strict=True) if short]
     before, after = (_on_words(own, each, search.head) for each in (own.weights, adversary.weights))
     found = []
     for at, number in enumerate(numbers):
-        instance = made.instances[number]
+        instance = measured.instances[number]
         documents = instance.example.passage.documents
         spelled = [document.word(word) for document in documents for word in range(len(document.words))]
         for word in np.flatnonzero(explained.real[number]):

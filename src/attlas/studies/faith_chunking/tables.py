@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from attlas.models import Example
 from attlas.stats import METRICS
 from attlas.store.columns import as_columns
-from attlas.studies.faith.bend import FEWEST, METHOD, bend_of_seeds
-from attlas.studies.faith.taggers import COLUMNS, MARKS
-from attlas.studies.faith.trainings import KEPT, Training
+from attlas.studies.faith_chunking.bend import FEWEST, METHOD, bend_of_seeds
+from attlas.studies.faith_chunking.taggers import COLUMNS, MARKS
+from attlas.studies.faith_chunking.trainings import KEPT, Training
 from attlas.studies.shared.published import CHUNKING_BEND, chunking_f1
 from attlas.tasks.tagging import labels_of
 

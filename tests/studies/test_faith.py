@@ -11,9 +11,9 @@ import attlas
 import faith_models
 from attlas.capture.frozen import freeze
 from attlas.errors import AttlasError, CapabilityError, CorpusError, PlanError
-from attlas.run.faith_tables import shown_instances
 from attlas.run.progress import Silent
 from attlas.store import Result
+from attlas.studies.faith.tables import shown_instances
 from attlas.text import Document
 
 AGREEMENT = [
@@ -45,7 +45,12 @@ def test_every_explanation_stands_in_one_table_beside_chance() -> None:
     erased = result.tables["erasure"].to_pylist()
     assert len(erased) == len(expected)
     (whole,) = result.tables["whole"].to_pylist()
-    assert (whole["task"], whole["metric"], whole["majority"], whole["n"]) == ("classification", "accuracy", 0.5, 8)
+    assert (whole["task"], whole["metric"], whole["chance_score"], whole["n"]) == (
+        "classification",
+        "accuracy",
+        0.5,
+        8,
+    )
     assert whole["attention"] == "weights, the mean over all heads of layer 3 of 3, at the first piece ([CLS])"
     instances = result.tables["instances"].to_pylist()
     assert sum(row["right"] for row in instances) / 8 == pytest.approx(whole["score"])
@@ -91,7 +96,7 @@ def test_other_models_and_frozen_attention_stand_beside_it(tmp_path: Path) -> No
 
 
 def test_words_are_tagged_and_a_layer_and_head_are_chosen() -> None:
-    result = run("tagging:upos", "llama", layers="1", head=2, per_text=2, limit=10, erase="mask")
+    result = run("tagging:upos", "llama", layer="2", head="3", per_text=2, limit=10, erase="mask")
     rows = result.table.to_pylist()
     assert ("weight", "1", "2") in {(row["explanation"], row["layers"], row["heads"]) for row in rows}
     (whole,) = result.tables["whole"].to_pylist()
@@ -133,9 +138,9 @@ def test_what_cannot_be_explained_is_refused(tmp_path: Path) -> None:
     refused: list[tuple[type[AttlasError], str, Any]] = [
         (CapabilityError, "gives no labels", lambda: words(None, corpus, "masked-lm")),
         (CapabilityError, "cannot be put to the task", lambda: words(None, corpus, "classification")),
-        (CapabilityError, "has no layer 3", lambda: words(classifier, corpus, layers="3")),
-        (CapabilityError, "has no head 4", lambda: words(classifier, corpus, head=4)),
-        (PlanError, "a single head", lambda: words(classifier, corpus, layers="all", head=1)),
+        (CapabilityError, "has no layer 4", lambda: words(classifier, corpus, layer="4")),
+        (CapabilityError, "has no head 5", lambda: words(classifier, corpus, head="5")),
+        (PlanError, "a single head", lambda: words(classifier, corpus, layer="all", head="1")),
         (PlanError, "cannot be erased by 'burn'", lambda: words(classifier, corpus, erase="burn")),
         (CorpusError, "has no labels", lambda: words(classifier, [Document.from_text("It rained.")])),
         (CorpusError, "two words", lambda: words(classifier, [Document.from_words(["The"], label="good")])),

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from attlas.reports.faith_examples import LEADS, gallery_html, most_apart
-from attlas.reports.page import Section, render
+from attlas.pages import Custom, Section, Tables
+from attlas.pages import Page as Record
+from attlas.pages.html import html_page
 from attlas.store import Manifest, Result
+from attlas.studies.faith.words import pictures
+from attlas.studies.faith_chunking.sentences import sentences
+from attlas.studies.shared.faith.pairs import most_apart
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -79,9 +83,19 @@ def written(value: float) -> str:
     return f"{value:.3g}".replace("0.", ".", 1)
 
 
+MAKERS = {"faith": pictures, "faith-chunking": sentences}
+
+
+def gallery_html(result: Result) -> str:
+    return str(MAKERS[result.manifest.study](Tables(result)) or "")
+
+
 def whole_page(result: Result) -> str:
-    lead = f"<p>{LEADS[result.manifest.study]}</p>"
-    return render("Two kinds", "", [Section("same", "The same sentence", lead, gallery_html(result))], {})
+    section = Section("same", "The same sentence", "Both.", (Custom(MAKERS[result.manifest.study]),))
+    record = Record(
+        "faith", "Two kinds", answer=lambda tables: None, sections=(section,), static=("faith_examples.css",)
+    )
+    return html_page(record, result)
 
 
 @pytest.fixture
@@ -127,7 +141,7 @@ def test_results_without_examples_have_no_gallery() -> None:
 
 def test_the_list_says_which_tags_are_others() -> None:
     html = gallery_html(chunking()[0])
-    assert "λ = .2: all 5 tags as the original’s" in html
+    assert "λ = 0.2: all 5 tags as the original’s" in html
     assert "λ = 3: 1 of 5 tags are others: said <i>O</i> (original B-NP)" in html
     assert "<img" not in html
     assert html.count("data-into=") == 4
@@ -135,8 +149,8 @@ def test_the_list_says_which_tags_are_others() -> None:
 
 def test_the_list_says_what_was_predicted() -> None:
     html = gallery_html(instances()[0])
-    assert "predicted <b>positive</b> (.980; under the adversary .975, it is negative)" in html
-    assert "attention moved by JSD .510, the output by TVD .005" in html
+    assert "predicted <b>positive</b> (0.98; under the adversary 0.97, it is negative)" in html
+    assert "attention moved by JSD 0.51, the output by TVD 0.0050" in html
 
 
 @pytest.mark.browser
