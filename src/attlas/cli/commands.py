@@ -87,12 +87,16 @@ def run_command(
         name, role = parameter.name, role_of(parameter)
         if role == "model":
             arguments[name] = Opening(given["model"], **opening)
+        elif role == "other model":
+            arguments[name] = None if given[name] is None else Opening(given[name], **opening)
         elif role == "corpus":
             arguments[name] = read(given[name], **how)
         elif role == "other corpus":
             target = given.get(f"{name}_target")
             value = given[name]
-            arguments[name] = None if value is None else read(value, **{**how, "target": target})
+            files = [] if value is None else value if isinstance(value, list) else [value]
+            texts = [read(file, **{**how, "target": target}) for file in files]
+            arguments[name] = (texts or None) if isinstance(value, list) else (texts[0] if texts else None)
         elif role == "progress":
             arguments[name] = progress_on(quiet=quiet)
         elif name == "out":
@@ -122,7 +126,7 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
             last += [_plain(name, kind, None) for name, kind in READING.items()]
         elif role == "other corpus":
-            own.append(_option(parameter, parameter.name, told, kind=str | None))
+            own.append(_option(parameter, parameter.name, told, kind=(told and told.kind) or str | None))
             if told is not None and told.flag == "+target":
                 kind = Annotated[Path | None, typer.Option(help="The translations of these, line by line.")]
                 own.append(_plain(f"{parameter.name}_target", kind, None))

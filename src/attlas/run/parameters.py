@@ -50,7 +50,7 @@ class Help:
 
 @dataclass(frozen=True)
 class Role:
-    """A parameter that is more than a value: the model, the corpus, a further corpus, the progress.
+    """A parameter that is more than a value: the model, the corpus, a further model or corpus, the progress.
 
     >>> Role("model").name
     'model'
@@ -133,7 +133,8 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
     ``defaults`` are those of this study where they are others than :data:`DEFAULTS`; ``without`` are parameters of
-    the bundle that it does not take.
+    the bundle that it does not take. A study with many parameters may have a bundle of its own, ``class
+    Sizes(Running)``, whose further parameters come first and have their defaults here.
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
@@ -201,9 +202,10 @@ def _parameters(
             parameters.append(parameter.replace(annotation=hints.get(parameter.name, Any)))
             continue
         (bundle,) = get_args(hints[parameter.name])
-        order = [*bundle.__annotations__]
+        shared_names = [*DEFAULTS]
+        order = sorted(bundle.__annotations__, key=lambda name: shared_names.index(name) if name in DEFAULTS else -1)
         bundled = get_type_hints(bundle, include_extras=True)
-        for name in sorted(order, key=[*DEFAULTS].index):
+        for name in order:
             if name in without or any(own.name == name for own in parameters):
                 continue
             shared[name] = defaults[name]

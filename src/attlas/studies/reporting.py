@@ -99,10 +99,13 @@ def command_line(manifest: Manifest) -> str:
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
         elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
-            words += [f"--{parameter.name.replace('_', '-')}", str(corpora[parameter.name]["name"])]
+            for name in str(corpora[parameter.name]["name"]).split(" + "):  # which joins the names of several
+                words += [f"--{parameter.name.replace('_', '-')}", name]
         elif told is not None and not told.python:
             value = manifest.seed if parameter.name == "seed" else options.get(parameter.name, parameter.default)
-            if value is not None and value != parameter.default:
+            value = value["name"] if role == "other model" and isinstance(value, dict) else value
+            usual = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+            if value is not None and value != usual:
                 words += _option(parameter.name, value, told.flag)
     return shlex.join(words)
 
@@ -112,5 +115,5 @@ def _option(name: str, value: Any, flag: str) -> list[str]:
     if isinstance(value, bool):
         return [yes] if value else [no or f"--no-{yes[2:]}"]
     if isinstance(value, list | tuple):
-        return [word for item in value for word in (yes, str(item))]
+        return [word for item in value or ("none",) for word in (yes, str(item))]
     return [yes, str(value)]
