@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from enum import Enum
+from enum import StrEnum
 from numbers import Integral
 from typing import Any, NamedTuple
 
 from attlas.errors import CapabilityError
 
 
-class Stream(str, Enum):
+class Stream(StrEnum):
     """Which attention of the model: encoder, decoder or cross.
 
     >>> Stream("cross") is Stream.CROSS

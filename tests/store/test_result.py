@@ -144,8 +144,8 @@ def test_manifest_holds_plain_values_and_says_what_is_wrong() -> None:
         (lambda text: "[1]", "an object was expected, and a list came"),
         (lambda text: "{}", "no schema number"),
         (
-            lambda text: text.replace('"schema": 1', '"schema": 99'),
-            "schema 99 and this attlas reads up to 1; use a newer",
+            lambda text: text.replace('"schema": 2', '"schema": 99'),
+            "schema 99 and this attlas reads up to 2; use a newer",
         ),
         (lambda text: text.replace('"seed": 5', '"seed": "5"'), "'seed' came as str"),
         (lambda text: text.replace('"seed"', '"sead"'), "'seed' came as nothing"),

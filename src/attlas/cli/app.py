@@ -9,12 +9,13 @@ import typer
 
 from attlas.cli import demo, doctor, report, serve, view
 from attlas.cli.commands import command_for
-from attlas.cli.groups import plain_group
+from attlas.cli.groups import Listed, plain_group
 from attlas.studies import studies
 
 app = typer.Typer(
     name="attlas",
     help="An atlas of attention: look at it, measure it, cut it and test it, on any Hugging Face transformer.",
+    cls=Listed,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,

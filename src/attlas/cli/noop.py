@@ -65,7 +65,7 @@ def command(
         out=folder, resume=resume, budget=budget, checkpoint_every=checkpoint_every,
         progress=progress_on(quiet=quiet),
     )  # fmt: skip
-    trained = loss == "auto" and chosen.startswith("tagging:") and subject.head != "tagging"
+    trained = loss == "auto" and chosen.startswith("tagging:") and subject.task_head != "tagging"
     said = f"loss: {chosen}, by a small head trained here, as no other loss is to be had of this model and corpus"
     finish(result, folder, show, *([said] if trained else []))
 

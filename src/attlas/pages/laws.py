@@ -26,7 +26,7 @@ def check_schema(schema: Schema) -> None:
     >>> check_schema(Schema("heads", "", Column("value", "share", "share", ends=("from", "to"))))
     Traceback (most recent call last):
         ...
-    AssertionError: heads.value: its interval is in ('from', 'to'), and not in low and high, or value_low and value_high
+    AssertionError: heads.value: its interval is in ('from', 'to'), and not in low and high, ...
     """
     for column in schema.columns:
         name = f"{schema.table}.{column.name}"

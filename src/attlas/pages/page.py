@@ -1,8 +1,8 @@
 """A page as data: what it answers, which chart shows it, what was found, and what stands below.
 
 The order of every page is declared once, in the renderers: title, the answer in one sentence, the one chart that
-shows it, what was found, the sections, the words it uses, its limits, how it was made. A :class:`Page` says what fills
-these places, in terms of tables, columns and sentences; it knows nothing of HTML.
+shows it, what was found, the sections, the words it uses, its limits, how it was made. A :class:`Page` says what
+fills these places, in terms of tables, columns and sentences; it knows nothing of HTML.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Listing:
 
     The column ``head`` stands for layer and head together, as in "6-3"; columns that are missing are left out, and
     intervals, chance levels and twins stand beside what they belong to. ``order`` is a column to sort by, with a
-    minus before it for largest first; ``most`` keeps so many rows; ``rows`` makes the rows itself, in place of ``where``.
+    minus before it for largest first; ``most`` keeps so many rows; ``rows`` makes the rows itself, in place of
+    ``where``.
 
     >>> Listing("heads", "head", "value", order="-value").columns
     ('head', 'value')

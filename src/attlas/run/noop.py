@@ -130,7 +130,7 @@ def readings(
     from attlas.tasks import READ_SCORES, Tagging
 
     options: dict[str, Any] = {"max_pieces": pieces, "long": long, "pairs": paired, "limit": limit, "seed": seed}
-    if not loss.startswith("tagging:") or model.head == "tagging":
+    if not loss.startswith("tagging:") or model.task_head == "tagging":
         return None, read_for_task(task_for(model, loss, texts, score=READ_SCORES.get(loss)), texts, **options)
     tags = sorted({tag for document in texts.documents for tag in labels_of(document, loss)})
     task = Tagging(model, loss.split(":")[1], tags=tags)

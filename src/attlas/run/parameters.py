@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict, TypeVar, get_args, get_type_hints
 
 from attlas.corpora import Corpus
 from attlas.run.progress import Progress
@@ -23,6 +23,7 @@ from attlas.text import Document
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
+    from attlas.run.setting import Opening
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -64,8 +65,8 @@ _CORPUS_HELP = Help(
     'A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text ...; .gz too), or "sample".', argument=True
 )
 if TYPE_CHECKING:
-    Model = Subject | str | Path | None
-    Texts = Corpus | str | Path | Sequence[Document]
+    Model: TypeAlias = Subject | Opening | str | Path | None
+    Texts: TypeAlias = Corpus | str | Path | Sequence[Document]
 else:  # on the command line a name; in Python also a Subject, whose module needs torch
     Model = Annotated[
         Any,
@@ -132,13 +133,12 @@ DEFAULTS: dict[str, Any] = {
 def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
-    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`; ``without`` are parameters of
-    the bundle that it does not take. A study with many parameters may have a bundle of its own, ``class
-    Sizes(Running)``, whose further parameters come first and have their defaults here.
+    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
+    than others have; ``without`` are parameters of the bundle that it does not take.
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
-    ... def toy(corpus: Texts = "sample", *, depth: Annotated[int, Help("How deep.")] = 2, **running: Unpack[Running]):
+    ... def toy(corpus: Texts = "", *, depth: Annotated[int, Help("How deep.")] = 2, **running: Unpack[Running]):
     ...     '''Play.'''
     ...     return running["budget"], depth
     >>> toy(), toy(budget=3)
@@ -202,10 +202,9 @@ def _parameters(
             parameters.append(parameter.replace(annotation=hints.get(parameter.name, Any)))
             continue
         (bundle,) = get_args(hints[parameter.name])
-        shared_names = [*DEFAULTS]
-        order = sorted(bundle.__annotations__, key=lambda name: shared_names.index(name) if name in DEFAULTS else -1)
+        order = [*(name for name in bundle.__annotations__ if name not in DEFAULTS), *DEFAULTS]
         bundled = get_type_hints(bundle, include_extras=True)
-        for name in order:
+        for name in sorted(bundle.__annotations__, key=order.index):
             if name in without or any(own.name == name for own in parameters):
                 continue
             shared[name] = defaults[name]

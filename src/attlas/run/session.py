@@ -1,9 +1,9 @@
 """A run: who is studied, on what, with which options, written where; and all that a study asks for on its way.
 
 :func:`begin` opens a run and refuses a folder that is not free before any work is done. A :class:`Run` then reads and
-draws texts, carries parts out on an engine with a checkpoint each, keeps the outcome of single steps so that a resumed
-run does not repeat them, lends room on disk, and writes the result with its manifest. A study says what it sums and
-what tables it makes of that; everything about running is here.
+draws texts, carries parts out on an engine with a checkpoint each, keeps the outcome of single steps so that a
+resumed run does not repeat them, lends room on disk, and writes the result with its manifest. A study says what it
+sums and what tables it makes of that; everything about running is here.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ class Run:
             changed = "; ".join(differences(earlier.plan, self.plan))
             if changed:
                 raise PlanError(
-                    f"{checkpoint_file(self.out, step)}: this checkpoint has another plan ({changed}); go back to it, "
-                    "or delete this file"
+                    f"{checkpoint_file(self.out, step)}: this checkpoint has another plan ({changed}); go back to "
+                    "it, or delete this file"
                 )
             kept: Made = earlier.progress["made"]
             return kept

@@ -14,7 +14,7 @@ from typing import Any
 from attlas.errors import StoreError
 from attlas.store.plain import plain
 
-SCHEMA = 1
+SCHEMA = 2  # 1: columns had other names, which the schemas of studies know
 
 # what each field is in JSON
 FIELDS: dict[str, type | tuple[type, ...]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from attlas.errors import StoreError
 from attlas.store.checkpoint import clear_checkpoint
 from attlas.store.columns import Columns, check_columns, tables_from_columns
 from attlas.store.folder import MANIFEST, locate, publish, require_free
-from attlas.store.manifest import Manifest
+from attlas.store.manifest import SCHEMA, Manifest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +74,7 @@ class Result:
         >>> Result(Manifest("survey"), {"heads": {"layer": [0, 1], "value": [0.25, 0.5]}}).rows()[1]
         {'layer': 1, 'value': 0.5}
         """
-        table = self._given[next(iter(self._given)) if name is None else name]
+        table = self._given[self._named(name)]
         if not isinstance(table, Mapping):
             found: list[dict[str, Any]] = table.to_pylist()
             return found
@@ -86,13 +86,12 @@ class Result:
         >>> Result(Manifest("survey"), {"heads": {"layer": [0, 1]}}).to_pandas().shape
         (2, 1)
         """
-        if name is not None and name not in self.manifest.tables:
-            raise StoreError(f"there is no table {name!r} here; the tables are {', '.join(self.manifest.tables)}")
+        wanted = self._named(name)
         try:
             import pandas  # noqa: F401
         except ImportError:
             raise StoreError("to_pandas() needs pandas: pip install pandas, or use .table") from None
-        frame: pd.DataFrame = (self.table if name is None else self.tables[name]).to_pandas()
+        frame: pd.DataFrame = self.tables[wanted].to_pandas()
         return frame
 
     def save(self, folder: str | Path) -> Path:
@@ -141,9 +140,75 @@ class Result:
             ) from None
         except UnicodeDecodeError as error:
             raise StoreError(f"{path}: this is not text ({error.reason}); the result must be made again") from None
-        result = cls(manifest, {name: _read(locate(folder, f"{name}.parquet")) for name in manifest.tables})
+        tables = {name: _read(locate(folder, f"{name}.parquet")) for name in manifest.tables}
+        if manifest.schema < SCHEMA:
+            from attlas.studies.reporting import with_present_names
+
+            manifest, tables = with_present_names(manifest, tables)
+        result = cls(manifest, tables)
         result.folder = folder
         return result
+
+    def page(self, out: str | Path | None = None) -> Path:
+        """Write the result's page, beside its tables or to ``out`` (a file or a folder), and tell where it lies.
+
+        >>> import tempfile
+        >>> columns = {"stream": ["encoder"], "layer": [0], "head": [0], "value": [0.5], "normalised": [1.0]}
+        >>> result = Result(Manifest("importance", model={"name": "tiny"}), {"importance": columns})
+        >>> result.page(Path(tempfile.mkdtemp())).name
+        'report.html'
+        """
+        from attlas.studies.reporting import page_of, write_page
+
+        where = self.folder if out is None else Path(out)
+        if where is None:
+            raise StoreError("this result lies in memory alone; say where its page is to go, or save it first")
+        return write_page(page_of(self), where)
+
+    def show(self, height: int = 800) -> Any:
+        """The result's page in a notebook, in a frame of its own.
+
+        >>> columns = {"stream": ["encoder"], "layer": [0], "head": [0], "value": [0.5], "normalised": [1.0]}
+        >>> shown = Result(Manifest("importance", model={"name": "tiny"}), {"importance": columns}).show()
+        >>> shown._repr_html_().startswith("<iframe srcdoc=")
+        True
+        """
+        from attlas.studies.reporting import Frame, page_of
+
+        return Frame(page_of(self), height)
+
+    def to_csv(self, path: str | Path, name: str | None = None) -> Path:
+        """Write a table, the main one or the one named, as comma-separated values.
+
+        >>> import tempfile
+        >>> result = Result(Manifest("survey"), {"heads": {"layer": [0]}})
+        >>> result.to_csv(Path(tempfile.mkdtemp()) / "heads.csv").read_text().splitlines()
+        ['"layer"', '0']
+        """
+        from pyarrow import csv
+
+        table = self.tables[self._named(name)]
+        plain = table.cast(_without_dictionaries(table))
+        csv.write_csv(plain, str(path))
+        return Path(path)
+
+    def to_latex(self, name: str | None = None, *, columns: Sequence[str] = (), most: int | None = None) -> str:
+        """A table, the main one or the one named, in LaTeX (booktabs), numbers as pages write them.
+
+        >>> columns = {"stream": ["encoder"], "layer": [5], "head": [2], "value": [0.25]}
+        >>> text = Result(Manifest("importance"), {"importance": columns}).to_latex(columns=["head", "value"])
+        >>> text.splitlines()[4]
+        '6-3 & 0.25 \\\\\\\\'
+        """
+        from attlas.studies.reporting import latex_table
+
+        return latex_table(self, self._named(name), columns, most)
+
+    def _named(self, name: str | None) -> str:
+        """The name of a table, the main one where none is named; refused where there is none."""
+        if name is not None and name not in self.manifest.tables:
+            raise StoreError(f"there is no table {name!r} here; the tables are {', '.join(self.manifest.tables)}")
+        return self.manifest.tables[0] if name is None else name
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{name} with {_rows(table)} rows" for name, table in self._given.items())
@@ -184,6 +249,17 @@ def _read(path: Path) -> pa.Table:
         ) from None
     except (pa.ArrowException, OSError) as error:
         raise StoreError(f"{path}: this table cannot be read ({error}); make the result again") from None
+
+
+def _without_dictionaries(table: pa.Table) -> pa.Schema:
+    """The schema of a table whose texts are plain texts."""
+    import pyarrow as pa
+
+    plain = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in table.schema
+    ]
+    return pa.schema(plain)
 
 
 def _rows(table: Columns | pa.Table) -> int:

@@ -2,8 +2,8 @@
 
 A :class:`Column` has a name, a title for people, and a *kind* that knows how its values are written (share, signed,
 p, count ...). It says which columns hold the ends of its interval, which its chance level and its untrained twin's
-figure, over which family a p was corrected, whose definition it is, and whether it is a figure of a head. Table heads,
-tooltips, axes, cells of pages, terminals and Markdown, and the documentation of every table are made from it.
+figure, over which family a p was corrected, whose definition it is, and whether it is a figure of a head. Table
+heads, tooltips, axes, cells of pages, terminals and Markdown, and the documentation of every table are made from it.
 
 Numbers follow one rule: two or three significant figures, a leading zero, as many decimals down a column as its
 largest number needs, an exponent only below 0.0001, and ``< 0.001`` for a p that is smaller.
@@ -132,10 +132,10 @@ class Column:
     """One column of a table.
 
     ``ends`` are the columns that hold the two ends of its 95 % confidence interval, ``chance`` the one with its
-    chance level, ``twin`` the one with the figure of the untrained twin (the random-weights baseline); ``family`` says
-    over what a p was corrected, ``definition`` whose definition it is, ``head`` whether it is a figure of a head.
-    ``labels`` write values that are names. An ``optional`` column may be missing from a table. ``was`` is the name it
-    had in results of the first format.
+    chance level, ``twin`` the one with the figure of the untrained twin (the random-weights baseline); ``family``
+    says over what a p was corrected, ``definition`` whose definition it is, ``head`` whether it is a figure of a
+    head. ``labels`` write values that are names. An ``optional`` column may be missing from a table. ``was`` is the
+    name it had in results of the first format, ``were`` what its values were called there.
 
     >>> Column("value", "accuracy", "percent", ends=("low", "high")).write(0.943)
     '94.3'
@@ -154,6 +154,7 @@ class Column:
     optional: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     was: str = ""
+    were: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

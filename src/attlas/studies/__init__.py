@@ -9,8 +9,8 @@ A study's folder holds four small modules, none of which another study needs:
 - ``page`` declares the columns of its tables and its page.
 
 What several studies are made of lies in ``shared``. Studies are found, not listed: :func:`studies` walks this package
-and asks installed packages for the entry point ``attlas.studies``; a study from outside gets a command, ``--resume``, a
-manifest and a page like any other, and one that is broken is a warning in one line.
+and asks installed packages for the entry point ``attlas.studies``; a study from outside gets a command, ``--resume``,
+a manifest and a page like any other, and one that is broken is a warning in one line.
 """
 
 from __future__ import annotations

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import re
 import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import StoreError
 from attlas.run.parameters import help_of, role_of
+from attlas.store.manifest import SCHEMA
 from attlas.studies import Study, studies
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from attlas.store import Manifest, Result
+    from attlas.store.schema import Schema
 
 
 def page_of(result: Result) -> str:
@@ -65,8 +72,16 @@ def write_report(result_folder: Path | str, out: Path | str | None = None) -> Pa
         from attlas.reports import write_report as write_old_report
 
         return write_old_report(folder, None if out is None else Path(out))
-    page = page_of(result)
-    target = folder if out is None else Path(out)
+    return write_page(page_of(result), folder if out is None else Path(out))
+
+
+def write_page(page: str, target: Path) -> Path:
+    """Write a page to a file, or as ``report.html`` into a folder.
+
+    >>> import tempfile
+    >>> write_page("<p>", Path(tempfile.mkdtemp())).name
+    'report.html'
+    """
     if target.is_dir():
         target /= "report.html"
     try:
@@ -77,6 +92,88 @@ def write_report(result_folder: Path | str, out: Path | str | None = None) -> Pa
             f"{target}: the page cannot be written ({error.strerror or error}); choose another --out"
         ) from error
     return target
+
+
+class Frame:
+    """A page in a notebook, in a frame of its own.
+
+    >>> Frame("<p>", 300)._repr_html_()
+    '<iframe srcdoc="&lt;p&gt;" width="100%" height="300" style="border: 0"></iframe>'
+    """
+
+    def __init__(self, page: str, height: int) -> None:
+        self.page, self.height = str(page), height
+
+    def _repr_html_(self) -> str:
+        from attlas.pages.html import tag
+
+        return str(tag("iframe", srcdoc=self.page, width="100%", height=self.height, style="border: 0"))
+
+
+def latex_table(result: Result, name: str, columns: Sequence[str], most: int | None) -> str:
+    """A table in LaTeX, for a document that loads booktabs.
+
+    >>> from attlas.store import Manifest, Result
+    >>> heads = {"stream": ["encoder"], "layer": [0], "head": [0], "value": [0.5], "normalised": [1.0]}
+    >>> print(latex_table(Result(Manifest("importance"), {"importance": heads}), "importance", ["head", "value"], 1))
+    \\begin{tabular}{rr}
+    \\toprule
+    head & E|dL/dξ| \\\\
+    \\midrule
+    1-1 & 0.50 \\\\
+    \\bottomrule
+    \\end{tabular}
+    """
+    from attlas.pages.html import cells_of
+    from attlas.pages.rows import Tables
+
+    tables = Tables(result, study_of(result.manifest).load_page().schemas)
+    schema, rows = tables.schema(name), tables[name][:most]
+    own = [column.name for column in schema.columns if column.name not in ("stream", "layer", *schema.aside)]
+    cells = cells_of(schema, rows, columns or own)
+    kinds = "".join("r" if number else "l" for _, number, _, _ in cells)
+    lines = [" & ".join(_in_latex(written[at]) for _, _, _, written in cells) for at in range(len(rows))]
+    head = " & ".join(_in_latex(title) for title, _, _, _ in cells)
+    body = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", rf"{head} \\", r"\midrule"]
+    return "\n".join([*body, *(rf"{line} \\" for line in lines), r"\bottomrule", r"\end{tabular}"])
+
+
+def _in_latex(text: str) -> str:
+    return re.sub(r"([&%$#_{}])", r"\\\1", text).replace("−", "$-$").replace("–", "--")
+
+
+def with_present_names(
+    manifest: Manifest, tables: Mapping[str, pyarrow.Table]
+) -> tuple[Manifest, dict[str, pyarrow.Table]]:
+    """A result of the first format, with the names that its tables and columns have now.
+
+    >>> import pyarrow
+    >>> from attlas.store import Manifest
+    >>> _, tables = with_present_names(Manifest("importance"), {"importance": pyarrow.table({"layer": [0]})})
+    >>> list(tables)
+    ['importance']
+    """
+    study = studies().get(manifest.study)
+    known = {schema.was: schema for schema in study.load_page().schemas} if study is not None and study.page else {}
+    present = {}
+    for name, table in tables.items():
+        schema = known.get(name)
+        present[schema.table if schema else name] = table if schema is None else _renamed(table, schema)
+    return replace(manifest, tables=tuple(present), schema=SCHEMA), present
+
+
+def _renamed(table: pyarrow.Table, schema: Schema) -> pyarrow.Table:
+    """A table with present names of columns, and of values in them."""
+    import pyarrow
+
+    names = {column.was: column.name for column in schema.columns if column.was}
+    table = table.rename_columns([names.get(name, name) for name in table.column_names])
+    for column in schema.columns:
+        if column.were and column.name in table.column_names:
+            values = [column.were.get(value, value) for value in table.column(column.name).to_pylist()]
+            at = table.column_names.index(column.name)
+            table = table.set_column(at, column.name, pyarrow.array(values).dictionary_encode())
+    return table
 
 
 def command_line(manifest: Manifest) -> str:

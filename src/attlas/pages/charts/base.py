@@ -1,0 +1,248 @@
+"""What every chart has: a table, columns, a way to be drawn; and what a reader can choose beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict
+
+import altair as alt
+
+from attlas.pages.rows import Rows, Tables
+
+Spec = dict[str, Any]
+Draw = Callable[[Tables, Rows], Spec]
+
+BLUE, ORANGE, GREEN, PURPLE, PINK, GREY = "#3a80c2", "#cb7a1c", "#2f8f6b", "#7d6bc4", "#c23b6b", "#8f9299"
+PALETTE = (BLUE, ORANGE, GREEN, PURPLE, PINK, GREY, "#5b9fb5", "#a4893a")
+SHAPES = ("circle", "diamond", "triangle-up", "square", "cross", "triangle-down", "triangle-right", "triangle-left")
+WORSE, BETTER = "#b2182b", "#2166ac"
+HEAD_LABEL = "(datum.layer + 1) + '-' + (datum.head + 1)"
+
+_INK = {"labelColor": "currentColor", "titleColor": "currentColor", "labelOpacity": 0.8, "titleOpacity": 0.8}
+_LETTERS = {"titleFontWeight": "normal", "labelFontSize": 11.5, "titleFontSize": 12}
+CONFIG: Spec = {
+    "background": None,
+    "font": "system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', sans-serif",
+    "padding": 2,
+    "view": {"stroke": None},
+    "axis": {
+        **_INK, **_LETTERS, "gridColor": "rgba(128, 128, 128, 0.22)", "domain": False, "ticks": False,
+        "labelPadding": 5, "titlePadding": 8,
+    },
+    "legend": {
+        **_INK, **_LETTERS, "orient": "top", "gradientLength": 160, "gradientThickness": 9, "offset": 10,
+        "columns": {"expr": "max(1, floor(width / 150))"}, "labelLimit": 260,
+    },
+    "scale": {"bandPaddingInner": 0.04},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart over a table: what it needs, and how it is drawn once the tables are known.
+
+    ``where`` keeps the rows whose columns have one of these values; ``label`` says what is seen, for those who cannot
+    see it; ``drives`` names choices of this chart that others follow, ``picks`` a column whose value a click hands to
+    another chart.
+
+    >>> custom("map", "Every head", "heads", ["value"], lambda tables, rows: {}).columns
+    ('value',)
+    """
+
+    key: str
+    title: str
+    table: str
+    columns: tuple[str, ...]
+    draw: Draw
+    where: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    label: str = ""
+    note: str = ""
+    drives: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    picks: Mapping[str, str] = field(default_factory=dict)
+
+    def rows(self, tables: Tables) -> Rows:
+        """The rows that the chart shows.
+
+        >>> from attlas.store import Manifest, Result
+        >>> chart = custom("map", "Every head", "heads", ["layer"], lambda tables, rows: {})
+        >>> len(chart.rows(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}}))))
+        1
+        """
+        return tables[self.table].where(**{name: list(values) for name, values in self.where.items()})
+
+    def fits(self, tables: Tables) -> bool:
+        """Whether there is anything to show: rows, with all columns.
+
+        >>> from attlas.store import Manifest, Result
+        >>> chart = custom("map", "Every head", "heads", ["value"], lambda tables, rows: {})
+        >>> chart.fits(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}})))
+        False
+        """
+        return tables.has(self.table, *self.columns) and len(self.rows(tables)) > 0
+
+    def spec(self, tables: Tables) -> Spec:
+        """The specification, for these tables.
+
+        >>> from attlas.store import Manifest, Result
+        >>> chart = custom("map", "Every head", "heads", ["layer"], lambda tables, rows: {"mark": "point"})
+        >>> chart.spec(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}})))
+        {'mark': 'point'}
+        """
+        return self.draw(tables, self.rows(tables))
+
+    def having(self, **changes: Any) -> Chart:
+        """The same chart with another key, title, note or where.
+
+        >>> custom("map", "Every head", "heads", [], lambda tables, rows: {}).having(key="second").key
+        'second'
+        """
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True)
+class Style:
+    """What most shapes understand beside their columns.
+
+    ``pick`` are columns a value of which is chosen beside the chart; ``tell`` are further columns for the tooltip;
+    ``height`` is in pixels; ``domain`` fixes the axis of values; ``log`` and ``root`` change its scale; ``zero``
+    draws a line at zero.
+
+    >>> Style(pick=("measure",)).pick
+    ('measure',)
+    """
+
+    pick: tuple[str, ...] = ()
+    tell: tuple[str, ...] = ()
+    height: int = 300
+    domain: tuple[float, float] | None = None
+    log: bool = False
+    root: bool = False
+    zero: bool = False
+
+    def scale(self, *, zero: bool = True) -> alt.Scale:
+        """The scale of the axis of values; it begins at zero where nothing else is said.
+
+        >>> Style(log=True).scale().type
+        'log'
+        """
+        if self.log:
+            return alt.Scale(type="log", nice=False, padding=8)
+        if self.domain:
+            return alt.Scale(domain=list(self.domain), nice=False)
+        return alt.Scale(type="sqrt") if self.root else alt.Scale(zero=zero, nice=True)
+
+
+PLAIN = Style()
+
+
+class About(TypedDict, total=False):
+    """What can be said of every chart.
+
+    >>> sorted(About.__annotations__)
+    ['key', 'label', 'note', 'title', 'where']
+    """
+
+    key: str
+    title: str
+    label: str
+    note: str
+    where: Mapping[str, Sequence[Any]]
+
+
+def shaped(table: str, columns: Sequence[str], draw: Draw, about: About, seen: str, **defaults: Any) -> Chart:
+    """A chart of some shape: ``seen`` is what one sees, for those who cannot, where nothing else is said.
+
+    >>> shaped("heads", ["value", ""], lambda tables, rows: {}, {"key": "a", "title": "A"}, "dots").label
+    'A: dots'
+    """
+    told: dict[str, Any] = {**defaults, **about}
+    told.setdefault("label", f"{told['title']}: {seen}")
+    return Chart(table=table, columns=tuple(filter(None, columns)), draw=draw, **told)
+
+
+def custom(key: str, title: str, table: str, columns: Sequence[str], draw: Draw, **about: Any) -> Chart:
+    """A chart that is one of a kind: ``draw`` makes its specification from the tables and the rows it shows.
+
+    >>> custom("tree", "The tree", "tree", ["x"], lambda tables, rows: {}).table
+    'tree'
+    """
+    return Chart(key, title, table, tuple(columns), draw, **about)
+
+
+def rows_of_page() -> alt.Chart:
+    """A chart of the rows that the page will hand to it.
+
+    >>> rows_of_page().data.name
+    'rows'
+    """
+    return alt.Chart(alt.NamedData(name="rows"))
+
+
+def finished(chart: Any) -> Spec:
+    """A chart as the page takes it.
+
+    >>> "config" in finished(alt.layer(rows_of_page().mark_point()))
+    False
+    """
+    spec: Spec = chart.to_dict()
+    spec.pop("config", None)
+    return spec
+
+
+def drawn(layers: Sequence[Any], params: Sequence[Any], height: int) -> Spec:
+    """Layers of marks as one chart, as wide as its place, with lists to choose from.
+
+    >>> drawn([rows_of_page().mark_point()], [], 200)["height"]
+    200
+    """
+    return finished(alt.layer(*layers).add_params(*params).properties(width="container", height=height))
+
+
+def map_size(rows: int) -> Spec:
+    """A map as wide as its place and as high as it has rows.
+
+    >>> map_size(12)["height"]
+    312
+    """
+    return {"width": "container", "height": max(rows, 2) * (26 if rows <= 16 else 22 if rows <= 24 else 17)}
+
+
+def choice(name: str, options: Sequence[Any], labels: Sequence[str] | None = None, label: str = "") -> alt.Parameter:
+    """A list to choose from beside a chart; its first option is chosen at first.
+
+    >>> choice("measure", ["weight", "norm"]).param.value
+    'weight'
+    """
+    written = [str(text) for text in labels or options]
+    bind = alt.binding_select(options=list(options), labels=written, name=label or name)
+    return alt.param(name=name, value=options[0] if options else "", bind=bind)
+
+
+def switch(cases: Mapping[str, str], on: str = "show", otherwise: str = "null") -> str:
+    """An expression that has one of several values.
+
+    >>> switch({"a": "1"})
+    "show == 'a' ? 1 : null"
+    """
+    return "".join(f"{on} == {quoted(name)} ? {value} : " for name, value in cases.items()) + otherwise
+
+
+def quoted(text: object) -> str:
+    """Text inside an expression.
+
+    >>> quoted("it's")
+    "'it\\\\'s'"
+    """
+    return "'" + str(text).replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def rule(*, x: float | None = None, y: float | None = None) -> alt.Chart:
+    """A dashed line at a value of an axis.
+
+    >>> rule(y=0).mark.type
+    'rule'
+    """
+    mark = rows_of_page().mark_rule(strokeDash=[4, 3], stroke="currentColor", opacity=0.5)
+    lined: alt.Chart = mark.encode(x=alt.XDatum(x)) if x is not None else mark.encode(y=alt.YDatum(y))
+    return lined
