@@ -79,8 +79,9 @@ def run_command(
     from attlas.run.session import NAMED
     from attlas.run.setting import Opening
 
-    how = {name: given.pop(name, None) for name in READING}
-    opening = {name: given.pop(name, None) for name in OPENING}
+    own = {parameter.name for parameter in taken}
+    how = {name: given.pop(name, None) for name in READING if name not in own}
+    opening = {name: given.pop(name, None) for name in OPENING if name not in own}
     quiet, as_json = given.pop("quiet"), given.pop("as_json")
     arguments: dict[str, Any] = {}
     for parameter in sorted(taken, key=lambda parameter: role_of(parameter) == "model"):  # texts before the model
