@@ -154,8 +154,8 @@ class Capture:
     ) -> Any:
         """Show this capture in a notebook: as a widget where anywidget is installed, else as a page in a frame.
 
-        ``kind`` is head, model, neuron or matrix; ``against`` another capture to compare with, of another text or
-        another model; ``joint`` a step whose joint norms are shown instead of heads; ``card`` the folder of
+        ``kind`` is one of the views, such as head or matrix; ``against`` another capture to compare with, of another
+        text or another model; ``joint`` a step whose joint norms are shown instead of heads; ``card`` the folder of
         ``attlas faith`` whose card is to stand above the picture; ``options`` are those of
         :func:`attlas.views.show`, with layers and heads by label.
 

@@ -12,6 +12,7 @@ import typer
 
 from attlas.cli.options import AllowPickle, Device, Dtype, Model, RemoteCode, device_or_default, slug
 from attlas.errors import CapabilityError, TextError
+from attlas.views.page import listed_kinds
 
 
 def command(
@@ -22,7 +23,7 @@ def command(
         str | None, typer.Option("--and", help="A second text: the other of a pair, or the target of a translation.")
     ] = None,
     file: Annotated[Path | None, typer.Option("--file", help="Read the text from a file instead.")] = None,
-    kind: Annotated[str, typer.Option("--kind", help="View to open with: head, model, neuron or matrix.")] = "head",
+    kind: Annotated[str, typer.Option("--kind", help=f"View to open with: {listed_kinds()}.")] = "head",
     model: Model = None,
     against_model: Annotated[
         str | None, typer.Option("--against-model", help="Compare with another model on the same text.")
