@@ -87,10 +87,10 @@ def test_unknown_views_and_unwritable_places_are_refused_in_a_sentence(tmp_path:
 
 
 def hostile_scene() -> Scene:
-    from attlas.views import Reading
+    from attlas.views import Sequence
 
     count = len(HOSTILE)
-    read = Reading(HOSTILE, tuple(range(count)), (0,) * count, HOSTILE)
+    read = Sequence(HOSTILE, tuple(range(count)), (0,) * count, HOSTILE)
     return Scene("</title><script>alert(4)</script>", HOSTILE, (strand(queries=read),))
 
 

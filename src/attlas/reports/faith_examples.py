@@ -8,7 +8,8 @@ difference; the first pair is there at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import abc
+from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from attlas.ids import Stream
 from attlas.reports.findings import is_number, number
 from attlas.views.gallery import gallery, open_button, showcase
-from attlas.views.scene import Reading, Scene, Strand
+from attlas.views.scene import Scene, Sequence, Strand
 
 if TYPE_CHECKING:
     from attlas.store import Result
@@ -123,7 +124,7 @@ def _of_instances(result: Result) -> list[Shown]:
 
 
 def _instance(row: Row, about: Row | None, name: str) -> Shown:
-    reading = Reading(
+    reading = Sequence(
         tuple(row["pieces"]), tuple(row["piece_words"]), tuple(row["piece_documents"]), tuple(row["spelled"])
     )
     layers, pieces = tuple(row["layers"]), reading.length
@@ -164,7 +165,7 @@ def _of_chunking(result: Result) -> list[Shown]:
     ]
 
 
-def _matrices(rows: Sequence[Row], lengths: Mapping[Any, int]) -> dict[Any, dict[float, Matrix]]:
+def _matrices(rows: abc.Sequence[Row], lengths: Mapping[Any, int]) -> dict[Any, dict[float, Matrix]]:
     """Attention (head, query, key) by sentence and weight of the adversary; 0 is the original."""
     heads = 1 + max((row["head"] for row in rows), default=0)
     found: dict[Any, dict[float, Matrix]] = {}
@@ -177,10 +178,10 @@ def _matrices(rows: Sequence[Row], lengths: Mapping[Any, int]) -> dict[Any, dict
     return found
 
 
-def _sentence(words: Sequence[Row], attention: Mapping[float, Matrix]) -> Shown:
+def _sentence(words: abc.Sequence[Row], attention: Mapping[float, Matrix]) -> Shown:
     spelled = tuple(str(row["spelled"]) for row in words)
     count = len(spelled)
-    reading = Reading(spelled, tuple(range(count)), (0,) * count, spelled)
+    reading = Sequence(spelled, tuple(range(count)), (0,) * count, spelled)
     text = " ".join(spelled)
     own = attention[0.0]
 
@@ -200,7 +201,7 @@ def _sentence(words: Sequence[Row], attention: Mapping[float, Matrix]) -> Shown:
     return Shown(escape(text), "<br>".join(notes), tuple(pairs))
 
 
-def _tags(differing: Sequence[Row], column: str, count: int) -> str:
+def _tags(differing: abc.Sequence[Row], column: str, count: int) -> str:
     """Which tags are others than the original's, in words."""
     if not differing:
         return f"all {count} tags as the original’s"

@@ -7,8 +7,8 @@ wrong; each opens in the head view.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, abc
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from attlas.reports.page import Figure, Section, grid, render
 from attlas.reports.relations_charts import relation_lines, relation_map
 from attlas.reports.tables import Html, between, percent, table
 from attlas.views.gallery import gallery, open_button
-from attlas.views.scene import Reading, Scene, Strand
+from attlas.views.scene import Scene, Sequence, Strand
 
 if TYPE_CHECKING:
     from attlas.store import Manifest, Result
@@ -68,7 +68,7 @@ def relations_page(result: Result) -> str:
 
 
 def relation_sections(
-    result: Result, rows: Sequence[Row], examples: Sequence[Row], charted: Sequence[str]
+    result: Result, rows: abc.Sequence[Row], examples: abc.Sequence[Row], charted: abc.Sequence[str]
 ) -> tuple[list[Section], dict[str, Any]]:
     """The sections on relations, and the tables that their charts read.
 
@@ -128,7 +128,7 @@ def relation_sections(
     return sections, tables
 
 
-def findings(rows: Sequence[Row], heads: Any = None) -> list[str]:
+def findings(rows: abc.Sequence[Row], heads: Any = None) -> list[str]:
     """What the numbers say, in sentences of HTML.
 
     >>> row = {"relation": "det", "value": 0.9, "baseline": 0.5, "twin": 0.1, "p_adjusted": 0.001, "n": 50}
@@ -196,7 +196,7 @@ def scene(row: Row, model: str) -> Scene:
     >>> scene(row, "tiny").strands[0].heads
     (3,)
     """
-    reading = Reading(
+    reading = Sequence(
         tuple(row["pieces"]), tuple(row["piece_words"]), tuple(row["piece_documents"]), tuple(row["words"])
     )
     n = reading.length
@@ -234,7 +234,7 @@ def _lead(manifest: Manifest, name: str) -> str:
     )
 
 
-def _main(rows: Sequence[Row]) -> str:
+def _main(rows: abc.Sequence[Row]) -> str:
     """The table like the paper's; relations with few cases folded away below it."""
     head = ["relation", "n", "head", "", "accuracy", "95 %", "best offset", "", "better by", "p", "untrained",
             "published"]  # fmt: skip
@@ -277,7 +277,7 @@ def _cells(row: Row) -> list[str | Html]:
     ]
 
 
-def _examples(examples: Sequence[Row], measure: str) -> str:
+def _examples(examples: abc.Sequence[Row], measure: str) -> str:
     by_relation: dict[str, list[str]] = {}
     for number, row in enumerate(examples):
         query = row["piece_words"].index(row["dependent"])
