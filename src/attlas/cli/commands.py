@@ -3,14 +3,17 @@
 Each parameter brings its help, its option and its smallest value along (:class:`~attlas.run.parameters.Help`); the
 model brings ``--model`` and how to open it, the corpus its file and how to read it, the progress ``--quiet``. The
 command reads the corpus, hands everything to the call, writes the page, and prints what was found.
+
+A command that belongs to no study has a file of its own, and shares these options (:func:`with_shared_options`).
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -68,6 +71,45 @@ def command_for(study: Study) -> Callable[..., None]:
     command.__doc__ = _help(call)
     command.__name__ = study.python_name
     return command
+
+
+def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that all commands share, each meaning one thing everywhere.
+
+    A parameter ``opening`` stands for all options of how to open a model; ``quiet`` and ``as_json`` are those of
+    printing; what has a :class:`~attlas.run.parameters.Help` is made into an option as for a study.
+
+    >>> from attlas.run.setting import Opening
+    >>> @with_shared_options
+    ... def look(text: str, *, opening: Opening, quiet: bool = False) -> None:
+    ...     print(text, opening.dtype, quiet)
+    >>> list(inspect.signature(look).parameters)
+    ['text', 'device', 'dtype', 'remote_code', 'allow_pickle', 'quiet']
+    >>> look(text="Hi.", device=None, dtype="float32", remote_code=False, allow_pickle=False, quiet=True)
+    Hi. float32 True
+    """
+    from attlas.run.setting import Opening
+
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        own = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        if name == "opening":
+            parameters += [_plain(option, kind, _OFF[option]) for option, kind in OPENING.items()]
+        elif name in PRINTING:
+            parameters.append(_plain(name, PRINTING[name], False))
+        else:
+            told = help_of(own)
+            parameters.append(own if told is None else _option(own, name, told))
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        if "opening" in hints:
+            given["opening"] = Opening(None, **{option: given.pop(option) for option in OPENING})
+        command(**given)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called
 
 
 def run_command(
