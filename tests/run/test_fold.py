@@ -98,8 +98,9 @@ def test_several_figures_have_names_and_all_streams_are_read() -> None:
     rows = attlas.fold(subject, pairs, two, names=["largest", "first"]).rows()
     assert {row["figure"] for row in rows} == {"largest", "first"}
     assert len(rows) == 2 * sum(subject.layout.heads.values())
-    assert [row["figure"] for row in attlas.fold(subject, pairs, two).rows()[:2]] == ["1", "2"]
-    assert attlas.fold(subject, pairs, two).to_pandas().shape == (len(rows), 9)
+    with pytest.raises(StatsError, match="there are 0 names for the 2 figures"):
+        attlas.fold(subject, pairs, two)
+    assert attlas.fold(subject, pairs, two, names=["a", "b"]).to_pandas().shape == (len(rows), 9)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,11 @@ def test_several_figures_have_names_and_all_streams_are_read() -> None:
             StatsError,
             r"sums of shape \(2, 4\) and counts of shape \(2, 4, 3\)",
         ),
-        (lambda call, batch: torch.ones(*call.shape[:2], 1 + call.site.layer), StatsError, "as many at every call"),
+        (
+            lambda call, batch: torch.ones(*call.shape[:2], 1 + call.site.layer),
+            StatsError,
+            "0 names for the 2 figures that the function gave at encoder layer 1",
+        ),
         (
             lambda call, batch: torch.full(call.shape[:2], torch.nan),
             NumberError,
