@@ -14,6 +14,7 @@ from serving import running
 
 from attlas.views import page
 from attlas.views.card import card_of
+from attlas.views.page import KINDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 Open = Callable[..., "Page"]
 CARD = card_of(card_result())
-VIEWS = ["head", "model", "neuron", "matrix"]
+VIEWS = list(KINDS)
 
 
 def is_open(shown: Page) -> bool:

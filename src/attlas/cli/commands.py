@@ -3,16 +3,19 @@
 Each parameter brings its help, its option and its smallest value along (:class:`~attlas.run.parameters.Help`); the
 model brings ``--model`` and how to open it, the corpus its file and how to read it, the progress ``--quiet``. The
 command reads the corpus, hands everything to the call, writes the page, and prints what was found.
+
+A command that belongs to no study has a file of its own, and shares these options (:func:`with_shared_options`).
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -72,6 +75,45 @@ def command_for(study: Study) -> Callable[..., None]:
     return command
 
 
+def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that all commands share, each meaning one thing everywhere.
+
+    A parameter ``opening`` stands for all options of how to open a model; ``quiet`` and ``as_json`` are those of
+    printing; what has a :class:`~attlas.run.parameters.Help` is made into an option as for a study.
+
+    >>> from attlas.run.setting import Opening
+    >>> @with_shared_options
+    ... def look(text: str, *, opening: Opening, quiet: bool = False) -> None:
+    ...     print(text, opening.dtype, quiet)
+    >>> list(inspect.signature(look).parameters)
+    ['text', 'device', 'dtype', 'remote_code', 'allow_pickle', 'quiet']
+    >>> look(text="Hi.", device=None, dtype="float32", remote_code=False, allow_pickle=False, quiet=True)
+    Hi. float32 True
+    """
+    from attlas.run.setting import Opening
+
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        own = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        if name == "opening":
+            parameters += [_plain(option, kind, _OFF[option]) for option, kind in OPENING.items()]
+        elif name in PRINTING:
+            parameters.append(_plain(name, PRINTING[name], False))
+        else:
+            told = help_of(own)
+            parameters.append(own if told is None else _option(own, name, told))
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        if "opening" in hints:
+            given["opening"] = Opening(None, **{option: given.pop(option) for option in OPENING})
+        command(**given)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called
+
+
 def run_command(
     study: Study, call: Callable[..., Any], taken: list[inspect.Parameter], given: dict[str, Any]
 ) -> None:
@@ -81,14 +123,17 @@ def run_command(
     from attlas.run.setting import Opening
     from attlas.run.texts import as_texts
 
-    how = {name: given.pop(name, None) for name in READING}
-    opening: dict[str, Any] = {name: given.get(name) for name in OPENING}
+    own = {parameter.name for parameter in taken}
+    how = {name: given.pop(name, None) for name in READING if name not in own}
+    opening: dict[str, Any] = {name: given.get(name) for name in OPENING if name not in own}
     quiet, as_json = given.pop("quiet"), given.pop("as_json")
     arguments: dict[str, Any] = {}
     for parameter in sorted(taken, key=lambda parameter: role_of(parameter) == "model"):  # texts before the model
         name, role = parameter.name, role_of(parameter)
         if role == "model":
             arguments[name] = Opening(given["model"], **opening)
+        elif role == "other model":
+            arguments[name] = None if given[name] is None else Opening(given[name], **opening)
         elif role == "corpus":
             arguments[name] = reader_of(parameter)(given[name], **how)
         elif role == "text":
@@ -97,7 +142,9 @@ def run_command(
         elif role == "other corpus":
             target = given.get(f"{name}_target")
             value = given[name]
-            arguments[name] = None if value is None else reader_of(parameter)(value, **{**how, "target": target})
+            files = [] if value is None else value if isinstance(value, list) else [value]
+            texts = [reader_of(parameter)(file, **{**how, "target": target}) for file in files]
+            arguments[name] = (texts or None) if isinstance(value, list) else (texts[0] if texts else None)
         elif role == "progress":
             arguments[name] = progress_on(quiet=quiet)
         elif name == "out":
@@ -142,7 +189,7 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
             last += [_plain(name, READING[name], None) for name in ("format", "unit")]
         elif role == "other corpus":
-            own.append(_option(parameter, parameter.name, told, kind=str | None))
+            own.append(_option(parameter, parameter.name, told, kind=(told and told.kind) or str | None))
             if told is not None and told.flag == "+target":
                 kind = Annotated[Path | None, typer.Option(help="The translations of these, line by line.")]
                 own.append(_plain(f"{parameter.name}_target", kind, None))

@@ -53,7 +53,8 @@ class Help:
 
 @dataclass(frozen=True)
 class Role:
-    """A parameter that is more than a value: the model, the corpus, a text or file, a further corpus, the progress.
+    """A parameter that is more than a value: the model, the corpus, a text or file, a further model or corpus, the
+    progress.
 
     ``read`` is the place of the function that reads a corpus for the command line, "package.module:name", where that
     is another than :func:`attlas.corpora.read`; it takes what that takes.

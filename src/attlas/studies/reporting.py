@@ -200,12 +200,14 @@ def command_line(manifest: Manifest) -> str:
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
         elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
-            words += [f"--{parameter.name.replace('_', '-')}", str(corpora[parameter.name]["name"])]
+            for name in str(corpora[parameter.name]["name"]).split(" + "):  # which joins the names of several
+                words += [f"--{parameter.name.replace('_', '-')}", name]
         elif told is not None and not told.python:
             value = manifest.seed if parameter.name == "seed" else options.get(parameter.name, parameter.default)
             if isinstance(value, dict):  # files and models, which a plan describes by name
                 value = value.get("name") or list(value)
-            if value not in (None, [], parameter.default):
+            usual = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+            if value not in (None, usual) and not (value == [] and not usual):
                 if told.kind == Path | None and value and not isinstance(value, str):  # what was read from a folder
                     value = parameter.name.upper()
                 words += _option(parameter.name, value, told)
@@ -217,7 +219,7 @@ def _option(name: str, value: Any, told: Help) -> list[str]:
     if isinstance(value, bool):
         return [yes] if value else [no or f"--no-{yes[2:]}"]
     if isinstance(value, list | tuple):  # heads by their numbers are named by label
-        items = [paper_label(*item) if isinstance(item, list | tuple) else str(item) for item in value]
+        items = [paper_label(*item) if isinstance(item, list | tuple) else str(item) for item in value or ("none",)]
         joined = told.kind is not None and get_origin(told.kind) is not list
         return [yes, ",".join(items)] if joined else [word for item in items for word in (yes, item)]
     return [yes, str(value)]

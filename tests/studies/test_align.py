@@ -10,14 +10,15 @@ import pytest
 
 from attlas.corpora import Corpus, read_bitext
 from attlas.errors import AttlasError, CapabilityError, CorpusError, StoreError
-from attlas.run import baselines as beside
-from attlas.run.align import align
-from attlas.run.baselines import add_baselines
 from attlas.run.setting import as_corpus
 from attlas.stats.metrics import METRICS
 from attlas.store import Result
-from attlas.studies.alignment import Alignment, Method
-from attlas.studies.alignment_tables import BY_NORM, HALVES, ORACLE, Evidence, Read, halves
+from attlas.studies.align import baselines as beside
+from attlas.studies.align.baselines import add_baselines
+from attlas.studies.align.call import align
+from attlas.studies.align.passes import Alignment
+from attlas.studies.align.tables import BY_NORM, HALVES, ORACLE, Evidence, Method, Read, halves
+from attlas.studies.reporting import command_line
 from attlas.text import Passage
 from attlas.text.links import Pairs, grow_diag_final_and, intersection, marks
 from bitexts import PAIRS, document, documents, subject
@@ -48,16 +49,16 @@ def both() -> Result:
 def test_two_directions_are_put_together(both: Result) -> None:
     texts = documents()
     swapped = [document(b, a) for a, b, _ in PAIRS]
-    for setting in ("output", "input"):
+    for side in ("output", "input"):
         for layer in (0, 1):
-            options: dict[str, Any] = {"layer": layer, "setting": setting, "aligners": ()}
+            options: dict[str, Any] = {"layer": str(layer + 1), "side": side, "aligners": ()}
             forward = handed(align(subject("marian"), documents(gold=False), **options))
             turned = handed(align(subject("marian", 1), swapped, **options))
             backward = [frozenset((j, i) for i, j in one) for one in turned]
             sizes = [(len(text.words), len(text.translation.words)) for text in texts if text.translation]
             grown = [grow_diag_final_and(*three) for three in zip(forward, backward, sizes, strict=True)]
             common = [intersection(*two) for two in zip(forward, backward, strict=True)]
-            place = {"setting": setting, "layer": layer, "measure": "norm", "head": None, "score": "AER"}
+            place = {"side": side, "layer": layer, "measure": "norm", "head": None, "score": "AER"}
             ways = {"forward": forward, "backward": backward, "intersection": common, "grow-diag-final-and": grown}
             for direction, found in ways.items():
                 (row,) = rows(both, "scores", direction=direction, **place)
@@ -69,11 +70,11 @@ def test_two_directions_are_put_together(both: Result) -> None:
 
 
 def test_what_is_handed_out_is_chosen_by_mean_norms(both: Result, tmp_path: Path) -> None:
-    ways = {way: rows(both, "choices", direction=way, setting="input", measure="norm", unit="layer", how=BY_NORM)[0]
+    ways = {way: rows(both, "choices", direction=way, side="input", measure="norm", unit="layer", how=BY_NORM)[0]
             for way in ("forward", "backward", "grow-diag-final-and")}  # fmt: skip
     for way in ("forward", "backward"):
         norms = {
-            row["layer"]: row["value"] for row in rows(both, "mean_norms", direction=way, setting="input", head=None)
+            row["layer"]: row["value"] for row in rows(both, "mean_norms", direction=way, side="input", head=None)
         }
         assert ways[way]["layer"] == max(norms, key=lambda layer: norms[layer])
         assert ways[way]["mean_norm"] == max(norms.values())
@@ -95,7 +96,7 @@ def test_what_is_handed_out_is_chosen_by_mean_norms(both: Result, tmp_path: Path
 def test_a_head_can_be_handed_out() -> None:
     texts = documents()
     result = align(subject("bert"), texts, head="2-3", measure="weight", aligners=())
-    (row,) = rows(result, "scores", measure="weight", setting="to source", layer=1, head=2, score="AER")
+    (row,) = rows(result, "scores", measure="weight", side="to source", layer=1, head=2, score="AER")
     assert aer(handed(result), texts) == pytest.approx(row["value"])
     assert result.tables["links"].column("method")[0].as_py() == "weight, to source, head 2-3"
 
@@ -103,7 +104,7 @@ def test_a_head_can_be_handed_out() -> None:
 def test_an_encoder_gives_both_directions_itself() -> None:
     texts = documents()
     result = align(subject("bert"), texts, aligners=())
-    found = {(row["direction"], row["setting"]) for row in result.tables["scores"].to_pylist()}
+    found = {(row["direction"], row["side"]) for row in result.tables["scores"].to_pylist()}
     both = {("intersection", ""), ("grow-diag-final-and", "")}
     assert found == {("forward", "to source"), ("backward", "to target")} | both
     (row,) = rows(result, "choices", direction="grow-diag-final-and", measure="norm")
@@ -121,19 +122,19 @@ def test_the_oracle_and_the_honest_choice() -> None:
     counts = study.marks(bundle)
     first = halves(len(texts), 0)
     assert first.sum() == 15
-    for setting in ("output", "input"):
-        methods = [study.number(Method("norm", setting, layer)) for layer in (0, 1)]
+    for side in ("output", "input"):
+        methods = [study.number(Method("norm", side, layer)) for layer in (0, 1)]
         scores = METRICS["aer"].of(counts.sum(0)[methods])
-        (oracle,) = rows(result, "choices", setting=setting, measure="norm", unit="layer", how=ORACLE)
+        (oracle,) = rows(result, "choices", side=side, measure="norm", unit="layer", how=ORACLE)
         assert (oracle["layer"], oracle["value"]) == (int(scores.argmin()), pytest.approx(scores.min()))
         sums = np.zeros(4)
         for chosen_on in (first, ~first):
             on_half = METRICS["aer"].of(counts[chosen_on].sum(0)[methods])
             sums += counts[~chosen_on][:, methods[int(on_half.argmin())]].sum(0)
-        (honest,) = rows(result, "choices", setting=setting, measure="norm", unit="layer", how=HALVES)
+        (honest,) = rows(result, "choices", side=side, measure="norm", unit="layer", how=HALVES)
         assert honest["value"] == pytest.approx(METRICS["aer"].of(sums).item())
         assert honest["value"] >= oracle["value"] - 1e-9
-    gained = rows(result, "gains", setting="input", layer=0)[0]
+    gained = rows(result, "gains", side="input", layer=0)[0]
     assert gained["change"] == pytest.approx(gained["norm"] - gained["weight"])
     known = Evidence(texts, Read(study, bundle, bundle))
     assert [view.direction for view in known.views] == ["forward", "forward"]
@@ -144,7 +145,7 @@ def test_without_gold_there_are_links_and_norms() -> None:
     result = align(subject("marian"), documents(gold=False), back=subject("marian", 1), aligners=["diagonal"])
     assert list(result.tables) == ["scores", "choices", "mean_norms", "pairs", "links"]
     assert {row["score"] for row in result.tables["scores"].to_pylist()} == {"linked"}
-    (row,) = rows(result, "scores", direction="forward", setting="input", layer=0, head=None, measure="norm")
+    (row,) = rows(result, "scores", direction="forward", side="input", layer=0, head=None, measure="norm")
     target = sum(len(b.split()) for _, b, _ in PAIRS)
     assert row["value"] == pytest.approx(row["links"] / target)
     assert {row["value"] for row in result.tables["choices"].to_pylist()} == {None}
@@ -244,12 +245,15 @@ def test_more_text_for_baselines_is_told_apart(monkeypatch: pytest.MonkeyPatch) 
     [
         ("marian", {"direction": "backward"}, "backward links need the model of the other direction"),
         ("marian", {"direction": "sideways"}, "there is no direction 'sideways'; choose forward, backward"),
-        ("marian", {"setting": "to source"}, "no setting 'to source' in cross attention; choose output or input"),
+        ("marian", {"side": "to source"}, "no side 'to source' in cross attention; choose output or input"),
         ("marian", {"measure": "weights"}, "there is no measure 'weights'"),
-        ("marian", {"layer": 2}, "there is no layer 3 in the cross attention of marian 0; it has 2"),
+        ("marian", {"layer": "3"}, "there is no layer 3 in the cross attention of marian 0; it has 2"),
+        ("marian", {"layer": 1}, "layers are named by label counted from 1: give '2' instead of the number 1"),
+        ("marian", {"head": 3}, "heads are named by label counted from 1"),
+        ("marian", {"one_indexed": True}, "one_indexed says how the file of gold links counts, and none is given"),
         ("marian", {"head": "1-9"}, "there is no head cross 1-9 in marian 0"),
         ("marian", {"head": "encoder 1-1"}, "encoder layer 0, head 0 is not in the cross attention"),
-        ("marian", {"head": "1-1", "layer": 0}, "leave out the layer and the direction"),
+        ("marian", {"head": "1-1", "layer": "1"}, "leave out the layer and the direction"),
         ("marian", {"aligners": ["giza"]}, "there is no aligner 'giza'"),
         ("marian", {"pharaoh": "no such folder/a"}, "no such folder: there is no such folder for the file of links"),
         ("marian", {"max_pieces": 500}, "500 pieces are asked for and the window of marian 0 holds 128"),
@@ -279,3 +283,17 @@ def test_gold_without_a_link_is_refused() -> None:
         align(subject("marian"), empty)
     with pytest.raises(CorpusError, match="there is no translation here to align with"):
         align(subject("marian"), "sample")
+
+
+def test_the_line_that_repeats_a_run(tmp_path: Path) -> None:
+    (tmp_path / "gold").write_text("".join(f"{gold}\n" for *_, gold in PAIRS), encoding="utf-8")
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("".join(f"{a} ||| {b}\n" for a, b, _ in PAIRS), encoding="utf-8")
+    result = align(
+        subject("marian"), tmp_path / "a", gold=tmp_path / "gold", back=subject("marian", 1), aligners=(),
+        more=[tmp_path / "a", tmp_path / "b"], layer="2",
+    )  # fmt: skip
+    assert command_line(result.manifest) == (
+        "attlas align a --model 'marian 0' --gold gold --back 'marian 1' --stream cross --aligners none --more a "
+        "--more b --layer 2"
+    )

@@ -12,7 +12,8 @@ from torch import Tensor
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Stream
 from attlas.stats import Ledger
-from attlas.studies.alignment import Alignment, Method, stream_for
+from attlas.studies.align.passes import Alignment, stream_for
+from attlas.studies.align.tables import Method
 from attlas.text import Passage, Segmentation
 from attlas.text.links import marks
 from bitexts import best, document, documents, eager, subject
@@ -76,7 +77,7 @@ def test_cross_attention_is_read_as_a_plain_loop_reads_it(family: str) -> None:
             found = plain(**model.pieces.batch([example]).inputs, output_attentions=True).cross_attentions
         keys = [(key, word if word >= 0 else -1 - key) for key, word in enumerate(example.source.segmentation.words)]
         words = list(enumerate(example.target.segmentation.words))
-        for place, (setting, step) in enumerate((("output", 1), ("input", 0))):
+        for place, (side, step) in enumerate((("output", 1), ("input", 0))):
             asking = [(query - step, word) for query, word in words if word >= 0]
             pieces[place] += len(asking) * len(keys)
             for layer, weights in enumerate(found):
@@ -88,8 +89,8 @@ def test_cross_attention_is_read_as_a_plain_loop_reads_it(family: str) -> None:
                     norms[place, layer, 0 if head is None else 1 + head] += float(rows.sum())
                     for measure, matrix in zip(("weight", "norm"), matrices, strict=True):
                         wanted = by_hand(matrix, asking, keys)
-                        method = Method(measure, setting, layer, head)
-                        links = study.links(study.picks(bundle, setting), method)[number]
+                        method = Method(measure, side, layer, head)
+                        links = study.links(study.picks(bundle, side), method)[number]
                         assert links == {(source, target) for target, source in wanted.items()}, method
                         assert text.links is not None
                         counted = study.marks(bundle)[number, study.number(method)]
@@ -116,17 +117,17 @@ def test_an_encoder_over_both_is_read_as_a_plain_loop_reads_it() -> None:
                 zip(cut.words, cut.documents, strict=True)) if document == side]
             for side in (0, 1)
         ]  # fmt: skip
-        for setting, side in (("to source", 1), ("to target", 0)):
+        for side, picking in (("to source", 1), ("to target", 0)):
             for layer, weights in enumerate(found):
                 out = plain.encoder.layer[layer].attention.output.dense.weight.detach()
                 split = values[layer][0].view(-1, 4, 8).transpose(0, 1)
                 vectors = torch.stack([split[head] @ out[:, 8 * head : 8 * head + 8].T for head in range(4)])
                 for head, matrices in joined(vectors, weights[0]).items():
                     for measure, matrix in zip(("weight", "norm"), matrices, strict=True):
-                        wanted = by_hand(matrix, sides[side], sides[1 - side] + special)
-                        method = Method(measure, setting, layer, head)
-                        links = study.links(study.picks(bundle, setting), method)[number]
-                        turned = {(own, other) if side == 0 else (other, own) for own, other in wanted.items()}
+                        wanted = by_hand(matrix, sides[picking], sides[1 - picking] + special)
+                        method = Method(measure, side, layer, head)
+                        links = study.links(study.picks(bundle, side), method)[number]
+                        turned = {(own, other) if picking == 0 else (other, own) for own, other in wanted.items()}
                         assert links == turned, method
                         assert text.links is not None
                         counted = study.marks(bundle)[number, study.number(method)]
@@ -138,8 +139,8 @@ def test_batch_mates_do_not_matter(family: str) -> None:
     texts, model = documents(), subject(family)
     study = Alignment(model, texts)
     one, other = read(study, texts), read(study, texts, together=False)
-    for setting in study.settings:
-        assert np.array_equal(study.picks(one, setting), study.picks(other, setting))
+    for side in study.sides:
+        assert np.array_equal(study.picks(one, side), study.picks(other, side))
     assert np.array_equal(study.marks(one), study.marks(other))
     for part in ("norms", "linked"):
         np.testing.assert_allclose(one[part].result().value, other[part].result().value, rtol=1e-4)
@@ -154,7 +155,7 @@ def test_without_competition_every_word_has_a_link(family: str) -> None:
     assert read(free, texts)["linked"].result().value.min() == 1.0
     linked = read(bound, texts)["linked"].result().value
     assert linked.min() < 0.95
-    chosen = [study.picks(read(study, texts), study.settings[0]) for study in (free, bound)]
+    chosen = [study.picks(read(study, texts), study.sides[0]) for study in (free, bound)]
     assert (chosen[1] >= 0).any()
     assert np.array_equal(chosen[0][chosen[1] >= 0], chosen[1][chosen[1] >= 0])  # a word that wins wins without them
 

@@ -1,6 +1,6 @@
 """What alignments are worth, as tidy rows: every way of reading links off attention, with the twin's beside it.
 
-A :class:`View` is one model read in one setting. Two views that look in opposite directions (the model of the other
+A :class:`View` is one model read from one side. Two views that look in opposite directions (the model of the other
 direction; the two blocks of an encoder over both sentences) are a :class:`Couple` and can be symmetrised, layer by
 layer. All intervals come from the same resamples of pairs of sentences (bootstrap, the middle 95 %).
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,33 @@ from attlas.measures.names import MEASURES
 from attlas.stats import Bundle
 from attlas.stats.metrics import METRICS
 from attlas.stats.paired import compare
-from attlas.studies.alignment import Alignment, Chosen, Method
 from attlas.text import Document, Links
 from attlas.text.links import Pairs, marks, symmetrise
 
+if TYPE_CHECKING:
+    from attlas.studies.align.passes import Alignment
+
 Numbers = NDArray[np.float64]
+Chosen = NDArray[np.int64]
 SCORES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "alignment-f1"}
 SYMMETRISED = ("intersection", "grow-diag-final-and")
 BY_NORM, BY_HEADS = "largest mean norm", "largest mean norm, heads summed"
 ORACLE, HALVES = "oracle: lowest AER", "chosen on one half, scored on the other"
 RESAMPLES = 1000
-PLACE = ("aligner", "trained_on", "direction", "stream", "measure", "setting", "layer", "head")
+PLACE = ("aligner", "trained_on", "direction", "stream", "measure", "side", "layer", "head")
+
+
+class Method(NamedTuple):
+    """One way of reading links off attention; without a head, all heads of the layer together.
+
+    >>> Method("norm", "input", 5).head is None
+    True
+    """
+
+    measure: str
+    side: str
+    layer: int
+    head: int | None = None
 
 
 @dataclass(frozen=True)
@@ -53,9 +69,9 @@ class Read:
 
     @cached_property
     def picks(self) -> dict[tuple[str, bool], Chosen]:
-        """What words pick, by setting and whether of the twin."""
-        settings = self.study.settings
-        return {(s, twin): self.study.picks(bundle, s) for twin, bundle in self.both.items() for s in settings}
+        """What words pick, by side and whether of the twin."""
+        sides = self.study.sides
+        return {(s, twin): self.study.picks(bundle, s) for twin, bundle in self.both.items() for s in sides}
 
     @property
     def both(self) -> dict[bool, Bundle]:
@@ -65,10 +81,10 @@ class Read:
 
 @dataclass(frozen=True)
 class View:
-    """One model in one setting, which gives links in one direction."""
+    """One model read from one side, which gives links in one direction."""
 
     read: Read
-    setting: str
+    side: str
     direction: str
 
     @property
@@ -78,11 +94,11 @@ class View:
 
     def methods(self, *, heads: bool) -> list[Method]:
         """The ways of reading links off it: by layer, or by head."""
-        return [m for m in self.study.methods if m.setting == self.setting and (m.head is not None) == heads]
+        return [m for m in self.study.methods if m.side == self.side and (m.head is not None) == heads]
 
     def links(self, method: Method, *, twin: bool = False) -> list[Pairs]:
         """The links of all pairs, as (source word, target word) of the bitext."""
-        found = self.study.links(self.read.picks[method.setting, twin], method)
+        found = self.study.links(self.read.picks[method.side, twin], method)
         return [frozenset((j, i) for i, j in links) for links in found] if self.read.turned else found
 
     def marks(self, method: Method, *, twin: bool = False) -> Numbers:
@@ -92,7 +108,7 @@ class View:
     @cached_property
     def norms(self) -> dict[bool, Any]:
         """Mean norms over all queries and keys that meet here, (layer, joint and heads); by whether of the twin."""
-        place = self.study.settings.index(self.setting)
+        place = self.study.sides.index(self.side)
         found = {twin: bundle["norms"].result() for twin, bundle in self.read.both.items()}
         return {twin: type(one)(*(part[place] for part in one)) for twin, one in found.items()}
 
@@ -122,9 +138,9 @@ class View:
 
 @dataclass(frozen=True)
 class Couple:
-    """Two views that look in opposite directions, under the setting that they have in common."""
+    """Two views that look in opposite directions, under the side that they have in common."""
 
-    setting: str
+    side: str
     forward: View
     backward: View
 
@@ -135,8 +151,8 @@ class Couple:
 
     def links(self, how: str, measure: str, layers: tuple[int, int], *, twin: bool = False) -> list[Pairs]:
         """The links of both, put together."""
-        one = self.forward.links(Method(measure, self.forward.setting, layers[0]), twin=twin)
-        other = self.backward.links(Method(measure, self.backward.setting, layers[1]), twin=twin)
+        one = self.forward.links(Method(measure, self.forward.side, layers[0]), twin=twin)
+        other = self.backward.links(Method(measure, self.backward.side, layers[1]), twin=twin)
         sizes = self.forward.study.sizes
         return [symmetrise(how, a, b, size) for a, b, size in zip(one, other, sizes, strict=True)]
 
@@ -161,19 +177,19 @@ class Evidence:
 
     @cached_property
     def views(self) -> list[View]:
-        """Every model in every setting."""
+        """Every model from every side."""
         if self.backward is not None:
             reads = ((self.forward, "forward"), (self.backward, "backward"))
-            return [View(read, setting, way) for read, way in reads for setting in read.study.settings]
+            return [View(read, side, way) for read, way in reads for side in read.study.sides]
         turned = {"to target": "backward"}
-        return [View(self.forward, s, turned.get(s, "forward")) for s in self.forward.study.settings]
+        return [View(self.forward, s, turned.get(s, "forward")) for s in self.forward.study.sides]
 
     @cached_property
     def couples(self) -> list[Couple]:
         """Views that can be symmetrised."""
         if self.backward is not None:
-            ways = {(view.direction, view.setting): view for view in self.views}
-            return [Couple(s, ways["forward", s], ways["backward", s]) for s in self.forward.study.settings]
+            ways = {(view.direction, view.side): view for view in self.views}
+            return [Couple(s, ways["forward", s], ways["backward", s]) for s in self.forward.study.sides]
         if self.views[-1].direction == "backward":
             return [Couple("", *self.views)]
         return []
@@ -229,7 +245,7 @@ def score_rows(known: Evidence) -> Iterator[dict[str, Any]]:
     """The scores of all that attention gives; without gold, the share of words that have a link."""
     for view in known.views:
         for method in sorted(view.methods(heads=False) + view.methods(heads=True), key=view.study.number):
-            place = _place(view.direction, method.setting, method.measure, method.layer, method.head, view.study)
+            place = _place(view.direction, method.side, method.measure, method.layer, method.head, view.study)
             if known.scored:
                 yield from rated(place, view.marks(method), view.marks(method, twin=True), known.copies)
             else:
@@ -239,7 +255,7 @@ def score_rows(known: Evidence) -> Iterator[dict[str, Any]]:
         for measure in MEASURES:
             for layer in layers:
                 for how in SYMMETRISED:
-                    place = _place(how, couple.setting, measure, layer, None, couple.forward.study)
+                    place = _place(how, couple.side, measure, layer, None, couple.forward.study)
                     ours, theirs = (couple.links(how, measure, (layer, layer), twin=twin) for twin in (False, True))
                     yield from rated(place, known.count(ours), known.count(theirs), known.copies)
 
@@ -254,7 +270,7 @@ def choice_rows(known: Evidence) -> Iterator[dict[str, Any]]:
         for measure in MEASURES:
             layers = (couple.forward.layer, couple.backward.layer)
             for how in SYMMETRISED:
-                place = _choice(how, measure, couple.setting, "layer", BY_NORM)
+                place = _choice(how, measure, couple.side, "layer", BY_NORM)
                 place |= {"layer": layers[0], "back_layer": layers[1]}
                 both = [couple.links(how, measure, layers, twin=twin) for twin in (False, True)]
                 counts = [known.count(links) for links in both]
@@ -264,13 +280,13 @@ def choice_rows(known: Evidence) -> Iterator[dict[str, Any]]:
 def _choices(known: Evidence, view: View, measure: str, unit: str) -> Iterator[dict[str, Any]]:
     methods = [method for method in view.methods(heads=unit == "head") if method.measure == measure]
     if unit == "head":
-        blind = {BY_NORM: Method(measure, view.setting, *view.head)}
+        blind = {BY_NORM: Method(measure, view.side, *view.head)}
     else:
-        blind = {BY_NORM: Method(measure, view.setting, view.layer)}
-        blind |= {BY_HEADS: Method(measure, view.setting, view.layer_by_heads)}
+        blind = {BY_NORM: Method(measure, view.side, view.layer)}
+        blind |= {BY_HEADS: Method(measure, view.side, view.layer_by_heads)}
 
     def row(how: str, method: Method | None, counts: tuple[Numbers, Numbers] | None) -> dict[str, Any]:
-        made = _choice(view.direction, measure, view.setting, unit, how)
+        made = _choice(view.direction, measure, view.side, unit, how)
         if method is not None:
             norms = view.norms[False].value
             joint = 0 if method.head is None else 1 + method.head
@@ -307,10 +323,10 @@ def gain_rows(known: Evidence) -> Iterator[dict[str, Any]]:
     metric = METRICS["aer"]
     for view in known.views if known.scored else ():
         for layer in range(len(view.study.heads)):
-            weight, norm = (view.marks(Method(measure, view.setting, layer)) for measure in MEASURES)
+            weight, norm = (view.marks(Method(measure, view.side, layer)) for measure in MEASURES)
             found = compare(metric, weight, norm[None], seed=known.seed)
             yield {
-                "direction": view.direction, "stream": view.study.stream.value, "setting": view.setting,
+                "direction": view.direction, "stream": view.study.stream.value, "side": view.side,
                 "layer": layer, "weight": found.whole, "norm": found.score[0], "change": found.change[0],
                 "low": found.low[0], "high": found.high[0], "p": found.p[0],
             }  # fmt: skip
@@ -323,7 +339,7 @@ def norm_rows(known: Evidence) -> Iterator[dict[str, Any]]:
         for layer, count in enumerate(view.study.heads):
             for cell in range(1 + count):
                 yield {
-                    "direction": view.direction, "stream": view.study.stream.value, "setting": view.setting,
+                    "direction": view.direction, "stream": view.study.stream.value, "side": view.side,
                     "layer": layer, "head": cell - 1 if cell else None, "value": ours.value[layer, cell],
                     "low": ours.low[layer, cell], "high": ours.high[layer, cell], "n": ours.n[layer, cell],
                     "twin": theirs.value[layer, cell],
@@ -354,18 +370,16 @@ def _aer(known: Evidence, counts: Numbers, twin: Numbers) -> dict[str, Any]:
     return {name: first[name] for name in ("value", "low", "high", "twin", "links")}
 
 
-def _choice(direction: str, measure: str, setting: str, unit: str, how: str) -> dict[str, Any]:
+def _choice(direction: str, measure: str, side: str, unit: str, how: str) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "direction": direction, "measure": measure, "setting": setting, "unit": unit, "how": how
+        "direction": direction, "measure": measure, "side": side, "unit": unit, "how": how
     }  # fmt: skip
     cells = ("layer", "head", "back_layer", "mean_norm", "value", "low", "high", "twin", "links")
     return made | dict.fromkeys(cells)
 
 
-def _place(
-    direction: str, setting: str, measure: str, layer: int, head: int | None, study: Alignment
-) -> dict[str, Any]:
-    parts = ("attention", "", direction, study.stream.value, measure, setting, layer, head)
+def _place(direction: str, side: str, measure: str, layer: int, head: int | None, study: Alignment) -> dict[str, Any]:
+    parts = ("attention", "", direction, study.stream.value, measure, side, layer, head)
     return dict(zip(PLACE, parts, strict=True))
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError, StoreError
-from attlas.run.aligners import ALIGNERS, align_with, missing
 from attlas.run.setting import Texts, as_corpus, describe
 from attlas.store import Result
 from attlas.store.columns import as_columns
+from attlas.studies.align.aligners import ALIGNERS, align_with, missing
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def baselines(
     >>> found.rows[0]["aligner"], found.rows[0]["links"], list(found.shown)
     ('diagonal', 2, ['diagonal, forward'])
     """
-    from attlas.studies.alignment_tables import resamples
+    from attlas.studies.align.tables import resamples
 
     check_names(names)
     made = Baselines([], {}, Counter())
@@ -85,7 +85,7 @@ def baselines(
             for direction, found in links.items():
                 place = {
                     "aligner": name, "trained_on": trained_on, "direction": direction, "stream": "", "measure": "",
-                    "setting": "", "layer": None, "head": None,
+                    "side": "", "layer": None, "head": None,
                 }  # fmt: skip
                 made.rows.extend(_scored(place, documents, found, copies))
             best = "forward" if name in UNTAUGHT else "grow-diag-final-and"
@@ -116,7 +116,7 @@ def add_baselines(
     further = None if more is None else as_corpus(more)
     made = baselines(documents, names, more=further, seed=seed)
 
-    from attlas.studies.alignment_shown import pair_rows
+    from attlas.studies.align.handed import pair_rows
 
     tables: dict[str, Any] = {name: table.to_pydict() for name, table in known.tables.items()}
     _extend(tables["scores"], made.rows, names)
@@ -146,7 +146,7 @@ def _scored(
 ) -> Iterator[dict[str, Any]]:
     import numpy as np
 
-    from attlas.studies.alignment_tables import rated
+    from attlas.studies.align.tables import rated
     from attlas.text import Links
     from attlas.text.links import marks
 
@@ -155,9 +155,9 @@ def _scored(
     if any(document.links is not None for document in documents):
         yield from rated(place, np.array(counts, dtype=np.float64), None, copies)
         return
-    side = 0 if place["direction"] == "backward" else 1
-    words = sum(len(_words(document)[side]) for document in documents)
-    linked = sum(len({link[side] for link in one}) for one in links)
+    column = 0 if place["direction"] == "backward" else 1
+    words = sum(len(_words(document)[column]) for document in documents)
+    linked = sum(len({link[column] for link in one}) for one in links)
     row = {**place, "score": "linked", "value": linked / words, "low": None, "high": None}
     yield row | {"twin": None, "twin_low": None, "twin_high": None, "links": sum(len(one) for one in links)}
 

@@ -1,7 +1,7 @@
 """Word alignment from attention: which source word does each target word look at? (Kobayashi et al., section 5.)
 
-A translation model reads a sentence and is made to write its reference translation. Its cross attention is read in
-two *settings*: with **output**, in the row of the query that predicts a target piece (one place before it); with
+A translation model reads a sentence and is made to write its reference translation. Its cross attention is read from
+two *sides*: with **output**, in the row of the query that predicts a target piece (one place before it); with
 **input**, in the row of the query that reads it. An encoder that reads both sentences at once has two blocks of
 self-attention between them instead: **to source**, the rows of target pieces, and **to target**, those of source
 pieces, whose links are turned round. By *weight*, or by *norm*; for each head, and for all heads of a layer together:
@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -35,26 +35,13 @@ from attlas.ids import HeadId, Stream
 from attlas.measures.names import MEASURES
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Ledger, PooledMean
+from attlas.studies.align.tables import Chosen, Method
 from attlas.text import Document, Segmentation
 from attlas.text.links import Pairs
 
-SETTINGS = {Stream.CROSS: ("output", "input"), Stream.ENCODER: ("to source", "to target")}
+SIDES = {Stream.CROSS: ("output", "input"), Stream.ENCODER: ("to source", "to target")}
 NOTHING = -1  # where a word picks no word
 Numbered = tuple[int, Example]
-Chosen = NDArray[np.int64]
-
-
-class Method(NamedTuple):
-    """One way of reading links off attention; without a head, all heads of the layer together.
-
-    >>> Method("norm", "input", 5).head is None
-    True
-    """
-
-    measure: str
-    setting: str
-    layer: int
-    head: int | None = None
 
 
 def stream_for(subject: Subject, asked: Stream | str | None = None) -> Stream:
@@ -70,7 +57,7 @@ def stream_for(subject: Subject, asked: Stream | str | None = None) -> Stream:
     self-attention between them can be aligned instead (--stream encoder, or leave it out)
     """
     crossing, pairing = Stream.CROSS in subject.streams, subject.pieces.pairs
-    known = [stream.value for stream in SETTINGS]
+    known = [stream.value for stream in SIDES]
     if asked is not None and asked not in known:
         raise CapabilityError(f"{asked} attention joins no two sentences; choose {' or '.join(known)}")
     wanted = Stream(asked) if asked is not None else Stream.CROSS if crossing else Stream.ENCODER
@@ -96,7 +83,7 @@ def stream_for(subject: Subject, asked: Stream | str | None = None) -> Stream:
 
 
 class Alignment:
-    """The study: ``documents`` are sentences with their translations, of which it is handed numbered examples.
+    """What is summed: ``documents`` are sentences with their translations, of which it is handed numbered examples.
 
     ``heads`` are those whose links are kept beside the layers'; ``compete`` says whether the pieces outside words may
     be picked. Where any document has gold links, what was picked is counted against them at once.
@@ -105,7 +92,7 @@ class Alignment:
     >>> texts = [Document.from_words(["Hi"], translation=Document.from_words(["Hallo", "!"]))]
     >>> study = Alignment(load(), texts)
     >>> len(study.methods), study.kept["to source"][:2]
-    (312, [Method(measure='weight', setting='to source', layer=0, head=None), ...])
+    (312, [Method(measure='weight', side='to source', layer=0, head=None), ...])
     """
 
     name = "align"
@@ -122,35 +109,34 @@ class Alignment:
         subject.require("norms")
         self.subject, self.compete = subject, compete
         self.stream = stream_for(subject, stream)
-        self.settings = SETTINGS[self.stream]
+        self.sides = SIDES[self.stream]
         self.heads = [count for site, count in subject.layout.heads.items() if site.stream is self.stream]
         self.sizes = [(len(text.words), len(_translation(text).words)) for text in documents]
         self.scored = any(text.links is not None for text in documents)
         self.methods = [
-            Method(measure, setting, layer, head)
+            Method(measure, side, layer, head)
             for measure in MEASURES
-            for setting in self.settings
+            for side in self.sides
             for layer, count in enumerate(self.heads)
             for head in (None, *range(count))
         ]
         places = [(layer, None) for layer in range(len(self.heads))] + [(head.layer, head.head) for head in heads]
         self.kept = {
-            setting: [Method(measure, setting, *place) for measure in MEASURES for place in places]
-            for setting in self.settings
+            side: [Method(measure, side, *place) for measure in MEASURES for place in places] for side in self.sides
         }
         self._index = {method: number for number, method in enumerate(self.methods)}
         self._starts = {
-            setting: [0, *accumulate(size[self.side(setting)] for size in self.sizes)] for setting in self.settings
+            side: [0, *accumulate(size[self.picking(side)] for size in self.sizes)] for side in self.sides
         }
 
     @staticmethod
-    def side(setting: str) -> int:
+    def picking(side: str) -> int:
         """The side whose words pick: 1 the target's, 0 the source's.
 
-        >>> Alignment.side("input"), Alignment.side("to target")
+        >>> Alignment.picking("input"), Alignment.picking("to target")
         (1, 0)
         """
-        return 0 if setting == "to target" else 1
+        return 0 if side == "to target" else 1
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing.
@@ -162,10 +148,10 @@ class Alignment:
         """
         parts: dict[str, Any] = {
             "linked": PooledMean((len(self.methods),)),
-            "norms": PooledMean((len(self.settings), len(self.heads), 1 + max(self.heads))),
+            "norms": PooledMean((len(self.sides), len(self.heads), 1 + max(self.heads))),
         }
-        for setting in self.settings:
-            parts[f"links {setting}"] = Ledger(self._starts[setting][-1], (len(self.kept[setting]),))
+        for side in self.sides:
+            parts[f"links {side}"] = Ledger(self._starts[side][-1], (len(self.kept[side]),))
         if self.scored:
             parts["marks"] = Ledger(len(self.sizes), (len(self.methods), 4))
         return Bundle(parts)
@@ -180,11 +166,7 @@ class Alignment:
             self.subject.read(made)
         pass_.give(bundle)
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """Nothing of its own: what several models and aligners say is put together."""
-        return {}
-
-    def picks(self, bundle: Bundle, setting: str) -> Chosen:
+    def picks(self, bundle: Bundle, side: str) -> Chosen:
         """What every word of the picking side picks, (word, kept method); the words of all pairs one after another.
 
         >>> from attlas.capture import load
@@ -193,7 +175,7 @@ class Alignment:
         >>> study.picks(study.empty(), "to source").shape
         (2, 12)
         """
-        ledger = bundle[f"links {setting}"]
+        ledger = bundle[f"links {side}"]
         assert isinstance(ledger, Ledger)
         return np.nan_to_num(ledger.result(), nan=NOTHING).astype(np.int64)
 
@@ -206,11 +188,11 @@ class Alignment:
         >>> study.links(study.picks(study.empty(), "to source"), Method("norm", "to source", 0))  # nothing was read
         [frozenset()]
         """
-        picked = picks[:, self.kept[method.setting].index(method)]
-        starts, side = self._starts[method.setting], self.side(method.setting)
+        picked = picks[:, self.kept[method.side].index(method)]
+        starts, picking = self._starts[method.side], self.picking(method.side)
         return [
             frozenset(
-                (int(other), own) if side else (own, int(other))
+                (int(other), own) if picking else (own, int(other))
                 for own, other in enumerate(picked[start:stop])
                 if other != NOTHING
             )
@@ -245,7 +227,7 @@ class Alignment:
 
 @dataclass(frozen=True)
 class _Block:
-    """Who picks among whom in one setting: ``rows`` averages queries into words, (text, word, query); ``columns``
+    """Who picks among whom in one side: ``rows`` averages queries into words, (text, word, query); ``columns``
     sums keys into ``words`` words and, behind these, each piece that competes with them, (text, key, column)."""
 
     rows: Tensor
@@ -263,11 +245,11 @@ class _Pass:
 
     def __init__(self, study: Alignment, made: Batch, batch: Sequence[Numbered]) -> None:
         self.study, self.batch = study, batch
-        self.blocks = [self._block(setting, made) for setting in study.settings]
+        self.blocks = [self._block(side, made) for side in study.sides]
         words = [block.rows.shape[1] for block in self.blocks]
-        shape = (len(batch), len(study.methods) // len(study.settings))
+        shape = (len(batch), len(study.methods) // len(study.sides))
         self.picked = [np.full((*shape, count), NOTHING, dtype=np.int64) for count in words]
-        self.sums = np.zeros((len(batch), len(study.settings), len(study.heads), 1 + max(study.heads)))
+        self.sums = np.zeros((len(batch), len(study.sides), len(study.heads), 1 + max(study.heads)))
 
     def take(self, call: AttentionCall) -> None:
         """Turn one layer's weights and norms into what each word picks."""
@@ -298,23 +280,23 @@ class _Pass:
         bundle["norms"].update(self.sums * (counts > 0), counts)
         marks = np.zeros((len(self.batch), len(study.methods), 4))
         words = np.zeros((len(self.batch), len(study.methods)))
-        for number, setting in enumerate(study.settings):
-            where = [study.number(method) for method in study.methods if method.setting == setting]
-            columns = [where.index(study.number(method)) for method in study.kept[setting]]
-            side, starts = study.side(setting), study._starts[setting]
+        for number, side in enumerate(study.sides):
+            where = [study.number(method) for method in study.methods if method.side == side]
+            columns = [where.index(study.number(method)) for method in study.kept[side]]
+            picking, starts = study.picking(side), study._starts[side]
             for row, (pair, example) in enumerate(self.batch):
                 size = study.sizes[pair]
-                picked = self.picked[number][row, :, : size[side]]
-                bundle[f"links {setting}"].update(
+                picked = self.picked[number][row, :, : size[picking]]
+                bundle[f"links {side}"].update(
                     np.arange(starts[pair], starts[pair + 1]), picked[columns].T.astype(np.float64)
                 )
-                marks[row, where] = _marks(picked, example.passage.first, size, side)
-                words[row, where] = size[side]
+                marks[row, where] = _marks(picked, example.passage.first, size, picking)
+                words[row, where] = size[picking]
         bundle["linked"].update(marks[..., 2], words)
         if study.scored:
             bundle["marks"].update(numbers, marks)
 
-    def _block(self, setting: str, made: Batch) -> _Block:
+    def _block(self, side: str, made: Batch) -> _Block:
         queries, keys = made.queries(self.study.stream), made.keys(self.study.stream)
         assert queries is not None
         assert keys is not None
@@ -322,11 +304,11 @@ class _Pass:
         for row, (pair, _) in enumerate(self.batch):
             asking, answering = queries.encoded[row].segmentation, keys.encoded[row].segmentation
             source = self.study.sizes[pair][0]
-            rows.append(_asking(asking, setting, source))
-            columns.append(_answering(answering, setting, source, self.study.compete))
-        side = self.study.side(setting)
+            rows.append(_asking(asking, side, source))
+            columns.append(_answering(answering, side, source, self.study.compete))
+        picking = self.study.picking(side)
         sizes = [self.study.sizes[pair] for pair, _ in self.batch]
-        own, other = max(size[side] for size in sizes), max(size[1 - side] for size in sizes)
+        own, other = max(size[picking] for size in sizes), max(size[1 - picking] for size in sizes)
         device = self.study.subject.device
         averaging = torch.zeros(len(rows), own, queries.real.shape[1])
         competing = max(sum(column == NOTHING for _, column in text) for text in columns)
@@ -342,30 +324,30 @@ class _Pass:
         return _Block(averaging.to(device), summing.to(device), other)
 
 
-def _asking(queries: Segmentation, setting: str, source: int) -> list[tuple[int, int]]:
+def _asking(queries: Segmentation, side: str, source: int) -> list[tuple[int, int]]:
     """The query that is asked for each piece of a picking word: (query, word)."""
-    if setting == "to source":  # words of the second text count on from those of the first
+    if side == "to source":  # words of the second text count on from those of the first
         return [(place, word - source) for place, word in enumerate(queries.words) if word >= source]
-    if setting == "to target":
+    if side == "to target":
         return [(place, word) for place, word in enumerate(queries.words) if 0 <= word < source]
-    before = setting == "output"  # the piece is predicted where the one before it is read
+    before = side == "output"  # the piece is predicted where the one before it is read
     return [(place - before, word) for place, word in enumerate(queries.words) if word >= 0]
 
 
-def _answering(keys: Segmentation, setting: str, source: int, compete: bool) -> list[tuple[int, int]]:
+def _answering(keys: Segmentation, side: str, source: int, compete: bool) -> list[tuple[int, int]]:
     """The keys that may be picked: (key, word), with -1 for a piece that is in no word and competes for itself."""
     found = []
     for place, (word, document) in enumerate(zip(keys.words, keys.documents, strict=True)):
-        if setting in SETTINGS[Stream.ENCODER] and document == (1 if setting == "to source" else 0):
+        if side in SIDES[Stream.ENCODER] and document == (1 if side == "to source" else 0):
             continue  # of the picking word's own sentence
         if word >= 0:
-            found.append((place, word - source if setting == "to target" else word))
+            found.append((place, word - source if side == "to target" else word))
         elif compete:
             found.append((place, NOTHING))
     return found
 
 
-def _marks(picked: Chosen, text: Document, size: tuple[int, int], side: int) -> NDArray[np.float64]:
+def _marks(picked: Chosen, text: Document, size: tuple[int, int], picking: int) -> NDArray[np.float64]:
     """Counts (method, 4) of what was picked, (method, word), against the gold of a pair, if it has any."""
     linked = picked != NOTHING
     found = np.zeros((len(picked), 4))
@@ -375,7 +357,7 @@ def _marks(picked: Chosen, text: Document, size: tuple[int, int], side: int) -> 
             gold = np.zeros(size, dtype=bool)
             if links:
                 gold[tuple(np.array(sorted(links)).T)] = True
-            gold = gold.T if side else gold  # (picking word, picked word)
+            gold = gold.T if picking else gold  # (picking word, picked word)
             hit = gold[np.arange(picked.shape[1])[None], np.maximum(picked, 0)] & linked
             found[:, column] = hit.sum(1)
         found[:, 3] = len(text.links.sure)

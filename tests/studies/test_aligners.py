@@ -10,9 +10,9 @@ import pytest
 
 from attlas.corpora import read_bitext
 from attlas.errors import PlanError
-from attlas.run import aligners
-from attlas.run.aligners import ALIGNERS, DIRECTIONS, align_with, missing
 from attlas.stats import METRICS
+from attlas.studies.align import aligners
+from attlas.studies.align.aligners import ALIGNERS, DIRECTIONS, align_with, missing
 from attlas.text.links import Pairs, marks, symmetrise
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "word_alignment"

@@ -8,7 +8,7 @@ from typing import Any
 from attlas.store import Manifest, Result
 
 LAYERS, HEADS = 3, 2
-# AER by setting, measure and layer; heads are worse than their layer by 10 and 20 points, backward by 5
+# AER by side, measure and layer; heads are worse than their layer by 10 and 20 points, backward by 5
 RATES = {
     "output": {"weight": [0.7, 0.5, 0.6], "norm": [0.65, 0.45, 0.55]},
     "input": {"weight": [0.7, 0.4, 0.35], "norm": [0.6, 0.3, 0.25]},
@@ -25,9 +25,9 @@ def align_result(*, gold: bool = True, back: bool = False, name: str = "tiny") -
         "choices": _choices(ways, gold, back),
         "gains": _gains(ways) if gold else [],
         "mean_norms": [
-            {"direction": way, "stream": "cross", "setting": setting, "layer": layer, "head": head,
+            {"direction": way, "stream": "cross", "side": side, "layer": layer, "head": head,
              "value": NORMS[layer] / (1 if head is None else 2), "low": 0.9, "high": 1.1, "n": 50.0, "twin": 0.5}
-            for way in ways for setting in RATES for layer in range(LAYERS) for head in (None, *range(HEADS))
+            for way in ways for side in RATES for layer in range(LAYERS) for head in (None, *range(HEADS))
         ],
         "pairs": _pairs(gold),
     }  # fmt: skip
@@ -45,28 +45,28 @@ def align_result(*, gold: bool = True, back: bool = False, name: str = "tiny") -
     return Result(manifest, {name: _columns(rows) for name, rows in tables.items() if rows})
 
 
-def rate(setting: str, measure: str, layer: int, head: int | None = None, way: str = "forward") -> float:
+def rate(side: str, measure: str, layer: int, head: int | None = None, way: str = "forward") -> float:
     """The invented error rate of one place."""
     worse = 0.0 if head is None else 0.1 * (head + 1)
-    return RATES[setting][measure][layer] + worse + (0.05 if way == "backward" else 0.0)
+    return RATES[side][measure][layer] + worse + (0.05 if way == "backward" else 0.0)
 
 
 def _scores(ways: tuple[str, ...], gold: bool, back: bool) -> list[dict[str, Any]]:
     rows = []
     for way in ways:
-        for setting, measures in RATES.items():
+        for side, measures in RATES.items():
             for measure in measures:
                 for layer in range(LAYERS):
                     for head in (None, *range(HEADS)):
-                        place = _place("attention", "", way, measure, setting, layer, head)
-                        rows += _four(place, rate(setting, measure, layer, head, way), 0.8, gold)
+                        place = _place("attention", "", way, measure, side, layer, head)
+                        rows += _four(place, rate(side, measure, layer, head, way), 0.8, gold)
     together = ("intersection", "grow-diag-final-and")
     for way in together if back and gold else ():
-        for setting in RATES:
+        for side in RATES:
             for measure in ("weight", "norm"):
                 for layer in range(LAYERS):
-                    place = _place("attention", "", way, measure, setting, layer, None)
-                    rows += _four(place, rate(setting, measure, layer) - 0.02, 0.8, gold)
+                    place = _place("attention", "", way, measure, side, layer, None)
+                    rows += _four(place, rate(side, measure, layer) - 0.02, 0.8, gold)
     for way in ("forward", "backward", *together):
         for aligner, trained, value in (
             ("eflomal", "these pairs", 0.28),
@@ -79,11 +79,11 @@ def _scores(ways: tuple[str, ...], gold: bool, back: bool) -> list[dict[str, Any
 
 
 def _place(
-    aligner: str, trained: str, way: str, measure: str, setting: str, layer: int | None, head: int | None
+    aligner: str, trained: str, way: str, measure: str, side: str, layer: int | None, head: int | None
 ) -> dict[str, Any]:
     return {
         "aligner": aligner, "trained_on": trained, "direction": way, "stream": "cross", "measure": measure,
-        "setting": setting, "layer": layer, "head": head,
+        "side": side, "layer": layer, "head": head,
     }  # fmt: skip
 
 
@@ -99,27 +99,25 @@ def _four(place: dict[str, Any], value: float, twin: float | None, gold: bool) -
 def _choices(ways: tuple[str, ...], gold: bool, back: bool) -> list[dict[str, Any]]:
     rows = []
     for way in ways:
-        for setting in RATES:
+        for side in RATES:
             for measure in ("weight", "norm"):
                 for unit in ("layer", "head"):
                     head = None if unit == "layer" else 0
-                    place = {"direction": way, "measure": measure, "setting": setting, "unit": unit}
-                    best = min(range(LAYERS), key=lambda layer: rate(setting, measure, layer))
+                    place = {"direction": way, "measure": measure, "side": side, "unit": unit}
+                    best = min(range(LAYERS), key=lambda layer: rate(side, measure, layer))
                     hows = {"largest mean norm": 1}
                     hows |= (
                         {"oracle: lowest AER": best, "chosen on one half, scored on the other": best} if gold else {}
                     )
                     for how, layer in hows.items():
                         value = (
-                            rate(setting, measure, layer, head, way) + (0.01 if "half" in how else 0)
-                            if gold
-                            else None
+                            rate(side, measure, layer, head, way) + (0.01 if "half" in how else 0) if gold else None
                         )
                         where = {"how": how, "layer": layer, "head": head, "back_layer": None}
                         rows.append(place | where | _rated(value))
     if back and gold:
         for way in ("intersection", "grow-diag-final-and"):
-            place = {"direction": way, "measure": "norm", "setting": "input", "unit": "layer"}
+            place = {"direction": way, "measure": "norm", "side": "input", "unit": "layer"}
             where = {"how": "largest mean norm", "layer": 1, "head": None, "back_layer": 2}
             rows.append(place | where | _rated(0.22 if way == "intersection" else 0.21))
     return rows
@@ -133,12 +131,12 @@ def _rated(value: float | None) -> dict[str, Any]:
 def _gains(ways: tuple[str, ...]) -> list[dict[str, Any]]:
     rows = []
     for way in ways:
-        for setting in RATES:
+        for side in RATES:
             for layer in range(LAYERS):
-                weight, norm = (rate(setting, measure, layer, None, way) for measure in ("weight", "norm"))
+                weight, norm = (rate(side, measure, layer, None, way) for measure in ("weight", "norm"))
                 change = norm - weight
                 ends = {"low": change - 0.03, "high": change + (0.03 if layer else 0.2), "p": 0.01}
-                place = {"direction": way, "stream": "cross", "setting": setting, "layer": layer}
+                place = {"direction": way, "stream": "cross", "side": side, "layer": layer}
                 rows.append(place | {"weight": weight, "norm": norm, "change": change} | ends)
     return rows
 

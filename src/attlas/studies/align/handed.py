@@ -11,7 +11,7 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from attlas.errors import CapabilityError
 from attlas.ids import HeadId, paper_label
 from attlas.measures.names import MEASURES, check_measure
 from attlas.stats.metrics import METRICS
-from attlas.studies.alignment import Alignment, Method
-from attlas.studies.alignment_tables import SYMMETRISED, Couple, Evidence, View
+from attlas.studies.align.tables import SYMMETRISED, Couple, Evidence, Method, View
 from attlas.text import Document, Links
 from attlas.text.links import Pairs, marks, written
+
+if TYPE_CHECKING:
+    from attlas.studies.align.passes import Alignment
 
 DIRECTIONS = ("forward", "backward", *SYMMETRISED)
 FEW, DRAWN, ENDS = 40, 20, 10  # pairs that are all shown; else so many drawn, and so many of the best and the worst
@@ -37,7 +39,7 @@ class Wanted:
     """
 
     measure: str = "norm"
-    setting: str | None = None
+    side: str | None = None
     layer: int | None = None
     head: HeadId | None = None
     direction: str | None = None
@@ -46,6 +48,7 @@ class Wanted:
         """Refuse what this model, or a single direction, cannot give.
 
         >>> from attlas.capture import load
+        >>> from attlas.studies.align.passes import Alignment
         >>> Wanted(layer=6).check(Alignment(load(), []), two=True)
         Traceback (most recent call last):
             ...
@@ -58,10 +61,9 @@ class Wanted:
             raise CapabilityError(
                 f"{self.direction} links need the model of the other direction; give it with --back"
             )
-        if self.setting is not None and self.setting not in study.settings:
+        if self.side is not None and self.side not in study.sides:
             raise CapabilityError(
-                f"there is no setting {self.setting!r} in {study.stream.value} attention; choose "
-                f"{' or '.join(study.settings)}"
+                f"there is no side {self.side!r} in {study.stream.value} attention; choose {' or '.join(study.sides)}"
             )
         if self.layer is not None and not 0 <= self.layer < len(study.heads):
             raise CapabilityError(
@@ -78,28 +80,28 @@ class Wanted:
 
 def chosen(known: Evidence, wanted: Wanted) -> tuple[str, list[Pairs]]:
     """The alignment to hand out: what it is, and its links."""
-    view = next(view for view in known.views if view.setting == (wanted.setting or _usual(known)))
+    view = next(view for view in known.views if view.side == (wanted.side or _usual(known)))
     if wanted.head is not None:
-        method = Method(wanted.measure, view.setting, wanted.head.layer, wanted.head.head)
+        method = Method(wanted.measure, view.side, wanted.head.layer, wanted.head.head)
         return named(method), view.links(method)
     direction = wanted.direction
     if direction is None:
-        direction = "grow-diag-final-and" if known.couples and wanted.setting != "to target" else view.direction
+        direction = "grow-diag-final-and" if known.couples and wanted.side != "to target" else view.direction
     if direction in SYMMETRISED:
         return _together(_couple(known, view), wanted.measure, direction, wanted.layer)
     if view.direction != direction:
         own = known.backward is not None
-        view = next(v for v in known.views if v.direction == direction and (v.setting == view.setting or not own))
-    method = Method(wanted.measure, view.setting, view.layer if wanted.layer is None else wanted.layer)
+        view = next(v for v in known.views if v.direction == direction and (v.side == view.side or not own))
+    method = Method(wanted.measure, view.side, view.layer if wanted.layer is None else wanted.layer)
     return named(method, view.direction), view.links(method)
 
 
 def alignments(known: Evidence, first: tuple[str, list[Pairs]]) -> dict[str, list[Pairs]]:
-    """What a page shows by attention: the chosen alignment, then both measures in every setting, by mean norms."""
+    """What a page shows by attention: the chosen alignment, then both measures from every side, by mean norms."""
     shown = dict([first])
-    for view in sorted(known.views, key=lambda view: view.setting != _usual(known)):
+    for view in sorted(known.views, key=lambda view: view.side != _usual(known)):
         for measure in reversed(MEASURES):
-            method = Method(measure, view.setting, view.layer)
+            method = Method(measure, view.side, view.layer)
             shown.setdefault(named(method, view.direction), view.links(method))
     return shown
 
@@ -111,8 +113,8 @@ def named(method: Method, direction: str = "forward") -> str:
     ('norm, input, layer 6', 'weight, output, head 6-3, backward')
     """
     place = f"layer {method.layer + 1}" if method.head is None else f"head {paper_label(method.layer, method.head)}"
-    turned = ", backward" if direction == "backward" and method.setting != "to target" else ""
-    return f"{method.measure}, {method.setting}, {place}{turned}"
+    turned = ", backward" if direction == "backward" and method.side != "to target" else ""
+    return f"{method.measure}, {method.side}, {place}{turned}"
 
 
 def sample(documents: Sequence[Document], links: Sequence[Pairs], seed: int) -> list[int]:
@@ -162,16 +164,16 @@ def error(links: Pairs, gold: Links | None) -> float:
 
 
 def _usual(known: Evidence) -> str:
-    settings = known.forward.study.settings
-    return "input" if "input" in settings else settings[0]
+    sides = known.forward.study.sides
+    return "input" if "input" in sides else sides[0]
 
 
 def _couple(known: Evidence, view: View) -> Couple:
-    return next(couple for couple in known.couples if couple.setting in ("", view.setting))
+    return next(couple for couple in known.couples if couple.side in ("", view.side))
 
 
 def _together(couple: Couple, measure: str, how: str, layer: int | None) -> tuple[str, list[Pairs]]:
     layers = (couple.forward.layer, couple.backward.layer) if layer is None else (layer, layer)
     where = f"layer {layers[0] + 1}" if layers[0] == layers[1] else f"layers {layers[0] + 1} and {layers[1] + 1}"
-    setting = f"{couple.setting}, " if couple.setting else ""
-    return f"{measure}, {setting}{where}, {how}", couple.links(how, measure, layers)
+    side = f"{couple.side}, " if couple.side else ""
+    return f"{measure}, {side}{where}, {how}", couple.links(how, measure, layers)

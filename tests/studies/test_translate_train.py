@@ -19,14 +19,21 @@ from attlas.errors import CorpusError, PlanError, StoreError
 from attlas.ids import Stream
 from attlas.run.progress import Silent
 from attlas.run.setting import as_corpus
-from attlas.run.translate_train import Translator, translate_train
+from attlas.studies.translate_train.call import Translator, translate_train
 from attlas.text import Document, Passage
 
 WHO = {"Der Bauer": "The farmer", "Die Köchin": "The cook", "Niemand": "Nobody", "Das Kind": "The child"}
 DOES = {"sieht": "sees", "repariert": "repairs", "vergisst": "forgets", "mag": "likes", "kauft": "buys"}
 WHAT = {"die alte Brücke": "the old bridge", "den Apfel des Kindes": "the child's apple"}
 TINY: dict[str, Any] = {"layers": 1, "heads": 2, "width": 32, "ffn": 64, "vocabulary": 200, "dropout": 0.1}
-QUICK: dict[str, Any] = {**TINY, "epochs": 40, "rate": 5e-3, "warmup": 0.2, "batch_pieces": 100, "patience": 40}
+QUICK: dict[str, Any] = {
+    **TINY,
+    "epochs": 40,
+    "learning_rate": 5e-3,
+    "warmup": 0.2,
+    "batch_pieces": 100,
+    "patience": 40,
+}
 
 
 def pair(source: str, target: str) -> Document:
@@ -50,12 +57,12 @@ def one_thread() -> Iterator[None]:
 def learned(tmp_path_factory: pytest.TempPathFactory) -> Translator:
     torch.set_num_threads(1)
     out = tmp_path_factory.mktemp("models") / "translator"
-    return translate_train(PAIRS, dev=PAIRS[::2], test=[PAIRS[1::4], PAIRS[3::4]], **QUICK, out=out)
+    return translate_train(PAIRS, validation=PAIRS[::2], test=[PAIRS[1::4], PAIRS[3::4]], **QUICK, out=out)
 
 
 def test_forty_pairs_are_learned(learned: Translator) -> None:
     rows = learned.record["bleu"]
-    assert [(row["set"], row["pairs"]) for row in rows] == [("dev", 20), ("test", 10), ("test", 10)]
+    assert [(row["set"], row["pairs"]) for row in rows] == [("validation", 20), ("test", 10), ("test", 10)]
     assert all(row["bleu"] > 90 and row["how"] == "greedy" for row in rows)
     assert all(row["references_cut_and_joined"] == pytest.approx(100) for row in rows)
     assert rows[0]["examples"][0] == {
@@ -70,7 +77,7 @@ def test_forty_pairs_are_learned(learned: Translator) -> None:
 def test_bleu_is_that_of_sacrebleu(learned: Translator) -> None:
     import sacrebleu
 
-    from attlas.run.translate_train import _written
+    from attlas.studies.translate_train.passes import translations
     from attlas.tasks import Translation
     from attlas.text import Passage
 
@@ -79,7 +86,7 @@ def test_bleu_is_that_of_sacrebleu(learned: Translator) -> None:
     examples = learned.subject.pieces.encode_bare([Passage(one, one.translation) for one in mixed])
     for subject in (learned.subject, untrained):
         task = Translation(subject)
-        written = _written(task, examples)
+        written = translations(task, examples)
         ours = float(task.metric.score(task.mark(examples, written).numpy()))
         references = [one.translation.text for one in mixed if one.translation is not None]
         assert ours == pytest.approx(sacrebleu.corpus_bleu(written, [references]).score, abs=1e-6)
@@ -123,7 +130,14 @@ class Breaking(Silent):
 
 @pytest.mark.parametrize("steps", [1, 7, 14])
 def test_an_interrupted_run_goes_on_to_the_same_weights(steps: int, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {**TINY, "epochs": 3, "batch_pieces": 100, "rate": 3e-3, "dev": PAIRS[:6], "seed": 3}
+    asked: dict[str, Any] = {
+        **TINY,
+        "epochs": 3,
+        "batch_pieces": 100,
+        "learning_rate": 3e-3,
+        "validation": PAIRS[:6],
+        "seed": 3,
+    }
     whole = translate_train(PAIRS[6:], **asked, out=tmp_path / "whole")
     with pytest.raises(Stop):
         translate_train(PAIRS[6:], **asked, out=tmp_path / "torn", checkpoint_every=0, progress=Breaking(steps))
@@ -140,11 +154,11 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(steps: int, tmp_path: Pa
     again = translate_train(PAIRS[6:], **asked, out=tmp_path / "torn", resume=True)
     assert again.record["fingerprint"] == torn.record["fingerprint"]
     with pytest.raises(StoreError, match="another plan"):
-        translate_train(PAIRS[6:], **{**asked, "rate": 1e-3}, out=tmp_path / "torn")
+        translate_train(PAIRS[6:], **{**asked, "learning_rate": 1e-3}, out=tmp_path / "torn")
 
 
 def test_the_other_direction(tmp_path: Path) -> None:
-    made = translate_train(PAIRS, dev=PAIRS[:4], swap=True, **{**QUICK, "epochs": 2}, out=tmp_path / "out")
+    made = translate_train(PAIRS, validation=PAIRS[:4], swap=True, **{**QUICK, "epochs": 2}, out=tmp_path / "out")
     assert made.record["bleu"][0]["examples"][0]["source"] == "The farmer sees the old bridge."
     assert json.loads((tmp_path / "out" / "training.json").read_text())["plan"]["options"]["swap"] is True
 
@@ -156,19 +170,19 @@ def test_what_is_held_out_is_not_learned_and_long_pairs_are_counted() -> None:
     assert texts["learned"] + texts["held_out"] == 40
     assert sum(made.record["skipped"].values()) == 1
     assert made.record["bleu"][0]["name"] == "held out of documents"
-    few = translate_train(PAIRS, dev=PAIRS[:4], limit=10, **{**QUICK, "epochs": 1})
+    few = translate_train(PAIRS, validation=PAIRS[:4], limit=10, **{**QUICK, "epochs": 1})
     assert few.record["texts"] == {"learned": 10, "held_out": 4}
 
 
 def test_beams_and_time() -> None:
-    made = translate_train(PAIRS, dev=PAIRS[:4], **{**QUICK, "epochs": 9}, beams=3, minutes=0.0)
+    made = translate_train(PAIRS, validation=PAIRS[:4], **{**QUICK, "epochs": 9}, beams=3, minutes=0.0)
     assert made.record["bleu"][0]["how"] == "beam of 3"
     assert (made.record["stopped_by"], len(made.record["curve"])) == ("time", 2)
 
 
 def test_a_seed_decides_everything() -> None:
     found = [
-        translate_train(PAIRS, dev=PAIRS[:4], **{**QUICK, "epochs": 1}, seed=seed).record["fingerprint"]
+        translate_train(PAIRS, validation=PAIRS[:4], **{**QUICK, "epochs": 1}, seed=seed).record["fingerprint"]
         for seed in (0, 0, 1)
     ]
     assert found[0] == found[1] != found[2]
@@ -177,20 +191,20 @@ def test_a_seed_decides_everything() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"dev": PAIRS}, "documents holds the very pairs of documents"),
-        ({"dev": [Document.from_text("Hallo.")]}, "it has no translation"),
+        ({"validation": PAIRS}, "documents holds the very pairs of documents"),
+        ({"validation": [Document.from_text("Hallo.")]}, "it has no translation"),
         ({"width": 33}, "a width of 33 cannot be shared by 2 heads"),
         ({"dropout": 1.0}, "dropout is a share"),
         ({"smoothing": -0.1}, "label smoothing is a share"),
-        ({"rate": 0.0}, "learning rate must be above 0"),
-        ({"falling": "sideways"}, "a rate cannot fall by 'sideways'; choose linear or root"),
+        ({"learning_rate": 0.0}, "learning rate must be above 0"),
+        ({"schedule": "sideways"}, "a rate cannot fall by 'sideways'; choose linear or root"),
         ({"vocabulary": 3}, "at least 10 pieces are needed, not 3"),
         ({"max_pieces": 4}, "every pair has a side longer than 4 pieces"),
-        ({"limit": 1, "dev": None}, "a single pair cannot be"),
+        ({"limit": 1, "validation": None}, "a single pair cannot be"),
     ],
 )
 def test_what_cannot_be(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    asked = {**QUICK, "epochs": 1, "dev": PAIRS[:4], **change}
+    asked = {**QUICK, "epochs": 1, "validation": PAIRS[:4], **change}
     with pytest.raises((PlanError, CorpusError), match=message):
         translate_train(PAIRS, **asked, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -198,7 +212,7 @@ def test_what_cannot_be(change: dict[str, Any], message: str, tmp_path: Path) ->
 
 def test_several_bitexts_are_joined() -> None:
     corpora = [as_corpus(PAIRS[:20]), as_corpus(PAIRS[20:36])]
-    made = translate_train(corpora, dev=PAIRS[36:], **{**QUICK, "epochs": 1})
+    made = translate_train(corpora, validation=PAIRS[36:], **{**QUICK, "epochs": 1})
     assert made.record["texts"]["learned"] == 36
     assert made.record["data"]["sha256"] == joined(corpora).sha256
     assert np.isfinite(made.record["held_out_loss"])
@@ -209,7 +223,7 @@ def test_fresh_states_of_a_sentence_differ_after_six_layers() -> None:
     from attlas.capture import Subject
     from attlas.models import sizes, translator
     from attlas.models.subwords import make_tokenizer
-    from attlas.run.translate_train import alikeness
+    from attlas.studies.translate_train.passes import alikeness
 
     texts = [f"a{n} b{n} c{n} d{n} e{n} f{n} g{n} h{n}" for n in range(30)]
     pieces = make_tokenizer(texts, texts, 400)
