@@ -121,7 +121,9 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
         elif role == "corpus":
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
             last += [_plain(name, kind, None) for name, kind in READING.items()]
-        elif role == "other corpus":
+        elif role == "data":
+            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
+        elif role in ("other corpus", "other data"):
             own.append(_option(parameter, parameter.name, told, kind=str | None))
             if told is not None and told.flag == "+target":
                 kind = Annotated[Path | None, typer.Option(help="The translations of these, line by line.")]

@@ -50,7 +50,8 @@ class Help:
 
 @dataclass(frozen=True)
 class Role:
-    """A parameter that is more than a value: the model, the corpus, a further corpus, the progress.
+    """A parameter that is more than a value: the model, the corpus, a further corpus, the progress; "data" and "other
+    data" are corpora that the study reads itself, since only its task says how.
 
     >>> Role("model").name
     'model'
@@ -132,8 +133,8 @@ DEFAULTS: dict[str, Any] = {
 def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
-    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`; ``without`` are parameters of
-    the bundle that it does not take.
+    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more than
+    others have; ``without`` are parameters of the bundle that it does not take.
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
@@ -201,9 +202,9 @@ def _parameters(
             parameters.append(parameter.replace(annotation=hints.get(parameter.name, Any)))
             continue
         (bundle,) = get_args(hints[parameter.name])
-        order = [*bundle.__annotations__]
         bundled = get_type_hints(bundle, include_extras=True)
-        for name in sorted(order, key=[*DEFAULTS].index):
+        order = [*(name for name in bundle.__annotations__ if name not in DEFAULTS), *DEFAULTS]
+        for name in sorted(bundle.__annotations__, key=order.index):
             if name in without or any(own.name == name for own in parameters):
                 continue
             shared[name] = defaults[name]

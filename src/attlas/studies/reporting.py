@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import StoreError
-from attlas.run.parameters import help_of, role_of
+from attlas.run.parameters import Help, help_of, role_of
 from attlas.studies import Study, studies
 
 if TYPE_CHECKING:
@@ -92,23 +92,31 @@ def command_line(manifest: Manifest) -> str:
     corpora = manifest.plan.get("corpus", {}) if manifest.plan else {}
     words = ["attlas", *study.words]
     taken = inspect.signature(study.load_call()).parameters.values()
-    for parameter in sorted(taken, key=lambda parameter: role_of(parameter) != "corpus"):
+    for parameter in sorted(taken, key=_named):
         role, told = role_of(parameter), help_of(parameter)
-        if role == "corpus":
+        if role in ("corpus", "data"):
             words.append(str(manifest.corpus.get("name", "CORPUS")))
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
-        elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
+        elif role.startswith("other ") and isinstance(corpora.get(parameter.name), dict):
             words += [f"--{parameter.name.replace('_', '-')}", str(corpora[parameter.name]["name"])]
         elif told is not None and not told.python:
             value = manifest.seed if parameter.name == "seed" else options.get(parameter.name, parameter.default)
             if value is not None and value != parameter.default:
-                words += _option(parameter.name, value, told.flag)
+                words += _option(parameter.name, value, told)
     return shlex.join(words)
 
 
-def _option(name: str, value: Any, flag: str) -> list[str]:
-    yes, _, no = (flag or f"--{name.replace('_', '-')}").partition("/")
+def _named(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter comes after those that stand without a name."""
+    told = help_of(parameter)
+    return told is None or not told.argument
+
+
+def _option(name: str, value: Any, told: Help) -> list[str]:
+    yes, _, no = (told.flag or f"--{name.replace('_', '-')}").partition("/")
+    if told.argument:
+        return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
     if isinstance(value, bool):
         return [yes] if value else [no or f"--no-{yes[2:]}"]
     if isinstance(value, list | tuple):
