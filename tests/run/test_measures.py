@@ -20,8 +20,9 @@ from attlas.run.clusters import clusters
 from attlas.run.coref import coref
 from attlas.run.heads import heads
 from attlas.run.noop import noop
-from attlas.run.parse import parse
 from attlas.run.relations import relations
+from attlas.studies.parse.call import parse
+from attlas.studies.reporting import page_of
 from attlas.text import Document
 
 STUDIES: dict[str, Callable[..., Any]] = {
@@ -71,7 +72,6 @@ def test_a_noop_test_without_norms_leaves_their_columns_empty() -> None:
 
 def test_pages_say_by_which_measure() -> None:
     from attlas.reports.clusters import clusters_page
-    from attlas.reports.parse import parse_page
     from attlas.reports.relations import relations_page
 
     said = "by the norms ‖αf(x)‖, each row divided by its sum, in place of the weights α"
@@ -84,4 +84,4 @@ def test_pages_say_by_which_measure() -> None:
     assert "the word with the largest norm between them" in page
     assert "&quot;measure&quot;: &quot;norm&quot;" in page, "examples open in the measure that they were found by"
     found = parse(bert(), FEW, measure="norm", epochs=1, structural=False)
-    assert "in all 12 heads, by norms ‖αf(x)‖;" in parse_page(found)
+    assert "in all 12 heads, by norms ‖αf(x)‖;" in page_of(found)

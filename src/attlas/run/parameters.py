@@ -133,8 +133,8 @@ DEFAULTS: dict[str, Any] = {
 def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
-    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more than
-    others have; ``without`` are parameters of the bundle that it does not take.
+    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
+    than others have; ``without`` are parameters of the bundle that it does not take.
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)

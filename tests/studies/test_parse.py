@@ -16,14 +16,15 @@ from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, CorpusError, PlanError, StoreError
 from attlas.probes.parse import JOBS, Trainer
 from attlas.probes.writing import Writer
-from attlas.run.parse import parse, parts_of
+from attlas.run.parts import parts_of
 from attlas.store import Result
+from attlas.studies.parse.call import parse
 
 SMALL: dict[str, Any] = {"epochs": 2, "rank": 8, "seed": 3, "budget": 100}
 
 
 def texts() -> dict[str, Any]:
-    return {"treebank": planted.treebank(40), "dev": planted.treebank(20, 1), "test": planted.treebank(20, 2)}
+    return {"corpus": planted.treebank(40), "validation": planted.treebank(20, 1), "test": planted.treebank(20, 2)}
 
 
 def numbers(result: Result) -> dict[str, list[dict[str, Any]]]:
@@ -64,7 +65,7 @@ def test_every_probe_has_its_row(whole: Result) -> None:
     assert apart["best fixed offset", "right-branching"]["low"] > 0
     weights = whole.tables["head_weights"].to_pylist()
     assert len(weights) == 2 * 2 * 3 * 4  # trained and untrained, both directions
-    assert {row["model"] for row in whole.tables["structural_layers"].to_pylist()} == {"trained", "untrained"}
+    assert {row["who"] for row in whole.tables["structural_layers"].to_pylist()} == {"model", "twin"}
     assert len(whole.tables["structural_layers"].to_pylist()) == 2 * 4
     relations = {row["relation"] for row in whole.tables["by_relation"].to_pylist()}
     assert relations == {"root", "obj"}
@@ -169,7 +170,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(CorpusError, match="no governors"):
         parse(subject, bare)
     with pytest.raises(CorpusError, match="no governors"):
-        parse(subject, good, dev=bare)
+        parse(subject, good, validation=bare)
     with pytest.raises(CorpusError, match="cannot be divided into 3 parts: it has 2 documents"):
         parse(subject, good[:2])
     with pytest.raises(CapabilityError, match="there is no measure 'weights'; choose weight or norm"):
