@@ -59,8 +59,8 @@ def invented(name: str = "tiny") -> Result:
             for h in range(4)
         ],
         "training": [
-            {"probe": p, "epoch": e, "train_loss": 2 / e, "validation_loss": 2.1 / e}
-            | {"validation_score": None if "str" in p else e / 4}
+            {"probe": p, "epoch": e, "train_loss": 2 / e, "validation_loss": 2.1 / e,
+             "validation_score": None if "str" in p else e / 4}
             for p in ("attention", "structural probe")
             for e in (1, 2, 3)
         ],
@@ -144,7 +144,9 @@ def test_every_chart_is_drawn_and_nothing_breaks_out(open_report: Callable[[Path
     for number in range(5):
         marks = figures.nth(number).locator("svg .role-mark path")
         assert marks.count() > 0, figures.nth(number).get_attribute("id")
-    assert tab.locator("#figure-weights-map svg .mark-rect.role-mark path").count() == 24  # a grid, and the cells on it
+    assert (
+        tab.locator("#figure-weights-map svg .mark-rect.role-mark path").count() == 24
+    )  # a grid, and the cells on it
     first = tab.locator("#figure-weights-map svg .mark-text.role-mark text").all_text_contents()
     assert "−2.5" in first
     assert "60.0" in tab.locator("#table table").first.inner_text()

@@ -298,7 +298,7 @@ def lines(
         if band and any(schema[name].ends and _has(rows, schema[name].ends[0]) for name in show):  # type: ignore[index]
             layered.append(
                 at.mark_area(opacity=0.16, **_alone(colour)).encode(
-                    x=across, y=alt.Y("low_shown:Q"), y2="high_shown:Q", **coded, **detail
+                    x=across, y=alt.Y("low_shown:Q", scale=_scale(style)), y2="high_shown:Q", **coded, **detail
                 )
             )
         for column_shown, marks in (("twin_shown", [4, 3]), ("chance_shown", [1, 3])):
@@ -470,7 +470,8 @@ def dots(
             if style.domain or style.log or style.root
             else alt.Scale(zero=schema[show[0]].kind != "signed", nice=True)
         )
-        across = alt.X("value:Q", title=schema[show[0]].title, scale=scale, axis=alt.Axis(tickCount=6))
+        axis = alt.Axis(tickCount=6, format=KINDS[schema[show[0]].kind].format or "~g")
+        across = alt.X("value:Q", title=schema[show[0]].title, scale=scale, axis=axis)
         coded = {
             "color": alt.Color(
                 "mark:N",
@@ -501,7 +502,8 @@ def dots(
             x=across, y=y, tooltip=tooltip, **coded, **offset
         )
         step = 22 * (max(1, len(groups) * 0.55) if offset else 1)
-        layered: list[Any] = [whiskers, points]
+        ends = [schema[name].ends for name in show]
+        layered: list[Any] = [whiskers, points] if any(rows.known(end[0]) for end in ends if end) else [points]
         if style.zero:
             layered.insert(
                 0,
@@ -563,8 +565,9 @@ def grid(
             sort=lines_,
             axis=alt.Axis(labelLimit=220),
         )
+        largest = max((abs(value) for name in show for value in rows.known(name).column(name)), default=1.0) or 1.0
         scale = (
-            alt.Scale(scheme="redblue", domainMid=0, reverse=False) if diverging
+            alt.Scale(scheme="redblue", domain=[-largest, largest]) if diverging
             else alt.Scale(scheme="viridis", domainMin=0, nice=False)
         )  # fmt: skip
         form = KINDS[schema[show[0]].kind].format or ".3~r"

@@ -12,17 +12,19 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import ModelError, StoreError, TextError
-from attlas.run.layers_together import Run, find_runs, require_one_model
-from attlas.run.progress import Progress, Silent
-from attlas.run.setting import Setting
+from attlas.run.parameters import Help, Role, Running, study_call
+from attlas.run.session import begin
+from attlas.run.setting import Opening, as_subject
 from attlas.store import Result
 from attlas.store.columns import as_columns
+from attlas.studies.shared.layer_runs import FinishedRun, find_runs, require_one_model
 from attlas.text import Document
 from attlas.text.document import Span
 
@@ -30,9 +32,17 @@ if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.models import Example
     from attlas.probes.edges.kept import Kept
+    from attlas.run.parameters import Model as RunsModel
+else:
+    RunsModel = Annotated[
+        Any,
+        Role("model"),
+        Help("The model of the runs, where it is not found by its name.", short="-m", kind=str | None),
+    ]
 
 _SPAN = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*")
 WORDS_TOLD = 40  # words that an error lists with their numbers
+NAMED_BY = 4  # words of the sentence in the name of its folder
 
 
 class Asked(NamedTuple):
@@ -99,61 +109,74 @@ def read_span(written: str) -> Asked:
     return Asked(first, rest[0] if rest else None, tasks)
 
 
+@study_call(without=("seed", "resume", "budget", "checkpoint_every"))
 def layers_case(
-    text: str | Sequence[str] | Document,
-    spans: Sequence[str | Asked],
-    runs: Sequence[Path | str],
+    subject: RunsModel = None,
+    sentence: Annotated[
+        str | Sequence[str] | Document,
+        Help("The sentence to ask about; its words are found by rule.", kind=str, argument=True),
+    ] = "",
+    spans: Annotated[
+        Sequence[str | Asked],
+        Help(
+            "Words A:B (from 0, without B), or a pair A:B,C:D for tasks of pairs; TASK=A:B asks that task alone; may "
+            "be repeated.",
+            flag="--span", short="-s", kind=list[str],
+        ),
+    ] = (),
+    runs: Annotated[
+        Sequence[Path | str],
+        Help("The --out of attlas layers, or a folder of such; may be repeated.", short="-r", kind=list[Path]),
+    ] = (),
     *,
-    subject: Subject | str | None = None,
-    open_model: Callable[[str | None], Subject] | None = None,
-    out: Path | str | None = None,
-    progress: Progress | None = None,
-) -> Result:
-    """Ask the probes of finished runs about spans of one sentence, layer by layer.
+    at_blanks: Annotated[
+        bool, Help("The sentence is split into words already, with blanks between them.", flag="--words")
+    ] = False,
+    **running: Unpack[Running],
+) -> Result:  # fmt: skip
+    """One sentence across layers: what every task's probes take a span for, from the embeddings up.
 
-    ``text`` is a sentence, whose words are found by rule, or a list of words; ``spans`` are written as for
-    :func:`read_span`; ``runs`` are folders of ``attlas layers``, or folders of such. ``subject`` is the model that
-    they were trained on, by default opened by the name that they give, with ``open_model`` or :func:`attlas.load`.
+    The model is the one that the runs were trained on, by default opened by the name that they give.
 
-    >>> layers_case("He smoked Toronto.", ["2:9"], ["runs"])
+    >>> layers_case(None, "He smoked Toronto.", ["2:9"], ["runs"])
     Traceback (most recent call last):
         ...
     attlas.errors.TextError: the span 2:9 is outside the 4 words of the text: 0 He, 1 smoked, 2 Toronto, 3 .
     """
-    document = as_document(text)
+    document = as_document(sentence.split() if at_blanks and isinstance(sentence, str) else sentence)
     asked = _asked(document, spans)
-    found = find_runs(runs)
-    require_one_model(found)
+    finished = find_runs(runs)
+    require_one_model(finished)
     skipped: Counter[str] = Counter()
-    asking = _answering(_kept(found, skipped), asked, skipped)
-    model = _subject(subject, asking, open_model)
+    asking = _answering(_kept(finished, skipped), asked, skipped)
+    model = _subject(subject, asking)
     example = _example(model, document, asked)
     options = {
-        "words": list(document.forms), "spans": [str(one) for one in asked],
-        "runs": [{"run": one.name, "task": one.kept.task, "plan": one.digest} for one in asking],
+        "sentence": document.text, "words": list(document.forms), "spans": [str(edge) for edge in asked],
+        "runs": [each.name for each in asking],
+        "asked": [{"run": each.name, "task": each.kept.task, "plan": each.digest} for each in asking],
     }  # fmt: skip
     digest = hashlib.sha256(document.text.encode()).hexdigest()
     corpus = Corpus((document,), format="documents", name="one sentence", sha256=digest, articles=(0,))
-    setting = Setting("layers-case", model, corpus, options, out=None if out is None else Path(out))
-    setting.require_free(resume=False)
-    progress = progress or Silent()
-    rows: list[dict[str, Any]] = []
-    for one in asking:
-        progress.note(f"asking {one.name} ({one.kept.task})")
-        for number, edge in enumerate(asked):
-            if edge.is_for(one.kept.task, one.kept.paired):
-                values = one.kept.probabilities(model, example, edge.first, edge.second)
-                rows += _rows(one, number, edge, document, values)
-    tables = {
-        "probabilities": as_columns(rows),
-        "words": _words(document),
-        "runs": as_columns([one.about for one in asking]),
-        "labels": as_columns([row for one in asking for row in one.labels]),
-    }
-    counts = {"documents": 1, "words": len(document.words), "pieces": example.source.length}
-    return setting.finish(
-        {name: columns for name, columns in tables.items() if columns}, counts=counts, skipped=skipped
-    )
+    called = "-".join(document.forms[:NAMED_BY])
+    with begin("layers-case", model, corpus, options, running, name=called) as run:
+        run.skipped += skipped
+        run.counts |= {"words": len(document.words), "pieces": example.source.length}
+        rows: list[dict[str, Any]] = []
+        for each in asking:
+            run.progress.note(f"asking {each.name} ({each.kept.task})")
+            for number, edge in enumerate(asked):
+                if edge.is_for(each.kept.task, each.kept.paired):
+                    values = each.kept.probabilities(model, example, edge.first, edge.second)
+                    rows += _rows(each, number, edge, document, values)
+        labels = [row for each in asking for row in each.labels]
+        tables = {
+            "probabilities": as_columns(rows),
+            "words": _words(document),
+            "runs": as_columns([each.about for each in asking]),
+            "labels": as_columns(labels),
+        }
+        return run.finish({name: columns for name, columns in tables.items() if columns})
 
 
 def as_document(text: str | Sequence[str] | Document) -> Document:
@@ -193,7 +216,7 @@ class _Asking(NamedTuple):
     """A run that is asked: its name on the page, and its probes."""
 
     name: str
-    run: Run
+    run: FinishedRun
     kept: Kept
 
     @property
@@ -208,7 +231,7 @@ class _Asking(NamedTuple):
         measured = {
             row["measure"]: row
             for row in self._own("tasks")
-            if row.get("model") == "trained" and row.get("labels") == "gold"
+            if row.get("who") == "model" and row.get("labels") == "gold"
         }
         score = measured.get("score", {})
         parts = self.run.tasks.get(self.kept.task, {}).get("parts", {})
@@ -242,12 +265,12 @@ class _Asking(NamedTuple):
         return [row for row in rows if row["task"] == self.kept.task]
 
 
-def _kept(runs: Sequence[Run], skipped: Counter[str]) -> list[_Asking]:
+def _kept(runs: Sequence[FinishedRun], skipped: Counter[str]) -> list[_Asking]:
     """The probes of the runs; those that were found in a folder may have none, those that were named may not."""
     from attlas.probes.edges.kept import load_kept
 
     names = Counter(run.folder.resolve().name for run in runs)
-    found = []
+    asking = []
     for run in runs:
         place = run.folder.resolve()
         try:
@@ -258,12 +281,12 @@ def _kept(runs: Sequence[Run], skipped: Counter[str]) -> list[_Asking]:
             skipped[f"runs that kept no probes ({place.name})"] += 1
             continue
         name = place.name if names[place.name] == 1 else f"{place.parent.name}/{place.name}"
-        found.append(_Asking(name, run, kept))
-    if not found:
+        asking.append(_Asking(name, run, kept))
+    if not asking:
         raise StoreError(
             f"{runs[0].folder.parent}: none of its runs kept their probes; run attlas layers again, keeping them"
         )
-    return found
+    return asking
 
 
 def _answering(runs: Sequence[_Asking], asked: Sequence[Asked], skipped: Counter[str]) -> list[_Asking]:
@@ -292,21 +315,20 @@ def _kind(paired: bool) -> str:
     return "pairs of spans" if paired else "single spans"
 
 
-def _subject(
-    subject: Subject | str | None, asking: Sequence[_Asking], open_model: Callable[[str | None], Subject] | None
-) -> Subject:
+def _subject(subject: RunsModel, asking: Sequence[_Asking]) -> Subject:
     """The model that the probes were trained on."""
-    from attlas.capture import load
     from attlas.models import bundled
 
     about: Mapping[str, Any] = asking[0].kept.model
     name = str(about.get("name"))
+    given = subject.name if isinstance(subject, Opening) else subject
+    if given is None:
+        wanted = None if name == bundled.resolve(None)[0] else name
+        subject = replace(subject, name=wanted) if isinstance(subject, Opening) else wanted
     try:
-        usual = bundled.resolve(None)[0]
-        wanted = (None if name == usual else name) if subject is None else subject
-        model = (open_model or load)(wanted) if wanted is None or isinstance(wanted, str) else wanted
+        model = as_subject(subject)
     except ModelError as error:
-        if subject is not None:
+        if given is not None:
             raise
         raise ModelError(f"the runs are of {name}, which is not found by that name ({error}); say --model") from None
     if model.fingerprint != about.get("fingerprint"):
@@ -333,15 +355,15 @@ def _example(model: Subject, document: Document, asked: Sequence[Asked]) -> Exam
     return example
 
 
-def _rows(one: _Asking, number: int, edge: Asked, document: Document, values: Any) -> list[dict[str, Any]]:
-    place: dict[str, Any] = {"edge": number, "run": one.name, "task": one.kept.task}
+def _rows(asking: _Asking, number: int, edge: Asked, document: Document, values: Any) -> list[dict[str, Any]]:
+    place: dict[str, Any] = {"edge": number, "run": asking.name, "task": asking.kept.task}
     for name, span in (("first", edge.first), ("second", edge.second)):
         place[name] = None if span is None else f"{span.start}:{span.stop}"
         place[f"{name}_words"] = None if span is None else _joined(document, span)
     return [
         {**place, "layer": level, "label": label, "value": values[at, column]}
-        for at, level in enumerate(one.kept.levels)
-        for column, label in enumerate(one.kept.labels)
+        for at, level in enumerate(asking.kept.levels)
+        for column, label in enumerate(asking.kept.labels)
     ]
 
 

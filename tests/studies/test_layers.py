@@ -13,15 +13,15 @@ import pytest
 import torch
 
 import attlas.probes.edges.kept as under_kept
-import attlas.run.layers as under_test
 import twins
 from attlas.capture import Subject, load
 from attlas.errors import CapabilityError, CorpusError, PlanError, StoreError, TextError
 from attlas.probes.edges.kept import load_kept
 from attlas.probes.edges.series import Asked, Series, Spec
-from attlas.run.layers import layers
 from attlas.run.progress import Silent
+from attlas.run.session import Run
 from attlas.store import Result
+from attlas.studies.layers.call import layers
 from attlas.text import Document, Edge, Passage, Span
 
 SMALL: dict[str, Any] = {"epochs": 2, "step_pieces": 48, "checkpoint_every": 0.0}
@@ -64,16 +64,16 @@ def rows(result: Result) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("family", ["bert", "llama", "t5"])
 def test_a_run_gives_all_tables_for_every_kind_of_model(family: str, tmp_path: Path) -> None:
-    result = layers("spans", texts(), subject(family), out=tmp_path / "run", **SMALL)
+    result = layers(subject(family), texts(), "spans", out=tmp_path / "run", **SMALL)
     scores = rows(result)["scores"]
-    assert {(r["model"], r["labels"], r["series"]) for r in scores} == {
+    assert {(r["who"], r["labels"], r["series"]) for r in scores} == {
         (model, *kind)
-        for model in ("trained", "untrained")
+        for model in ("model", "twin")
         for kind in (("gold", "cumulative"), ("gold", "single"), ("control", "cumulative"))
     }
     assert sorted({r["layer"] for r in scores}) == [0, 1, 2, 3]
     assert all(0 <= r["value"] <= 1 for r in scores)
-    weights = [r for r in rows(result)["weights"] if r["model"] == "trained" and r["labels"] == "gold"]
+    weights = [r for r in rows(result)["weights"] if r["who"] == "model" and r["labels"] == "gold"]
     assert sum(r["value"] for r in weights) == pytest.approx(1)
     about = result.manifest.corpus["tasks"]["spans"]
     assert about["labels"] > 1
@@ -83,24 +83,24 @@ def test_a_run_gives_all_tables_for_every_kind_of_model(family: str, tmp_path: P
     assert sorted(p.name for p in (tmp_path / "run").iterdir() if p.name.startswith(("check", "."))) == []
 
 
-@pytest.mark.parametrize("stop_at", ["states-trained", "epoch 1 of 2", "seed 1", "states-untrained"])
+@pytest.mark.parametrize("stop_at", ["states-model", "epoch 1 of 2", "seed 1", "states-twin"])
 def test_a_killed_run_goes_on_to_the_same_numbers(stop_at: str, tmp_path: Path) -> None:
     model = subject()
     options = {**SMALL, "seeds": 2, "singles": False, "budget": 64}
-    whole = layers("spans", texts(), model, out=tmp_path / "whole", **options)
+    whole = layers(model, texts(), "spans", out=tmp_path / "whole", **options)
     with pytest.raises(KeyboardInterrupt):
-        layers("spans", texts(), model, out=tmp_path / "cut", progress=Listener(stop_at), **options)
-    if stop_at != "states-trained":
+        layers(model, texts(), "spans", out=tmp_path / "cut", progress=Listener(stop_at), **options)
+    if stop_at != "states-model":
         with pytest.raises(PlanError, match="go on with --resume"):
-            layers("spans", texts(), model, out=tmp_path / "cut", **options)
-    resumed = layers("spans", texts(), model, out=tmp_path / "cut", resume=True, **options)
+            layers(model, texts(), "spans", out=tmp_path / "cut", **options)
+    resumed = layers(model, texts(), "spans", out=tmp_path / "cut", resume=True, **options)
     assert rows(resumed) == rows(whole)
     first, second = (load_kept(tmp_path / name).series.state_dict() for name in ("whole", "cut"))
     assert all(np.array_equal(first[name], second[name]) for name in first)
 
 
 def test_heads_can_be_mixed_instead_of_layers() -> None:
-    result = layers("spans", texts(), subject(), over="heads", twin=False, **SMALL)
+    result = layers(subject(), texts(), "spans", over="heads", twin=False, **SMALL)
     weights = [r for r in rows(result)["weights"] if r["labels"] == "gold"]
     assert [(r["layer"], r["head"]) for r in weights] == [(layer, head) for layer in (1, 2, 3) for head in range(4)]
     assert sorted({r["layer"] for r in rows(result)["scores"]}) == [1, 2, 3]
@@ -109,11 +109,11 @@ def test_heads_can_be_mixed_instead_of_layers() -> None:
 def test_a_store_that_is_too_large_is_refused_before_the_model_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     model = subject()
     ran: list[int] = []
-    monkeypatch.setattr(under_test, "carry_out", lambda *args, **options: ran.append(1))
+    monkeypatch.setattr(Run, "carry", lambda *args, **options: ran.append(1))
     with pytest.raises(
         StoreError, match=r"the states would take .* on disk .*--max-disk allows 1e-06 GB; allow more"
     ):
-        layers("spans", texts(), model, max_disk=1e-6, **SMALL)
+        layers(model, texts(), "spans", max_disk=1e-6, **SMALL)
     assert not ran
 
 
@@ -122,7 +122,7 @@ def test_labels_that_training_has_not_seen(tmp_path: Path) -> None:
     edges = rare[0].edges or ()
     rare[0] = replace(rare[0], edges=(edges[0]._replace(labels=("strange",)), *edges[1:]))
     listener = Listener()
-    result = layers("spans", texts(), model, dev=texts(), test=rare, twin=False, progress=listener, **SMALL)
+    result = layers(model, texts(), "spans", validation=texts(), test=rare, twin=False, progress=listener, **SMALL)
     said = [text for text in listener.heard if "never seen" in text]
     assert said == [
         "1 of 117 edges of the test part have labels that training has never seen ('strange'); they count as missed"
@@ -130,7 +130,7 @@ def test_labels_that_training_has_not_seen(tmp_path: Path) -> None:
     assert result.manifest.corpus["tasks"]["spans"]["unseen"]["test"] == {"strange": 1}
     strange = texts(lambda word: f"strange {len(word)}")
     with pytest.raises(CorpusError, match=r"117 of the 117 edges of the test part have labels that training has nev"):
-        layers("spans", texts(), model, dev=texts(), test=strange, **SMALL)
+        layers(model, texts(), "spans", validation=texts(), test=strange, **SMALL)
 
 
 @pytest.mark.parametrize(
@@ -139,18 +139,18 @@ def test_labels_that_training_has_not_seen(tmp_path: Path) -> None:
         ({"over": "neurons"}, PlanError, "'neurons' cannot be mixed; choose one of layers, heads"),
         ({"lengths": "long"}, PlanError, "states cannot be divided by 'long' lengths; choose one of usual, own"),
         ({"seeds": 0}, PlanError, "seeds must be at least 1"),
-        ({"rate": 0.0}, PlanError, "the rate must be above 0"),
+        ({"learning_rate": 0.0}, PlanError, "the learning rate must be above 0"),
         ({"resume": True}, PlanError, "resuming needs the folder"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options: dict[str, Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
-        layers("spans", texts(), subject(), **{**SMALL, **options})
+        layers(subject(), texts(), "spans", **{**SMALL, **options})
 
 
 def test_parts_of_single_spans_and_pairs_do_not_go_together() -> None:
     with pytest.raises(CorpusError, match="single spans and others pairs"):
-        layers("spans", texts(), subject(), dev=texts(), test=texts(paired=True), **SMALL)
+        layers(subject(), texts(), "spans", validation=texts(), test=texts(paired=True), **SMALL)
 
 
 @pytest.mark.parametrize(("family", "lengths"), [("bert", "usual"), ("llama", "own")])
@@ -165,7 +165,7 @@ def test_kept_probes_say_what_the_series_said(
         kept_as(path, series, specs, *rest)
 
     monkeypatch.setattr(under_kept, "keep", keep)
-    layers("spans", texts(paired=True), model, out=tmp_path / "run", twin=False, **SMALL)
+    layers(model, texts(paired=True), "spans", out=tmp_path / "run", twin=False, **SMALL)
     kept = load_kept(tmp_path / "run")
     assert (kept.task, kept.paired, kept.levels, kept.lengths) == ("spans", True, (0, 1, 2, 3), lengths)
     document = texts()[0]

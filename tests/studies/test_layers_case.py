@@ -16,7 +16,7 @@ from attlas.errors import AttlasError, ModelError, StoreError, TextError
 from attlas.models import Example
 from attlas.probes.edges import kept
 from attlas.probes.edges.kept import load_kept
-from attlas.run.layers_case import Asked, layers_case, read_span
+from attlas.studies.layers_case.call import Asked, layers_case, read_span
 from attlas.text import Document
 from attlas.text.document import Span
 from edge_runs import run_folder
@@ -59,7 +59,7 @@ def test_what_is_no_span_is_refused(written: str) -> None:
 
 
 def test_the_table_holds_what_the_probes_say(bert: Subject, runs: Path, tmp_path: Path) -> None:
-    result = layers_case(TEXT, ["1:2", "0:2,3:4"], [runs], subject=bert, out=tmp_path / "out")
+    result = layers_case(bert, TEXT, ["1:2", "0:2,3:4"], [runs], out=tmp_path / "out")
     rows = result.table.to_pylist()
     example = read_documents(bert, [Document.from_text(TEXT)]).examples[0]
     for name, edge, spans in (
@@ -108,27 +108,27 @@ def test_levels_and_labels_come_as_the_probes_have_them(bert: Subject, tmp_path:
 
     monkeypatch.setattr(kept, "load_kept", lambda folder: Fake())
     run = run_folder(tmp_path / "run", bert, "pos", probes=False)
-    rows = layers_case("it has apples", [Asked(Span(2, 3))], [run], subject=bert).table.to_pylist()
+    rows = layers_case(bert, "it has apples", [Asked(Span(2, 3))], [run]).table.to_pylist()
     assert [(row["layer"], row["label"], row["value"]) for row in rows] == [
         (0, "NN", 0.1), (0, "VB", 0.2), (2, "NN", 0.3), (2, "VB", 0.4),
     ]  # fmt: skip
 
 
 def test_tasks_may_be_named(bert: Subject, runs: Path) -> None:
-    result = layers_case(TEXT, ["pos=1:2", "2:3"], [runs], subject=bert)
+    result = layers_case(bert, TEXT, ["pos=1:2", "2:3"], [runs])
     rows = result.table.to_pylist()
     assert {(row["edge"], row["task"]) for row in rows} == {(0, "pos"), (1, "pos"), (1, "entities")}
     assert result.manifest.skipped["runs of pairs of spans, of which none was asked about (b-roles)"] == 1
 
 
 def test_words_may_be_given(bert: Subject, runs: Path) -> None:
-    result = layers_case(["ca", "n't", "stop"], ["0:2"], [runs / "a-pos"], subject=bert)
+    result = layers_case(bert, ["ca", "n't", "stop"], ["0:2"], [runs / "a-pos"])
     assert result.table.column("first_words").to_pylist()[0] == "ca n't"
 
 
 def test_runs_of_one_name_are_told_apart(bert: Subject, tmp_path: Path) -> None:
     folders = [run_folder(tmp_path / name / "pos", bert, "pos", seed=seed) for seed, name in enumerate("ab")]
-    result = layers_case(TEXT, ["1:2"], folders, subject=bert)
+    result = layers_case(bert, TEXT, ["1:2"], folders)
     assert result.tables["runs"].column("run").to_pylist() == ["a/pos", "b/pos"]
     values = {row["run"]: row["value"] for row in result.table.to_pylist()}
     assert values["a/pos"] != values["b/pos"]
@@ -138,7 +138,7 @@ def test_runs_of_one_name_are_told_apart(bert: Subject, tmp_path: Path) -> None:
 def test_causal_models_and_encoders_of_translators(family: str, tmp_path: Path) -> None:
     model = subject(family=family)
     run = run_folder(tmp_path / "run", model, "pos")
-    result = layers_case(TEXT, ["1:3"], [run], subject=model)
+    result = layers_case(model, TEXT, ["1:3"], [run])
     assert sorted(set(result.table.column("layer").to_pylist())) == [0, 1, 2, 3]
 
 
@@ -165,7 +165,7 @@ def test_what_cannot_be_asked_is_refused(
     runs: Path, tmp_path: Path,
 ) -> None:  # fmt: skip
     with pytest.raises(kind) as refused:
-        layers_case(text, spans, [runs / place for place in places], subject=bert, out=tmp_path / "out")
+        layers_case(bert, text, spans, [runs / place for place in places], out=tmp_path / "out")
     for phrase in phrases:
         assert phrase in str(refused.value)
     assert not (tmp_path / "out").exists()
@@ -174,9 +174,9 @@ def test_what_cannot_be_asked_is_refused(
 def test_other_models_are_refused(bert: Subject, runs: Path, tmp_path: Path) -> None:
     other = subject(seed=1)
     with pytest.raises(ModelError, match="trained on twin, and twin has other weights"):
-        layers_case(TEXT, ["0:1"], [runs / "a-pos"], subject=other)
+        layers_case(other, TEXT, ["0:1"], [runs / "a-pos"])
     with pytest.raises(ModelError, match=r"the runs are of twin, which is not found by that name .* say --model"):
-        layers_case(TEXT, ["0:1"], [runs / "a-pos"])
+        layers_case(None, TEXT, ["0:1"], [runs / "a-pos"])
     one = run_folder(tmp_path / "other", other, "pos")
     with pytest.raises(StoreError, match="take runs of one model"):
-        layers_case(TEXT, ["0:1"], [runs / "a-pos", one], subject=bert)
+        layers_case(bert, TEXT, ["0:1"], [runs / "a-pos", one])

@@ -43,8 +43,8 @@ def invented(
         origins = _sources(layers, heads)
         runs = [
             _trained(task, model, seed, origins, controls, sentences, number)
-            for model in (("trained", "untrained") if controls else ("trained",))
-            for seed in range(count if model == "trained" else 1)
+            for model in (("model", "twin") if controls else ("model",))
+            for seed in range(count if model == "model" else 1)
         ]
         counts = [int(2000 / (k + 1)) for k in range(len(LABELS))]
         made = tables_of(task, runs, origins, LABELS, counts, [k // 8 for k in counts], 0.2, 0)
@@ -58,7 +58,7 @@ def invented(
             "parts": {part: {"sentences": 900, "edges": 4000} for part in ("train", "dev", "test")},
         }  # fmt: skip
     manifest = Manifest(
-        "layers", model={"name": name, "fingerprint": "0123456789abcdef"},
+        "layers" if len(tasks) == 1 else "layers-together", model={"name": name, "fingerprint": "0123456789abcdef"},
         corpus={"name": "several" if len(tasks) > 1 else f"{tasks[0]}.jsonl", "tasks": about},
         plan=_plan(tasks, name, "heads" if heads else "layers"), started="2025-01-02T00:00:00+00:00", seconds=99.0,
     )  # fmt: skip
@@ -86,7 +86,7 @@ def _sources(layers: int, heads: int) -> list[Origin]:
 def _trained(
     task: str, model: str, seed: int, origins: Sequence[Origin], controls: bool, sentences: int, number: int
 ) -> Trained:
-    rng = np.random.default_rng([seed, number, model == "trained"])
+    rng = np.random.default_rng([seed, number, model == "model"])
     specs = specs_for(origins, control=controls)
     deepest = max(source.layer for source in origins)
     scores = np.array([_score(task, model, spec, deepest) for spec in specs])
@@ -100,7 +100,7 @@ def _trained(
     parts = scores[:, None] * (1 - 0.04 * np.arange(len(LABELS))) * sizes
     label_marks = np.stack([parts, *[np.broadcast_to(sizes, parts.shape)] * 2], -1)
     logits = -0.5 * (np.array([s.layer for s in origins]) / deepest - 0.45 - 0.2 * SHAPES[task][2]) ** 2 * 12
-    logits = logits * (model == "trained") + rng.normal(0, 0.15, len(origins))
+    logits = logits * (model == "model") + rng.normal(0, 0.15, len(origins))
     allowed = np.array([[spec.sees(source) for source in origins] for spec in specs])
     weights = np.where(allowed, np.exp(logits), 0)
     weights = weights / weights.sum(-1, keepdims=True)
@@ -109,7 +109,7 @@ def _trained(
 
 def _score(task: str, model: str, spec: Spec, deepest: int) -> float:
     base, whole, where = SHAPES[task]
-    if model == "untrained":
+    if model == "twin":
         base, whole = base - 0.03, base - 0.02
     if spec.labels == "control":
         return 0.55 * base

@@ -9,8 +9,9 @@ import pytest
 import twins
 from attlas.capture import Subject
 from attlas.errors import StoreError
-from attlas.run.layers_together import find_runs, layers_together
 from attlas.store import Manifest, Result
+from attlas.studies.layers_together.call import layers_together
+from attlas.studies.shared.layer_runs import find_runs
 from edge_runs import run_folder
 
 
@@ -38,7 +39,7 @@ def test_all_rows_of_all_runs(runs: Path, tmp_path: Path) -> None:
     for name, table in Result.open(tmp_path / "out").tables.items():
         assert table.to_pylist() == [row for part in parts for row in part.tables[name].to_pylist()], name
     about = result.manifest
-    assert (about.study, list(about.corpus["tasks"]), about.seconds) == ("layers", ["pos", "roles"], 4.0)
+    assert (about.study, list(about.corpus["tasks"]), about.seconds) == ("layers-together", ["pos", "roles"], 4.0)
     assert (about.corpus["passages"], about.corpus["pieces"]) == (22, 198)
     assert about.model == parts[0].manifest.model
     assert about.started == "2025-01-01T00:00:00+00:00"
