@@ -69,7 +69,7 @@ def command_for(study: Study) -> Callable[..., None]:
     def command(**given: Any) -> None:
         run_command(study, call, taken, given)
 
-    command.__signature__ = inspect.Signature(_options(taken))  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature(_options(taken, printing=not study.after))  # type: ignore[attr-defined]
     command.__doc__ = _help(call)
     command.__name__ = study.python_name
     return command
@@ -124,9 +124,9 @@ def run_command(
     from attlas.run.texts import as_texts
 
     own = {parameter.name for parameter in taken}
-    how = {name: given.pop(name, None) for name in READING if name not in own}
+    how = {name: None if name in own else given.pop(name, None) for name in READING}
     opening: dict[str, Any] = {name: given.get(name) for name in OPENING if name not in own}
-    quiet, as_json = given.pop("quiet"), given.pop("as_json")
+    quiet, as_json = given.pop("quiet", True), given.pop("as_json", False)
     arguments: dict[str, Any] = {}
     for parameter in sorted(taken, key=lambda parameter: role_of(parameter) == "model"):  # texts before the model
         name, role = parameter.name, role_of(parameter)
@@ -171,8 +171,9 @@ def run_command(
         finish(outcome, study, as_json=as_json)
 
 
-def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """The parameters of the command: the corpus first, then the model, then the study's own and the shared ones."""
+def _options(taken: list[inspect.Parameter], *, printing: bool = True) -> list[inspect.Parameter]:
+    """The parameters of the command: the corpus first, then the model, then the study's own and the shared ones;
+    ``--quiet`` where there is progress to tell, ``--json`` where a page is to be printed."""
     own: list[inspect.Parameter] = []
     corpus: list[inspect.Parameter] = []
     model: list[inspect.Parameter] = []
@@ -188,16 +189,19 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
         elif role == "text":
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
             last += [_plain(name, READING[name], None) for name in ("format", "unit")]
-        elif role == "other corpus":
+        elif role == "data":
+            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
+        elif role in ("other corpus", "other data"):
             own.append(_option(parameter, parameter.name, told, kind=(told and told.kind) or str | None))
             if told is not None and told.flag == "+target":
                 kind = Annotated[Path | None, typer.Option(help="The translations of these, line by line.")]
                 own.append(_plain(f"{parameter.name}_target", kind, None))
         elif role != "progress" and told is not None and not told.python:
             own.append(_option(parameter, parameter.name, told))
-    printing = [_plain(name, kind, False) for name, kind in PRINTING.items()]
+    told_of = {"quiet": any(role_of(parameter) == "progress" for parameter in taken), "as_json": printing}
+    told_how = [_plain(name, kind, False) for name, kind in PRINTING.items() if told_of[name]]
     arguments = [option for option in own if _is_argument(option)]
-    return [*corpus, *arguments, *model, *(option for option in own if option not in arguments), *last, *printing]
+    return [*corpus, *arguments, *model, *(option for option in own if option not in arguments), *last, *told_how]
 
 
 def _option(

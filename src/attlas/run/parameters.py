@@ -54,7 +54,7 @@ class Help:
 @dataclass(frozen=True)
 class Role:
     """A parameter that is more than a value: the model, the corpus, a text or file, a further model or corpus, the
-    progress.
+    progress; "data" and "other data" are corpora that the study reads itself, since only its task says how.
 
     ``read`` is the place of the function that reads a corpus for the command line, "package.module:name", where that
     is another than :func:`attlas.corpora.read`; it takes what that takes.

@@ -8,6 +8,7 @@ sums and what tables it makes of that; everything about running is here.
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import tempfile
@@ -29,9 +30,11 @@ from attlas.run.part import Part
 from attlas.run.plan import Plan, differences
 from attlas.run.progress import Progress, Silent
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
-from attlas.store.checkpoint import checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
+from attlas.store.checkpoint import Checkpoint, checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
     from attlas.stats import Bundle
@@ -160,20 +163,12 @@ class Run:
         ...     run.once("counting", lambda: {"n": 3})
         {'n': 3}
         """
-        if self.out is not None and self.resume and (earlier := load_checkpoint(self.out, step)) is not None:
-            changed = "; ".join(differences(earlier.plan, self.plan))
-            if changed:
-                raise PlanError(
-                    f"{checkpoint_file(self.out, step)}: this checkpoint has another plan ({changed}); go back to "
-                    "it, or delete this file"
-                )
+        if (earlier := self._earlier(step)) is not None:
             kept: Made = earlier.progress["made"]
             return kept
-        began, elsewhere = time.monotonic(), self._elsewhere
+        began = time.monotonic() - self._elsewhere
         made = make()
-        if self.out is not None:  # parts that were carried out meanwhile keep count of their own time
-            seconds = time.monotonic() - began - (self._elsewhere - elsewhere)
-            save_checkpoint(self.out, self.plan.to_dict(), {}, {"made": made, "seconds": seconds}, step)
+        self._keep(step, began, {}, {"made": made})
         return made
 
     def item_by_item(
@@ -187,9 +182,50 @@ class Run:
         """
         return item_by_item(self, sizes, make, unit=unit)
 
-    def scratch(self, name: str) -> Path:
+    def once_arrays(self, step: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        """The arrays that a step gives: from an earlier run, or made now and kept, as :meth:`once` does.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     run.once_arrays("weighing", dict)
+        {}
+        """
+        if (earlier := self._earlier(step)) is not None:
+            return earlier.state
+        began = time.monotonic() - self._elsewhere
+        arrays = make()
+        self._keep(step, began, arrays, {})
+        return arrays
+
+    def _keep(self, step: str, began: float, arrays: Mapping[str, NDArray[Any]], made: Mapping[str, Any]) -> None:
+        """Keep what a step gave; parts that were carried out meanwhile keep count of their own time."""
+        if self.out is not None:
+            seconds = time.monotonic() - self._elsewhere - began
+            save_checkpoint(self.out, self.plan.to_dict(), arrays, {**made, "seconds": seconds}, step)
+
+    def _earlier(self, step: str) -> Checkpoint | None:
+        """What an earlier run has left of a step; refused where that was another run."""
+        earlier = load_checkpoint(self.out, step) if self.out is not None and self.resume else None
+        if earlier is not None and (changed := "; ".join(differences(earlier.plan, self.plan))):
+            raise PlanError(
+                f"{checkpoint_file(self.out, step)}: this checkpoint has another plan ({changed}); go back to it, "  # type: ignore[arg-type]
+                "or delete this file"
+            )
+        return earlier
+
+    def scratch(
+        self,
+        name: str,
+        needed: Mapping[str, int] | None = None,
+        *,
+        most: float = math.inf,
+        what: str = "files",
+        less: str = "--limit",
+    ) -> Path:
         """A folder for files that are needed on the way: within the run's own, where a resumed run finds them again,
         or a temporary one; given back when the run is finished.
+
+        Where the bytes that are ``needed`` are more than ``most`` GB, or more than the disk has, that is refused
+        before anything is written; ``what`` they are and the options that make them ``less`` are said.
 
         >>> with begin("toy", _bundled(), _sample(), {}) as run:
         ...     room = run.scratch("states")
@@ -200,6 +236,11 @@ class Run:
             folder = Path(self._room.enter_context(tempfile.TemporaryDirectory(prefix="attlas-"))) / name
         else:
             folder = self.out / name
+        if needed is not None:
+            from attlas.probes.files import check_room
+
+            present = sum(file.stat().st_size for file in folder.rglob("*.bin"))
+            check_room(folder, needed, most, present, what=what, less=less)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 

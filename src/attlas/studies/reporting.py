@@ -190,16 +190,16 @@ def command_line(manifest: Manifest) -> str:
     corpora = manifest.plan.get("corpus", {}) if manifest.plan else {}
     words = ["attlas", *study.words]
     taken = inspect.signature(study.load_call()).parameters.values()
-    for parameter in sorted(taken, key=lambda parameter: role_of(parameter) not in ("corpus", "text")):
+    for parameter in sorted(taken, key=_named):
         role, told = role_of(parameter), help_of(parameter)
-        if role == "corpus":
+        if role in ("corpus", "data"):
             words.append(str(manifest.corpus.get("name", "CORPUS")))
         elif role == "text":
             made_of_text = manifest.corpus.get("format") == "documents"
             words.append("TEXT" if made_of_text else str(manifest.corpus.get("name", "TEXT")))
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
-        elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
+        elif role in ("other corpus", "other data") and isinstance(corpora.get(parameter.name), dict):
             for name in str(corpora[parameter.name]["name"]).split(" + "):  # which joins the names of several
                 words += [f"--{parameter.name.replace('_', '-')}", name]
         elif told is not None and not told.python:
@@ -214,8 +214,16 @@ def command_line(manifest: Manifest) -> str:
     return shlex.join(words)
 
 
+def _named(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter comes after those that stand without a name."""
+    told = help_of(parameter)
+    return told is None or not told.argument
+
+
 def _option(name: str, value: Any, told: Help) -> list[str]:
     yes, _, no = (told.flag or f"--{name.replace('_', '-')}").partition("/")
+    if told.argument:
+        return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
     if isinstance(value, bool):
         return [yes] if value else [no or f"--no-{yes[2:]}"]
     if isinstance(value, list | tuple):  # heads by their numbers are named by label

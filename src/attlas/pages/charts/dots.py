@@ -55,7 +55,8 @@ def dots(
         whiskers = placed.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5, opacity=0.45)
         points = placed.mark_point(filled=True, size=62, opacity=0.95)
         layers: list[Any] = [rule(x=0)] if style.zero else []
-        layers.append(whiskers.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=codes["color"], **apart))
+        if sketch.intervals:
+            layers.append(whiskers.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=codes["color"], **apart))
         layers.append(points.encode(x=x, y=y, tooltip=tooltip, **codes, **apart))
         step = 22 * max(1.0, len(groups) * 0.55) if apart else 22
         return drawn(layers, sketch.choices(), max(60, round(step * len(names))))

@@ -71,6 +71,7 @@
         config: page.config, renderer: "svg", defaultStyle: "/* the page's own */", downloadFileName: `attlas-${key}`,
         actions: { export: true, source: false, compiled: false, editor: false },
       });
+      await result.view.resize().runAsync(); /* legends of several lines have their height only now */
       if (turn !== drawing) return result.finalize();
       views.set(key, result.view.logLevel(1)); /* a choice of which nothing was measured is no cause for a warning */
     }
