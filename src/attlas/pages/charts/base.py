@@ -119,6 +119,7 @@ class Style:
     log: bool = False
     root: bool = False
     zero: bool = False
+    tight: bool = False
     axis: str = ""
 
     def scale(self, *, zero: bool = True) -> alt.Scale:

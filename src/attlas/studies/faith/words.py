@@ -18,7 +18,7 @@ from attlas.pages import Row, Tables, say
 from attlas.pages.html import tag
 from attlas.store.schema import KINDS, is_known
 from attlas.studies.shared.faith.pairs import Pair, Shown, pairs_html
-from attlas.views.scene import Reading, Scene, Strand
+from attlas.views.scene import Scene, Sequence, Strand
 
 WORDS = {
     "weight": "weights", "norm": "norms", "rollout": "rollout", "gradient": "gradients",
@@ -128,7 +128,7 @@ def _close(one: float | None, other: float | None) -> bool:
 
 
 def _picture(row: Row, about: Row | None, name: str) -> Shown:
-    reading = Reading(
+    reading = Sequence(
         tuple(row["pieces"]), tuple(row["piece_words"]), tuple(row["piece_documents"]), tuple(row["spelled"])
     )
     layers, pieces = tuple(row["layers"]), reading.length

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from attlas.ids import Stream
 from attlas.pages import Prose, Row, Tables, say
 from attlas.studies.shared.faith.pairs import Matrix, Pair, Shown, most_apart, pairs_html
-from attlas.views.scene import Reading, Scene, Strand
+from attlas.views.scene import Scene, Sequence, Strand
 
 
 def sentences(tables: Tables) -> Markup | None:
@@ -50,7 +50,7 @@ def _matrices(rows: Sequence[Row], lengths: Mapping[Any, int]) -> dict[Any, dict
 def _sentence(words: Sequence[Row], attention: Mapping[float, Matrix]) -> Shown:
     spelled = tuple(str(row["spelled"]) for row in words)
     count = len(spelled)
-    reading = Reading(spelled, tuple(range(count)), (0,) * count, spelled)
+    reading = Sequence(spelled, tuple(range(count)), (0,) * count, spelled)
     text = " ".join(spelled)
     own = attention[0.0]
 

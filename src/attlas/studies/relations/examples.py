@@ -47,10 +47,10 @@ def scene(row: Row, model: str) -> Scene:
     """
     import numpy as np
 
-    from attlas.views.scene import Reading, Scene, Strand
+    from attlas.views.scene import Scene, Sequence, Strand
 
     names = ("pieces", "piece_words", "piece_documents", "words")
-    reading = Reading(*(tuple(row[name]) for name in names))
+    reading = Sequence(*(tuple(row[name]) for name in names))
     n = reading.length
     weights = np.frombuffer(row["weights"], "<f4").reshape(1, 1, n, n)
     lengths = None if row["lengths"] is None else np.frombuffer(row["lengths"], "<f4").reshape(1, 1, n)
