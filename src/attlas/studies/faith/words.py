@@ -18,7 +18,7 @@ from attlas.pages import Row, Tables, say
 from attlas.pages.html import tag
 from attlas.store.schema import KINDS, is_known
 from attlas.studies.shared.faith.pairs import Pair, Shown, pairs_html
-from attlas.views.scene import Scene, Sequence, Strand
+from attlas.views import scene
 
 WORDS = {
     "weight": "weights", "norm": "norms", "rollout": "rollout", "gradient": "gradients",
@@ -128,15 +128,15 @@ def _close(one: float | None, other: float | None) -> bool:
 
 
 def _picture(row: Row, about: Row | None, name: str) -> Shown:
-    reading = Sequence(
+    reading = scene.Sequence(
         tuple(row["pieces"]), tuple(row["piece_words"]), tuple(row["piece_documents"]), tuple(row["spelled"])
     )
     layers, pieces = tuple(row["layers"]), reading.length
     scenes = []
     for column, title in (("own", f"{name}, its own attention"), ("adversary", "adversary")):
         weights = np.frombuffer(row[column], "<f4").reshape(len(layers), row["heads"], pieces, pieces)
-        strand = Strand(Stream(row["stream"]), reading, reading, weights, layers=layers)
-        scenes.append(Scene(title, (" ".join(row["spelled"]),), (strand,)))
+        strand = scene.Strand(Stream(row["stream"]), reading, reading, weights, layers=layers)
+        scenes.append(scene.Scene(title, (" ".join(row["spelled"]),), (strand,)))
     selection = {
         "view": "head", "unit": "word", "stream": row["stream"], "layer": layers[-1], "query": row["rows"][0],
     }  # fmt: skip

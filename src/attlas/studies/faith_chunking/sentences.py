@@ -11,7 +11,7 @@ from markupsafe import Markup
 from attlas.ids import Stream
 from attlas.pages import Prose, Row, Tables, say
 from attlas.studies.shared.faith.pairs import Matrix, Pair, Shown, most_apart, pairs_html
-from attlas.views.scene import Scene, Sequence, Strand
+from attlas.views import scene
 
 
 def sentences(tables: Tables) -> Markup | None:
@@ -50,19 +50,19 @@ def _matrices(rows: Sequence[Row], lengths: Mapping[Any, int]) -> dict[Any, dict
 def _sentence(words: Sequence[Row], attention: Mapping[float, Matrix]) -> Shown:
     spelled = tuple(str(row["spelled"]) for row in words)
     count = len(spelled)
-    reading = Sequence(spelled, tuple(range(count)), (0,) * count, spelled)
+    reading = scene.Sequence(spelled, tuple(range(count)), (0,) * count, spelled)
     text = " ".join(spelled)
     own = attention[0.0]
 
-    def scene(title: str, weights: Matrix) -> Scene:
-        return Scene(title, (text,), (Strand(Stream.ENCODER, reading, reading, weights[None]),))
+    def shown(title: str, weights: Matrix) -> scene.Scene:
+        return scene.Scene(title, (text,), (scene.Strand(Stream.ENCODER, reading, reading, weights[None]),))
 
     pairs, notes = [], []
     for weight in sorted(key for key in attention if key):
         other = attention[weight]
         label = f"λ = {weight:g}"
         selection = {"view": "head", "unit": "word", "layer": 0, "query": most_apart(own, other)}
-        pairs.append(Pair(label, (scene("original", own), scene(f"adversary, {label}", other)), selection))
+        pairs.append(Pair(label, (shown("original", own), shown(f"adversary, {label}", other)), selection))
         column = f"adversary {weight:g}"
         if column in words[0]:
             differing = [row for row in words if row[column] != row["original"]]
