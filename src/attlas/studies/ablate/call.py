@@ -19,11 +19,11 @@ from attlas.store import Result
 from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
-    from attlas import tasks
     from attlas.capture.reading import Reading as Texted
     from attlas.corpora import Corpus
     from attlas.studies.ablate.passes import Ablation, Cut
     from attlas.studies.ablate.tables import Effects
+    from attlas.tasks import Task as PosedTask
 
 BUDGET = 2048  # pieces of the texts between two checkpoints; each goes through as many times as there are cuts
 GRADIENTS = 1024  # pieces of a batch whose graph is kept until the way back
@@ -139,7 +139,7 @@ class _Scoring:
         self.wholes: list[dict[str, Any]] = []
 
     def measure(
-        self, task: tasks.Task, cuts: Sequence[Cut], reading: Texted, name: str, corpus: Corpus
+        self, task: PosedTask, cuts: Sequence[Cut], reading: Texted, name: str, corpus: Corpus
     ) -> Effects:  # fmt: skip
         """What every cut does on some texts."""
         from attlas.studies.ablate.passes import Ablation
@@ -160,7 +160,7 @@ class _Scoring:
         return changes
 
 
-def _cuts(task: tasks.Task, heads: str | Iterable[str] | None) -> list[Cut]:
+def _cuts(task: PosedTask, heads: str | Iterable[str] | None) -> list[Cut]:
     """One cut for each head that was named, or for all."""
     from attlas.ids import Site
     from attlas.studies.ablate.passes import Cut, every_head
@@ -190,7 +190,7 @@ def _chance(part: Ablation, reading: Texted) -> float | None:
     return max(labels.values()) / labels.total() if labels else None
 
 
-def _add_importance(tables: dict[str, Any], run: Run, task: tasks.Task, scored: Texted) -> None:
+def _add_importance(tables: dict[str, Any], run: Run, task: PosedTask, scored: Texted) -> None:
     """Importance by gradients, on the same texts, beside what was measured."""
     from attlas.studies.shared.cutting.importance import Importance
 
