@@ -184,3 +184,12 @@ def test_every_chart_is_drawn(open_report: Callable[[Path], Page], tmp_path: Pat
     for width in (1280, 500):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    page.wait_for_selector("html[data-ready=true]")
+    clipped = page.evaluate(
+        "[...document.querySelectorAll('.chart svg.marks')].filter((svg) => [...svg.querySelectorAll('.role-legend')]"
+        ".some((legend) => legend.getBoundingClientRect().top < svg.getBoundingClientRect().top - 2))"
+        ".map((svg) => svg.closest('figure').id)"
+    )
+    assert clipped == [], "no legend is cut off on a phone"

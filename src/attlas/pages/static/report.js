@@ -73,6 +73,8 @@
       });
       await result.view.resize().runAsync(); /* legends of several lines have their height only now */
       if (turn !== drawing) return result.finalize();
+      /* in how many columns a legend stands follows from a width that is known only now */
+      if (place.querySelector(".role-legend")) await result.view.resize().runAsync();
       views.set(key, result.view.logLevel(1)); /* a choice of which nothing was measured is no cause for a warning */
     }
     for (const section of document.querySelectorAll("main > section:has(> .absent)")) {
