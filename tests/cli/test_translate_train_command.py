@@ -63,8 +63,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_from_files_to_a_model(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(
-        capfd, "translate-train", "train.tsv.xz", "more.de", "--target", "more.en", "--validation", "dev.tsv", "--test",
-        "test.src-tgt", "--out", "out", "--epochs", 2, *TINY,
+        capfd, "translate-train", "train.tsv.xz", "more.de", "--target", "more.en", "--validation", "dev.tsv",
+        "--test", "test.src-tgt", "--out", "out", "--epochs", 2, *TINY,
     )  # fmt: skip
     assert said.status == 0, said
     assert "learned from 39 pairs of train.tsv + more.de" in said.out

@@ -82,7 +82,8 @@ def _place(
     aligner: str, trained: str, way: str, measure: str, side: str, layer: int | None, head: int | None
 ) -> dict[str, Any]:
     return {
-        "aligner": aligner, "trained_on": trained, "direction": way, "stream": "cross", "measure": measure,
+        "aligner": aligner, "trained_on": trained, "direction": way,
+        "stream": "cross" if aligner == "attention" else "", "measure": measure,
         "side": side, "layer": layer, "head": head,
     }  # fmt: skip
 

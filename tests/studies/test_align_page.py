@@ -35,6 +35,7 @@ def test_the_page_keeps_the_laws() -> None:
     both = align(subject("marian"), documents(), back=subject("marian", 1), aligners=["diagonal"])
     check_page(PAGE, both)
     check_page(PAGE, align(subject("bert"), documents(gold=False), aligners=()))
+    check_page(PAGE, align(subject("bert"), documents()[:1], aligners=["diagonal"]))
 
 
 def test_findings_are_computed_from_the_tables() -> None:
