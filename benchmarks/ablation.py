@@ -67,8 +67,8 @@ def subject_for(case: Case, corpus: Corpus) -> Subject:
     kind = case.task.split(":")[0]
     if kind in ("classification", "tagging"):
         labels = sorted({label for document in corpus.documents for label in labels_of(document, case.task)})
-        return Subject(open_to_train(case.model, head=kind, labels=labels))
-    return load(case.model, head={"causal-lm": "causal-lm", "translation": "seq2seq"}[case.task])
+        return Subject(open_to_train(case.model, task_head=kind, labels=labels))
+    return load(case.model, task_head={"causal-lm": "causal-lm", "translation": "seq2seq"}[case.task])
 
 
 def texts_for(task: str) -> Corpus:
@@ -87,7 +87,7 @@ def naive(task: Task, batch: Sequence[Numbered]) -> np.ndarray:
     subject, question = task.subject, task.ask([example for _, example in batch])
     found = []
     for cut in every_head(subject, task.streams):
-        gates = Gates.closed([(cut.site, cut.head)], subject.layout.heads)
+        gates = Gates.closed([cut.id], subject.layout.heads)
         with torch.no_grad(), subject.use(gates):
             scored = task.judge(question, subject.run(question.batch, **task.options))
         found.append(scored.mean.double().numpy())

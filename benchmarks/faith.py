@@ -68,7 +68,7 @@ def posed(case: Case, corpus: Corpus) -> Any:
     kind = case.task.split(":")[0]
     labels = sorted({label for document in corpus.documents for label in labels_of(document, case.task)})
     torch.manual_seed(0)
-    subject = Subject(open_to_train(case.model, head=kind, labels=labels))
+    subject = Subject(open_to_train(case.model, task_head=kind, labels=labels))
     task = require_labels(task_for(subject, case.task, corpus))
     question = task.ask(read_for_task(task, corpus, limit=64).examples)
     with torch.no_grad():

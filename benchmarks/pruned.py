@@ -43,8 +43,8 @@ def gpt2() -> Subject:
 MODELS: dict[str, tuple[str, Callable[[], Subject]]] = {
     "BERT": ("e5-small", lambda: load("e5-small")),
     "GPT-2": ("its size, random weights", gpt2),
-    "Llama, grouped keys": ("smollm2", lambda: load("smollm2", head="causal-lm")),
-    "Marian": ("opus-mt-en-fr", lambda: load("opus-mt-en-fr", head="seq2seq")),
+    "Llama, grouped keys": ("smollm2", lambda: load("smollm2", task_head="causal-lm")),
+    "Marian": ("opus-mt-en-fr", lambda: load("opus-mt-en-fr", task_head="seq2seq")),
 }
 
 

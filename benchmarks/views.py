@@ -140,7 +140,7 @@ def long_case() -> tuple[str, Figures]:
     subject, name = decoder()
     layer = subject.shape(subject.streams[0])[0] // 2
     page = peers.WORK / f"attlas-{LONG}.html"
-    figures = write(subject.look(text(subject, LONG), layers=[layer]), "matrix", page)
+    figures = write(subject.look(text(subject, LONG), layers=subject.sites[layer]), "matrix", page)
     try:
         with browser.opened(page, "attlas", {}) as tab:
             figures |= browser.strain(tab, seconds=5)

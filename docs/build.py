@@ -2,6 +2,7 @@
 
     python docs/build.py models                 docs/models.md: every family and real model that is at hand
     python docs/build.py corpora                docs/corpora.md: every format of corpora
+    python docs/build.py reference              docs/reference.md: every study, its parameters and tables
     python docs/build.py STUDY FOLDER ...       docs/results/STUDY.md from result folders of that study
 
 The pages of studies are made from the same records as their HTML pages; others have a module of their name in

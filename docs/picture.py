@@ -84,7 +84,7 @@ def views(long: Path | None) -> None:
                     _shoot(page, f"#view={view}&{fragment}", f"view-{view}-{name}{suffix}", height)
     if long is not None:
         subject = load("smollm2")
-        capture = subject.look(long.read_text(encoding="utf-8"), layers=[12])
+        capture = subject.look(long.read_text(encoding="utf-8"), layers="13")
         page = write_page(folder / "long.html", [capture.scene()], kind="matrix", layer=12)
         _shoot(page, "#head=4", "view-matrix-long", 900)
 

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
     from attlas.corpora import Corpus, read
     from attlas.errors import AttlasError
     from attlas.ids import HeadId, Site, Stream
+    from attlas.models import AttentionCall, Instrument
+    from attlas.run.fold import fold
     from attlas.store import Result
-    from attlas.studies.importance.call import importance
+    from attlas.studies import Study
     from attlas.studies.reporting import write_report
+    from attlas.tasks import Task
     from attlas.text import Document, Passage
 
 __all__ = [
+    "AttentionCall",
     "AttlasError",
     "Capture",
     "Corpus",
@@ -36,6 +40,7 @@ __all__ = [
     "Fold",
     "Gates",
     "HeadId",
+    "Instrument",
     "Override",
     "Passage",
     "Recorder",
@@ -43,7 +48,9 @@ __all__ = [
     "Selection",
     "Site",
     "Stream",
+    "Study",
     "Subject",
+    "Task",
     "ablate",
     "align",
     "clusters",
@@ -51,6 +58,7 @@ __all__ = [
     "examine",
     "faith",
     "faith_chunking",
+    "fold",
     "heads",
     "importance",
     "keywords",
@@ -78,8 +86,12 @@ _HOMES = {
     "attlas.corpora": ("Corpus", "read"),
     "attlas.errors": ("AttlasError",),
     "attlas.ids": ("HeadId", "Site", "Stream"),
+    "attlas.models": ("AttentionCall", "Instrument"),
+    "attlas.run.fold": ("fold",),
+    "attlas.studies": ("Study", "studies"),
     "attlas.studies.reporting": ("write_report",),
     "attlas.store": ("Result",),
+    "attlas.tasks": ("Task",),
     "attlas.text": ("Document", "Passage"),
 }
 

@@ -91,3 +91,11 @@ class StoreError(AttlasError):
     >>> str(StoreError("out/: no manifest.json here"))
     'out/: no manifest.json here'
     """
+
+
+class StudyWarning(UserWarning):
+    """A study of another package that cannot be used, and was left out.
+
+    >>> issubclass(StudyWarning, Warning)
+    True
+    """

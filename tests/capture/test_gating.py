@@ -35,7 +35,7 @@ def test_a_mask_closes_the_heads_that_names_do() -> None:
     for gates in (mask, ids, {"encoder": mask}, {Stream.ENCODER: mask}):
         assert torch.equal(states(model, gates), wanted)
     assert not torch.allclose(wanted, states(model, []))
-    with torch.no_grad(), model.use(Gates.closed([(head.site, head.head) for head in ids], model.layout.heads)):
+    with torch.no_grad(), model.use(Gates.closed(ids, model.layout.heads)):
         assert torch.equal(model.run(model.batch(["The farmer slept."])).last_hidden_state, wanted)
 
 
@@ -54,6 +54,7 @@ def test_streams_are_named_where_there_are_several() -> None:
         ("bert", ["4-1"], "there is no head 4-1 in bert; its encoder has 3 layers of 4 heads"),
         ("bert", ["1-5"], "there is no head 1-5 in bert"),
         ("bert", ["0-1"], "there is no head 0-1 in bert"),
+        ("bert", [2], "heads are named by label counted from 1: give '3' instead of the number 2"),
         ("bert", ["layer 1"], "does not name a head of bert"),
         ("bert", ["cross 1-1"], "does not name a head of bert"),
         ("bert", [HeadId(Stream.DECODER, 0, 0)], "there is no decoder layer 0, head 0 in bert"),

@@ -50,7 +50,7 @@ def test_the_model_is_as_before_also_after_an_error(subject: Subject) -> None:
 
 def test_closing_a_gate_is_zeroing_the_heads_rows_of_the_output_matrix(subject: Subject) -> None:
     site, head = subject.sites[-1], 2
-    gated = run(subject, Gates.closed([(site, head)], subject.layout.heads))
+    gated = run(subject, Gates.closed([HeadId(*site, head)], subject.layout.heads))
     projection = subject.layout.projections[site]
     kept = projection.weight.detach().clone()
     width = subject.output_matrix(site).shape[1]
@@ -128,7 +128,7 @@ def test_replaced_weights_keep_the_mask_and_sum_to_one(subject: Subject, make) -
 
 
 def test_permuted_weights_of_the_first_layer_are_the_same_numbers(subject: Subject) -> None:
-    first = Selection((subject.sites[0].stream,), (0,))
+    first = Selection(layers=subject.sites[0])
     plain, shuffled = Recorder(["weights"], first), Recorder(["weights"], first)
     run(subject, plain)
     run(subject, Override.permuted(1, first), shuffled)
@@ -167,7 +167,7 @@ def test_learned_weights_have_a_gradient_and_respect_the_mask(subject: Subject) 
 
 def test_instruments_nest_and_select_heads(subject: Subject) -> None:
     stream = subject.sites[0].stream
-    outer, inner = Recorder(["weights"], Selection(heads={0, 3})), Recorder(["values"], Selection((stream,), (1,)))
+    outer, inner = Recorder(["weights"], Selection(heads=["1", "4"])), Recorder(["values"], Selection((stream,), "2"))
     batch = subject.batch(texts(subject))
     with torch.no_grad(), subject.use(outer), subject.use(inner):
         subject.run(batch)

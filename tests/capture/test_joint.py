@@ -50,7 +50,7 @@ def test_every_stream_of_a_translation() -> None:
 def test_some_layers_and_heads_are_still_all_heads_together() -> None:
     subject = twin("bert")
     whole = subject.look(TEXT, joint=STEPS)
-    some = subject.look(TEXT, joint="normalised", layers=[2], heads=[0, 3])
+    some = subject.look(TEXT, joint="normalised", layers="3", heads=["1", "4"])
     assert some.weights[Stream.ENCODER].shape[:2] == (1, 2)
     assert torch.equal(some.joint("normalised")[Stream.ENCODER], whole.joint("normalised")[Stream.ENCODER][2:])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,7 @@ import twins
 from attlas.capture import Subject, load
 from attlas.capture.reading import read_documents
 from attlas.errors import CapabilityError, CorpusError, TextError
-from attlas.ids import Stream
+from attlas.ids import HeadId, Site, Stream
 from attlas.text import Document, cut_windows, regroup
 
 
@@ -102,7 +104,7 @@ def test_generation_of_a_translation() -> None:
 
 
 def test_a_model_without_a_head_cannot_write() -> None:
-    with pytest.raises(CapabilityError, match="head='causal-lm'"):
+    with pytest.raises(CapabilityError, match="task_head='causal-lm'"):
         twin("llama").look_generating("Hello")
 
 
@@ -153,3 +155,58 @@ def test_translations_are_read_with_their_target() -> None:
     subject = twin("marian")
     document = Document.from_words(["a", "b"], translation=Document.from_words(["c"]))
     assert read_documents(subject, [document]).examples[0].target is not None
+
+
+def test_layers_and_heads_are_chosen_by_label() -> None:
+    subject = twin("bert")
+    whole = subject.look("The farmer slept.").weights[Stream.ENCODER]
+    for layers, heads, part in (
+        ("2", None, whole[1:2]),
+        (["1", "3"], "2..3", whole[::2, 1:3]),
+        (Site(Stream.ENCODER, 1), ["4"], whole[1:2, 3:]),
+        (None, "3-2", whole[2:, 1:2]),
+        (None, [HeadId(Stream.ENCODER, 2, 1)], whole[2:, 1:2]),
+        (None, ["1-2", "1-3", "3-2", "3-3"], whole[::2, 1:3]),
+    ):
+        assert torch.equal(
+            subject.look("The farmer slept.", layers=layers, heads=heads).weights[Stream.ENCODER], part
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"layers": [1]}, "layers are named by label counted from 1: give '2' instead of the number 1"),
+        ({"layers": 2}, "give '3' instead of the number 2"),
+        ({"heads": [0]}, "heads are named by label counted from 1: give '1' instead of the number 0"),
+        ({"layers": "4"}, "bert has no layer 4; its layers are 1 to 3"),
+        ({"heads": "2-5"}, "bert has no head 5; its heads are 1 to 4"),
+        ({"layers": ()}, "no layer was asked for"),
+        ({"layers": "1", "heads": "2-1"}, "taken with the same heads"),
+        ({"heads": ["2-1", "1"]}, "taken with the same heads"),
+        ({"layers": Site(Stream.CROSS, 0)}, "bert has no cross; it has encoder"),
+    ],
+)
+def test_layers_and_heads_that_are_not_there_are_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(CapabilityError, match=sentence):
+        twin("bert").look("The farmer slept.", **options)
+
+
+def test_what_would_fill_the_memory_or_the_window_is_refused() -> None:
+    subject = twin("llama", "AutoModelForCausalLM")
+    length = len(subject.look("The farmer slept.").source.pieces)
+    assert subject.look("The farmer slept.", layers="1", most_weights=4 * length**2).weights
+    with pytest.raises(TextError, match=f"{length} pieces with 12 heads are .* no more than 4 heads .*most_weights"):
+        subject.look("The farmer slept.", most_weights=4 * length**2)
+    with pytest.raises(TextError, match=f"{length + 5} pieces with 12 heads"):
+        subject.look_generating("The farmer slept.", max_new_pieces=5, most_weights=12 * length**2)
+    with pytest.raises(TextError, match="and 500 to write do not fit into the window of llama, which holds 128"):
+        subject.look_generating("The farmer slept.", max_new_pieces=500)
+
+
+def test_two_captures_are_compared() -> None:
+    from attlas.views import show
+
+    subject = twin("bert")
+    one, other = subject.look("The farmer slept."), subject.look("The designer slept.")
+    assert one.view(against=other, widget=False).data == show([one.scene(), other.scene()], widget=False).data

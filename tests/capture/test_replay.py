@@ -13,7 +13,7 @@ from attlas.capture import Gates, Subject
 from attlas.capture.check import TARGETS, TEXTS, output_of
 from attlas.capture.replay import Replay
 from attlas.errors import CapabilityError
-from attlas.ids import Site
+from attlas.ids import HeadId, Site
 from attlas.models import AttentionCall, Instrument
 
 FAMILIES = ["bert", "roberta", "gpt2", "llama", "t5", "marian", "bart", "modernbert", "albert", "mpnet"]
@@ -68,7 +68,7 @@ def test_every_head_off_in_turn_gives_what_full_passes_give(subject: Subject) ->
         found = replayed(replay, kept, site, 1 - torch.eye(heads))
         assert len(found) == heads
         for head in range(heads):
-            expected = output_of(naive(subject, Gates.closed([(site, head)], subject.layout.heads)))
+            expected = output_of(naive(subject, Gates.closed([HeadId(*site, head)], subject.layout.heads)))
             assert torch.allclose(found[head][real], expected[real], atol=1e-5), (site, head)
             assert not torch.allclose(found[head][real], output_of(kept.output)[real], atol=1e-4)
     assert bool(replay.why_full) is (subject.name == "albert")
@@ -139,7 +139,7 @@ def test_hidden_states_can_be_had(subject: Subject) -> None:
     replay = Replay(subject, options)
     kept = replay.record(padded(subject))
     (_, output), *_ = replay.cut(kept, site, torch.tensor([[1.0, 0.0, 1.0, 1.0]]))
-    expected = naive(subject, Gates.closed([(site, 1)], subject.layout.heads), **options)
+    expected = naive(subject, Gates.closed([HeadId(*site, 1)], subject.layout.heads), **options)
     name = "decoder_hidden_states" if subject.pieces.translating else "hidden_states"
     real = (kept.batch.target or kept.batch.source).real
     assert len(output[name]) == len(expected[name])
@@ -153,7 +153,7 @@ def test_the_encoder_of_a_translator_alone() -> None:
     replay = Replay(subject)
     kept = replay.record(batch)
     found = replayed(replay, kept, subject.sites[1], 1 - torch.eye(4))
-    with torch.no_grad(), subject.use(Gates.closed([(subject.sites[1], 3)], subject.layout.heads)):
+    with torch.no_grad(), subject.use(Gates.closed([HeadId(*subject.sites[1], 3)], subject.layout.heads)):
         expected = output_of(subject.run(batch))
     assert torch.allclose(found[3][batch.source.real], expected[batch.source.real], atol=1e-5)
     with pytest.raises(CapabilityError, match="nothing was recorded at decoder layer 0"):
@@ -170,19 +170,20 @@ def test_classifiers_are_right_though_their_last_layer_runs_at_one_place(family:
     for site in subject.sites:
         found = replayed(replay, kept, site, 1 - torch.eye(4))
         for head in range(4):
-            expected = naive(subject, Gates.closed([(site, head)], subject.layout.heads)).logits
+            expected = naive(subject, Gates.closed([HeadId(*site, head)], subject.layout.heads)).logits
             assert torch.allclose(found[head], expected, atol=1e-5), (site, head)
 
 
 def test_gates_that_are_on_already_stay_on() -> None:
     subject = make("bert")
     first, second = subject.sites[0], subject.sites[1]
-    off = Gates.closed([(first, 2), (second, 0)], subject.layout.heads)
+    off = Gates.closed([HeadId(*first, 2), HeadId(*second, 0)], subject.layout.heads)
     replay = Replay(subject)
     with subject.use(off):
         kept = replay.record(padded(subject))
         found = replayed(replay, kept, second, torch.tensor([[1.0, 0.0, 1.0, 1.0]]))[0]
-    expected = output_of(naive(subject, Gates.closed([(first, 2), (second, 0), (second, 1)], subject.layout.heads)))
+    all_off = Gates.closed([HeadId(*first, 2), HeadId(*second, 0), HeadId(*second, 1)], subject.layout.heads)
+    expected = output_of(naive(subject, all_off))
     assert torch.allclose(found[kept.batch.source.real], expected[kept.batch.source.real], atol=1e-5)
 
 

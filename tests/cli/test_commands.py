@@ -219,3 +219,14 @@ def test_no_module_imports_the_package_root() -> None:
     for path in modules:
         inside = ".".join(["attlas", *path.relative_to(SOURCE).parent.parts])
         assert root_imports(path.read_text(encoding="utf-8"), inside) == [], path
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    for arguments, said in (
+        (["--version"], version("attlas")),
+        (["report", "no-such-folder"], "attlas: no-such-folder"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "attlas", *arguments], capture_output=True, text=True, check=False
+        )
+        assert said in done.stdout + done.stderr

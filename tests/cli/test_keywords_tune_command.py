@@ -91,12 +91,12 @@ def test_taggers_curves_and_scores(place: Path, model: Path, capfd: pytest.Captu
     }  # fmt: skip
     assert all(Path("out", part, "report.html").exists() for part in ("ablation", "removal"))
 
-    smaller = load("out/pruned", head="tagging")
+    smaller = load("out/pruned", task_head="tagging")
     assert sum(map(len, smaller.kept.values())) == 3
     documents = [document for document in read("test.jsonl").documents if document.keyphrases]
     wanted = [given_in(document).all for document in documents]
     for stage, folder in (("tuned", "model"), ("pruned", "pruned"), ("retuned", "retuned")):
-        found = tagged_phrases(Tagging(load(f"out/{folder}", head="tagging"), "keyphrases"), documents)
+        found = tagged_phrases(Tagging(load(f"out/{folder}", task_head="tagging"), "keyphrases"), documents)
         common = sum(len({p.stems for p in one} & set(given)) for one, given in zip(found, wanted, strict=True))
         total = sum(len({p.stems for p in one}) + len(given) for one, given in zip(found, wanted, strict=True))
         assert scores[stage, "phrases", "M", "all"]["f1"] == pytest.approx(2 * common / total), stage

@@ -68,7 +68,7 @@ def test_a_folder_is_a_result_and_a_model(place: Path, models: Path, capfd: pyte
     assert cut["file"] < whole["file"]
     half = next(row for row in curve if row["order"] == "importance" and row["units"] == 6)
     assert (cut["score"], cut["loss"]) == (half["score"], half["loss"])
-    smaller = load("out", head="classification")
+    smaller = load("out", task_head="classification")
     gone = [row["head"] in smaller.kept[site] for row in result.tables["order"].to_pylist() for site in smaller.sites
             if (site.stream.value, site.layer) == (row["stream"], row["layer"])]  # fmt: skip
     assert gone == [not row["cut"] for row in result.tables["order"].to_pylist()]
@@ -85,13 +85,13 @@ def test_a_layer_that_loses_all_heads_is_told_of(
         "--heads", "3-1,3-2,3-3,3-4", "--out", "out", "--retune", "labels.tsv", "--quiet",
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
-    again = load("out", head="classification")
+    again = load("out", task_head="classification")
     assert not again.layout.projections[again.sites[2]].weight.any()  # no head comes back by training again
     assert "note: 1 layer has lost all heads; attention adds nothing there but the output bias" in said.out
 
 
 def test_groups_go_whole_and_evenly(place: Path, models: Path) -> None:
-    subject = load(models / "causal", head="causal-lm")
+    subject = load(models / "causal", task_head="causal-lm")
     result = prune(
         subject, place / "prose.txt", "causal-lm", by="importance", steps=2, keep=0.5, even=True, speed=False,
         out=place / "out",
@@ -105,7 +105,7 @@ def test_groups_go_whole_and_evenly(place: Path, models: Path) -> None:
 
 
 def test_named_heads_are_removed_and_speed_is_measured(place: Path, models: Path) -> None:
-    subject = load(models / "classifier", head="classification")
+    subject = load(models / "classifier", task_head="classification")
     result = prune(subject, place / "labels.tsv", "classification", heads=["1-1", "2-3", "3-1", "3-2", "3-3", "3-4"])
     assert list(result.tables) == ["order", "sizes", "speed"]
     cut = {(row["layer"], row["head"]) for row in result.tables["order"].to_pylist() if row["cut"]}
@@ -124,7 +124,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(
     from attlas.studies.shared.cutting.removal import Removal
 
     def run(out: str, **options: object) -> Result:
-        subject = load(models / "classifier", head="classification")
+        subject = load(models / "classifier", task_head="classification")
         return prune(
             subject, place / "labels.tsv", "classification", steps=3, keep=0.6, speed=False, out=place / out,
             budget=16, checkpoint_every=0, **options,

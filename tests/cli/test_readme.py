@@ -17,11 +17,11 @@ def test_the_readmes_python_runs() -> None:
     if bundled.bundled_folder() is None:
         pytest.skip("the bundled model is not installed (extra demo)")
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     names: dict[str, object] = {}
     for block in blocks:
         exec(block, names)
-    assert {"subject", "capture", "recorder"} <= names.keys()
+    assert {"subject", "capture", "recorder", "result"} <= names.keys()
 
 
 def test_the_readme_links_to_what_is_there() -> None:

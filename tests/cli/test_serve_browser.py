@@ -24,8 +24,7 @@ import transformers
 from command_line import attlas
 
 import twins
-from attlas.capture import Subject, load
-from attlas.cli import looking
+from attlas.capture import Subject, load, room
 from attlas.cli.looking import Shelf, look
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
@@ -63,9 +62,9 @@ class Library(Shelf):
         self.folder = folder
         super().__init__(self.open)
 
-    def open(self, name: str, *, head: str | None) -> Subject:
-        self.opened.append((name, head))
-        return load(self.folder / name, head=head)
+    def open(self, name: str, *, task_head: str | None) -> Subject:
+        self.opened.append((name, task_head))
+        return load(self.folder / name, task_head=task_head)
 
 
 def test_the_models_folder_is_listed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +88,7 @@ def test_a_causal_model_writes_on_only_when_asked(folder: Path) -> None:
     read = look(library, Question("llama", "The farmer")).scene()
     written = look(library, Question("llama", "The farmer", write=5)).scene()
     again = look(library, Question("llama", "The farmer")).scene()
-    assert library.opened == [("llama", None), ("llama", "causal-lm")]
+    assert library.opened == [("llama", None)]
     (before,), (after,) = read.strands, written.strands
     assert after.queries.length > before.queries.length
     assert after.queries.pieces[: before.queries.length] == before.queries.pieces
@@ -119,7 +118,7 @@ def test_a_model_that_lies_here_is_opened_once(folder: Path, monkeypatch: pytest
     look(library, Question("bart", "The farmer slept."))
     look(library, Question("bart", "The farmer slept.", "Der Bauer schläft."))
     look(library, Question("llama", "The farmer", write=3))
-    assert library.opened == [("bart", "seq2seq"), ("llama", "causal-lm")]
+    assert library.opened == [("bart", "seq2seq"), ("llama", None)]
     for name in ("bart", "llama", "bert"):  # what is not needed is not opened
         library = Library(folder)
         look(library, Question(name, "The farmer", "" if name == "llama" else "Der Bauer"))
@@ -146,9 +145,9 @@ def test_what_a_model_cannot_do_is_one_sentence(folder: Path, question: Question
 
 def test_attention_that_would_fill_the_memory_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     length = len(load(folder / "bert").look(TEXT).source.pieces)
-    monkeypatch.setattr(looking, "MOST_WEIGHTS", 12 * length**2)  # of three layers with four heads
+    monkeypatch.setattr(room, "MOST_WEIGHTS", 12 * length**2)  # of three layers with four heads
     assert look(Library(folder), Question("bert", TEXT)).scene().strands[0].queries.length == length
-    monkeypatch.setattr(looking, "MOST_WEIGHTS", 12 * length**2 - 1)
+    monkeypatch.setattr(room, "MOST_WEIGHTS", 12 * length**2 - 1)
     with pytest.raises(TextError, match=f"{length} pieces with 12 heads are .* no more than 11 heads"):
         look(Library(folder), Question("bert", TEXT))
 
@@ -156,7 +155,7 @@ def test_attention_that_would_fill_the_memory_is_refused(folder: Path, monkeypat
 def test_the_two_models_used_last_stay_open() -> None:
     opened: list[str] = []
 
-    def opening(name: str, *, head: str | None) -> str:
+    def opening(name: str, *, task_head: str | None) -> str:
         opened.append(name)
         return name.upper()
 
@@ -164,7 +163,7 @@ def test_the_two_models_used_last_stay_open() -> None:
     assert [shelf.get(name) for name in "abacab"] == list("ABACAB")
     assert opened == list("abcb")
     with pytest.raises(ZeroDivisionError):
-        Shelf(lambda name, head: 1 / 0).get("a")
+        Shelf(lambda name, task_head: 1 / 0).get("a")
 
 
 def test_a_taken_port_and_an_unknown_model_are_one_sentence(capfd: pytest.CaptureFixture[str]) -> None:

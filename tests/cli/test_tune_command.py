@@ -92,10 +92,10 @@ def test_a_model_folder_that_any_program_loads(place: Path, models: Path, capfd:
     assert [row["epoch"] for row in record["curve"]] == list(range(len(record["curve"])))
 
     plain = transformers.AutoModelForSequenceClassification.from_pretrained("out").eval()
-    ours = load("out", head="classification")
+    ours = load("out", task_head="classification")
     assert plain.config.id2label == {0: "engineer", 1: "farmer"}
     assert "attlas" not in Path("out/config.json").read_text(encoding="utf-8")
-    assert (ours.head, ours.missing, ours.labels) == ("classification", (), ("engineer", "farmer"))
+    assert (ours.task_head, ours.missing, ours.labels) == ("classification", (), ("engineer", "farmer"))
     assert ours.fingerprint == record["fingerprint"]
     words = transformers.AutoTokenizer.from_pretrained("out")
     with torch.no_grad():
@@ -133,8 +133,8 @@ def test_every_task(
         "--batch-size", 16, "--quiet",
     )  # fmt: skip
     assert (said.status, said.err) == (0, ""), said
-    subject = load("out", head=head)
-    assert (subject.head, subject.missing) == (head, ())
+    subject = load("out", task_head=head)
+    assert (subject.task_head, subject.missing) == (head, ())
     record = json.loads(Path("out/training.json").read_text(encoding="utf-8"))
     assert record["task"] == task
     assert record["curve"][1]["loss"] > 0
@@ -203,10 +203,10 @@ def test_a_head_of_other_labels_is_made_anew(place: Path, models: Path) -> None:
     Path("moods.tsv").write_text("sentence\tlabel\n" + "the storm\tbad\nthe bridge\tgood\n" * 10, encoding="utf-8")
     from attlas.models import open_to_train
 
-    kept = open_to_train("one", head="classification", labels=["farmer", "engineer"])
-    fresh = open_to_train("one", head="classification", labels=["bad", "good"])
+    kept = open_to_train("one", task_head="classification", labels=["farmer", "engineer"])
+    fresh = open_to_train("one", task_head="classification", labels=["bad", "good"])
     assert kept.model.config.id2label == {0: "engineer", 1: "farmer"}
-    weights = [opened.model.state_dict() for opened in (kept, fresh, load("one", head="classification"))]
+    weights = [opened.model.state_dict() for opened in (kept, fresh, load("one", task_head="classification"))]
     head, pooler = "classifier.weight", "bert.pooler.dense.weight"
     assert torch.equal(weights[0][head], weights[2][head])
     assert fresh.model.config.id2label == {0: "bad", 1: "good"}

@@ -73,7 +73,7 @@ def test_a_text_becomes_a_page_with_its_weights(models: Path, capfd: pytest.Capt
 
 
 def test_a_pair_some_layers_and_a_default_name(models: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    some = ("--layers", "0,2", "--heads", "1-3")
+    some = ("--layers", "1,3", "--heads", "2..4")
     said = attlas(capfd, "view", TEXT, "--and", "She slept.", "--model", models / "bert", *some)
     assert said.status == 0, said
     (strand,) = header(Path("view-bert.html"))["scenes"][0]["strands"]
@@ -174,9 +174,12 @@ def test_what_a_model_writes_is_read_for_its_joint_norms(models: Path, capfd: py
         ((TEXT, "--joint", "residual", "--heads", "1"), "so it excludes --heads"),
         ((TEXT, "--joint", "residual", "--measure", "norm"), "so it excludes --measure"),
         ((TEXT, "--joint", "residual", "--survey", "out"), "so it excludes --survey"),
-        ((TEXT, "--layers", "9"), "bert has no layer 9; its layers are 0 to 2"),
-        ((TEXT, "--heads", "4"), "bert has no head 4; its heads are 0 to 3"),
-        ((TEXT, "--layers", "one"), "--layers 'one' is not a list of numbers"),
+        ((TEXT, "--layers", "9"), "bert has no layer 9; its layers are 1 to 3"),
+        ((TEXT, "--heads", "5"), "bert has no head 5; its heads are 1 to 4"),
+        ((TEXT, "--layers", "one"), "'one' does not name a layer; write its number counted from 1"),
+        ((TEXT, "--layers", "0"), "'0' does not name a layer"),
+        ((TEXT, "--layers", "1-3"), "'1-3' does not name a layer"),
+        ((TEXT, "--heads", "1-1,2-2"), "every layer that is chosen is taken with the same heads"),
         ((TEXT, "--generate", "3"), "bert cannot write"),
         ((TEXT, "--and", "She.", "--generate", "3"), "exclude each other"),
         ((TEXT, "--survey", "nowhere"), "there is no such folder"),

@@ -46,7 +46,7 @@ def card(folder: Path, subject: Subject | None, study: str = "faith", **about: A
 
 
 def test_the_page_has_the_card(model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    folder = card(tmp_path / "faith", load(model, head="classification"))
+    folder = card(tmp_path / "faith", load(model, task_head="classification"))
     said = attlas(capfd, "view", TEXT, "--model", model, "--card", folder, "--out", tmp_path / "page.html")
     assert (said.status, said.err) == (0, "")
     found = re.search(r'id="attlas-header">(.*?)</script>', (tmp_path / "page.html").read_text(encoding="utf-8"))
@@ -65,7 +65,7 @@ def test_other_models_and_other_weights_are_refused(
     other = card(tmp_path / "other", None)
     said = attlas(capfd, "view", TEXT, "--model", model, "--card", other, *page)
     said.refuses("other: this card is of nobody, not of labeller; give the card of the model that is shown")
-    older = card(tmp_path / "older", load(model, head="classification"), fingerprint="0123456789abcdef")
+    older = card(tmp_path / "older", load(model, task_head="classification"), fingerprint="0123456789abcdef")
     said = attlas(capfd, "view", TEXT, "--model", model, "--card", older, *page)
     said.refuses("older: this card is of another labeller than the one shown", "0123456789abcdef")
     survey = card(tmp_path / "survey", None, study="survey")
@@ -82,7 +82,7 @@ def test_the_app_refuses_a_card_of_a_model_it_does_not_offer(
 
 
 def test_in_a_notebook(model: Path, tmp_path: Path) -> None:
-    subject = load(model, head="classification")
+    subject = load(model, task_head="classification")
     folder = card(tmp_path / "faith", subject)
     shown = subject.look(TEXT).view(card=folder, widget=False)
     assert "Faithfulness card: labeller" in shown.data

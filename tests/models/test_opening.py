@@ -107,13 +107,13 @@ def test_task_heads_by_name(folder: Path) -> None:
         "classification": "BertForSequenceClassification",
         "tagging": "BertForTokenClassification",
     }.items():
-        subject = load(folder, head=head)
+        subject = load(folder, task_head=head)
         assert type(subject.model).__name__ == expected
         assert subject.run(subject.batch(["Hello."])).logits is not None
     with pytest.raises(CapabilityError, match="no seq2seq head"):
-        load(folder, head="seq2seq")
+        load(folder, task_head="seq2seq")
     with pytest.raises(ModelError, match="choose one of"):
-        load(folder, head="poetry")
+        load(folder, task_head="poetry")
     assert set(HEADS) == {"masked-lm", "causal-lm", "seq2seq", "classification", "tagging"}
 
 

@@ -206,12 +206,12 @@ def test_families_that_cannot_say_it_plainly_do_not(family: str) -> None:
 def test_a_pruned_folder_is_opened_with_a_task_head_and_in_another_format(tmp_path: Path) -> None:
     subject = subject_of("bert")
     keeping(subject, uneven(subject)).save(tmp_path)
-    tagging = load(tmp_path, head="tagging", dtype="float64")
+    tagging = load(tmp_path, task_head="tagging", dtype="float64")
     assert {name.partition(".")[0] for name in tagging.missing} == {"classifier"}
     assert tagging.model.dtype == torch.float64
     assert list(tagging.layout.heads.values()) == [2, 2, 1]
     tagging.save(tmp_path / "tagger")
-    assert load(tmp_path / "tagger", head="tagging").missing == ()
+    assert load(tmp_path / "tagger", task_head="tagging").missing == ()
 
 
 def test_a_record_that_does_not_fit_is_refused(tmp_path: Path) -> None:

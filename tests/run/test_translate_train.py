@@ -95,7 +95,7 @@ def test_any_program_loads_the_folder(learned: Translator) -> None:
     ids = model.generate(**words("Das Kind mag den Apfel des Kindes .", return_tensors="pt"), num_beams=1)
     assert words.decode(ids[0], skip_special_tokens=True) == "The child likes the child's apple."
 
-    subject = attlas.load(learned.folder, head="seq2seq")
+    subject = attlas.load(learned.folder, task_head="seq2seq")
     assert (subject.fingerprint, subject.missing) == (learned.record["fingerprint"], ())
     assert subject.streams == (Stream.ENCODER, Stream.DECODER, Stream.CROSS)
     assert subject.has_norms

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from attlas.errors import StatsError
-from attlas.stats import Accumulator, Bundle, Drawn, Largest, Latest, Ledger, PooledMean, Resampled, rebuild
-from attlas.stats.accumulator import KINDS, describe
-
-Data = dict[str, NDArray[np.float64]]
-
-
-@dataclass(frozen=True)
-class Case:
-    """How the laws make, feed and check accumulators of one class; arrays of data have texts as their first axis."""
-
-    empty: Callable[[], Accumulator]
-    unlike: Callable[[], Accumulator]
-    draw: Callable[[np.random.Generator, int, bool], Data]
-    feed: Callable[[Any, Data], None]
-    naive: Callable[[Data], Any]
+from attlas.stats import Bundle, Drawn, Largest, Latest, Ledger, PooledMean, Resampled
+from attlas.stats.accumulator import KINDS
+from attlas.stats.laws import LAWS, Case, Data, check
 
 
 def draw_pooled(rng: np.random.Generator, texts: int, whole: bool) -> Data:
@@ -206,211 +189,42 @@ CASES = {
     ),
 }
 
-seeds = st.integers(0, 2**32 - 1)
-texts = st.integers(0, 12)
-every = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-few = settings(max_examples=25, deadline=None)
 
-
-def fed(case: Case, data: Data, start: int = 0, stop: int | None = None) -> Accumulator:
-    accumulator = case.empty()
-    case.feed(accumulator, {key: values[start:stop] for key, values in data.items()})
-    return accumulator
-
-
-def drawn(case: Case, seed: int, count: int, whole: bool) -> Data:
-    return case.draw(np.random.default_rng(seed), count, whole)
-
-
-def leaves(result: Any) -> Iterator[NDArray[Any]]:
-    if isinstance(result, Mapping):
-        for value in result.values():
-            yield from leaves(value)
-    elif isinstance(result, tuple):
-        for value in result:
-            yield from leaves(value)
-    else:
-        yield np.asarray(result)
-
-
-def same_bits(one: Accumulator, other: Accumulator) -> bool:
-    a, b = one.state(), other.state()
-    return list(a) == list(b) and all(
-        a[k].dtype == b[k].dtype and a[k].shape == b[k].shape and a[k].tobytes() == b[k].tobytes() for k in a
-    )
-
-
-def assert_equal(one: Accumulator, other: Accumulator, whole: bool) -> None:
-    if whole:
-        assert same_bits(one, other)
-        return
-    a, b = one.state(), other.state()
-    assert list(a) == list(b)
-    for key in a:
-        if a[key].dtype.kind == "f":
-            # sums of signed numbers may cancel, so the tolerance is relative to what went into them
-            np.testing.assert_allclose(a[key], b[key], rtol=1e-12, atol=1e-12)
-        else:
-            np.testing.assert_array_equal(a[key], b[key])
+@pytest.mark.parametrize("law", LAWS, ids=[law.__name__ for law in LAWS])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_accumulators_keep_the_laws(case: Case, law: Callable[[Case, int], None], seed: int) -> None:
+    law(case, seed)
 
 
 def test_every_registered_class_is_under_the_laws() -> None:
     assert set(KINDS) == set(CASES)
 
 
-@every
-@few
-@given(seed=seeds, count=texts)
-def test_empty_is_an_identity(case: Case, seed: int, count: int) -> None:
-    data = drawn(case, seed, count, False)
-    left, right = case.empty(), fed(case, data)
-    left.merge(fed(case, data))
-    right.merge(case.empty())
-    assert same_bits(left, fed(case, data))
-    assert same_bits(right, fed(case, data))
+class Forgetful(PooledMean):
+    """Forgets what it had when it takes in another."""
+
+    def merge(self, other: PooledMean) -> None:
+        self._totals = other._totals
 
 
-@every
-def test_empty_with_empty_is_empty(case: Case) -> None:
-    both = case.empty()
-    both.merge(case.empty())
-    assert same_bits(both, case.empty())
-    assert all(np.isnan(leaf).all() or (leaf == 0).all() for leaf in leaves(both.result()))
+class Growing(PooledMean):
+    """Keeps one array more with every update."""
+
+    updates = 0
+
+    def update(self, sums: Any, counts: Any) -> None:
+        super().update(sums, counts)
+        self.updates += 1
+
+    def state(self) -> dict[str, Any]:
+        return super().state() | {f"more{place}": np.zeros(1) for place in range(self.updates)}
 
 
-@every
-@few
-@given(seed=seeds, counts=st.tuples(texts, texts, texts), whole=st.booleans())
-def test_merge_is_associative_and_commutative(case: Case, seed: int, counts: tuple[int, ...], whole: bool) -> None:
-    data = [drawn(case, seed + i, count, whole) for i, count in enumerate(counts)]
-    a, b, c = (fed(case, one) for one in data)
-    a.merge(b)
-    a.merge(c)  # (a + b) + c
-    right, tail = fed(case, data[0]), fed(case, data[1])
-    tail.merge(fed(case, data[2]))
-    right.merge(tail)  # a + (b + c)
-    assert_equal(a, right, whole)
-    backwards = fed(case, data[2])
-    backwards.merge(fed(case, data[1]))
-    backwards.merge(fed(case, data[0]))
-    assert_equal(a, backwards, whole)
-
-
-@every
-@few
-@given(seed=seeds, count=texts)
-def test_merge_leaves_the_other_alone(case: Case, seed: int, count: int) -> None:
-    data = drawn(case, seed, count, False)
-    one, other = fed(case, data), fed(case, data)
-    one.merge(other)
-    case.feed(one, data)
-    assert same_bits(other, fed(case, data))
-
-
-@every
-@few
-@given(seed=seeds, count=texts, cuts=st.lists(st.integers(0, 12), max_size=4), whole=st.booleans())
-def test_any_split_equals_the_whole(case: Case, seed: int, count: int, cuts: list[int], whole: bool) -> None:
-    data = drawn(case, seed, count, whole)
-    edges = [0, *sorted(min(cut, count) for cut in cuts), count]
-    updated, merged = case.empty(), case.empty()
-    for start, stop in pairwise(edges):
-        case.feed(updated, {key: values[start:stop] for key, values in data.items()})
-        merged.merge(fed(case, data, start, stop))
-    assert_equal(updated, fed(case, data), whole)
-    assert_equal(merged, fed(case, data), whole)
-
-
-@every
-@few
-@given(seed=seeds, count=texts)
-def test_state_round_trips_bit_for_bit_also_through_a_file(case: Case, seed: int, count: int) -> None:
-    accumulator = fed(case, drawn(case, seed, count, False))
-    state = accumulator.state()
-    assert same_bits(type(accumulator).from_state(state), accumulator)
-    file = io.BytesIO()
-    np.savez(file, **state)  # type: ignore[arg-type]
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as stored:
-        again = rebuild(dict(stored))
-    assert type(again) is type(accumulator)
-    assert same_bits(again, accumulator)
-    assert again.configuration == accumulator.configuration
-
-
-@every
-def test_a_rebuilt_accumulator_goes_on_as_the_first_would(case: Case) -> None:
-    data = drawn(case, 1, 9, False)
-    paused = type(case.empty()).from_state(fed(case, data, 0, 4).state())
-    case.feed(paused, {key: values[4:] for key, values in data.items()})
-    straight = fed(case, data, 0, 4)
-    case.feed(straight, {key: values[4:] for key, values in data.items()})
-    assert same_bits(paused, straight)
-
-
-@every
-def test_state_is_a_copy(case: Case) -> None:
-    accumulator = fed(case, drawn(case, 2, 5, False))
-    for array in accumulator.state().values():
-        array[...] = np.zeros_like(array)
-    assert same_bits(accumulator, fed(case, drawn(case, 2, 5, False)))
-
-
-@every
-def test_memory_does_not_grow(case: Case) -> None:
-    def size(accumulator: Accumulator) -> int:
-        return sum(array.nbytes for array in accumulator.state().values())
-
-    accumulator = case.empty()
-    at_first = size(accumulator)
-    for seed in range(30):
-        case.feed(accumulator, drawn(case, seed, 50, False))
-    assert size(accumulator) == at_first
-
-
-@every
-@few
-@given(seed=seeds, count=texts, whole=st.booleans())
-def test_result_equals_naive(case: Case, seed: int, count: int, whole: bool) -> None:
-    data = drawn(case, seed, count, whole)
-    results, expected = list(leaves(fed(case, data).result())), list(leaves(case.naive(data)))
-    assert len(results) == len(expected)
-    for have, want in zip(results, expected, strict=True):
-        # a vanishing variance is the small difference of large sums, hence 1e-6 on the ends of the interval
-        np.testing.assert_allclose(have, want, rtol=1e-9, atol=1e-6)
-
-
-@every
-def test_unlike_configurations_show_both(case: Case) -> None:
-    one, other = case.empty(), case.unlike()
-    case.feed(one, drawn(case, 3, 4, False))
-    with pytest.raises(StatsError) as caught:
-        one.merge(other)
-    assert describe(one) in str(caught.value)
-    assert describe(other) in str(caught.value)
-    assert describe(one) != describe(other)
-    assert same_bits(one, fed(case, drawn(case, 3, 4, False)))
-
-
-@every
-def test_another_class_is_refused(case: Case) -> None:
-    class Stranger:
-        configuration: dict[str, Any] = case.empty().configuration
-
-    with pytest.raises(StatsError, match="Stranger"):
-        case.empty().merge(Stranger())  # type: ignore[arg-type]
-
-
-@every
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"schema": np.array(99)}, "schema 99"),
-        ({"kind": np.array("Nonesuch")}, "Nonesuch"),
-        ({"kind": None}, "lacks kind"),
-    ],
-)
-def test_a_foreign_state_is_refused(case: Case, change: dict[str, Any], words: str) -> None:
-    state = {key: value for key, value in (case.empty().state() | change).items() if value is not None}
-    with pytest.raises(StatsError, match=words):
-        type(case.empty()).from_state(state)
+@pytest.mark.parametrize("broken", [Forgetful, Growing])
+def test_a_broken_accumulator_breaks_a_law(broken: type[PooledMean]) -> None:
+    good = CASES["PooledMean"]
+    check(good, [0])
+    with pytest.raises(AssertionError):
+        check(Case(lambda: broken(shape=(2, 3)), good.unlike, good.draw, good.feed, good.naive), range(5))

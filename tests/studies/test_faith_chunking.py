@@ -135,7 +135,7 @@ def test_a_kept_model_answers_as_it_did(result):
     from attlas.capture import load
 
     made, folder = result
-    subject = load(folder / "models" / "original-0", head="tagging")
+    subject = load(folder / "models" / "original-0", task_head="tagging")
     examples = subject.pieces.encode_all([Passage(document) for document in sentences(12, 1)])
     rows = write_down(Tagging(subject, "chunks"), examples, subject)
     assert f1(rows) == pytest.approx(made.table.to_pylist()[0]["f1"])

@@ -206,7 +206,7 @@ def test_interventions_are_what_single_passes_give() -> None:
 
 
 def _layers(sites: Any) -> Selection:
-    return Selection(layers={site.layer for site in sites})
+    return Selection(layers=sites)
 
 
 def test_shuffling_depends_on_the_instance_and_the_draw_alone() -> None:

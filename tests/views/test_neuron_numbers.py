@@ -87,7 +87,7 @@ def test_weights_follow_from_the_neurons(family: str) -> None:
 @pytest.mark.parametrize("heads", [[0, 2], [0, 1], [1, 2], [0, 1, 2], [3]])
 @pytest.mark.parametrize("family", ["llama", "gemma2", "t5", "marian", "gpt2"])
 def test_weights_follow_from_the_neurons_of_some_layers_and_heads(family: str, heads: list[int]) -> None:
-    scene = look(family, layers=[1], heads=heads)
+    scene = look(family, layers="2", heads=[str(head + 1) for head in heads])
     assert {(strand.layers, strand.heads) for strand in scene.strands} == {((1,), tuple(heads))}
     check(scene)
 
@@ -106,7 +106,7 @@ def test_keys_that_heads_share_are_sent_once_and_found_again() -> None:
     strand = payload.header["scenes"][0]["strands"][0]
     assert (strand["query_vectors"]["heads"], strand["key_vectors"]["heads"]) == (4, 2)
     for heads, sent in (([0, 2], 2), ([0, 1], 1), ([0, 1, 2], 3), ([1, 2], 2)):
-        some = pack([look("llama", heads=heads)])
+        some = pack([look("llama", heads=[str(head + 1) for head in heads])])
         part = some.header["scenes"][0]["strands"][0]["key_vectors"]
         assert part["heads"] == sent
         for place, head in enumerate(heads):
@@ -154,6 +154,6 @@ def test_a_private_softmax_sends_no_neurons() -> None:
 def test_weights_follow_from_the_neurons_of_a_real_model() -> None:
     subject = load()
     check(subject.look("The farmer offered apples to the housekeeper, because he had too many of them.").scene())
-    some = subject.look(("The farmer slept.", "She worked."), layers=[1], heads=[0, 2]).scene()
+    some = subject.look(("The farmer slept.", "She worked."), layers="2", heads=["1", "3"]).scene()
     assert some.strands[0].stream is Stream.ENCODER
     check(some)

@@ -117,7 +117,7 @@ def test_numbers_are_no_part_of_what_is_saved() -> None:
 
 
 def test_choosing_from_python_changes_what_is_named_and_tells_the_browser() -> None:
-    viewer, comm = widget(layer=1)
+    viewer, comm = widget(layer="2")
     assert viewer.selection == {"view": "head", "layer": 1, "head": 0, "heads": None}
     viewer.selection = {"heads": np.array([2, 3]), "query": 4}
     assert viewer.selection == {"view": "head", "layer": 1, "head": 0, "heads": [2, 3], "query": 4}
@@ -157,10 +157,6 @@ def test_a_scene_of_some_layers_starts_at_one_that_it_has() -> None:
     ("selection", "sentence"),
     [
         ({"leyer": 1}, "there is no 'leyer' to choose"),
-        ({"heads": 2}, r"write heads=\[2\]"),
-        ({"heads": "12"}, "must be a list of numbers"),
-        ({"heads": ["a"]}, "'a' is none"),
-        ({"layer": -1}, "whole number from 0"),
         ({"layer": 1.5}, "whole number from 0"),
         ({"layer": None}, "None is none"),
         ({"layer": True}, "True is none"),
@@ -180,6 +176,42 @@ def test_selections_that_make_no_sense_are_refused(
         with pytest.raises(CapabilityError, match=sentence):
             viewer.selection = selection
         assert viewer.selection["layer"] == 0, "nothing is changed by what is refused"
+
+
+@pytest.mark.parametrize(
+    ("selection", "sentence"),
+    [
+        ({"heads": 2}, r"write heads=\[2\]"),
+        ({"heads": "12"}, "must be a list of numbers"),
+        ({"heads": ["a"]}, "'a' is none"),
+        ({"layer": -1}, "whole number from 0"),
+    ],
+)
+def test_the_state_of_the_viewer_is_made_of_numbers(selection: dict[str, Any], sentence: str) -> None:
+    viewer, _ = widget()
+    with pytest.raises(CapabilityError, match=sentence):
+        viewer.selection = selection
+
+
+@pytest.mark.parametrize(
+    ("selection", "sentence"),
+    [
+        ({"layer": 2}, "layers are named by label counted from 1: give '3' instead of the number 2"),
+        ({"heads": [0]}, "heads are named by label counted from 1: give '1' instead of the number 0"),
+        ({"heads": 2}, "give '3' instead of the number 2"),
+        ({"layers": [1]}, "give '2' instead of the number 1"),
+        ({"layer": "0"}, "'0' does not name a layer"),
+        ({"heads": ["a"]}, "'a' does not name a head"),
+        ({"layer": -1}, "counted from 1: give '1' or more"),
+        ({"heads": "2-3", "layer": "1"}, "another layer is asked for"),
+    ],
+)
+def test_a_view_starts_at_layers_and_heads_by_label(selection: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(CapabilityError, match=sentence):
+        show([scene()], widget=False, **selection)
+    wanted = page([scene()], layer=1, heads=[2])
+    assert show([scene()], widget=False, layer="2", heads=["3"]).data == wanted
+    assert show([scene()], widget=False, heads="2-3").data in (wanted, page([scene()], heads=[2], layer=1))
 
 
 def test_a_selection_that_is_no_dict_or_another_view_is_refused() -> None:
@@ -219,7 +251,7 @@ def test_the_frame_holds_the_page_and_nothing_gets_out_of_it() -> None:
             seen.append((tag, dict(attrs)))
 
     hostile = Scene('"></iframe><script>alert(1)</script>', ("' onload='x",), scene().strands)
-    shown = show([hostile], widget=False, kind="matrix", height=500, layer=2)
+    shown = show([hostile], widget=False, kind="matrix", height=500, layer="3")
     Parser().feed(shown._repr_html_())
     assert [tag for tag, _ in seen] == ["div", "iframe"]
     assert seen[1][1]["srcdoc"] == page([hostile], kind="matrix", layer=2) == shown.data
@@ -229,7 +261,7 @@ def test_the_frame_holds_the_page_and_nothing_gets_out_of_it() -> None:
 
 @pytest.mark.browser
 def test_the_frame_draws_and_leaves_its_surroundings_alone(open_page: Callable[..., Page]) -> None:
-    shown = show([scene()], widget=False, layer=1)
+    shown = show([scene()], widget=False, layer="2")
     around = f'<!doctype html><textarea class="attlas" data-drawn="0" autofocus></textarea>{shown._repr_html_()}'
     outer = open_page(around)
     frame = outer.frame_locator("iframe")

@@ -1,7 +1,7 @@
 """Capture: a model under study, the instruments that go on its seam, and looking at single texts.
 
 >>> subject = load()
->>> gates = Gates.closed([(subject.sites[0], 3)], subject.layout.heads)
+>>> gates = Gates.closed(subject.named(["1-4"]), subject.layout.heads)
 >>> with subject.use(gates):
 ...     without = subject.look("The farmer slept.")
 """

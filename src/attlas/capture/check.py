@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from attlas.capture.instruments import Fold, Gates, Override, Recorder
 from attlas.capture.selection import Selection
 from attlas.errors import AttlasError, CapabilityError
-from attlas.ids import Site, Stream
+from attlas.ids import HeadId, Site, Stream
 from attlas.measures.rows import fast_statistics, matrix_statistics
 from attlas.models import AttentionCall, Batch
 from attlas.models.opening import probing_inputs
@@ -291,7 +291,7 @@ def _gates(subject: Subject) -> Finding:
     unmoved = []
     for site in (site for site, kept in subject.kept.items() if kept):  # a layer that lost all its heads is silent
         for head in range(subject.heads(site)):
-            gated = _run(subject, batch, Gates.closed([(site, head)], subject.layout.heads))
+            gated = _run(subject, batch, Gates.closed([HeadId(*site, head)], subject.layout.heads))
             if torch.equal(gated, plain):
                 unmoved.append((site, head))
     opened = _run(subject, batch, Gates({site: torch.ones(subject.heads(site)) for site in subject.sites}))
@@ -323,7 +323,7 @@ def _override(subject: Subject) -> Finding:
     frozen = _run(subject, batch, Override.frozen(_recorded(subject, batch)))
     kept = torch.allclose(frozen, plain, atol=TOLERANCE * _scale(subject, plain))
     moved = all(
-        not torch.equal(_run(subject, batch, Override.uniform(Selection((s.stream,), (s.layer,)))), plain)
+        not torch.equal(_run(subject, batch, Override.uniform(Selection(layers=s))), plain)
         for s, kept in subject.kept.items()
         if kept
     )

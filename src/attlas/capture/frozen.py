@@ -200,7 +200,7 @@ class Frozen:
 
     @property
     def _selection(self) -> Selection:
-        return Selection({site.stream for site in self.sites}, {site.layer for site in self.sites})
+        return Selection(layers=self.sites)
 
 
 def freeze(
@@ -241,7 +241,7 @@ def freeze(
 
         with torch.no_grad(), subject.use(Fold(keep, Selection({subject.pieces.own}))):
             if run is None:
-                subject.run(subject.pieces.batch(some, subject.device))
+                subject.read(subject.pieces.batch(some, subject.device))
             else:
                 run(some)
     made.weights = {site: [kept[number] for number in sorted(kept)] for site, kept in found.items()}

@@ -47,11 +47,7 @@ def closed(subject: Subject, heads: Iterable[str | HeadId]) -> Gates:
     >>> closed(load(), ["1-3"]).xi[Site(Stream.ENCODER, 0)].tolist()[:4]
     [1.0, 1.0, 0.0, 1.0]
     """
-    found = [subject.named([head])[0] if isinstance(head, str) else head for head in heads]
-    for head in found:
-        if not 0 <= head.head < subject.layout.heads.get(head.site, 0):
-            raise CapabilityError(f"there is no {head} in {subject.name}")
-    return Gates.closed([(head.site, head.head) for head in found], subject.layout.heads)
+    return Gates.closed(subject.named(heads), subject.layout.heads)
 
 
 def _by_layer(subject: Subject, stream: Stream, values: Tensor) -> dict[Site, Tensor]:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attlas.capture.instruments import Recorder
 from attlas.capture.look import Capture, as_passage, gather
+from attlas.capture.room import require_room, require_window, within_memory
 from attlas.errors import CapabilityError
 from attlas.ids import Stream
 from attlas.text import Document, Passage, Segmentation
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from attlas.capture.subject import Subject
 
 
-def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, **options: Any) -> Capture:
-    """Generate from a prompt and return the stitched attention; ``options`` go to the model's ``generate``.
+def look_generating(
+    subject: Subject, prompt: Any, *, max_new_pieces: int = 20, most_weights: int | None = None, **options: Any
+) -> Capture:
+    """Generate from a prompt and return the stitched attention; ``options`` go to the model's ``generate``. What does
+    not fit into the window, or is more than ``most_weights``, is refused.
 
     >>> from attlas.capture import load
     >>> look_generating(load(), "Hello")
@@ -34,13 +38,22 @@ def look_generating(subject: Subject, prompt: Any, *, max_new_pieces: int = 20, 
     subject.require("decoder")
     if not (hasattr(subject.model, "generate") and subject.model.can_generate()):
         head = "seq2seq" if subject.pieces.translating else "causal-lm"
-        raise CapabilityError(f"{subject.name} was opened without a head that writes; load it with head={head!r}")
+        raise CapabilityError(
+            f"{subject.name} was opened without a head that writes; load it with task_head={head!r} if its "
+            "checkpoint holds one"
+        )
+    if subject.missing:
+        raise CapabilityError(
+            f"{subject.name} cannot write: its checkpoint does not hold the weights of its language-model head "
+            f"({subject.missing[0]}), and random ones write nothing that means anything; choose another model"
+        )
     passage = as_passage(prompt)
     example = subject.pieces.encode(Passage(passage.first))
+    require_room(subject, require_window(subject, example.length, max_new_pieces), most=most_weights)
     batch = subject.pieces.batch([example], subject.device)
     recorder = Recorder(["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else []))
     settings = {"do_sample": False, "num_beams": 1, **options, "max_new_tokens": max_new_pieces, "max_length": None}
-    with torch.no_grad(), subject.use(recorder):
+    with within_memory(subject), torch.no_grad(), subject.use(recorder):
         written = subject.model.generate(**batch.inputs, **settings)[0].tolist()  # type: ignore[operator]
     found = gather(subject, recorder, _join)
     ids = written if subject.pieces.translating else [*example.source.ids, *written[example.source.length :]]

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from attlas.capture.selection import ALL, Selection
 from attlas.errors import CapabilityError, NumberError
-from attlas.ids import Site
+from attlas.ids import HeadId, Site
 from attlas.models import AttentionCall, Instrument
 
 KINDS = ("weights", "scores", "queries", "keys", "values", "outputs")
@@ -146,15 +146,20 @@ class Gates(Instrument):
         return output * xi + (1 - xi) * means.to(output.device, output.dtype)
 
     @classmethod
-    def closed(cls, heads: Iterable[tuple[Site, int]], counts: Mapping[Site, int]) -> Gates:
-        """Close some heads and leave all others of their sites open.
+    def closed(cls, heads: Iterable[HeadId], counts: Mapping[Site, int]) -> Gates:
+        """Close some heads and leave all others of their sites open; ``subject.gated`` takes them by label.
 
-        >>> Gates.closed([(Site("encoder", 0), 1)], {Site("encoder", 0): 3}).xi[Site("encoder", 0)].tolist()
+        >>> Gates.closed([HeadId("encoder", 0, 1)], {Site("encoder", 0): 3}).xi[Site("encoder", 0)].tolist()
         [1.0, 0.0, 1.0]
         """
         xi: dict[Site, Tensor] = {}
-        for site, head in heads:
-            xi.setdefault(site, torch.ones(counts[site]))[head] = 0.0
+        for head in heads:
+            if not isinstance(head, HeadId):
+                raise CapabilityError(
+                    f"gates close heads that are given as HeadId, and this is {head!r}; by label: "
+                    "subject.gated(['6-3'])"
+                )
+            xi.setdefault(head.site, torch.ones(counts[head.site]))[head.head] = 0.0
         return cls(xi)
 
 
@@ -164,7 +169,7 @@ class Override(Instrument):
 
     Give ``make``, or use one of the constructors. Heads that are not selected keep their own weights.
 
-    >>> Override.uniform(Selection(layers={2})).wants(Site("encoder", 0))
+    >>> Override.uniform(Selection(layers="3")).wants(Site("encoder", 0))
     False
     """
 

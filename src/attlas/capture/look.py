@@ -22,7 +22,8 @@ from torch import Tensor
 from attlas.capture.instruments import Recorder
 from attlas.capture.joint import joints, said
 from attlas.capture.mixing import check_step
-from attlas.capture.selection import Selection
+from attlas.capture.room import require_room, within_memory
+from attlas.capture.selection import Heads, Layers, Selection
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.measures.names import check_measure
@@ -143,13 +144,20 @@ class Capture:
         return Scene(self.model, texts, tuple(strand(stream) for stream in Stream if stream in self.weights))
 
     def view(
-        self, kind: str = "head", *, joint: str | None = None, card: str | Path | None = None, **options: Any
+        self,
+        kind: str = "head",
+        *,
+        against: Capture | None = None,
+        joint: str | None = None,
+        card: str | Path | None = None,
+        **options: Any,
     ) -> Any:
         """Show this capture in a notebook: as a widget where anywidget is installed, else as a page in a frame.
 
-        ``kind`` is head, model, neuron or matrix; ``joint`` a step whose joint norms are shown instead of heads;
-        ``card`` the folder of ``attlas faith`` whose card is to stand above the picture; ``options``
-        are those of :func:`attlas.views.show`.
+        ``kind`` is head, model, neuron or matrix; ``against`` another capture to compare with, of another text or
+        another model; ``joint`` a step whose joint norms are shown instead of heads; ``card`` the folder of
+        ``attlas faith`` whose card is to stand above the picture; ``options`` are those of
+        :func:`attlas.views.show`, with layers and heads by label.
 
         >>> from attlas.capture import load
         >>> type(load().look("Hi.").view("head", widget=False)).__name__
@@ -157,7 +165,8 @@ class Capture:
         """
         from attlas.views import show
 
-        return show([self.scene(joint)], kind=kind, card=card, **options)
+        captures = [self] if against is None else [self, against]
+        return show([capture.scene(joint) for capture in captures], kind=kind, card=card, **options)
 
     def _strand(self, stream: Stream) -> Strand:
         from attlas.views import Strand
@@ -233,16 +242,18 @@ def look(
     text: Any,
     target: Any = None,
     *,
-    layers: Collection[int] | None = None,
-    heads: Collection[int] | None = None,
+    layers: Layers | None = None,
+    heads: Heads | None = None,
     joint: str | Collection[str] = (),
     hidden_states: bool = False,
+    most_weights: int | None = None,
 ) -> Capture:
     """Run a passage through a subject with a recorder on, at all layers and heads or at those asked for; with the
-    joint norms of the steps in ``joint``, which are always those of all heads.
+    joint norms of the steps in ``joint``, which are always those of all heads. More weights than ``most_weights``
+    (None: :data:`attlas.capture.room.MOST_WEIGHTS`) are refused before any memory is taken for them.
 
     >>> from attlas.capture import load
-    >>> look(load(), "Hi.", layers=[5], heads=[0, 3]).weights[Stream.ENCODER].shape
+    >>> look(load(), "Hi.", layers="6", heads=["1", "4"]).weights[Stream.ENCODER].shape
     torch.Size([1, 2, 4, 4])
     """
     example = subject.pieces.encode(as_passage(text, target))
@@ -251,41 +262,50 @@ def look(
             f"the text has {example.length} pieces and the window of {subject.name} holds {subject.pieces.window}; "
             "shorten it, or look at its parts"
         )
+    selection = chosen(subject, layers, heads)
+    require_room(subject, example.length, selection, most_weights)
     batch = subject.pieces.batch([example], subject.device)
     kinds = ["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else [])
-    recorder = Recorder(kinds, chosen(subject, layers, heads))
+    recorder = Recorder(kinds, selection)
     steps = (joint,) if isinstance(joint, str) else joint
-    with torch.no_grad(), subject.use(recorder), joints(subject, steps, recorder.selection) as kept:
-        output = subject.run(batch, **({"output_hidden_states": True} if hidden_states else {}))
-    return Capture(
-        subject.name,
-        example.passage,
-        example.source.segmentation,
-        None if example.target is None else example.target.segmentation,
-        **gather(subject, recorder, lambda steps, kind, stream: steps[kind][-1][0]),
-        hidden_states=_hidden(output, batch) if hidden_states else {},
-        own=subject.pieces.own,
-        joints=kept.stacked(),
-    )
+    with within_memory(subject):
+        with torch.no_grad(), subject.use(recorder), joints(subject, steps, recorder.selection) as kept:
+            output = subject.read(batch, **({"output_hidden_states": True} if hidden_states else {}))
+        return Capture(
+            subject.name,
+            example.passage,
+            example.source.segmentation,
+            None if example.target is None else example.target.segmentation,
+            **gather(subject, recorder, lambda steps, kind, stream: steps[kind][-1][0]),
+            hidden_states=_hidden(output, batch) if hidden_states else {},
+            own=subject.pieces.own,
+            joints=kept.stacked(),
+        )
 
 
-def chosen(subject: Subject, layers: Collection[int] | None, heads: Collection[int] | None) -> Selection:
-    """The layers and heads asked for, refused where the model has none of that number.
+def chosen(subject: Subject, layers: Layers | None, heads: Heads | None) -> Selection:
+    """The layers and heads asked for by label, refused where the model has none of that name.
 
     >>> from attlas.capture import load
-    >>> chosen(load(), [7], None)
+    >>> chosen(load(), ["7"], None)
     Traceback (most recent call last):
         ...
-    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 7; its layers are 0 to 5
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 7; its layers are 1 to 6
     """
-    bounds = {"layer": max(site.layer for site in subject.sites), "head": max(subject.layout.heads.values()) - 1}
-    for what, asked in (("layer", layers), ("head", heads)):
-        for number in asked or ():
-            if not 0 <= number <= bounds[what]:
-                raise CapabilityError(f"{subject.name} has no {what} {number}; its {what}s are 0 to {bounds[what]}")
+    selection = Selection(layers=layers, heads=heads)
+    for stream in selection.streams or ():
+        if stream not in subject.streams:
+            raise CapabilityError(f"{subject.name} has no {stream}; it has {', '.join(subject.streams)}")
+    counts = {"layer": 1 + max(site.layer for site in subject.sites), "head": max(subject.layout.heads.values())}
+    for what, asked in (("layer", selection.layers), ("head", selection.heads)):
+        for number in sorted(asked or ()):
+            if number >= counts[what]:
+                raise CapabilityError(
+                    f"{subject.name} has no {what} {number + 1}; its {what}s are 1 to {counts[what]}"
+                )
         if asked is not None and not asked:
             raise CapabilityError(f"no {what} was asked for; give at least one, or leave it out for all")
-    return Selection(layers=None if layers is None else set(layers), heads=None if heads is None else set(heads))
+    return selection
 
 
 def gather(

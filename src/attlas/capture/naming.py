@@ -6,20 +6,25 @@ import re
 from typing import TYPE_CHECKING
 
 from attlas.errors import CapabilityError
-from attlas.ids import HeadId, Stream
+from attlas.ids import HeadId, Stream, refuse_number
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
 
 
-def head_named(subject: Subject, label: str) -> HeadId:
-    """The head that a label names, refused where there is none.
+def head_named(subject: Subject, label: str | HeadId) -> HeadId:
+    """The head that a label names, refused where there is none. A head id is taken as it is.
 
     >>> from attlas.capture import load
     >>> str(head_named(load(), "6-10"))
     'encoder layer 5, head 9'
     """
-    found = re.fullmatch(r"(?:(\w+)[ :])?(\d+)-(\d+)", label.strip())
+    if isinstance(label, HeadId):
+        if not 0 <= label.head < subject.layout.heads.get(label.site, 0):
+            raise CapabilityError(f"there is no {label} in {subject.name}")
+        return label
+    refuse_number(label, "head")
+    found = re.fullmatch(r"(?:(\w+)[ :])?(\d+-\d+)", str(label).strip())
     streams = [stream.value for stream in subject.streams]
     if found is None or (found[1] is not None and found[1] not in streams):
         more = "" if len(streams) == 1 else f", with the stream in front ({', '.join(streams)})"
@@ -33,7 +38,7 @@ def head_named(subject: Subject, label: str) -> HeadId:
             f"'{streams[-1]} {label}'"
         )
     stream = Stream(found[1] or streams[0])
-    head = HeadId(stream, int(found[2]) - 1, int(found[3]) - 1)
+    head = HeadId(stream, *(int(number) - 1 for number in found[2].split("-")))
     counts = [count for site, count in subject.layout.heads.items() if site.stream is stream]
     if not 0 <= head.layer < len(counts) or not 0 <= head.head < counts[head.layer]:
         there = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"

@@ -31,7 +31,7 @@ from attlas.capture.instruments import Gates
 from attlas.capture.narrow import narrowed, reads_first_place_only
 from attlas.capture.routes import Routes, find_routes
 from attlas.errors import CapabilityError
-from attlas.ids import Site, Stream
+from attlas.ids import HeadId, Site, Stream
 from attlas.models import AttentionCall, Batch, Instrument, output_matrix
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ class Replay:
             sites = sorted(site for site in routes.below if site.stream is stream)
             proving += list(dict.fromkeys((sites[len(sites) // 2], sites[-1])))
         for site in proving:
-            closed = Gates.closed([(site, 0)], self.subject.layout.heads)
+            closed = Gates.closed([HeadId(*site, 0)], self.subject.layout.heads)
             again = self._from(routes, kept, site, None)
             xi = torch.ones(2, self.subject.heads(site), device=kept.heads[site].device)
             xi[1, 0] = 0

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attlas.errors import CapabilityError
-from attlas.ids import HeadId, Site, Stream
+from attlas.ids import HeadId, Site, Stream, labels_of
 from attlas.measures.norms import gram, joint_norms, key_grams, value_norms
 from attlas.models import (
     AttentionCall,
@@ -27,6 +27,7 @@ from attlas.models import (
     Residual,
     Seam,
     find_residuals,
+    head_of,
     open_model,
     output_matrix,
     probing_inputs,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
     from attlas.capture.look import Capture
+    from attlas.capture.selection import Heads, Layers
 
 MISSING = {
     "queries and keys": (
@@ -142,15 +144,13 @@ class Subject:
         return kept_heads(self.model.config) or whole
 
     @property
-    def head(self) -> str | None:
+    def task_head(self) -> str | None:
         """The task head that is on the model (see :func:`load`); None where there is none, or where its checkpoint
         does not hold that head's weights, which are random then.
 
-        >>> load().head is None, load(head="masked-lm").missing[0]
+        >>> load().task_head is None, load(task_head="masked-lm").missing[0]
         (True, 'cls.predictions.bias')
         """
-        from attlas.models import head_of
-
         return None if self.missing else head_of(self.model)
 
     @property
@@ -291,7 +291,7 @@ class Subject:
         with self.seam.put_on(*instruments):
             yield
 
-    def named(self, labels: Iterable[str]) -> list[HeadId]:
+    def named(self, labels: str | HeadId | Iterable[str | HeadId]) -> list[HeadId]:
         """Heads by the labels of the papers, which count from one: "8-10", or "cross 6-3" where a model has more
         streams than one.
 
@@ -304,7 +304,7 @@ class Subject:
         """
         from attlas.capture.naming import head_named
 
-        return [head_named(self, label) for label in labels]
+        return [head_named(self, label) for label in labels_of(labels)]
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
@@ -393,30 +393,52 @@ class Subject:
             return self.model.get_encoder()(**batch.inputs, **options)
         return self.model(**batch.inputs, **options)
 
+    def read(self, batch: Batch, **options: Any) -> Any:
+        """One forward pass for what happens at the seam, and for the states of the layers: as :meth:`run`, but a
+        decoder's language-model head, which gives a number for every piece of the vocabulary, is left out of it.
+
+        >>> subject = load()
+        >>> subject.read(subject.batch(["Hello there."])).last_hidden_state.shape
+        torch.Size([1, 5, 384])
+        """
+        if head_of(self.model) == "causal-lm":
+            return self.model.base_model(**batch.inputs, **options)
+        return self.run(batch, **options)
+
     def look(
         self,
         text: Any,
         target: Any = None,
         *,
-        layers: Collection[int] | None = None,
-        heads: Collection[int] | None = None,
+        layers: Layers | None = None,
+        heads: Heads | None = None,
         joint: str | Collection[str] = (),
         hidden_states: bool = False,
+        most_weights: int | None = None,
     ) -> Capture:
         """Look at the attention on one text, pair of texts, or list of words; for a translation model also its
-        target. A long text may need only some ``layers`` and ``heads`` to fit in memory. ``joint`` names steps
-        (attention, residual, normalised) whose joint norms, of all heads together, are wanted too.
+        target. A long text may need only some ``layers`` and ``heads`` to fit in memory, by label: layers "2" or
+        ["2", "6"] or "2..6", heads "3" of each layer or "6-3" alone. ``joint`` names steps (attention, residual,
+        normalised) whose joint norms, of all heads together, are wanted too. What would keep more than
+        ``most_weights`` weights (None: 600 million, 2.4 GB) is refused.
 
-        >>> capture = load().look("The farmer slept.")
-        >>> capture.weights[Stream.ENCODER].shape
+        >>> load().look("The farmer slept.").weights[Stream.ENCODER].shape
         torch.Size([6, 12, 6, 6])
+        >>> load().look("The farmer slept.", heads="6-3").weights[Stream.ENCODER].shape
+        torch.Size([1, 1, 6, 6])
         """
         from attlas.capture.look import look
 
-        return look(self, text, target, layers=layers, heads=heads, joint=joint, hidden_states=hidden_states)
+        return look(
+            self, text, target, layers=layers, heads=heads, joint=joint, hidden_states=hidden_states,
+            most_weights=most_weights,
+        )  # fmt: skip
 
-    def look_generating(self, prompt: Any, *, max_new_pieces: int = 20, **options: Any) -> Capture:
-        """Let the model write, and look at the attention of all steps as one map.
+    def look_generating(
+        self, prompt: Any, *, max_new_pieces: int = 20, most_weights: int | None = None, **options: Any
+    ) -> Capture:
+        """Let the model write, and look at the attention of all steps as one map, of all layers and heads.
+        ``most_weights`` is as in :meth:`look`; ``options`` go to the model's ``generate``.
 
         >>> load().look_generating("Hello")
         Traceback (most recent call last):
@@ -425,7 +447,7 @@ class Subject:
         """
         from attlas.capture.generation import look_generating
 
-        return look_generating(self, prompt, max_new_pieces=max_new_pieces, **options)
+        return look_generating(self, prompt, max_new_pieces=max_new_pieces, most_weights=most_weights, **options)
 
     def describe(self) -> dict[str, Any]:
         """What a manifest says of the model.
@@ -452,7 +474,7 @@ class Subject:
 def load(
     name: str | Path | None = None,
     *,
-    head: str | None = None,
+    task_head: str | None = None,
     device: str | None = None,
     dtype: torch.dtype | str | None = None,
     remote_code: bool = False,
@@ -460,7 +482,8 @@ def load(
 ) -> Subject:
     """Open a model by hub name, folder or short name (None: the bundled one), and let it prove itself.
 
-    ``head`` puts a task head on: masked-lm, causal-lm, seq2seq, classification or tagging.
+    ``task_head`` puts a head on for a task: masked-lm, causal-lm, seq2seq, classification or tagging. A decoder whose
+    checkpoint holds a language-model head comes with it without being asked; "none" leaves it out.
 
     >>> load().name
     'all-MiniLM-L6-v2'
@@ -473,7 +496,7 @@ def load(
             raise CapabilityError(f"no number format {dtype!r}; try float32, bfloat16 or float16")
         dtype = found
     opened = open_model(
-        name, head=head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+        name, task_head=task_head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
     )  # fmt: skip
     subject = Subject(opened)
     prove(subject)

@@ -6,8 +6,10 @@ Whatever a person does wrong ends as one sentence on standard error and a non-ze
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import Any
 
-from attlas.errors import AttlasError
+from attlas.errors import AttlasError, StudyWarning
 
 INTERRUPTED = 130  # the status that the library of commands gives to a keyboard interrupt
 
@@ -22,6 +24,7 @@ def main() -> None:
     >>> said.getvalue().startswith("attlas: no-such-folder")
     True
     """
+    warnings.formatwarning = _in_one_line
     from attlas.cli.app import app
 
     try:
@@ -33,3 +36,11 @@ def main() -> None:
         if end.code == INTERRUPTED:
             sys.stderr.write("attlas: interrupted\n")
         raise
+
+
+_usual = warnings.formatwarning
+
+
+def _in_one_line(message: Any, category: type[Warning], *where: Any) -> str:
+    """A study that was left out is told in one line; other warnings as always."""
+    return f"attlas: {message}\n" if issubclass(category, StudyWarning) else _usual(message, category, *where)

@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attlas.errors import CapabilityError, TextError
+from attlas.errors import CapabilityError
 from attlas.ids import Stream
 from attlas.models import bundled
-from attlas.text import Document
 
 if TYPE_CHECKING:
     from attlas.capture import Capture, Subject
@@ -17,14 +16,13 @@ if TYPE_CHECKING:
     from attlas.views.question import Question
 
 ROOM = 2  # models that stay open
-MOST_WEIGHTS = 600_000_000  # of one look: 2.4 GB, and about as much again on the way
 TRANSLATED = 200  # pieces that a translation may have where nobody has said it
 
 
 class Shelf:
     """Models that stay open: the ones used last, opened by a function such as :func:`attlas.load`.
 
-    >>> shelf = Shelf(lambda name, head: name.upper(), room=1)
+    >>> shelf = Shelf(lambda name, task_head: name.upper(), room=1)
     >>> shelf.get("a"), shelf.get("b"), list(shelf.held)
     ('A', 'B', ['b'])
     """
@@ -33,20 +31,20 @@ class Shelf:
         self._load, self._room = load, room
         self.held: dict[str, tuple[str | None, Any]] = {}
 
-    def get(self, name: str, head: str | None = None) -> Any:
+    def get(self, name: str, task_head: str | None = None) -> Any:
         """The model of this name, opened if need be: with a task head where one is asked for, else as it is held.
 
-        >>> shelf = Shelf(lambda name, head: (name, head))
+        >>> shelf = Shelf(lambda name, task_head: (name, task_head))
         >>> shelf.get("a"), shelf.get("a", "causal-lm"), shelf.get("a")
         (('a', None), ('a', 'causal-lm'), ('a', 'causal-lm'))
         """
         held = self.held.pop(name, None)
-        if held is None or head not in (None, held[0]):
+        if held is None or task_head not in (None, held[0]):
             held = None  # old models go before new ones come, so that they never need room at once
             while len(self.held) >= self._room:
                 del self.held[next(iter(self.held))]
             usual = bundled.resolve(None)[0]
-            held = (head, self._load(None if name == usual else name, head=head))
+            held = (task_head, self._load(None if name == usual else name, task_head=task_head))
         self.held[name] = held
         return held[1]
 
@@ -55,8 +53,8 @@ def look(
     shelf: Shelf,
     question: Question,
     *,
-    layers: list[int] | None = None,
-    heads: list[int] | None = None,
+    layers: str | None = None,
+    heads: str | None = None,
     joint: str | None = None,
 ) -> Capture:
     """Answer a question: open the model, let it read or write, and hand over what was seen.
@@ -66,12 +64,10 @@ def look(
 
     >>> from attlas.capture import load
     >>> from attlas.views.question import Question
-    >>> shelf = Shelf(lambda name, head: load(head=head))
-    >>> look(shelf, Question("any", "The farmer slept."), layers=[5]).weights[Stream.ENCODER].shape
+    >>> shelf = Shelf(lambda name, task_head: load(task_head=task_head))
+    >>> look(shelf, Question("any", "The farmer slept."), layers="6").weights[Stream.ENCODER].shape
     torch.Size([1, 12, 6, 6])
     """
-    import torch
-
     subject: Subject = shelf.get(question.model, _likely_head(question))
     translating = subject.pieces.translating
     write = question.write
@@ -79,17 +75,13 @@ def look(
         write = 0 if question.second else min(write or TRANSLATED, subject.pieces.window - 1)
     _check(subject, question, write, layers, heads)
     steps = () if joint is None else (joint,)
-    try:
-        if not write:
-            return subject.look(question.text, question.second or None, layers=layers, heads=heads, joint=steps)
+    if not write:
+        return subject.look(question.text, question.second or None, layers=layers, heads=heads, joint=steps)
+    if translating:
         del subject  # which is opened again if it was opened without a head that writes
-        subject = shelf.get(question.model, "seq2seq" if translating else "causal-lm")
-        captured = subject.look_generating(question.text, max_new_pieces=write)
-        return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
-    except (MemoryError, torch.OutOfMemoryError):
-        raise TextError(
-            f"{question.model} and its attention on this text do not fit into memory; shorten it"
-        ) from None
+        subject = shelf.get(question.model, "seq2seq")
+    captured = subject.look_generating(question.text, max_new_pieces=write)
+    return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
 
 
 def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:
@@ -98,7 +90,8 @@ def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:
     A model is opened with the head of the card's task, as it was when the card was made.
 
     >>> from attlas.views.card import Card
-    >>> check_card(Shelf(lambda name, head: name), Card("tiny", "classification", "reviews", (), ""), ["another"])
+    >>> shelf = Shelf(lambda name, task_head: name)
+    >>> check_card(shelf, Card("tiny", "classification", "reviews", (), ""), ["another"])
     Traceback (most recent call last):
         ...
     attlas.errors.StoreError: this card is of tiny, not of another; give the card of the model that is shown
@@ -117,41 +110,16 @@ def _likely_head(question: Question) -> str | None:
     folder = bundled.resolve(question.model)[1]
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8")) if folder else {}
-        if config.get("is_encoder_decoder"):
-            return None if question.second else "seq2seq"
-        written = any(name.endswith("ForCausalLM") for name in config.get("architectures") or ())
+        return "seq2seq" if config.get("is_encoder_decoder") and not question.second else None
     except (OSError, ValueError, AttributeError, TypeError):
         return None  # whoever opens the model says what is wrong with it
-    return "causal-lm" if question.write and written else None
 
 
-def _check(
-    subject: Subject, question: Question, write: int, layers: list[int] | None, heads: list[int] | None
-) -> None:
-    """Refuse what this model cannot read or write, and what would need more memory than a picture is worth."""
-    pieces = subject.pieces
-    if write and (layers is not None or heads is not None):
+def _check(subject: Subject, question: Question, write: int, *chosen: str | None) -> None:
+    """Refuse what this model cannot read or write."""
+    if write and any(part is not None for part in chosen):
         raise CapabilityError("what is being written is captured whole; leave out the layers and heads")
     if write and Stream.DECODER not in subject.streams:
         raise CapabilityError(f"{subject.name} cannot write; continue by 0 pieces")
-    if question.second and not (pieces.pairs or pieces.translating):
+    if question.second and not (subject.pieces.pairs or subject.pieces.translating):
         raise CapabilityError(f"{subject.name} reads one text, not pairs; leave out the second text")
-    texts = [Document.from_text(text) for text in (question.text, question.second) if text]
-    length = max(map(pieces.length, texts)) if pieces.translating else pieces.length(*texts)
-    whole = max(length, write) if pieces.translating else length + write
-    if write and whole > pieces.window:
-        more = "" if pieces.translating else f" and {write:,} to write"
-        raise TextError(
-            f"{length:,} pieces of text{more} do not fit into the window of {subject.name}, which holds "
-            f"{pieces.window:,}; shorten the text{', or write less' if more else ''}"
-        )
-    held = sum(
-        count if heads is None else len(heads)
-        for site, count in subject.layout.heads.items()
-        if layers is None or site.layer in layers
-    )
-    if whole <= pieces.window and held * whole**2 > MOST_WEIGHTS:
-        raise TextError(
-            f"{whole:,} pieces with {held} heads are {held * whole**2 / 1e9:.1f} billion weights; shorten the text, "
-            f"or look at no more than {max(1, MOST_WEIGHTS // whole**2)} heads (attlas view --layers, --heads)"
-        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from dataclasses import replace
 from functools import partial
@@ -40,9 +39,11 @@ def command(
         ),
     ] = None,
     layers: Annotated[
-        str | None, typer.Option("--layers", help="Keep only these, counted from 0: 3 or 0,4-6. Long texts need it.")
+        str | None, typer.Option("--layers", help="Keep only these, counted from 1: 3 or 1,5..7. Long texts need it.")
     ] = None,
-    heads: Annotated[str | None, typer.Option("--heads", help="Keep only these, counted from 0.")] = None,
+    heads: Annotated[
+        str | None, typer.Option("--heads", help="Keep only these of each layer, or one such as 6-3.")
+    ] = None,
     measure: Annotated[
         str, typer.Option("--measure", help="Measure to open with: weight, norm (of weight times vector) or both.")
     ] = "weight",
@@ -85,7 +86,6 @@ def command(
     if joint is not None:
         check_joint(joint, measure=measure != "weight", heads=heads is not None, survey=survey is not None)
     held = None if card is None else read_card(card)
-    chosen = {"layers": numbers(layers, "--layers"), "heads": numbers(heads, "--heads")}
     read = _text(text, file)
     shelf = Shelf(
         partial(
@@ -100,7 +100,7 @@ def command(
         questions.append(replace(first, model=against_model or first.model, text=against or read))
     if held is not None:
         check_card(shelf, held, [question.model for question in questions])
-    captures = [look(shelf, question, joint=joint, **chosen) for question in questions]
+    captures = [look(shelf, question, joint=joint, layers=layers, heads=heads) for question in questions]
     if measure != "weight":
         for question in questions:
             shelf.get(question.model).require("norms")
@@ -121,23 +121,6 @@ def command(
         import webbrowser
 
         webbrowser.open(path.resolve().as_uri())
-
-
-def numbers(given: str | None, option: str) -> list[int] | None:
-    """Numbers as a person writes them: 3 or 0,4-6.
-
-    >>> numbers("0,4-6", "--layers")
-    [0, 4, 5, 6]
-    """
-    if given is None:
-        return None
-    if not re.fullmatch(r"\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*", given.replace(" ", "")):
-        raise CapabilityError(f"{option} {given!r} is not a list of numbers; write for example 3 or 0,4-6")
-    found: set[int] = set()
-    for part in given.replace(" ", "").split(","):
-        first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
-    return sorted(found)
 
 
 def check_joint(step: str, **others: bool) -> None:

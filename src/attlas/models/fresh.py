@@ -28,7 +28,7 @@ LABELLED = ("classification", "tagging")
 def open_to_train(
     name: str | Path | None = None,
     *,
-    head: str | None = None,
+    task_head: str | None = None,
     labels: Sequence[str] = (),
     seed: int = 0,
     **opening: Any,
@@ -38,18 +38,18 @@ def open_to_train(
     What the checkpoint lacks is drawn by the seed, so nothing counts as missing. ``opening`` is as for
     :func:`~attlas.models.open_model`.
 
-    >>> opened = open_to_train(head="classification", labels=["bad", "good"])
+    >>> opened = open_to_train(task_head="classification", labels=["bad", "good"])
     >>> opened.model.config.id2label, opened.missing, type(opened.model).__name__
     ({0: 'bad', 1: 'good'}, (), 'BertForSequenceClassification')
     """
     settings: dict[str, Any] = {}
-    if head in LABELLED:
+    if task_head in LABELLED:
         if len(set(labels)) < 2:
             raise CapabilityError(
-                f"a head for {head} needs at least two labels to tell apart, not {len(set(labels))}"
+                f"a head for {task_head} needs at least two labels to tell apart, not {len(set(labels))}"
             )
         config = read_config(name, remote_code=bool(opening.get("remote_code")))
-        if head == "classification" and config.is_encoder_decoder:
+        if task_head == "classification" and config.is_encoder_decoder:
             raise CapabilityError(
                 f"{resolve(name)[0]} has an encoder and a decoder, which are not classified by; choose a model with "
                 "only one of them"
@@ -57,7 +57,7 @@ def open_to_train(
         settings = _settings(config, labels)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        opened = open_model(name, head=head, settings=settings, **opening)
+        opened = open_model(name, task_head=task_head or "none", settings=settings, **opening)
     if settings:
         _redraw_head(opened, seed)
     _set_padding(opened.model, opened.tokenizer)

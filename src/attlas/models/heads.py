@@ -12,14 +12,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from attlas.models import bundled
-from attlas.models.opening import HEADS
+from attlas.models.opening import HEADS, WRITING
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _ENDINGS = {
     "masked-lm": ("ForMaskedLM",),
-    "causal-lm": ("ForCausalLM", "LMHeadModel"),
+    "causal-lm": WRITING,
     "seq2seq": ("ForConditionalGeneration", "MTModel"),
     "classification": ("ForSequenceClassification",),
     "tagging": ("ForTokenClassification",),

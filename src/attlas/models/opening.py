@@ -35,6 +35,7 @@ HEADS = {
     "classification": "AutoModelForSequenceClassification",
     "tagging": "AutoModelForTokenClassification",
 }
+WRITING = ("ForCausalLM", "LMHeadModel")  # how the classes of models end that have such a head
 FORMATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
@@ -60,7 +61,7 @@ class Opened:
 def open_model(
     name: str | Path | None = None,
     *,
-    head: str | None = None,
+    task_head: str | None = None,
     device: str | None = None,
     dtype: torch.dtype | None = None,
     remote_code: bool = False,
@@ -69,15 +70,17 @@ def open_model(
 ) -> Opened:
     """Open a model by hub name, folder, short name, or (None) the bundled one.
 
-    ``settings`` go into its configuration before the weights are read; those of another shape are drawn anew then.
+    A decoder whose checkpoint holds a language-model head comes with it, unless ``task_head`` names another head or
+    says "none". ``settings`` go into its configuration before the weights are read; those of another shape are drawn
+    anew then.
 
     >>> open_model("no/such-model")
     Traceback (most recent call last):
         ...
     attlas.errors.ModelError: no model 'no/such-model': ...
     """
-    if head is not None and head not in HEADS:
-        raise ModelError(f"no task head {head!r}; choose one of {', '.join(HEADS)}")
+    if task_head not in (None, "none", *HEADS):
+        raise ModelError(f"no task head {task_head!r}; choose one of {', '.join(HEADS)}, or none")
     if dtype is not None and dtype not in FORMATS:
         raise CapabilityError(
             f"attention cannot be measured in {_plain(dtype)}; try {', '.join(map(_plain, FORMATS))}"
@@ -93,7 +96,11 @@ def open_model(
         tokenizer = _tokenizer(shown, source, options)
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
+        head = _own_head(config) if task_head is None else None if task_head == "none" else task_head
         model, missing = _weights(shown, source, config, head, seam.NAME, weights)
+        if missing and head and task_head is None:  # a head that nobody asked for is had whole or not at all
+            head = None
+            model, missing = _weights(shown, source, config, None, seam.NAME, weights)
         totals = _totals(model)  # the weights are read through once, for both uses of their sums
         _refuse_damaged(shown, model, totals)
         model = _place(model, device)
@@ -321,6 +328,19 @@ def _weights(
     if kind is not None:
         opened.__class__ = kind
     return opened, tuple(sorted(loading["missing_keys"]))
+
+
+def _own_head(config: Any) -> str | None:
+    """The head that a checkpoint is opened with where nobody asks for one: a decoder's for writing."""
+    import transformers
+
+    saved_as = [str(name) for name in getattr(config, "architectures", None) or ()]
+    if config.is_encoder_decoder or not any(name.endswith(WRITING) for name in saved_as):
+        return None
+    reads_both_ways = type(config) in transformers.AutoModelForMaskedLM._model_mapping
+    if reads_both_ways and not getattr(config, "is_decoder", False):
+        return None
+    return "causal-lm" if type(config) in transformers.AutoModelForCausalLM._model_mapping else None
 
 
 def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:

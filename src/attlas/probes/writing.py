@@ -62,7 +62,7 @@ def room_for(subject: Subject, *, states: bool) -> Room:
     layers, heads = subject.shape(subject.pieces.own)
     if not states:
         return Room(layers * heads)
-    found = states_of(subject, subject.run(subject.batch(["a"]), output_hidden_states=True))
+    found = states_of(subject, subject.read(subject.batch(["a"]), output_hidden_states=True))
     return Room(layers * heads, len(found), int(found[0].shape[-1]))
 
 
@@ -111,7 +111,7 @@ class Writer:
 
         options = {"output_hidden_states": True} if features.room.layers else {}
         with torch.no_grad(), subject.use(Fold(take)):
-            output = subject.run(made, **options)
+            output = subject.read(made, **options)
         attention = torch.cat(taken, dim=1).permute(0, 2, 3, 1).numpy()
         states = self._words(output, grouping) if features.room.layers else None
         for number, item in enumerate(batch):

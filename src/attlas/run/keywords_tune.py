@@ -218,7 +218,7 @@ class _Job:
         from attlas.tasks import HEADS
 
         folder = self.folder(name)
-        found: Subject = tuned.subject if folder is None else load(folder, head=HEADS[TASK], **opening)
+        found: Subject = tuned.subject if folder is None else load(folder, task_head=HEADS[TASK], **opening)
         found.name = called
         return found
 

@@ -99,11 +99,11 @@ def fault(subject: Subject, task: str) -> str:
     head = HEADS[task]
     if head is None:
         return ""
-    if subject.missing and subject.head is None:
+    if subject.missing and subject.task_head is None:
         more = len(subject.missing) - 1
         rest = f" and {more} more" if more else ""
         return f"its checkpoint does not hold the weights of that head ({subject.missing[0]}{rest})"
-    if subject.head != head:
+    if subject.task_head != head:
         return "it was opened without that head"
     if task == "causal-lm" and subject.pieces.own is not Stream.DECODER:
         return "it reads in both directions, so that the next piece is no secret to it"
@@ -124,7 +124,7 @@ def open_for_task(model: Subject | Opening | str | Path | None, task: str, corpu
     require_task(task)
     require_layer(corpus, task)
     named = model is None or isinstance(model, str | Path | Opening)
-    return checked(as_subject(model, **({"head": HEADS[task]} if named else {}), **opening), task)
+    return checked(as_subject(model, **({"task_head": HEADS[task] or "none"} if named else {}), **opening), task)
 
 
 def checked(subject: Subject, task: str) -> Subject:

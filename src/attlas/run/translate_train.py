@@ -356,7 +356,7 @@ def _written(task: Translation, examples: Sequence[Example]) -> list[str]:
 def _finished(out: Path, record: dict[str, Any]) -> Translator:
     from attlas.capture import load
 
-    return Translator(load(out, head="seq2seq"), record, out)
+    return Translator(load(out, task_head="seq2seq"), record, out)
 
 
 def _record(

@@ -213,7 +213,7 @@ def _opened(
                 "have a fresh head put on"
             )
         return checked(subject, task)
-    model = Subject(open_to_train(subject, head=HEADS[task], labels=labels, seed=seed, **opening))
+    model = Subject(open_to_train(subject, task_head=HEADS[task], labels=labels, seed=seed, **opening))
     prove(model)
     return checked(model, task)
 
@@ -223,7 +223,7 @@ def _finished(out: Path, task: str, record: dict[str, Any], progress: Progress |
     from attlas.tasks import HEADS
 
     (progress or Silent()).note(f"{out}: the training was finished already")
-    return Tuned(load(out, head=HEADS[task]), record, out)
+    return Tuned(load(out, task_head=HEADS[task]), record, out)
 
 
 def _record(

@@ -24,7 +24,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from attlas.errors import AttlasError
+from attlas.errors import AttlasError, StudyWarning
 
 if TYPE_CHECKING:
     from attlas.pages import Page
@@ -128,7 +128,7 @@ def _from_outside(entry: Any) -> Study | None:
         record.load_call()
     except Exception as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        warnings.warn(f"the study {entry.name!r} was left out: {why}", stacklevel=2)
+        warnings.warn(f"the study {entry.name!r} was left out: {why}", StudyWarning, stacklevel=2)
         return None
     return record
 

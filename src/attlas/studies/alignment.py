@@ -177,7 +177,7 @@ class Alignment:
         made = self.subject.pieces.batch([example for _, example in batch], self.subject.device)
         pass_ = _Pass(self, made, batch)
         with torch.no_grad(), self.subject.use(Fold(pass_.take, Selection(streams={self.stream}))):
-            self.subject.run(made)
+            self.subject.read(made)
         pass_.give(bundle)
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attlas.ids import Site
+from attlas.ids import HeadId, Site
 from attlas.stats import Bundle, Estimate, holm, p_above_zero
 from attlas.store.columns import as_cell
 from attlas.studies.relations import DIRECTIONS, OFFSETS, VERDICTS, WHO, Relations, estimates
@@ -197,7 +197,7 @@ _EXAMPLE = (
 
 def _seen(subject: Subject, document: Document, site: Site, head: int) -> dict[str, Any]:
     """What the head view needs: pieces, their words, and the weights of one head."""
-    capture = subject.look(document, layers=[site.layer], heads=[head])
+    capture = subject.look(document, heads=HeadId(*site, head))
     segmentation = capture.queries_of(site.stream)
     lengths = capture.lengths.get(site.stream)
     return {

@@ -57,7 +57,7 @@ def watch(subject: Subject, question: Question, **options: Any) -> Seen:
     """Run a model and keep its attention at all sites; it can be differentiated.
 
     >>> from attlas.capture import load
-    >>> subject = load(head="tagging")
+    >>> subject = load(task_head="tagging")
     >>> batch = subject.batch(["Hello there."])
     >>> seen = watch(subject, Question(batch, torch.zeros(1, 5), ()))
     >>> len(seen.weights), seen.weights[subject.sites[0]].shape

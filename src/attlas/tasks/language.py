@@ -109,10 +109,10 @@ def require_head(subject: Subject, head: str, task: str) -> None:
         ...
     attlas.errors.CapabilityError: all-MiniLM-L6-v2 was opened without the head for the task tagging:upos; open ...
     """
-    if subject.head != head:
+    if subject.task_head != head:
         raise CapabilityError(
-            f"{subject.name} was opened without the head for the task {task}; open it with head={head!r}, and if its "
-            "checkpoint holds no such head, train one (attlas tune)"
+            f"{subject.name} was opened without the head for the task {task}; open it with "
+            f"task_head={head!r}, and if its checkpoint holds no such head, train one (attlas tune)"
         )
 
 

@@ -41,7 +41,7 @@ class Similarity(Reads):
         self.subject, self.low, self.high = subject, low, high
         self.streams: tuple[Stream, ...] = (subject.pieces.own,)
         self.metric = METRICS["spearman"]
-        headed = subject.head is not None or bool(subject.missing)
+        headed = subject.task_head is not None or bool(subject.missing)
         self.options: dict[str, Any] = {"output_hidden_states": True} if headed else {}
 
     def ask(self, examples: Sequence[Example]) -> Question:

@@ -113,7 +113,7 @@ class Tagging(Reads):
         self.streams: tuple[Stream, ...] = (subject.pieces.own,)
         self.choices = len(self.tags)
         self.metric = METRICS["f1" if layer in SPANS else "accuracy"]
-        headed = subject.head is not None or bool(subject.missing)  # its output is not the last state then
+        headed = subject.task_head is not None or bool(subject.missing)  # its output is not the last state then
         self.options: dict[str, Any] = {"output_hidden_states": True} if headed and not self.own_head else {}
         self._number = {tag: number for number, tag in enumerate(self.tags)}
         kinds = {tag[2:]: place for place, tag in enumerate(tag for tag in self.tags if tag[1:2] == "-")}

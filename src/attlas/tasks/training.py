@@ -75,7 +75,7 @@ class Trainer:
     >>> from attlas.models import open_to_train
     >>> from attlas.tasks import make_task
     >>> from attlas.text import Document, Passage
-    >>> subject = Subject(open_to_train(head="classification", labels=["bad", "good"]))
+    >>> subject = Subject(open_to_train(task_head="classification", labels=["bad", "good"]))
     >>> texts = [Document.from_words([word, "film"], label=word) for word in ("good", "bad")]
     >>> examples = subject.pieces.encode_all([Passage(text) for text in texts])
     >>> trainer = Trainer(make_task(subject, "classification"), examples, examples, Recipe(epochs=1, batch_size=2))
@@ -330,7 +330,7 @@ def train(
     >>> from attlas.models import open_to_train
     >>> from attlas.tasks import make_task
     >>> from attlas.text import Document, Passage
-    >>> subject = Subject(open_to_train(head="classification", labels=["bad", "good"]))
+    >>> subject = Subject(open_to_train(task_head="classification", labels=["bad", "good"]))
     >>> examples = [subject.pieces.encode(Passage(Document.from_words([w], label=w))) for w in ("good", "bad")]
     >>> [one.epoch for one in train(make_task(subject, "classification"), examples, recipe=Recipe(epochs=2))]
     [0, 1, 2]

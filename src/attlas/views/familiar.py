@@ -273,6 +273,13 @@ def _chosen(name: str, asked: Any, held: Sequence[int]) -> list[int]:
     return [int(number) for number in numbers]
 
 
+def _labels(numbers: Any) -> Any:
+    """The labels, counted from 1, of a number or of numbers that count from 0 as bertviz does."""
+    if isinstance(numbers, list):
+        return [_labels(number) for number in numbers]
+    return str(numbers + 1) if isinstance(numbers, int) else numbers
+
+
 def _listed(numbers: Sequence[int]) -> str:
     run = list(numbers) == list(range(numbers[0], numbers[-1] + 1))
     return f"{numbers[0]} to {numbers[-1]}" if run and len(numbers) > 1 else ", ".join(map(str, numbers))
@@ -288,7 +295,8 @@ def _deliver(scene: Scene, action: str, kind: str, selection: dict[str, Any]) ->
     if action == "view":
         if display is None:
             raise AttlasError("there is no notebook to show this in; write html_action='return' and save its .data")
-        display.display(show([scene], kind=kind, **selection))
+        labelled = {name: _labels(value) for name, value in selection.items()}
+        display.display(show([scene], kind=kind, **labelled))
         return None
     html = page([scene], kind=kind, **selection)
     return Frame(html) if display is None else _framed(display.HTML, html)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from attlas.errors import CapabilityError
+from attlas.ids import Site, labels_of, parse_head, parse_layer
 from attlas.views.card import Card
 from attlas.views.page import check_kind, page
 from attlas.views.payload import Payload, pack
@@ -38,12 +39,13 @@ def show(
     card: Card | str | Path | None = None,
     **selection: Any,
 ) -> Any:
-    """Show one scene in a notebook, or compare two; ``selection`` is where the viewer starts.
+    """Show one scene in a notebook, or compare two; ``selection`` is where the viewer starts, with layers and heads
+    by label: ``layer="4", heads=["2"]``, or ``heads="4-2"``.
 
-    With anywidget installed this is a widget: its ``selection`` tells what a person has chosen, such as
-    ``{"view": "head", "layer": 3, "head": 2, "heads": [2]}``, and ``viewer.selection = {"layer": 0}`` chooses another
-    layer and leaves the rest as it is. Without it, or with ``widget=False``, it is a :class:`Frame`; ``widget=True``
-    refuses to do without. ``height`` is in pixels: of the frame, or of a widget that is to scroll.
+    With anywidget installed this is a widget: its ``selection`` is the viewer's state, in numbers from 0 as in the
+    arrays, such as ``{"view": "head", "layer": 3, "head": 2, "heads": [2]}``, and ``viewer.selection = {"layer": 0}``
+    chooses another layer and leaves the rest as it is. Without it, or with ``widget=False``, it is a :class:`Frame`;
+    ``widget=True`` refuses to do without. ``height`` is in pixels: of the frame, or of a widget that is to scroll.
     ``card`` is a faithfulness card of the model, or the folder of ``attlas faith`` that has it.
 
     >>> show([], kind="model", widget=False)
@@ -54,7 +56,7 @@ def show(
     attlas.errors.CapabilityError: there is no 'leyer' to choose in a view; the names are view, stream, layer, ...
     """
     check_kind(kind, scenes)
-    chosen = check_selection(selection)
+    chosen = check_selection(_numbered(selection))
     if chosen.pop("view", kind) != kind:
         raise CapabilityError(
             f"two views are asked for, kind={kind!r} and view={selection['view']!r}; give kind alone"
@@ -67,6 +69,27 @@ def show(
             'a widget needs the package anywidget; pip install "attlas[notebook]", or leave out widget=True'
         )
     return Frame(page(scenes, kind=kind, card=card, **chosen), HEIGHT if height is None else height)
+
+
+def _numbered(selection: Mapping[str, Any]) -> dict[str, Any]:
+    """A selection by label in the numbers of the viewer; what is no label is left for others to judge."""
+    chosen = dict(selection)
+    if isinstance(chosen.get("layer"), (str, Site, Integral)) and not isinstance(chosen["layer"], bool):
+        chosen["layer"] = parse_layer(chosen["layer"])
+    if chosen.get("layers") is not None:
+        chosen["layers"] = [parse_layer(label) for label in labels_of(chosen["layers"])]
+    for name in ("head", "heads"):
+        if chosen.get(name) is None:
+            continue
+        pairs = [parse_head(label) for label in labels_of(chosen[name])]
+        numbers = [head for _, head in pairs]
+        chosen[name] = numbers if name == "heads" else numbers[0]
+        for layer in {layer for layer, _ in pairs if layer is not None}:
+            if chosen.setdefault("layer", layer) != layer:
+                raise CapabilityError(
+                    f"the {name} are in layer {layer + 1}, and another layer is asked for; give one"
+                )
+    return chosen
 
 
 def _first(scenes: Sequence[Scene]) -> dict[str, Any]:

@@ -27,8 +27,9 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inl
 def page(
     scenes: Sequence[Scene], *, kind: str = "head", card: Card | str | Path | None = None, **selection: Any
 ) -> str:
-    """A whole page that shows one scene, or compares two; ``selection`` is where the viewer starts, and ``card`` a
-    faithfulness card of the model, or the folder of ``attlas faith`` that has it.
+    """A whole page that shows one scene, or compares two; ``selection`` is where the viewer starts, in the numbers
+    from 0 that stand in its address (:func:`~attlas.views.show` takes labels), and ``card`` a faithfulness card of
+    the model, or the folder of ``attlas faith`` that has it.
 
     >>> html = page([], kind="model")
     >>> html.startswith("<!doctype html>"), "<script src" in html

@@ -110,7 +110,7 @@ class Mixable:
             self.size = int(self._matrices.shape[3])
         else:
             with torch.no_grad():
-                found = states_of(subject, subject.run(subject.batch(["a"]), output_hidden_states=True))
+                found = states_of(subject, subject.read(subject.batch(["a"]), output_hidden_states=True))
             self.origins = tuple(Origin(layer) for layer in range(len(found)))
             self.room = Room(len(found), int(found[0].shape[-1]))
             self.size = self.room.size
@@ -120,7 +120,7 @@ class Mixable:
         subject = self.subject
         if self.over == "layers":
             with torch.no_grad():
-                output = subject.run(batch, output_hidden_states=True)
+                output = subject.read(batch, output_hidden_states=True)
             return torch.stack([state.float() for state in states_of(subject, output)], dim=2)
         taken: dict[int, Tensor] = {}
 
@@ -130,7 +130,7 @@ class Mixable:
                 taken[call.site.layer] = mixed.flatten(2).float()
 
         with torch.no_grad(), subject.use(Fold(take)):
-            subject.run(batch)
+            subject.read(batch)
         return torch.stack([taken[layer] for layer in sorted(taken)], dim=2)
 
     def expand(self, kept: Tensor) -> Tensor:

@@ -178,7 +178,7 @@ class Interventions:
             return self._with(own, self.models[one], self.sites)
         sites = self.sites[-1:] if one.layers == "last" else self.sites
         if one.kind == "uniform":
-            override = Override.uniform(Selection({sites[0].stream}, {site.layer for site in sites}))
+            override = Override.uniform(Selection({sites[0].stream}, sites))
         else:
             examples = [instance.example for instance in own.asked.instances]
             override = self.frozen[one.name].override(examples, own.asked.rows.shape[1])

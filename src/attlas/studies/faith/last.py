@@ -235,7 +235,7 @@ class Reweighed:
             put_back = new if at.whole else at.spread(new)
             return torch.where(at.chosen[:, None, :, None], put_back.to(before.dtype), before)
 
-        chosen = Selection({self.last.stream}, {site.layer for site in weights})
+        chosen = Selection({self.last.stream}, weights)
         with self.subject.use(Override(put, chosen)):
             return self.task.run(asked.question)
 

@@ -106,7 +106,7 @@ def shown_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
 
 def _recorded(model: Reweighed, own: Own) -> dict[Site, Tensor]:
     """The model's own weights at its sites, all rows: (instance, head, query, key)."""
-    recorder = Recorder({"weights"}, Selection({model.last.stream}, {site.layer for site in model.sites}))
+    recorder = Recorder({"weights"}, Selection({model.last.stream}, model.sites))
     with torch.no_grad(), model.subject.use(recorder):
         model.task.run(own.asked.question)
     return {site: recorder.get(site).float() for site in model.sites}

@@ -23,7 +23,7 @@ from attlas.capture import Fold, Subject
 from attlas.capture.measuring import measured, require_measure
 from attlas.capture.selection import Selection
 from attlas.errors import TextError
-from attlas.ids import Stream
+from attlas.ids import Site, Stream
 from attlas.measures.received import received
 from attlas.measures.words import group
 from attlas.models import AttentionCall, Example
@@ -96,6 +96,7 @@ def received_by_words(
     words = group(segmentations, batch.inputs["input_ids"].shape[1], device=subject.device)
     taken: dict[int, torch.Tensor] = {}
     last = None if heads is None else max(heads)
+    wanted_sites = None if heads is None else [Site(stream, layer) for layer in heads]
 
     def take(call: AttentionCall) -> None:
         found = {measure: measured(subject, call, measure).float() for measure in {kind.measure for kind in kinds}}
@@ -106,8 +107,8 @@ def received_by_words(
         if call.site.layer == last:
             raise _Enough
 
-    with torch.no_grad(), subject.use(Fold(take, Selection((stream,), heads))), suppress(_Enough):
-        subject.run(batch)
+    with torch.no_grad(), subject.use(Fold(take, Selection((stream,), wanted_sites))), suppress(_Enough):
+        subject.read(batch)
     if heads is None:
         subject.shape(stream)  # refuses layers that differ in their heads
         whole = torch.stack([taken[layer] for layer in sorted(taken)], 2)

@@ -50,7 +50,7 @@ def open_for_loss(
 
     >>> from attlas.corpora import read
     >>> subject, loss = open_for_loss(None, "auto", read("sample"))
-    >>> subject.head is None, loss
+    >>> subject.task_head is None, loss
     (True, 'tagging:upos')
     """
     from attlas.capture import load
@@ -61,23 +61,23 @@ def open_for_loss(
     config = read_config(name, remote_code=remote_code)
     if loss.startswith("tagging:"):  # by the model's own head, where it was saved with one
         require_layer(texts, loss)
-        return load(name, head="tagging" if saved_head(config) == "tagging" else None, **opening), loss
+        return load(name, task_head="tagging" if saved_head(config) == "tagging" else "none", **opening), loss
     heads = possible_heads(config)
     if loss != "auto":
         if HEADS[loss] in HEADS_BACK and HEADS[loss] not in heads:
             raise _refusal(_shown(name), loss, _another(heads, config))
         require_layer(texts, loss)
-        return checked(load(name, head=HEADS[loss], **opening), loss, texts)
+        return checked(load(name, task_head=HEADS[loss], **opening), loss, texts)
     own = HEADS_BACK[heads[0]] if heads else ""
     why = "its family has no such head"
     if own and (own != "translation" or "translation" in texts.annotations):
-        subject = load(name, head=heads[0], **opening)
+        subject = load(name, task_head=heads[0], **opening)
         why = fault(subject, own)
         if not why:
             return subject, own
     tags = _tags(texts)
     if tags is not None:
-        return load(name, **opening), tags
+        return load(name, task_head="none", **opening), tags
     if own:
         require_layer(texts, own)
     raise _refusal(_shown(name), "", why)
@@ -95,7 +95,7 @@ def checked(subject: Subject, loss: str, texts: Corpus) -> tuple[Subject, str]:
     """
     require_known(loss)
     if loss == "auto":
-        own = HEADS_BACK.get(subject.head or "")
+        own = HEADS_BACK.get(subject.task_head or "")
         lacking = own == "translation" and "translation" not in texts.annotations
         if own is not None and not lacking and not fault(subject, own):
             return subject, own

@@ -125,7 +125,7 @@ class Norms:
         pass_ = self.begin(made, batch)
         listening: AbstractContextManager[None] = mixing(subject, pass_.mix) if self.mixing else nullcontext()
         with torch.no_grad(), subject.use(Fold(pass_.take)), listening:
-            subject.run(made)
+            subject.read(made)
         pass_.give(bundle)
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:

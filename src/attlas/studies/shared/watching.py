@@ -59,7 +59,7 @@ def watch(batch: Sequence[Example], *watched: tuple[Watcher, Bundle]) -> None:
     made = subject.pieces.batch(batch, subject.device)
     passes = [(study.begin(made, batch), bundle) for study, bundle in watched]
     with torch.no_grad(), subject.use(*(Fold(pass_.take) for pass_, _ in passes)):
-        subject.run(made)
+        subject.read(made)
     for pass_, bundle in passes:
         pass_.give(bundle)
 

@@ -60,9 +60,9 @@ def embed(subject: Subject, texts: Sequence[str], budget: int | None = None) -> 
 def _summed(subject: Subject, examples: Sequence[Example]) -> torch.Tensor:
     """The sum of the last states over the pieces of each example, (example, width)."""
     batch = subject.pieces.batch(examples, subject.device)
-    headed = subject.head is not None or bool(subject.missing)
+    headed = subject.task_head is not None or bool(subject.missing)
     with torch.no_grad():
-        output = subject.run(batch, **({"output_hidden_states": True} if headed else {}))
+        output = subject.read(batch, **({"output_hidden_states": True} if headed else {}))
     found = getattr(output, "last_hidden_state", None)
     states: torch.Tensor = output.hidden_states[-1] if found is None else found
     return torch.matmul(batch.inputs["attention_mask"][:, None].to(states.dtype), states)[:, 0].float()

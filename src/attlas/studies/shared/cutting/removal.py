@@ -68,7 +68,7 @@ def gates_without(subject: Subject, units: Sequence[Unit]) -> Gates:
     >>> gates_without(subject, units_of(subject, subject.streams)[:1]).xi[subject.sites[0]].tolist()[:3]
     [0.0, 1.0, 1.0]
     """
-    return Gates.closed([(unit.site, head) for unit in units for head in unit.heads], subject.layout.heads)
+    return Gates.closed([HeadId(*unit.site, head) for unit in units for head in unit.heads], subject.layout.heads)
 
 
 class OneOff:

@@ -1,0 +1,5 @@
+"""How much attention do pronouns give to the nearest noun before them? A study from outside attlas."""
+
+from attlas.studies import Study
+
+STUDY = Study("pronouns", call="attlas_pronouns.call:pronouns", page="attlas_pronouns.page:PAGE")
