@@ -15,9 +15,8 @@ or, step by step::
 the table, the column, the row and both values; the exit status is 1 where there is any. Values are equal where they
 are the same, or numbers within a relative 1e-6 of each other; how many were not exactly the same is said.
 
-What has another name now is told by the schemas (``was``), or else written into a file of ``renamed/``, by study (what
-stands before the dot of a case's name) and
-table, either of which may be ``*`` for all of them::
+What has another name now is told by the schemas (``was``), or else written into a file of ``renamed/``, by study
+(what stands before the dot of a case's name) and table, either of which may be ``*`` for all of them::
 
     {"tables":  {"survey": {"old table": "new table", "dropped table": null}},
      "columns": {"survey": {"old table": {"old column": "new column", "dropped column": null}}},

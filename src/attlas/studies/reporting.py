@@ -69,10 +69,6 @@ def write_report(result_folder: Path | str, out: Path | str | None = None) -> Pa
 
     folder = Path(result_folder)
     result = Result.open(folder)
-    if result.manifest.study not in studies():
-        from attlas.reports import write_report as write_old_report
-
-        return write_old_report(folder, None if out is None else Path(out))
     return write_page(page_of(result), folder if out is None else Path(out))
 
 
