@@ -80,7 +80,7 @@ def run_command(
     from attlas.run.setting import Opening
 
     own = {parameter.name for parameter in taken}
-    how = {name: None if name in own else given.pop(name, None) for name in READING}
+    how: dict[str, Any] = {name: None if name in own else given.pop(name, None) for name in READING}
     opening = {name: given.pop(name, None) for name in OPENING}
     quiet, as_json = given.pop("quiet", True), given.pop("as_json", False)
     arguments: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Edge probing: the model first, then the corpus, then the task; ``dev`` is ``validation``, ``rate`` the learning rate."""
+"""Edge probing: model, corpus and task in this order; ``dev`` is ``validation``, ``rate`` the learning rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ RUNS: dict[str, tuple[str, str, str, dict[str, Any]]] = {  # model, file and tas
     "roles": ("marian", "propbank one", "roles", {"validation": "propbank two", **CONTROL, **SHORT}),
     "constituents": ("bert", "propbank one", "constituents", {
         "over": "heads", "lengths": "usual", "singles": False, "test": "propbank two", "limit": 12, **SHORT}),
-    "proto_roles": ("bert", "properties one", "proto-roles", {"test": "properties two", "seed": 1, **CONTROL, **SHORT}),
+    "proto_roles": ("bert", "properties one", "proto-roles", {
+        "test": "properties two", "seed": 1, **CONTROL, **SHORT}),
 }  # fmt: skip
 
 

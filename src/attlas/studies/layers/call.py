@@ -93,7 +93,7 @@ def layers(
     if lengths not in (None, *LENGTHS):
         raise PlanError(f"states cannot be divided by {lengths!r} lengths; choose one of {', '.join(LENGTHS)}")
     for name in ("epochs", "seeds", "step_pieces"):
-        if (value := running[name]) is not None and value < 1:  # type: ignore[literal-required]
+        if (value := running[name]) is not None and value < 1:
             raise PlanError(f"{name.replace('_', ' ')} must be at least 1, and {value} was given")
     for name in ("learning_rate", "mixing_rate"):
         if not (value := running[name]) > 0:  # type: ignore[literal-required]
