@@ -30,8 +30,9 @@ for _study in sorted(studies().values(), key=lambda study: len(study.words)):
         app.command(_first)(command_for(_study))
         continue
     if _first not in _GROUPS:
+        _about = (_study.load_call().__doc__ or "").partition("\n")[0]
         _GROUPS[_first] = typer.Typer(cls=plain_group(_first), rich_markup_mode=None, no_args_is_help=True)
-        app.add_typer(_GROUPS[_first], name=_first)
+        app.add_typer(_GROUPS[_first], name=_first, help=_about)
     _GROUPS[_first].command(_rest[0] if _rest else _first)(command_for(_study))
 
 

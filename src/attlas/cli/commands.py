@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -21,7 +20,7 @@ import typer
 
 from attlas.cli.finishing import finish
 from attlas.errors import PlanError
-from attlas.run.parameters import Help, help_of, reader_of, role_of
+from attlas.run.parameters import Help, asked_of, help_of, reader_of, role_of
 from attlas.studies import Study, studies
 
 OPENING = {
@@ -121,10 +120,9 @@ def run_command(
     from attlas.run import progress_on
     from attlas.run.session import NAMED
     from attlas.run.setting import Opening
-    from attlas.run.texts import as_texts
 
     own = {parameter.name for parameter in taken}
-    how = {name: None if name in own else given.pop(name, None) for name in READING}
+    how: dict[str, Any] = {name: None if name in own else given.pop(name, None) for name in READING}
     opening: dict[str, Any] = {name: given.get(name) for name in OPENING if name not in own}
     quiet, as_json = given.pop("quiet", True), given.pop("as_json", False)
     arguments: dict[str, Any] = {}
@@ -136,9 +134,6 @@ def run_command(
             arguments[name] = None if given[name] is None else Opening(given[name], **opening)
         elif role == "corpus":
             arguments[name] = reader_of(parameter)(given[name], **how)
-        elif role == "text":
-            text = [sys.stdin.read()] if given[name] == "-" else given[name]
-            arguments[name] = as_texts(text, format=how["format"], unit=how["unit"])
         elif role == "other corpus":
             target = given.get(f"{name}_target")
             value = given[name]
@@ -185,13 +180,8 @@ def _options(taken: list[inspect.Parameter], *, printing: bool = True) -> list[i
             last += [_plain(name, kind, _OFF[name]) for name, kind in OPENING.items()]
         elif role == "corpus":
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
-            last += [_plain(name, kind, None) for name, kind in READING.items()]
-        elif role == "text":
-            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
-            last += [_plain(name, READING[name], None) for name in ("format", "unit")]
-        elif role == "data":
-            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
-        elif role in ("other corpus", "other data"):
+            last += [_plain(name, READING[name], None) for name in asked_of(parameter)]
+        elif role == "other corpus":
             own.append(_option(parameter, parameter.name, told, kind=(told and told.kind) or str | None))
             if told is not None and told.flag == "+target":
                 kind = Annotated[Path | None, typer.Option(help="The translations of these, line by line.")]

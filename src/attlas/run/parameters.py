@@ -53,20 +53,21 @@ class Help:
 
 @dataclass(frozen=True)
 class Role:
-    """A parameter that is more than a value: the model, the corpus, a text or file, a further model or corpus, the
-    progress; "data" and "other data" are corpora that the study reads itself, since only its task says how.
+    """A parameter that is more than a value: the model, the corpus, a further model or corpus, the progress.
 
     ``read`` is the place of the function that reads a corpus for the command line, "package.module:name", where that
-    is another than :func:`attlas.corpora.read`; it takes what that takes.
+    is another than :func:`attlas.corpora.read`; ``asks`` are the options by which it is told how.
 
     >>> Role("model").name
     'model'
     """
 
     name: str
-    read: str = ""
+    read: str = "attlas.corpora:read"
+    asks: tuple[str, ...] = ("format", "unit", "target", "label")
 
 
+UNREAD = "attlas.run.parameters:unread"
 _TEXTS = Corpus | str | Path | Sequence[Document]
 _CORPUS_HELP = Help(
     'A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text ...; .gz too), or "sample".', argument=True
@@ -231,19 +232,40 @@ def role_of(parameter: inspect.Parameter) -> str:
     >>> role_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts))
     'corpus'
     """
-    return next((part.name for part in get_args(parameter.annotation)[1:] if isinstance(part, Role)), "")
+    return _role(parameter).name
 
 
-def reader_of(parameter: inspect.Parameter) -> Callable[..., Corpus]:
+def asked_of(parameter: inspect.Parameter) -> tuple[str, ...]:
+    """The options that tell how a corpus is read.
+
+    >>> asked_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts))[0]
+    'format'
+    """
+    return _role(parameter).asks
+
+
+def reader_of(parameter: inspect.Parameter) -> Callable[..., Any]:
     """The function that reads a corpus which the command line names.
 
     >>> reader_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts)).__name__
     'read'
     """
-    places = (part.read for part in get_args(parameter.annotation)[1:] if isinstance(part, Role) and part.read)
-    module, _, name = next(places, "attlas.corpora:read").partition(":")
-    reader: Callable[..., Corpus] = getattr(import_module(module), name)
+    module, _, name = _role(parameter).read.partition(":")
+    reader: Callable[..., Any] = getattr(import_module(module), name)
     return reader
+
+
+def unread(name: str, **how: Any) -> str:
+    """A corpus that the study reads itself, since only its task says how.
+
+    >>> unread("train.jsonl", format=None)
+    'train.jsonl'
+    """
+    return name
+
+
+def _role(parameter: inspect.Parameter) -> Role:
+    return next((part for part in get_args(parameter.annotation)[1:] if isinstance(part, Role)), Role(""))
 
 
 def _parameters(

@@ -7,9 +7,10 @@ too.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from attlas.corpora import Corpus, read
 from attlas.corpora.sniffing import sniff
@@ -21,7 +22,7 @@ from attlas.text import Document
 
 Given = Annotated[
     str | Path | Corpus | Sequence[Document | str],
-    Role("text"),
+    Role("corpus", "attlas.run.texts:given_in_command", ("format", "unit")),
     Help(
         "A text, or a file: plain text (one document), JSON lines with a field 'text', any corpus; - reads from "
         "standard input.",
@@ -50,6 +51,15 @@ def as_texts(texts: Given, *, format: str | None = None, unit: str | None = None
     if texts == "sample":
         return read("sample")
     return as_corpus([_document(texts, "text")])
+
+
+def given_in_command(text: str, *, format: str | None, unit: str | None, **how: Any) -> Corpus:
+    """What a command was given: a text, a file, or standard input.
+
+    >>> given_in_command("Solar cells age.", format=None, unit=None).format
+    'documents'
+    """
+    return as_texts([sys.stdin.read()] if text == "-" else text, format=format, unit=unit)
 
 
 def _read(path: Path, format: str | None, unit: str | None) -> Corpus:

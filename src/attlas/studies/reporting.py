@@ -188,14 +188,12 @@ def command_line(manifest: Manifest) -> str:
     taken = inspect.signature(study.load_call()).parameters.values()
     for parameter in sorted(taken, key=_named):
         role, told = role_of(parameter), help_of(parameter)
-        if role in ("corpus", "data"):
-            words.append(str(manifest.corpus.get("name", "CORPUS")))
-        elif role == "text":
-            made_of_text = manifest.corpus.get("format") == "documents"
-            words.append("TEXT" if made_of_text else str(manifest.corpus.get("name", "TEXT")))
+        if role == "corpus":
+            in_memory = manifest.corpus.get("format") == "documents"
+            words.append("TEXT" if in_memory else str(manifest.corpus.get("name", "CORPUS")))
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
-        elif role in ("other corpus", "other data") and isinstance(corpora.get(parameter.name), dict):
+        elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
             for name in str(corpora[parameter.name]["name"]).split(" + "):  # which joins the names of several
                 words += [f"--{parameter.name.replace('_', '-')}", name]
         elif told is not None and not told.python:

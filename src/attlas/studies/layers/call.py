@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 from attlas.corpora import Corpus, edges_in, read_edge_parts, read_edges
 from attlas.errors import CorpusError, PlanError
 from attlas.run import setting
-from attlas.run.parameters import Help, Model, Reading, Role, study_call
+from attlas.run.parameters import UNREAD, Help, Model, Reading, Role, study_call
 from attlas.run.parts import SHARES, parts_of
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Data = setting.Texts | Mapping[str, Corpus]
     OtherData = setting.Texts | None
 else:
-    Data = Annotated[setting.Texts | Mapping[str, Corpus], Role("data"), _DATA_HELP]
+    Data = Annotated[setting.Texts | Mapping[str, Corpus], Role("corpus", UNREAD, ()), _DATA_HELP]
     OtherData = setting.Texts | None
 
 
@@ -59,10 +59,12 @@ def layers(
     ] = "pos",
     *,
     validation: Annotated[
-        OtherData, Role("other data"), Help("The part that epochs are chosen by; else some of the corpus.")
+        OtherData,
+        Role("other corpus", UNREAD, ()),
+        Help("The part that epochs are chosen by; else some of the corpus."),
     ] = None,
     test: Annotated[
-        OtherData, Role("other data"), Help("The part that is scored on; else some of the corpus.")
+        OtherData, Role("other corpus", UNREAD, ()), Help("The part that is scored on; else some of the corpus.")
     ] = None,
     splits: Annotated[
         Path | str | None, Help("Lines of PART, tab, DOCUMENT that divide the corpus.", kind=Path | None)
@@ -93,7 +95,7 @@ def layers(
     if lengths not in (None, *LENGTHS):
         raise PlanError(f"states cannot be divided by {lengths!r} lengths; choose one of {', '.join(LENGTHS)}")
     for name in ("epochs", "seeds", "step_pieces"):
-        if (value := running[name]) is not None and value < 1:  # type: ignore[literal-required]
+        if (value := running[name]) is not None and value < 1:
             raise PlanError(f"{name.replace('_', ' ')} must be at least 1, and {value} was given")
     for name in ("learning_rate", "mixing_rate"):
         if not (value := running[name]) > 0:  # type: ignore[literal-required]

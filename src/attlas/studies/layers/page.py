@@ -147,7 +147,8 @@ def _claims(rows: Rows | list[Row], *names: str) -> tuple[Claim, ...]:
 
 
 def _named(row: Row) -> str:
-    return NAMES.get(row["task"], row["task"])
+    task = str(row["task"])
+    return NAMES.get(task, task)
 
 
 def _figure(row: Row, name: str, kind: str = "number") -> Prose:
@@ -188,6 +189,16 @@ def answer(tables: Tables) -> Finding | None:
     return Finding(text, (*_claims(placed, "expected"), *_claims(scored, *names)), see="places")
 
 
+def warning(tables: Tables) -> Prose | None:
+    """Where probes have learned less than which label is the most frequent."""
+    rows = tables["summary"].known("score", "chance_score").where(lambda row: row["score"] <= row["chance_score"])
+    if not rows:
+        return None
+    return say("The probes fail here: for {tasks} all layers tell no more than always saying the most frequent "
+               "label. Train longer (--epochs), or on more texts, before reading anything into what follows.",
+               tasks=listed([_named(row) for row in rows]))  # fmt: skip
+
+
 def places(tables: Tables) -> Iterator[Finding]:
     """The tasks from early to late, and where the probe over all layers listens."""
     rows = tables["summary"].known("expected")
@@ -216,7 +227,7 @@ def nowhere(tables: Tables) -> Iterator[Finding]:
     """Tasks to which the layers add nothing sure."""
     lost = [row for row in tables["summary"].known("gain") if not is_known(row.get("expected"))]
     if lost:
-        named = " and ".join(_named(row) for row in lost)
+        named = listed([_named(row) for row in lost])
         yield Finding(say("For {named} the layers add nothing that can be told from chance: no place is given.",
                           named=named), _claims(lost, "gain"))  # fmt: skip
 
@@ -273,8 +284,9 @@ def order_of(tables: Tables, column: str, *, across: bool = False) -> Order | No
 
 def _apart(row: Row, other: Row, column: str) -> bool:
     """Whether two intervals have nothing in common."""
-    ends = [each.get(f"{column}{end}") for each in (row, other) for end in ("_low", "_high")]
-    return None not in ends and bool(ends[1] < ends[2] or ends[3] < ends[0])
+    ends = [each[name] for each in (row, other) for name in (f"{column}_low", f"{column}_high")
+            if is_known(each.get(name))]  # fmt: skip
+    return len(ends) == 4 and bool(ends[1] < ends[2] or ends[3] < ends[0])
 
 
 def published_order(tables: Tables) -> Iterator[Finding]:
@@ -356,13 +368,13 @@ def gain(tables: Tables) -> Iterator[Finding]:
 
     def brought(row: Row) -> Prose:
         known = is_known(row.get("base")) and is_known(row.get("score"))
-        change = say(", {base:percent} to {score:percent}", base=row["base"], score=row["score"]) if known else ""
-        return say("{task} (**{gain:percent}**{change})", task=_named(row), gain=row["gain"], change=change)
+        change = say(" ({base:percent} to {score:percent})", base=row["base"], score=row["score"]) if known else ""
+        return say("{task} **{gain:percent}**{change}", task=_named(row), gain=row["gain"], change=change)
 
     if len(ends) == 1:
-        text = say("Layers above {first} bring {most} points of F1.", first=first, most=brought(ends[0]))
+        text = say("In points of F1, layers above {first} bring {most}.", first=first, most=brought(ends[0]))
     else:
-        text = say("Layers above {first} bring most to {most} and least to {least}, in points of F1.", first=first,
+        text = say("In points of F1, layers above {first} bring {most} at most and {least} at least.", first=first,
                    most=brought(ends[0]), least=brought(ends[1]))  # fmt: skip
     told = [(row["task"], PIPELINE[row["task"]]) for row in ends if row["task"] in PIPELINE]
     published = ", ".join(f"{NAMES[task]} {100 * (known.score - known.base):.1f}" for task, known in told)
@@ -378,8 +390,11 @@ def twin(tables: Tables) -> Iterator[Finding]:
     leads = [row["score"] - row["twin_score"] for row in rows]
     least, row = min(zip(leads, rows, strict=True), key=lambda pair: pair[0])
     if len(rows) == 1:
-        text = say("The same probes on the untrained twin reach {twin:percent} %: {lead:percent} points are learned.",
-                   twin=row["twin_score"], lead=least)  # fmt: skip
+        learned = (
+            say("{lead:percent} points are learned", lead=least) if least > 0 else "what is learned adds nothing"
+        )
+        text = say("The same probes on the untrained twin reach {twin:percent} %: {learned}.", twin=row["twin_score"],
+                   learned=learned)  # fmt: skip
     else:
         text = say(
             "The same probes on the untrained twin stay **{mean:percent}** points below on average, the least for "
@@ -456,6 +471,7 @@ PAGE = Page(
     "layers",
     title="Which layers of {model} know what?",
     answer=answer,
+    warning=warning,
     chart=charts.dots(
         "summary", "task", "expected", "centre", "scaled_expected", "scaled_centre", key="places",
         title="Expected layer and centre of gravity",

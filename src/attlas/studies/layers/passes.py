@@ -57,7 +57,7 @@ class Edges:
     {}
     """
 
-    layouts: Mapping[str, Layout]
+    layouts: dict[str, Layout]
     known: Vocabulary
     unseen: Mapping[str, Mapping[str, int]]
 

@@ -64,7 +64,8 @@ class Panel:
 
     def chosen(self, place: int) -> frozenset[str]:
         """What the probe holds for likely at a layer, by its place: the leading label, and all that it gives."""
-        return self.given[place] | ({self.leaders[place]} - {None})  # type: ignore[return-value]
+        leader = self.leaders[place]
+        return self.given[place] if leader is None else self.given[place] | {leader}
 
     @cached_property
     def settled(self) -> int:
@@ -151,11 +152,11 @@ def brief(panel: Panel, place: int) -> str:
     >>> brief(Panel(0, "a", "pos", (0, 1), ("NN", "VB"), ((0.6, 0.3), (0.2, 0.9))), -1)
     'VB 0.90'
     """
-    labels: Sequence[str | None] = (panel.leaders[place],)
+    leader = panel.leaders[place]
+    labels = [leader] if leader is not None else []
     if panel.plural and panel.given[place]:
         labels = sorted(panel.given[place], key=lambda label: -panel.row(label)[place])
-    named = [str(say("{label} {value:share}", label=label, value=panel.row(label)[place]))
-             for label in labels[:2] if label is not None]  # fmt: skip
+    named = [str(say("{label} {value:share}", label=label, value=panel.row(label)[place])) for label in labels[:2]]
     return ", ".join(named or ["none"]) + (f" + {len(labels) - 2}" if len(labels) > 2 else "")
 
 

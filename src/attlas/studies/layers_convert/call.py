@@ -7,8 +7,7 @@ from typing import Annotated, NamedTuple
 
 from attlas.corpora import Corpus, read_edges, write_spans
 from attlas.errors import CorpusError
-from attlas.pages.prose import count_of
-from attlas.run.parameters import Help, Role, study_call
+from attlas.run.parameters import UNREAD, Help, Role, study_call
 from attlas.run.session import NAMED, slug
 
 
@@ -27,7 +26,7 @@ class Converted(NamedTuple):
 def layers_convert(
     corpus: Annotated[
         Path | str,
-        Role("data"),
+        Role("corpus", UNREAD, ()),
         Help(
             "A file that has what the task needs (CoNLL-U, CoNLL-2000 and its like, CoNLL-2012, OntoGUM, PropBank or "
             "proto-roles as JSON lines, SemEval-2010 Task 8; .gz and .xz too), a folder or .zip of them, or "
@@ -61,7 +60,7 @@ def layers_convert(
         ...
     attlas.errors.CorpusError: parts.tsv: --splits divides the corpus; say with --part which part is wanted
     """
-    file = Path(f"{slug(Path(corpus).stem)}-{task}.jsonl" if out in (None, NAMED) else out)  # type: ignore[arg-type]
+    file = Path(f"{slug(Path(corpus).stem)}-{task}.jsonl" if out in (None, NAMED) else out)
     if file.exists():
         raise CorpusError("this is there already; delete it or choose another name", file=file)
     if not file.parent.is_dir():
@@ -82,6 +81,8 @@ def tell(converted: Converted) -> None:
     a.jsonl: 1 text, 1 span, 1 label
     spans: b.jsonl
     """
+    from attlas.pages.prose import count_of
+
     texts = converted.corpus
     edges = [edge for document in texts.documents for edge in document.edges or ()]
     labels = {label for edge in edges for label in edge.among or edge.labels}

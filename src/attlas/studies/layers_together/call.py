@@ -46,9 +46,10 @@ def layers_together(
     model = require_one_model(finished)
     tasks = _tasks(finished)
     manifests = [run.result.manifest for run in finished]
+    folders = [run.folder.name for run in finished]
     plan = Plan(
         "layers-together",
-        {"together": [manifest.plan for manifest in manifests], "over": _over(finished[0])},
+        {"together": [manifest.plan for manifest in manifests], "over": _over(finished[0]), "runs": folders},
         model,
         {"name": f"{len(tasks)} tasks"},
         seed=manifests[0].seed,
