@@ -134,19 +134,19 @@ def pairs_of(explained: Explained) -> dict[tuple[Named, str], Pair]:
     12
     """
     rows = {name: [at for at, other in enumerate(explained.names) if other == name] for name in explained.names}
-    found = {}
+    pairs = {}
     for reference in REFERENCES:
         beside = explained.values[:, rows[Named(reference)][0]]
         for name, places in rows.items():
             if name == Named(reference):
                 continue
             made = [agree(explained.values[:, place], beside, explained.real) for place in places]
-            found[name, reference] = Pair(*(np.stack(column) for column in zip(*made, strict=True)))
-    return found
+            pairs[name, reference] = Pair(*(np.stack(column) for column in zip(*made, strict=True)))
+    return pairs
 
 
 def agreement_rows(
-    found: dict[tuple[Named, str], Pair], real: NDArray[np.bool_], texts: Sequence[int], *, seed: int = 0
+    pairs: dict[tuple[Named, str], Pair], real: NDArray[np.bool_], texts: Sequence[int], *, seed: int = 0
 ) -> Columns:
     """The table of agreement: one row for each explanation and what it is held against.
 
@@ -159,7 +159,7 @@ def agreement_rows(
     """
     k = float(np.mean([taken(int(count), TOP) for count in real.sum(1)])) if len(real) else float("nan")
     rows = []
-    for (name, against), pair in found.items():
+    for (name, against), pair in pairs.items():
         sure = pair.p[np.isfinite(pair.p)] < 0.05
         tau = over_texts(pair.tau.mean(0), texts, seed=seed)
         overlap = over_texts(pair.overlap.mean(0), texts, seed=seed)

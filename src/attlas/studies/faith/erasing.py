@@ -97,7 +97,7 @@ def answers(task: Labelling, instances: Sequence[Instance], pieces: int = PIECES
     torch.Size([2, 2])
     """
     order = sorted(range(len(instances)), key=lambda number: (instances[number].example.length, number))
-    found = torch.zeros(len(instances), task.choices)
+    outputs = torch.zeros(len(instances), task.choices)
     at = 0
     while at < len(order):
         stop = at + 1
@@ -107,9 +107,9 @@ def answers(task: Labelling, instances: Sequence[Instance], pieces: int = PIECES
         with torch.no_grad():
             question = task.ask([instances[number].example for number in some])
             places = [instances[number].place for number in some]
-            found[some] = probabilities(task, question, task.run(question), places).cpu()
+            outputs[some] = probabilities(task, question, task.run(question), places).cpu()
         at = stop
-    return found
+    return outputs
 
 
 def taken(count: int, share: float) -> int:

@@ -100,15 +100,15 @@ class Explaining:
         numbers, instances = [number for number, _ in batch], [instance for _, instance in batch]
         asked = ask(self.task, instances)
         wanted = list(dict.fromkeys([*self.attention, LAST]))
-        found = attention_explanations(self.task, asked, names=wanted)
-        found[Named("gradient")] = gradient(self.task, asked)
+        explained = attention_explanations(self.task, asked, names=wanted)
+        explained[Named("gradient")] = gradient(self.task, asked)
         signed = integrated_gradients(self.task, asked, self.steps, signed=True)
-        found[Named("integrated gradients")] = signed.abs()
-        found[Named("leave-one-out")] = leave_one_out(self.task, asked, self.eraser)
+        explained[Named("integrated gradients")] = signed.abs()
+        explained[Named("leave-one-out")] = leave_one_out(self.task, asked, self.eraser)
         values = np.zeros((len(batch), len(self.names), self.words))
         for place, name in enumerate(self.names):
-            if name in found:
-                made = found[name].double().cpu().numpy()
+            if name in explained:
+                made = explained[name].double().cpu().numpy()
                 values[:, place, : made.shape[1]] = made
         for row, (number, instance) in enumerate(batch):
             values[row, -DRAWS - 1] = _nearness(instance, self.words)
@@ -119,7 +119,7 @@ class Explaining:
             )
         bundle["values"].update(numbers, values)
         facts, marks = self._facts(asked)
-        more = torch.stack([found[LAST].max(-1).values, gap(self.task, asked, signed)], -1)
+        more = torch.stack([explained[LAST].max(-1).values, gap(self.task, asked, signed)], -1)
         facts = np.concatenate([facts, more.double().cpu().numpy()], -1)
         bundle["facts"].update(numbers, facts)
         bundle["marks"].update(numbers, marks)

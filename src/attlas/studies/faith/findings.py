@@ -71,7 +71,7 @@ def stated(tables: Tables, table: str = "agreement", **more: Any) -> Row | None:
     return next(iter(exact or rows), None)
 
 
-def tests(tables: Tables) -> Rows:
+def card_figures(tables: Tables) -> Rows:
     """The figures of the card, without its paragraph."""
     return tables["card"].where(lambda row: row["figure"] != PARAGRAPH)
 
@@ -81,7 +81,7 @@ def answer(tables: Tables) -> Finding | None:
     row = stated(tables, against="gradient")
     if row is None or not is_known(row["tau"]):
         return None
-    figures = tests(tables)
+    figures = card_figures(tables)
     holds, fails = (len(figures.where(verdict=verdict)) for verdict in ("holds", "does not hold"))
     none = "No" if fails == len(figures) else "Hardly"
     word = none if not holds else "Yes, by these tests" if holds == len(figures) else "In part at best"
@@ -118,7 +118,7 @@ def reading(tables: Tables) -> Iterator[Finding]:
 def verdicts(tables: Tables) -> Iterator[Finding]:
     """The six tests by their verdicts."""
     parts, claims = [], []
-    for verdict, rows in tests(tables).by("verdict"):
+    for verdict, rows in card_figures(tables).by("verdict"):
         told = [say("{name} {value:number}", **row) for row in rows]
         parts.append(say("*{verdict}*: {told}", verdict=verdict, told=listed(told)))
         claims += [value_claim("card", "value", row, "figure") for row in rows.known("value")]

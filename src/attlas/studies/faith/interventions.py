@@ -166,18 +166,18 @@ class Interventions:
     def _where(self, frozen: Frozen) -> str:
         return "last" if frozen.sites == (self.sites[-1],) else "all"
 
-    def _under(self, one: Intervention, own: Own) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    def _under(self, intervention: Intervention, own: Own) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """TVD, JSD, share of changed labels, and marks, of every instance under an intervention."""
-        if one.kind == "permuted":
-            return self._shuffled(one.layers, own)
-        if one in self.models:
-            return self._with(own, self.models[one], self.sites)
-        sites = self.sites[-1:] if one.layers == "last" else self.sites
-        if one.kind == "uniform":
+        if intervention.kind == "permuted":
+            return self._shuffled(intervention.layers, own)
+        if intervention in self.models:
+            return self._with(own, self.models[intervention], self.sites)
+        sites = self.sites[-1:] if intervention.layers == "last" else self.sites
+        if intervention.kind == "uniform":
             override = Override.uniform(Selection({sites[0].stream}, sites))
         else:
             examples = [instance.example for instance in own.asked.instances]
-            override = self.frozen[one.name].override(examples, own.asked.rows.shape[1])
+            override = self.frozen[intervention.name].override(examples, own.asked.rows.shape[1])
         return self._with(own, self.task, sites, override)
 
     def _with(
@@ -285,7 +285,7 @@ def require_same_pieces(task: Labelling, other: Labelling, instances: Sequence[I
 
 
 def intervention_rows(
-    metric: Metric, found: Intervened, texts: Sequence[int], *, seed: int = 0
+    metric: Metric, intervened: Intervened, texts: Sequence[int], *, seed: int = 0
 ) -> dict[str, list[Any]]:  # fmt: skip
     """One row for each intervention: the score under it and how it changed, tested text by text; means over instances
     of TVD and JSD with intervals by bootstrap over ``texts``, and how many labels changed. A score that was not
@@ -300,8 +300,8 @@ def intervention_rows(
     """
     first = [list(texts).index(text) for text in dict.fromkeys(texts)]
     rows = []
-    for number, one in enumerate(found.done):
-        marks = found.marks[first][:, [0, number + 1]]
+    for number, intervention in enumerate(intervened.done):
+        marks = intervened.marks[first][:, [0, number + 1]]
         known = np.isfinite(marks).all((1, 2))
         score: dict[str, Any] = dict.fromkeys(
             ("score", "score_low", "score_high", "change", "change_low", "change_high", "p")
@@ -313,19 +313,19 @@ def intervention_rows(
                 "score_high": as_cell(made.score_high), "change": as_cell(made.change),
                 "change_low": as_cell(made.low), "change_high": as_cell(made.high), "p": as_cell(made.p),
             }  # fmt: skip
-        tvd, jsd = found.tvd[:, number], found.jsd[:, number]
+        tvd, jsd = intervened.tvd[:, number], intervened.jsd[:, number]
         rows.append(
             {
-                "intervention": one.kind, "layers": one.layers, "name": one.name, **score,
+                "intervention": intervention.kind, "layers": intervention.layers, "name": intervention.name, **score,
                 **over_texts(tvd, texts, seed=seed).columns("tvd"), "tvd_median": as_cell(np.median(tvd)),
                 **over_texts(jsd, texts, seed=seed).columns("jsd"),
-                "flipped": as_cell(found.flipped[:, number].mean()), "n": len(tvd),
+                "flipped": as_cell(intervened.flipped[:, number].mean()), "n": len(tvd),
             }
         )  # fmt: skip
     return as_columns(rows)
 
 
-def joined(one: Intervened, kind: Intervention, figures: Mapping[str, Numbers], marks: Numbers) -> Intervened:
+def joined(intervened: Intervened, kind: Intervention, figures: Mapping[str, Numbers], marks: Numbers) -> Intervened:
     """Interventions with one more, such as adversaries: its figures by name, (instance,), and marks (instance,
     column).
 
@@ -335,8 +335,10 @@ def joined(one: Intervened, kind: Intervention, figures: Mapping[str, Numbers], 
     >>> more.tvd.shape, more.marks.shape
     ((2, 1), (2, 2, 2))
     """
-    tvd, jsd, flipped = (np.concatenate([getattr(one, name), figures[name][:, None]], 1) for name in FIGURES)
-    return Intervened((*one.done, kind), tvd, jsd, flipped, np.concatenate([one.marks, marks[:, None]], 1))
+    tvd, jsd, flipped = (np.concatenate([getattr(intervened, name), figures[name][:, None]], 1) for name in FIGURES)
+    return Intervened(
+        (*intervened.done, kind), tvd, jsd, flipped, np.concatenate([intervened.marks, marks[:, None]], 1)
+    )
 
 
 class _Apart(Instrument):

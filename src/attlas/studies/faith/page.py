@@ -229,7 +229,7 @@ PAGE = Page(
             "card", "The card",
             "Six questions that attention should pass if a picture of it were to explain what the model says. The "
             "same card can stand beside any such picture: `attlas view --card`.",
-            (Listing("card", "name", "value", "verdict", "says", rows=findings.tests),),
+            (Listing("card", "name", "value", "verdict", "says", rows=findings.card_figures),),
         ),
         Section(
             "explanations", "Does attention agree with other explanations?",

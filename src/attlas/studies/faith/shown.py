@@ -52,7 +52,7 @@ def shown_of(
     return shown_columns(shown_rows(model, own, adversaries(model, own, search), texts))
 
 
-def shown_rows(model: Reweighed, own: Own, found: Found, texts: Sequence[int]) -> list[dict[str, Any]]:
+def shown_rows(model: Reweighed, own: Own, adversary: Found, texts: Sequence[int]) -> list[dict[str, Any]]:
     """Rows of the table ``shown``: instances as they were recorded, with the adversaries found for them and the
     numbers of their texts.
 
@@ -68,10 +68,11 @@ def shown_rows(model: Reweighed, own: Own, found: Found, texts: Sequence[int]) -
     """
     whole = _recorded(model, own)
     changed = {
-        site: _put(own.rows[site].chosen, own.rows[site].spread(found.weights[site]), whole[site]) for site in whole
+        site: _put(own.rows[site].chosen, own.rows[site].spread(adversary.weights[site]), whole[site])
+        for site in whole
     }
     answers = own.predicted.argmax(-1, keepdim=True)
-    sure, still = (each.gather(1, answers)[:, 0].tolist() for each in (own.predicted, found.predicted))
+    sure, still = (each.gather(1, answers)[:, 0].tolist() for each in (own.predicted, adversary.predicted))
     rows = []
     for number, (instance, text) in enumerate(zip(own.asked.instances, texts, strict=True)):
         length = instance.example.source.length
@@ -88,8 +89,8 @@ def shown_rows(model: Reweighed, own: Own, found: Found, texts: Sequence[int]) -
                 "adversary": _bytes(changed, number, length),
                 "confidence": sure[number],
                 "adversary_confidence": still[number],
-                "jsd": float(found.jsd[number]),
-                "tvd": float(found.tvd[number]),
+                "jsd": float(adversary.jsd[number]),
+                "tvd": float(adversary.tvd[number]),
             }
         )
     return rows

@@ -120,7 +120,7 @@ def _majority(measured: Measured, first: Sequence[int]) -> float | None:
 def _instances(measured: Measured, pairs: Mapping[tuple[Named, str], Pair]) -> list[Row]:
     """One row for each instance."""
     names = tuple(getattr(measured.task, "tags", measured.task.subject.labels))
-    facts, found = measured.explained.facts, measured.adversaries
+    facts, adversaries = measured.explained.facts, measured.adversaries
     taus = {against: pairs[measured.chosen, against].tau[0] for against in ("gradient", "leave-one-out")}
     permuted, uniform = (_changed(measured, kind) for kind in ("permuted", "uniform"))
     return [
@@ -130,8 +130,8 @@ def _instances(measured: Measured, pairs: Mapping[tuple[Named, str], Pair]) -> l
             "label": names[int(facts["label"][number])], "predicted": names[int(facts["predicted"][number])],
             "confidence": facts["confidence"][number],
             "right": bool(facts["label"][number] == facts["predicted"][number]), "largest": facts["largest"][number],
-            "permuted": permuted[number], "uniform": uniform[number], "adversary_jsd": found["jsd"][number],
-            "adversary_tvd": found["tvd"][number], "adversary_within": bool(found["within"][number]),
+            "permuted": permuted[number], "uniform": uniform[number], "adversary_jsd": adversaries["jsd"][number],
+            "adversary_tvd": adversaries["tvd"][number], "adversary_within": bool(adversaries["within"][number]),
             "tau_gradient": taus["gradient"][number], "tau_leave_one_out": taus["leave-one-out"][number],
         }
         for number, instance in enumerate(measured.instances)
@@ -183,7 +183,7 @@ def _examples(measured: Measured, numbers: Sequence[int]) -> tuple[list[Row], di
     kept = [own.asked.instances[at].example.length <= MOST_PIECES for at in range(len(numbers))]
     shown = [row for row, short in zip(shown_rows(model, own, adversary, texts), kept, strict=True) if short]
     before, after = (_on_words(own, each, search.head) for each in (own.weights, adversary.weights))
-    found = []
+    rows = []
     for at, number in enumerate(numbers):
         instance = measured.instances[number]
         documents = instance.example.passage.documents
@@ -191,8 +191,8 @@ def _examples(measured: Measured, numbers: Sequence[int]) -> tuple[list[Row], di
         for word in np.flatnonzero(explained.real[number]):
             values = {kind: explained.values[number, place, word] for kind, place in columns.items()}
             where = {"text": texts[at], "place": instance.place, "word": int(word), "spelled": spelled[word]}
-            found.append({**where, **values, "own": before[at][word], "adversary": after[at][word]})
-    return found, shown_columns(shown)
+            rows.append({**where, **values, "own": before[at][word], "adversary": after[at][word]})
+    return rows, shown_columns(shown)
 
 
 def _on_words(own: Own, weights: Mapping[Site, Tensor], head: int | None) -> list[list[float]]:

@@ -82,7 +82,7 @@ def answer(tables: Tables) -> Finding | None:
     kept = list(takewhile(lambda row: row["f1"] >= own["f1"] - POINT, rows))
     claims = [value_claim("summary", "f1", own, *_KEYS)]
     seeds = tables["seeds"].where(kind="seed")
-    beside = say("; two seeds of the original: {jsd:number}", jsd=seeds.mean("jsd")) if seeds else ""
+    compared = say("; two seeds of the original: {jsd:number}", jsd=seeds.mean("jsd")) if seeds else ""
     if seeds:
         claims.append(Claim("mean", "seeds", "jsd", among={"kind": "seed"}, value=seeds.mean("jsd")))
     if kept:
@@ -91,18 +91,18 @@ def answer(tables: Tables) -> Finding | None:
         text = say(
             "**Up to a point**: adversaries stay within a point of the original’s F1 of **{own:percent} %**{ends} up "
             "to λ = **{weight}** ({f1:percent} %), with attention JSD **{jsd:number}** from the original’s (at most "
-            "0.69{beside}).",
+            "0.69{compared}).",
             own=own["f1"], ends=_f1_ends(tables, own), weight=f"{last['weight']:g}", f1=last["f1"], jsd=last["jsd"],
-            beside=beside,
+            compared=compared,
         )  # fmt: skip
     else:
         first = rows[0]
         claims.append(value_claim("summary", "f1", first, *_KEYS))
         text = say(
             "**No**: the original tagger has F1 **{own:percent} %**{ends}, and even the adversary of λ = {weight} "
-            "only {f1:percent} %, with attention JSD **{jsd:number}** from the original’s (at most 0.69{beside}).",
+            "only {f1:percent} %, with attention JSD **{jsd:number}** from the original’s (at most 0.69{compared}).",
             own=own["f1"], ends=_f1_ends(tables, own), weight=f"{first['weight']:g}", f1=first["f1"],
-            jsd=first["jsd"], beside=beside,
+            jsd=first["jsd"], compared=compared,
         )  # fmt: skip
     return Finding(text, tuple(claims), see="scores")
 

@@ -80,15 +80,15 @@ def f1(rows: Numbers) -> float:
     return float(METRICS["f1"].score(rows[:, : len(MARKS)]))
 
 
-def _model(one: Told, epochs: int, seed: int) -> dict[str, Any]:
-    training, rows = one.training, one.rows
+def _model(told: Told, epochs: int, seed: int) -> dict[str, Any]:
+    training, rows = told.training, told.rows
     copies = np.random.default_rng(seed).multinomial(len(rows), np.full(len(rows), 1 / len(rows)), RESAMPLES)
     low, high = np.nanquantile(METRICS["f1"].of(copies @ rows[:, : len(MARKS)]), (0.025, 0.975))
     return {
         "kind": training.kind, "attention": training.attention, "form": training.form, "weight": training.weight,
         "seed": training.seed, "f1": f1(rows), "f1_low": float(low), "f1_high": float(high),
         **{name: per_word(rows, name) for name in DISTANCES}, "published": chunking_f1(*training[:4]),
-        "epochs": epochs, "seconds": round(one.seconds, 1),
+        "epochs": epochs, "seconds": round(told.seconds, 1),
     }  # fmt: skip
 
 
@@ -97,16 +97,16 @@ def _summary(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     kinds: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in models:
         kinds.setdefault(tuple(row[name] for name in ("kind", "attention", "form", "weight")), []).append(row)
-    found = []
+    summaries = []
     for (kind, attention, form, weight), rows in kinds.items():
-        made: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "kind": kind, "attention": attention, "form": form, "weight": weight, "seeds": len(rows),
             "published": rows[0]["published"],
         }  # fmt: skip
         for name in ("f1", *DISTANCES):
-            made |= _over_seeds(name, [row[name] for row in rows])
-        found.append(made)
-    return found
+            summary |= _over_seeds(name, [row[name] for row in rows])
+        summaries.append(summary)
+    return summaries
 
 
 def _over_seeds(name: str, values: Sequence[float]) -> dict[str, float | None]:
@@ -138,22 +138,25 @@ def _seeds(told: Sequence[Told], between: Mapping[tuple[int, int], Numbers]) -> 
 def _bends(told: Sequence[Told], seed: int) -> list[dict[str, Any]]:
     """Where each curve bends; every seed's begins with its original, whose attention is its own."""
     by_seed: dict[int, list[Told]] = {}
-    for one in told:
-        if one.training.kind != "guided":
-            by_seed.setdefault(one.training.seed, []).append(one)
+    for each in told:
+        if each.training.kind != "guided":
+            by_seed.setdefault(each.training.seed, []).append(each)
     whole = [curve for curve in by_seed.values() if len(curve) > 1]
-    found = []
+    bends = []
     for attention in ("kl", "jsd"):
         for prediction in ("nll", "tvd"):
             curves = [
-                ([per_word(one.rows, attention) for one in curve], [per_word(one.rows, prediction) for one in curve])
+                (
+                    [per_word(each.rows, attention) for each in curve],
+                    [per_word(each.rows, prediction) for each in curve],
+                )
                 for curve in whole
             ]
             bend, ends, seeds = bend_of_seeds(curves, seed)
             if bend is None:
                 continue
             low, high = ends or (None, None)
-            found.append(
+            bends.append(
                 {
                     "attention": attention, "prediction": prediction, "at": bend.at, "at_low": low, "at_high": high,
                     "slope_before": bend.slope_before, "slope_after": bend.slope_after, "gain": bend.gain,
@@ -162,32 +165,32 @@ def _bends(told: Sequence[Told], seed: int) -> list[dict[str, Any]]:
                     "published": CHUNKING_BEND if (attention, prediction) == ("kl", "nll") else None,
                 }
             )  # fmt: skip
-    return found
+    return bends
 
 
 def _ranks(told: Sequence[Told], bend: float | None, seed: int) -> list[dict[str, Any]]:
     """How well the ranks of an adversary's weights agree with its original's, before and after the bend."""
-    found = []
-    for one in told:
-        if one.training.kind != "adversary":
+    ranks = []
+    for each in told:
+        if each.training.kind != "adversary":
             continue
         draw = np.random.default_rng(seed)
-        copies = draw.multinomial(len(one.rows), np.full(len(one.rows), 1 / len(one.rows)), RESAMPLES)
-        ranked = one.rows[:, [_AT["kendall"], _AT["ranked"]]]
+        copies = draw.multinomial(len(each.rows), np.full(len(each.rows), 1 / len(each.rows)), RESAMPLES)
+        ranked = each.rows[:, [_AT["kendall"], _AT["ranked"]]]
         drawn = copies @ ranked
         low, high = np.nanquantile(drawn[:, 0] / np.maximum(drawn[:, 1], 1e-9), (0.025, 0.975))
         sums = ranked.sum(0)
-        far = per_word(one.rows, "kl")
-        found.append(
+        far = per_word(each.rows, "kl")
+        ranks.append(
             {
-                "weight": one.training.weight, "seed": one.training.seed,
+                "weight": each.training.weight, "seed": each.training.seed,
                 "side": "" if bend is None else "before" if far <= bend else "after", "kl": far,
                 "kendall": float(sums[0] / max(sums[1], 1e-9)), "kendall_low": float(low),
                 "kendall_high": float(high),
-                "first": per_word(one.rows, "first"), "n": int(one.rows[:, _AT["words"]].sum()),
+                "first": per_word(each.rows, "first"), "n": int(each.rows[:, _AT["words"]].sum()),
             }
         )  # fmt: skip
-    return found
+    return ranks
 
 
 def tables_to_look_at(

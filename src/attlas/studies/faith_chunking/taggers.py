@@ -56,15 +56,15 @@ def write_down(
     [3.0, 0.0, 3.0]
     """
     order = sorted(range(len(examples)), key=lambda at: examples[at].length)
-    found = np.zeros((len(examples), len(COLUMNS)))
+    written = np.zeros((len(examples), len(COLUMNS)))
     places = iter(order)
     task.subject.model.train(False)
     with torch.no_grad():
         for batch in in_batches([examples[at] for at in order], Recipe(batch_pieces=pieces)):
             rows = _rows(task, task.ask(batch), original, kind, per_key, ranks).double().cpu().numpy()
             for row in rows:
-                found[next(places)] = row
-    return found
+                written[next(places)] = row
+    return written
 
 
 class Reading(NamedTuple):

@@ -74,12 +74,12 @@ def trainings(
     >>> [one.name for one in trainings([0.2, 1, 3], [0.2, 3], seeds=2, middle=1, guided=0)][2:]
     ['adversary-0.2-0', 'adversary-0.2-1', 'adversary-1-0', 'adversary-3-0', 'adversary-3-1']
     """
-    found = [Training("original", seed=seed) for seed in range(seeds)]
+    every = [Training("original", seed=seed) for seed in range(seeds)]
     for weight in sorted({*weights, *ends}):
         number = seeds if weight in ends else min(middle, seeds)
-        found += [Training("adversary", weight=weight, seed=seed) for seed in range(number)]
+        every += [Training("adversary", weight=weight, seed=seed) for seed in range(number)]
     attentions = ["original", *(f"adversary {weight:g}" for weight in sorted(set(ends))), "uniform", "random"]
     for form in FORMS:
         for attention in attentions:
-            found += [Training("guided", attention, form, seed=seed) for seed in range(min(guided, seeds))]
-    return found
+            every += [Training("guided", attention, form, seed=seed) for seed in range(min(guided, seeds))]
+    return every

@@ -178,13 +178,13 @@ def _free(own: Own, site: Site, scores: Tensor, head: int | None) -> Tensor:
 
 def _noise(own: Own, site: Site, seed: int, turn: int) -> Tensor:
     """Normal numbers for every row, drawn for each instance by its own text and place."""
-    found = torch.zeros_like(own.weights[site])
+    noise = torch.zeros_like(own.weights[site])
     counts = own.rows[site].there.sum(-1).tolist()
     for number, (instance, rows) in enumerate(zip(own.asked.instances, counts, strict=True)):
         generator = torch.Generator().manual_seed(instance_seed(instance, f"{seed} {site} {turn}"))
         length = instance.example.source.length
-        found[number, :, :rows, :length] = torch.randn(found.shape[1], rows, length, generator=generator)
-    return found
+        noise[number, :, :rows, :length] = torch.randn(noise.shape[1], rows, length, generator=generator)
+    return noise
 
 
 def instance_seed(instance: Instance, seed: object) -> int:

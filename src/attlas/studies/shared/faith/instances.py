@@ -143,21 +143,21 @@ def instances_of(
     >>> [instance.place for instance in instances_of(task, _sentences(task), limit=None, per_text=2)]
     [1, 2, 1, 2]
     """
-    found: list[Instance] = []
+    instances: list[Instance] = []
     for number, example in enumerate(examples):
         if len(words_of(example)) < FEWEST:
             continue
         if not task.name.startswith("tagging:"):
-            found.append(Instance(example))
+            instances.append(Instance(example))
             continue
         known = frozenset(getattr(task, "tags", ()))
         tagged = [place for place, tag in enumerate(wordwise(example, task.name.split(":")[1])) if tag in known]
         drawn = random.Random(f"{seed} {number}").sample(tagged, min(per_text, len(tagged)))
-        found += [Instance(example, place) for place in sorted(drawn)]
-    if limit is None or len(found) <= limit:
-        return found
-    kept = sorted(random.Random(seed).sample(range(len(found)), limit))
-    return [found[number] for number in kept]
+        instances += [Instance(example, place) for place in sorted(drawn)]
+    if limit is None or len(instances) <= limit:
+        return instances
+    kept = sorted(random.Random(seed).sample(range(len(instances)), limit))
+    return [instances[number] for number in kept]
 
 
 def texts_of(instances: Sequence[Instance]) -> list[int]:
