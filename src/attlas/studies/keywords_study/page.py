@@ -27,7 +27,6 @@ from attlas.pages import (
     say,
     with_interval,
 )
-from attlas.pages.charts import Spec
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.keywords.columns import AT, GOLD, MEASURE, OVER, SCORES, TEXTS
 
@@ -337,14 +336,6 @@ def mix(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def kept(tables: Tables, rows: Rows) -> Spec:
-    """F1 by the number of heads, as near as its values are."""
-    spec = charts.lines("steps", "count", "f1", "auc", key="", title="", colour="part").draw(tables, rows)
-    for layer in spec["layer"]:
-        layer["encoding"]["y"]["scale"] = {"zero": False}
-    return spec
-
-
 def read_by(tables: Tables) -> str:
     """The kind that regression, mix and single predictors read."""
     return next((str(kind) for kind in tables["whole"].values("kind")), "")
@@ -399,8 +390,8 @@ PAGE = Page(
                 "choosing, by folds of whole texts, penalty and threshold found inside each; *for scoring* is "
                 "trained on all of them and scored on the others.", kind=read_by(tables)),
             (
-                charts.custom("kept", "By the number of heads", "steps", ("count", "f1", "auc", "part"), kept,
-                              label="F1 of words by the number of heads that the regression keeps"),
+                charts.lines("steps", "count", "f1", "auc", key="kept", title="By the number of heads",
+                             colour="part", style=Style(tight=True)),
                 Listing("regression", "part", "heads", "f1", "precision", "recall", "auc", "c"),
             ),
             short="Regression",
