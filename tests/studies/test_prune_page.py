@@ -32,8 +32,8 @@ def test_findings_are_computed_from_the_tables() -> None:
     answer, loss, chance, best, smaller, opens, silent, whole = findings(prune_result())
     assert answer == (
         "With heads removed by importance, accuracy (0.90) has fallen by 1 % when 36.0 % are gone (95 % interval "
-        "10.0 to 60.0 %), and has fallen by 5 % when 58.0 % are gone (95 % interval 10.0 to 60.0 %); in orders drawn by "
-        "chance it has fallen by 1 % when 5.0, 5.0 and 5.0 % are gone."
+        "10.0 to 60.0 %), and has fallen by 5 % when 58.0 % are gone (95 % interval 10.0 to 60.0 %); in orders drawn "
+        "by chance it has fallen by 1 % when 5.0, 5.0 and 5.0 % are gone."
     )
     assert loss.startswith("With heads removed by measured loss, accuracy has fallen by 1 % when 47.5 %")
     assert chance.endswith("and never falls by 5 %, even when all are gone.")
