@@ -24,6 +24,7 @@ from attlas.pages import (
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.cutting.effects import (
     HARM,
+    changes_shown,
     effect_map,
     effects_in_order,
     head_of,
@@ -121,13 +122,13 @@ def _pairs(tables: Tables) -> Iterator[Row]:
 
 
 def answer(tables: Tables) -> Finding | None:
-    """How many heads matter to the score, and which most; or to the loss, where no cut costs any score."""
+    """How many heads matter to the score, and which most; or to the loss, where the score shows nothing."""
     rows, whole = tables["effects"], _whole(tables)
     if not rows:
         return None
     worst, dearest = worst_of(rows), rows.largest("loss_change")[0]
     claims = _split_claims(rows, "sure_harm")
-    if worst["harm"] > 0:
+    if worst["harm"] > 0 and changes_shown(rows)[:2] != ("loss_change", "change"):
         claims += _extreme("largest", "effects", worst)
         more: Prose | str = _split(rows, "sure_harm")
         costs = say(

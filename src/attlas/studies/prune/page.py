@@ -5,7 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, listed, say
+from attlas.pages import (
+    Claim,
+    Finding,
+    Listing,
+    Page,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    keyed,
+    listed,
+    say,
+)
 from attlas.pages.charts import Spec
 from attlas.store.schema import PLACE, Column, Schema, is_known
 
@@ -161,16 +176,12 @@ def _by_order(tables: Tables) -> list[Finding]:
     told: list[Finding] = []
     for order, rows in tables["shares"].by("order"):
         one, five = (rows.where(fall=fall) for fall in FALLS)
-        first = not told
+        first, drawn = not told, tables["shares"].where(order="random", fall=FALLS[0])
+        chance = say("; in orders drawn by chance it {when}", when=_when(drawn, better)) if first and drawn else ""
         text = say(
-            "With heads removed {order}, {metric}{whole} has {verb} by 1 % {one}{interval}, and by 5 % {five}"
-            "{chance}.",
-            order=ORDERS[order], metric=metric, verb="fallen" if better == "higher" else "risen",
-            whole=say(" ({whole:number})", whole=_whole(tables)) if first else "", one=_when(one), five=_when(five),
-            interval="" if order == "random" else say(
-                " (95 % interval {low:percent} to {high:percent} %)", low=one[0]["low"], high=one[0]["high"]
-            ),
-            chance=_by_chance(tables) if first else "",
+            "With heads removed {order}, {metric}{whole} {one}, and {five}{chance}.", order=ORDERS[order],
+            metric=metric, whole=say(" ({whole:number})", whole=_whole(tables)) if first else "", chance=chance,
+            one=_when(one, better), five=_when(five, better),
         )  # fmt: skip
         claims = tuple(
             Claim("value", "shares", "share", keyed([row], "order", "draw", "fall"), value=row["share"])
@@ -180,19 +191,20 @@ def _by_order(tables: Tables) -> list[Finding]:
     return told
 
 
-def _by_chance(tables: Tables) -> Any:
-    drawn = tables["shares"].where(order="random", fall=FALLS[0])
-    return say("; in orders drawn by chance, 1 % is lost {when}", when=_when(drawn)) if drawn else ""
-
-
-def _when(rows: Rows) -> Any:
-    """When a score has fallen by so much, in one or several draws of an order."""
-    known = rows.known("share")
+def _when(rows: Rows, better: str) -> Prose:
+    """When a score has fallen (or risen) by so much, in one or several draws of an order."""
+    known, fall = rows.known("share"), rows[0]["fall"]
+    has, never = ("has fallen", "never falls") if better == "higher" else ("has risen", "never rises")
     if not known:
-        return "not even when all are gone"
-    never = " (in a draw never)" if len(known) < len(rows) else ""
-    shares = listed(known.column("share"), "percent")
-    return say("when **{shares} %** are gone{never}", shares=shares, never=never)
+        return say("{never} by {fall:count} %, even when all are gone", never=never, fall=100 * fall)
+    between = "" if len(rows) > 1 else say(
+        " (95 % interval {low:percent} to {high:percent} %)", low=rows[0]["low"], high=rows[0]["high"]
+    )  # fmt: skip
+    return say(
+        "{has} by {fall:count} % when **{shares} %** are gone{between}{rest}", has=has, fall=100 * fall,
+        shares=listed(known.column("share"), "percent"), between=between,
+        rest=" (in a draw never)" if len(known) < len(rows) else "",
+    )  # fmt: skip
 
 
 def best(tables: Tables) -> Iterator[Finding]:
@@ -300,7 +312,7 @@ def _curve(tables: Tables, rows: Rows) -> Spec:
         mark = {**text, "text": name, "align": "right", "dy": -7 if (number == 0) == (sign < 0) else 9}
         spec["layer"].insert(0, _once(rule, place))
         spec["layer"].append(_once(mark, {**place, "x": {"value": {"expr": "width - 4"}}}))
-    for number, (name, share) in enumerate(UPRIGHTS.items()):
+    for number, (name, share) in enumerate(UPRIGHTS.items() if "curve" in tables else ()):
         place = {"x": {"datum": share, "type": "quantitative"}}
         mark = {**text, "text": f"{name}: {100 * share:.0f} %", "align": "left", "dx": 4, "dy": -15 * number}
         spec["layer"].insert(0, _once({**rule, "strokeDash": [1, 0], "opacity": 0.3}, place))

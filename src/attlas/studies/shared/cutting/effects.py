@@ -64,6 +64,18 @@ def head_of(row: Row, tables: Tables) -> str:
     return f"{row['stream']} {label_of(row)}" if len(tables.streams) > 1 else label_of(row)
 
 
+def changes_shown(rows: Rows) -> tuple[str, ...]:
+    """The changes to choose from, first the score's, unless only the loss has anything to show.
+
+    >>> changes_shown(Rows([{"change": 0.0, "loss_change": 0.1, "sure_harm": 0.0, "sure_loss": 0.1}]))
+    ('loss_change', 'change')
+    """
+    if all(row["change"] == row["loss_change"] for row in rows):
+        return ("loss_change",)
+    only_loss = any(row["sure_loss"] for row in rows) and not any(row["sure_harm"] for row in rows)
+    return ("loss_change", "change") if only_loss else ("change", "loss_change")
+
+
 def effect_map(table: str = "effects") -> Chart:
     """A cell for each head: what cutting it does to score or loss, framed where that is significant.
 
@@ -73,7 +85,7 @@ def effect_map(table: str = "effects") -> Chart:
 
     def draw(tables: Tables, rows: Rows) -> Spec:
         drawn = charts.head_map(
-            table, *_shown(rows), shade={"change": "harm", "loss_change": "loss_change"},
+            table, *changes_shown(rows), shade={"change": "harm", "loss_change": "loss_change"},
             sure={"change": "p_corrected", "loss_change": "loss_p_corrected"}, bar=LEVEL,
         )  # fmt: skip
         return drawn.draw(tables, rows)
@@ -92,7 +104,7 @@ def effects_in_order(table: str = "effects") -> Chart:
     """
 
     def draw(tables: Tables, rows: Rows) -> Spec:
-        schema, shown = tables.schema(table), _shown(rows)
+        schema, shown = tables.schema(table), changes_shown(rows)
 
         def chosen(columns: dict[str, str]) -> str:
             return "".join(f"show == '{name}' ? datum['{columns[name]}'] : " for name in shown) + "null"
@@ -138,11 +150,3 @@ def effects_in_order(table: str = "effects") -> Chart:
 
 def _is_sure(p: Any) -> bool:
     return is_known(p) and p < LEVEL
-
-
-def _shown(rows: Rows) -> tuple[str, ...]:
-    """The changes to choose from, first the score's, unless only the loss has anything to show."""
-    if all(row["change"] == row["loss_change"] for row in rows):
-        return ("loss_change",)
-    only_loss = any(row["sure_loss"] for row in rows) and not any(row["sure_harm"] for row in rows)
-    return ("loss_change", "change") if only_loss else ("change", "loss_change")
