@@ -158,23 +158,12 @@ PAGE = Page(
         "little; its size, averaged over texts.",
         "of its layer": "importance divided by the Euclidean norm of its layer's, since layers differ in how large "
         "their gradients are; the order in which `attlas prune` removes heads.",
-<<<<<<< HEAD
         "mean dL/dξ": "the same with its sign: to first order the loss changes by minus this when the head is cut, "
         "so a positive one is a head that the loss would be better off without.",
     },
     limits={
         "A derivative is local.": "It is the slope where the gate is open; closing it is a long way to go, and a "
         "loss is not straight.",
-=======
-        "mean "
-        "dL/dξ": "the same with its sign: to first order the loss changes by minus this when the head is cut, so "
-        "a positive one is a head that the loss would be better off without.",
-    },
-    limits={
-        "A derivative is "
-        "local.": "It is the slope where the gate is open; closing it is a long way to go, and a loss "
-        "is not straight.",
->>>>>>> fam-cut
         "One head at a time.": "Two heads that do the same thing may both look unimportant; removing both may hurt.",
         "The size has no sign.": "A head that harms the loss is as important here as one that helps.",
         "The task decides.": "What this loss does not depend on may matter to another.",
