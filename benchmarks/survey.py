@@ -26,7 +26,7 @@ import torch
 from attlas.capture import Subject, load
 from attlas.models import Example
 from attlas.studies.shared.piece_classes import mark
-from attlas.studies.survey import Survey
+from attlas.studies.survey.passes import Survey
 from attlas.text import Document, Passage
 from benchmarks.page import put
 

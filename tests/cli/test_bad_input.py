@@ -16,7 +16,7 @@ from command_line import attlas
 import twins
 from attlas.capture import Subject
 from attlas.errors import CapabilityError
-from attlas.studies.survey import Survey
+from attlas.studies.survey.passes import Survey
 
 PROSE = "The farmer slept.\n\nNobody noticed the old bridge.\n\nIt rained.\n\nWe stayed in.\n"
 LONG = "The farmer asked the designer what she was working on. " * 40

@@ -150,11 +150,11 @@ def test_survey_tells_which_side_of_a_translation_it_did_not_read(
 def test_the_page_is_there_though_nobody_hears_of_it(
     model: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def closed(_: Result) -> None:
+    def closed(*_: object) -> None:
         raise BrokenPipeError(errno.EPIPE, "Broken pipe")
 
     Path("tale.txt").write_text("The farmer slept.\n\nIt rained.", encoding="utf-8")
-    monkeypatch.setattr("attlas.cli.survey.show", closed)
+    monkeypatch.setattr("attlas.pages.terminal.print_page", closed)
     said = attlas(capfd, "survey", "tale.txt", "--model", model, "--quiet", "--out", "out")
     assert (said.status, said.err) == (1, "")
     assert Path("out", "report.html").exists()

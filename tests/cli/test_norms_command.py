@@ -11,8 +11,8 @@ from command_line import attlas
 
 import twins
 from attlas.run import local
-from attlas.run.norms import norms
 from attlas.store import Result
+from attlas.studies.norms.call import norms
 
 PROSE = "The farmer slept, and rain fell.\n\nNobody noticed the old bridge.\n\nIt rained, and we stayed in.\n"
 
@@ -55,8 +55,9 @@ def test_every_kind_of_model(
     said = attlas(capfd, "norms", corpus, "--model", models / model, "--single", "--out", "out", "--quiet")
     assert (said.status, said.err) == (0, "")
     assert said.out.splitlines()[-1] == "report: out/report.html"
-    assert "negatively related in" in said.out
-    assert note in said.out
+    words = " ".join(said.out.split())
+    assert "are negatively related" in words
+    assert note in words
     result = Result.open(place / "out")
     assert set(result.tables["norms"].column("stream").to_pylist()) == streams
     assert ("mixing" in result.tables) is (model != "odd")

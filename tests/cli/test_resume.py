@@ -15,8 +15,8 @@ from command_line import Apart, attlas, one_thread
 
 import twins
 from attlas.capture import load
-from attlas.run.survey import survey
 from attlas.store import Result, load_checkpoint
+from attlas.studies.survey.call import survey
 
 SENTENCES, BUDGET = 160, 24
 KILLS = (6, 20)  # batches that must be done before each

@@ -84,7 +84,18 @@ def test_its_model_can_be_cut_and_viewed(place: Path, capfd: pytest.CaptureFixtu
     made = attlas(capfd, "translate-train", "train.tsv.xz", "--out", "m", "--epochs", 1, *TINY, "-q")
     assert (made.status, made.err) == (0, ""), made
     cut = attlas(
-        capfd, "ablate", "translation", "dev.tsv", "--model", "m", "--score", "perplexity", "--out", "cut", "-q"
+        capfd,
+        "ablate",
+        "dev.tsv",
+        "--task",
+        "translation",
+        "--model",
+        "m",
+        "--score",
+        "perplexity",
+        "--out",
+        "cut",
+        "-q",
     )
     assert cut.status == 0, cut
     seen = attlas(

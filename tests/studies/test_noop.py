@@ -15,11 +15,12 @@ from attlas.capture import Override, Recorder, Subject
 from attlas.capture.reading import read_documents
 from attlas.errors import CapabilityError, CorpusError
 from attlas.ids import Site, Stream
-from attlas.run.noop import noop
-from attlas.studies.noop import KEYS, NoOp, forward_and_back
-from attlas.studies.shared.piece_classes import CLASSES as KINDS
+from attlas.measures.quantities import CLASSES as KINDS
+from attlas.studies.noop.call import noop
+from attlas.studies.noop.passes import KEYS, NoOp, forward_and_back
+from attlas.studies.noop.tables import tables
+from attlas.studies.noop.training import Learner, Training
 from attlas.studies.shared.piece_classes import mark
-from attlas.studies.tagging import Learner, Training
 from attlas.tasks import NOTHING, Task, make_task
 from attlas.text import Document
 
@@ -111,7 +112,8 @@ def test_sums_equal_naive_loops_and_do_not_depend_on_the_batch(family: str) -> N
         np.testing.assert_allclose(one.value, other.value, rtol=2e-3, atol=1e-7)
         np.testing.assert_allclose(one.n, other.n)
     rows = {
-        (row["stream"], row["layer"], row["head"], row["class"]): row for row in _rows(study.tables(together)["noop"])
+        (row["stream"], row["layer"], row["head"], row["keys"]): row
+        for row in _rows(tables(study, together, together)["noop"])
     }
     for stream in task.streams:
         site, head = Site(stream, 1), 2
@@ -208,24 +210,24 @@ def test_a_twin_stands_in_every_row_and_the_parameters_stay_as_they_were(tmp_pat
     result = noop(model, TEXTS, out=tmp_path / "out", budget=32)
     assert [parameter.requires_grad for parameter in model.model.parameters()] == asked
     assert all(parameter.grad is None for parameter in model.model.parameters())
-    assert result.manifest.plan["options"]["loss"] == "causal-lm"
+    assert result.manifest.plan["options"]["task"] == "causal-lm"
     for name in ("noop", "noop_layers"):
         rows = result.tables[name].to_pylist()
-        assert {row["class"] for row in rows} == {"cls", "punctuation", "other", "self", "previous"}
+        assert {row["keys"] for row in rows} == {"cls", "punctuation", "other", "self", "previous"}
         assert all(row["twin"] is not None and row["twin_weight"] is not None for row in rows)
         assert all(row["twin"] != row["value"] for row in rows)
     loss = result.tables["loss"].to_pylist()[0]
-    assert loss["even"] == pytest.approx(np.log(model.model.config.vocab_size))
-    assert loss["twin_value"] == pytest.approx(loss["even"], abs=0.3)
+    assert loss["chance"] == pytest.approx(np.log(model.model.config.vocab_size))
+    assert loss["twin"] == pytest.approx(loss["chance"], abs=0.3)
     layers = result.tables["noop_layers"].to_pylist()
-    assert all(row["relative"] == pytest.approx(1.0) for row in layers if row["class"] == "other")
+    assert all(row["relative"] == pytest.approx(1.0) for row in layers if row["keys"] == "other")
     for layer in range(3):
-        shares = [row for row in layers if row["layer"] == layer and row["class"] in KINDS]
+        shares = [row for row in layers if row["layer"] == layer and row["keys"] in KINDS]
         assert sum(row["paid_share"] for row in shares) == pytest.approx(1.0)
         assert sum(row["weight"] for row in shares) == pytest.approx(1.0, abs=1e-5)
         assert sum(row["norm"] for row in shares) == pytest.approx(1.0, abs=1e-5)
         assert sum(row["twin_norm"] for row in shares) == pytest.approx(1.0, abs=1e-5)
-    mine = [row for row in layers if row["class"] == "punctuation"]
+    mine = [row for row in layers if row["keys"] == "punctuation"]
     assert all(row["relative_low"] <= row["relative"] <= row["relative_high"] for row in mine)
 
 
@@ -246,11 +248,11 @@ def plain(family: str = "bert") -> Subject:
 
 @pytest.mark.parametrize("family", ["bert", "llama", "marian"])
 def test_a_small_head_is_trained_on_one_half_and_measured_on_the_other(family: str) -> None:
-    result = noop(plain(family), separable(30), loss="tagging:upos", budget=256)
+    result = noop(plain(family), separable(30), task="tagging:upos", budget=256)
     found = result.tables["loss"].to_pylist()[0]
     assert found["majority_tag"] in ("NOUN", "VERB")
-    assert found["accuracy"] > found["majority"]
-    assert found["value"] < found["even"]
+    assert found["accuracy"] > found["chance_accuracy"]
+    assert found["value"] < found["chance"]
     assert found["passes"] >= 1
     assert result.manifest.corpus["passages"] + result.manifest.corpus["training passages"] == 30
     assert set(result.table.column("stream").to_pylist()) == {"decoder" if family == "llama" else "encoder"}
@@ -273,7 +275,7 @@ def test_training_stops_when_the_held_out_texts_get_no_better_and_keeps_the_best
 
 @pytest.fixture(scope="module")
 def whole() -> Any:
-    return noop(plain(), separable(24), loss="tagging:upos", budget=32)
+    return noop(plain(), separable(24), task="tagging:upos", budget=32)
 
 
 @pytest.mark.parametrize(("study", "at"), [(Training, 30), (NoOp, 2), (NoOp, 5)])
@@ -281,7 +283,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     study: Any, at: int, whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Interrupted while it trains a head, measures the model, or measures its twin."""
-    texts, options = separable(24), {"loss": "tagging:upos", "budget": 32, "checkpoint_every": 0.0}
+    texts, options = separable(24), {"task": "tagging:upos", "budget": 32, "checkpoint_every": 0.0}
     left, real = [at], study.update
 
     def counted(self: Any, bundle: Any, batch: Any) -> None:
@@ -301,13 +303,13 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 
 def test_what_cannot_be_measured_is_refused() -> None:
     with pytest.raises(CapabilityError, match="opened without that head"):
-        noop(plain(), TEXTS, loss="masked-lm")
+        noop(plain(), TEXTS, task="masked-lm")
     with pytest.raises(CapabilityError, match="there is no loss 'mlm'"):
-        noop(plain(), TEXTS, loss="mlm")
+        noop(plain(), TEXTS, task="mlm")
     with pytest.raises(CorpusError, match="no xpos"):
-        noop(plain(), TEXTS, loss="tagging:xpos")
+        noop(plain(), TEXTS, task="tagging:xpos")
     with pytest.raises(CapabilityError, match="offers no language-model loss"):
         noop(plain(), [Document.from_text("It rained.")])
     alone = [Document.from_text("It rained.")]
     with pytest.raises(CorpusError, match="no translations"):
-        noop(subject("marian"), alone, loss="translation")
+        noop(subject("marian"), alone, task="translation")

@@ -16,12 +16,12 @@ from attlas.capture import Recorder, Subject
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 from attlas.measures.ranks import spearman_of_equals
-from attlas.run.norms import norms
-from attlas.run.survey import survey
 from attlas.stats import Bundle
-from attlas.studies.norm_marks import pairs_by_class
-from attlas.studies.norms import Norms
+from attlas.studies.norms.call import norms
+from attlas.studies.norms.marks import pairs_by_class
+from attlas.studies.norms.passes import Norms
 from attlas.studies.shared.piece_classes import Frequencies, draw_pairs
+from attlas.studies.survey.call import survey
 from attlas.text import Document, Passage
 
 ENGLISH = [
@@ -86,7 +86,7 @@ def sides(subject: Subject, document: Document, stream: Stream) -> tuple[Any, An
 def test_shares_and_means_against_materialised_vectors(family: str) -> None:
     subject = twin(family)
     result = norms(subject, DOCUMENTS, budget=64)
-    heads, layers = table(result, "norms", "stream", "layer", "head", "class"), {}
+    heads, layers = table(result, "norms", "stream", "layer", "head", "keys"), {}
     sums: dict = {}
 
     def add(key: Any, value: float, n: float = 1.0) -> None:
@@ -122,7 +122,7 @@ def test_shares_and_means_against_materialised_vectors(family: str) -> None:
     for (*place, column), expected in found.items():
         if len(place) == 4:
             assert heads[tuple(place)][column] == pytest.approx(expected, rel=2e-4, abs=1e-6), (place, column)
-    layers = table(result, "norms_layers", "stream", "layer", "class")
+    layers = table(result, "norms_layers", "stream", "layer", "keys")
     count = {stream.value: subject.shape(stream)[1] for stream in subject.streams}
     for (stream, layer, kind), row in layers.items():
         for column in ("joint", "mean_joint", "chance"):
@@ -140,7 +140,7 @@ def test_shares_and_means_against_materialised_vectors(family: str) -> None:
 
 def test_shares_are_those_of_the_survey() -> None:
     subject = twin("bert")
-    ours = table(norms(subject, DOCUMENTS), "norms", "layer", "head", "class")
+    ours = table(norms(subject, DOCUMENTS), "norms", "layer", "head", "keys")
     theirs = table(survey(subject, DOCUMENTS), "heads", "layer", "head", "quantity", "measure")
     for (layer, head, kind), row in ours.items():
         for measure in ("weight", "norm"):

@@ -16,11 +16,11 @@ from attlas.capture.check import eager_weights
 from attlas.capture.reading import read_documents
 from attlas.errors import ModelError, NumberError
 from attlas.ids import Stream
-from attlas.run.survey import survey
-from attlas.studies.portraits import portrait
+from attlas.measures.quantities import QUANTITIES
 from attlas.studies.shared.piece_classes import draw_pairs, half_of, tags_of, word_ranks
-from attlas.studies.shared.quantities import QUANTITIES
-from attlas.studies.survey import Survey
+from attlas.studies.survey.call import survey
+from attlas.studies.survey.passes import Survey
+from attlas.studies.survey.portraits import portrait
 from attlas.text import ROOT, Document, Passage
 
 TREES = [
@@ -288,7 +288,7 @@ def test_readings_keep_annotation() -> None:
     bundle = study.empty()
     study.update(bundle, reading.examples)
     halves = [bundle[f"encoder-figures-{half}"].result().n for half in (1, 2)]
-    n = sum(half[0, 0, 0, QUANTITIES.index("to_governor")] for half in halves)
+    n = sum(half[0, 0, 0, [quantity.name for quantity in QUANTITIES].index("to_governor")] for half in halves)
     governed = sum(
         e.passage.first.governors[w] != ROOT for e in reading.examples for w in e.source.segmentation.words if w >= 0
     )

@@ -21,10 +21,10 @@ def command(
 ) -> None:
     """Survey the bundled model on the sample corpus, and write a report page and a view of one sentence."""
     from attlas.capture import load
-    from attlas.cli.finishing_old import finish
-    from attlas.cli.survey import show
+    from attlas.cli.finishing import finish
     from attlas.run import progress_on
-    from attlas.run.survey import survey
+    from attlas.studies import studies
+    from attlas.studies.survey.call import survey
     from attlas.views import write_page
     from attlas.views.figures import survey_figures
 
@@ -32,4 +32,5 @@ def command(
     result = survey(subject, "sample", out=out, seed=seed, progress=progress_on(quiet=quiet))
     scene = subject.look(SENTENCE).scene()
     page = write_page(out / "view.html", [scene.with_figures(survey_figures(out, scene))])
-    finish(result, out, show, f"view: {page}")
+    typer.echo(f"view: {page}")
+    finish(result, studies()["survey"])

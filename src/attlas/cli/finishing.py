@@ -20,11 +20,16 @@ def finish(result: Result, study: Study, *, as_json: bool = False) -> None:
 
     from attlas.pages.prose import count_of
     from attlas.pages.terminal import print_page
+    from attlas.store.folder import MANIFEST, locate
     from attlas.studies.reporting import write_report
 
     folder = result.folder
     assert folder is not None  # a command always writes
     page = write_report(folder)  # first, for whoever reads our output may go away
+    models = [part for part in sorted(folder.iterdir()) if (part / "config.json").is_file()]
+    for part in sorted(folder.iterdir()):  # results of other studies that this one is made of
+        if part not in models and locate(part, MANIFEST).is_file():
+            write_report(part)
     if as_json:
         print_as_json(result, study, page)
         return
@@ -35,6 +40,8 @@ def finish(result: Result, study: Study, *, as_json: bool = False) -> None:
     for reason, number in result.manifest.skipped.items():
         typer.echo(f"note: {reason}: {number:,}")
     typer.echo(f"tables: {folder}")
+    for part in models:
+        typer.echo(f"model: {part}")
     typer.echo(f"report: {page}")
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
 )
+_VOID = frozenset({"br", "img", "input"})  # elements that have nothing inside, and no end
 _SEARCHED = 20  # rows from which on a table can be searched
 
 
@@ -47,6 +48,8 @@ def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
         else Markup(' {}="{}"').format(Markup(key.rstrip("_").replace("_", "-")), value)
         for key, value in attributes.items() if value is not None and value is not False
     )  # fmt: skip
+    if name in _VOID:
+        return Markup("<{name}{said}>").format(name=Markup(name), said=said)
     return Markup("<{name}{said}>{inside}</{name}>").format(
         name=Markup(name), said=said, inside=Markup("").join(inside)
     )
@@ -263,8 +266,9 @@ def cells_of(
         if name == "head" and "layer" in present:
             if len(streams) > 1:
                 cells.append(("stream", False, [row["stream"] for row in rows], [str(row["stream"]) for row in rows]))
-            order = [row["layer"] * 1000 + (row.get("head") or 0) for row in rows]
-            cells.append(("head", True, order, [label_of(row) for row in rows]))
+            order = [None if row["layer"] is None else row["layer"] * 1000 + (row.get("head") or 0) for row in rows]
+            named = ["" if row["layer"] is None else label_of(row) for row in rows]
+            cells.append(("head", True, order, named))
             continue
         if name not in present:
             continue

@@ -219,6 +219,33 @@ def reads_pairs(model: Subject, texts: Corpus, asked: bool | None) -> bool:
     return texts.format == "plain" and len(texts.documents) > 1 and model.pieces.pairs
 
 
+def passage_options(model: Subject, texts: Corpus, pairs: bool | None, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """How passages of a corpus are read, everything told: pairs, max_pieces, long, limit.
+
+    >>> passage_options(as_subject(None), as_corpus("sample"), None, {"max_pieces": None, "long": "cut", "limit": 3})
+    {'pairs': False, 'max_pieces': 512, 'long': 'cut', 'limit': 3}
+    """
+    paired = reads_pairs(model, texts, pairs)
+    pieces = longest_passage(model, paired, asked["max_pieces"])
+    return {"pairs": paired, "max_pieces": pieces, "long": asked["long"], "limit": asked["limit"]}
+
+
+def read_passages(model: Subject, texts: Corpus, options: Mapping[str, Any], seed: int) -> Reading:
+    """The passages of a corpus as :func:`passage_options` say, drawn by the seed.
+
+    >>> options = {"pairs": False, "max_pieces": 40, "long": "cut", "limit": 3}
+    >>> len(read_passages(as_subject(None), as_corpus("sample"), options, seed=0).examples)
+    3
+    """
+    from attlas.capture.reading import read_documents
+
+    reading = read_documents(
+        model, texts.documents, articles=texts.articles, limit=options["max_pieces"], pairs=options["pairs"],
+        long=options["long"],
+    )  # fmt: skip
+    return draw(reading, options["limit"], seed)
+
+
 def streams_of(model: Subject, reading: Reading) -> list[Stream]:
     """The streams that these examples let a model show; the encoder alone where translations are missing.
 

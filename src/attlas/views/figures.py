@@ -15,25 +15,12 @@ import numpy as np
 
 from attlas.errors import StoreError
 from attlas.ids import Stream
+from attlas.measures.quantities import titles
 from attlas.store import Result
 from attlas.views.card import own_name
 from attlas.views.scene import Array, Scene
 
 NO_FIGURE = -1e9
-SHARES = {
-    "previous": "previous piece",
-    "next": "next piece",
-    "self": "the piece itself",
-    "first": "first piece",
-    "cls": "[CLS]",
-    "sep": "[SEP]",
-    "punctuation": "period or comma",
-    "other": "any other piece",
-    "sep_to_sep": "[SEP], seen from [SEP]",
-}
-EDGES = {"edges": "edges, of all between words", "to_governor": "to the governor", "to_dependent": "to dependents"}
-REST = {"entropy": "entropy, all queries", "entropy_cls": "entropy, from [CLS]", "distance": "distance in pieces"}
-NAMES = {**SHARES, **EDGES, **REST}
 CORRELATION = "rank correlation of weight and ‖f(x)‖"
 
 Figures = dict[str, dict[Stream, Array]]
@@ -57,12 +44,13 @@ def survey_figures(folder: str | Path, scene: Scene | None = None) -> Figures:
     if scene is not None:
         _require_match(scene, model, shapes, folder)
     figures: Figures = {}
+    names = titles()
     columns = ["stream", "layer", "head", "measure", "quantity", "value"]
     rows = tables["heads"].select(columns).to_pylist()
     for measure in dict.fromkeys(row["measure"] for row in rows):  # all of one measure, then all of the next
         for row in rows:
             if row["measure"] == measure:
-                quantity = NAMES.get(row["quantity"], str(row["quantity"]).replace("_", " "))
+                quantity = names.get(row["quantity"], str(row["quantity"]).replace("_", " "))
                 _put(figures, f"{measure}: {quantity}", row, shapes)
     if "spearman" in tables:
         for row in tables["spearman"].to_pylist():

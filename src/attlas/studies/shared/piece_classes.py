@@ -19,12 +19,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attlas.measures.quantities import CLASSES, RANKS
 from attlas.models import Encoded, Side
 from attlas.tasks import text_seed
 from attlas.text import ROOT, Document, Passage
 
-CLASSES = ("first", "cls", "sep", "punctuation", "other")
-RANKS = ((1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, None))
 PUNCTUATION = frozenset(".,。，、،")
 DRAWN_KEYS = 64
 
@@ -33,8 +32,9 @@ DRAWN_KEYS = 64
 class Marks:
     """Marks of one side of a batch; the piece axis is that of the padded tensor.
 
-    ``classes`` (batch, piece, 5), ``tags`` and ``bands`` one-hot (batch, piece, tags or bands), ``words`` (batch,
-    piece) true for pieces of words, ``first`` the first real piece.
+    ``real`` (batch, piece) is false for padding; ``classes`` (batch, piece, 5), ``tags`` and ``bands`` (batch, piece,
+    tags or frequency bands) have a one where a piece is of that kind; ``words`` (batch, piece) is true for pieces of
+    words, but for the first piece.
 
     >>> sorted(Marks.__dataclass_fields__)
     ['bands', 'classes', 'real', 'tags', 'words']
@@ -101,7 +101,7 @@ class Frequencies:
         equals: dict[int, list[int]] = {}
         for form, rank in ranks.items():
             equals.setdefault(counts[form], []).append(rank)
-        mean = {count: sum(found) / len(found) for count, found in equals.items()}
+        mean = {count: sum(ranked) / len(ranked) for count, ranked in equals.items()}
         return cls(ranks, {form: mean[counts[form]] for form in ranks})
 
 
@@ -141,8 +141,7 @@ def mark(side: Side, passages: Sequence[Sequence[Document]], tags: Sequence[str]
                 if labels[word] in number:
                     tagged[row, place, number[labels[word]]] = 1
     device = side.real.device
-    made = (torch.from_numpy(array).to(device) for array in (classes, words, tagged, bands))
-    return Marks(side.real, *made)
+    return Marks(side.real, *(torch.from_numpy(array).to(device) for array in (classes, words, tagged, bands)))
 
 
 def _pieces(encoded: Encoded) -> Iterable[tuple[str, int, str]]:
@@ -164,7 +163,7 @@ def _band(rank: int) -> int:
 def mark_edges(side: Side, passages: Sequence[Sequence[Document]]) -> Edges:
     """Find the pairs of pieces that lie on dependency edges, both directions, the first piece set aside as a key."""
     size, width = side.real.shape
-    found: list[list[tuple[int, int, bool]]] = []
+    on_edges: list[list[tuple[int, int, bool]]] = []
     governed, governing = np.zeros((size, width), bool), np.zeros((size, width), bool)
     for row, (encoded, documents, start) in enumerate(zip(side.encoded, passages, side.starts, strict=True)):
         pieces: dict[int, list[int]] = {}
@@ -179,11 +178,11 @@ def mark_edges(side: Side, passages: Sequence[Sequence[Document]]) -> Edges:
             governed[row, down] = governing[row, up] = True
             pairs += [(i, j, True) for i in down for j in up if j != start]
             pairs += [(j, i, False) for i in down for j in up if i != start]
-        found.append(pairs)
-    longest = max(map(len, found), default=0)
+        on_edges.append(pairs)
+    longest = max(map(len, on_edges), default=0)
     packed = np.zeros((size, longest, 2), np.int64)
     upward, downward = np.zeros((size, longest), np.float32), np.zeros((size, longest), np.float32)
-    for row, pairs in enumerate(found):
+    for row, pairs in enumerate(on_edges):
         for place, (i, j, up_edge) in enumerate(pairs):
             packed[row, place] = i, j
             (upward if up_edge else downward)[row, place] = 1
@@ -219,8 +218,8 @@ def draw_pairs(
     longest = max(map(len, drawn))
     pairs = np.zeros((len(drawn), longest, 2), np.int64)
     real = np.zeros((len(drawn), longest), bool)
-    for row, found in enumerate(drawn):
-        pairs[row, : len(found)], real[row, : len(found)] = found, True
+    for row, of_text in enumerate(drawn):
+        pairs[row, : len(of_text)], real[row, : len(of_text)] = of_text, True
     return torch.from_numpy(pairs).to(queries.real.device), torch.from_numpy(real).to(queries.real.device)
 
 

@@ -1,0 +1,107 @@
+"""What a survey asks of every head, as records: one for each quantity, from which its tables and its page are made.
+
+A :class:`Quantity` says what is added up for a query (``keys``: the weight on a neighbour, on a class of keys, on
+dependency edges; or the entropy or distance of its row), which queries count, and in which streams it means anything.
+Whoever adds a record to :data:`QUANTITIES` has a new figure in the survey's tables, in its page and in the order of
+heads of the views; only a new kind of ``keys`` or ``queries`` has to be taught to
+:mod:`attlas.studies.shared.reducing`, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from attlas.ids import Stream
+
+CLASSES = ("first", "cls", "sep", "punctuation", "other")
+RANKS = ((1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, None))  # of words by frequency, from and to
+QUERIES = ("all", "has previous", "has next", "cls", "sep", "words")
+NEIGHBOURS = ("previous", "self", "next")
+ROWS = ("entropy", "distance")
+EDGES = ("governor", "dependents", "edges")
+KEYS = (*NEIGHBOURS, *CLASSES, *ROWS, *EDGES)
+
+EVERYWHERE = frozenset(Stream)
+WITHIN = frozenset({Stream.ENCODER, Stream.DECODER})  # queries and keys are of one and the same text
+BOTH_WAYS = frozenset({Stream.ENCODER})
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One figure of a head.
+
+    ``keys`` is what is added up for each query and ``queries`` which queries count; ``section`` is the part of the
+    page that shows it; ``place`` is what a sentence calls the keys, where a head can be said to look there;
+    ``column`` is its title in the table of heads, where it has a column, and ``norm`` whether its norm has one, too.
+
+    >>> Quantity("sep_to_sep", "[SEP], seen from [SEP]", keys="sep", queries="sep", streams=WITHIN).kind
+    'share'
+    >>> Quantity("tail", "last piece", keys="last")
+    Traceback (most recent call last):
+        ...
+    ValueError: quantity 'tail': there are no keys 'last'; choose one of previous, self, next, first, cls, ...
+    """
+
+    name: str
+    title: str
+    kind: str = "share"
+    keys: str = ""
+    queries: str = "all"
+    streams: frozenset[Stream] = EVERYWHERE
+    section: str = "where"
+    place: str = ""
+    column: str = ""
+    norm: bool = False
+
+    def __post_init__(self) -> None:
+        for what, value, known in (("keys", self.keys, KEYS), ("queries", self.queries, QUERIES)):
+            if value not in known:
+                raise ValueError(
+                    f"quantity {self.name!r}: there are no {what} {value!r}; choose one of {', '.join(known)}"
+                )
+
+
+QUANTITIES = (
+    Quantity("previous", "previous piece", keys="previous", queries="has previous", streams=WITHIN,
+             place="the previous piece", column="previous"),
+    Quantity("next", "next piece", keys="next", queries="has next", streams=BOTH_WAYS, place="the next piece",
+             column="next"),
+    Quantity("self", "the piece itself", keys="self", streams=WITHIN, place="the piece itself"),
+    Quantity("first", "first piece", keys="first", place="the first piece", column="first", norm=True),
+    Quantity("cls", "[CLS]", keys="cls", place="[CLS]", column="[CLS]", norm=True),
+    Quantity("sep", "[SEP]", keys="sep", place="[SEP]", column="[SEP]", norm=True),
+    Quantity("punctuation", "period or comma", keys="punctuation", place="periods and commas", column="punct."),
+    Quantity("other", "any other piece", keys="other"),
+    Quantity("sep_to_sep", "[SEP], seen from [SEP]", keys="sep", queries="sep", streams=WITHIN),
+    Quantity("entropy", "entropy, all queries", "number", keys="entropy", section="entropy", column="entropy"),
+    Quantity("entropy_cls", "entropy, from [CLS]", "number", keys="entropy", queries="cls", section="entropy"),
+    Quantity("distance", "distance in pieces", "number", keys="distance", streams=WITHIN, section="distance",
+             column="distance"),
+    Quantity("to_governor", "to the governor", keys="governor", queries="words", streams=WITHIN, section="edges",
+             place="its governor"),
+    Quantity("to_dependent", "to dependents", keys="dependents", queries="words", streams=WITHIN, section="edges",
+             place="its dependents"),
+    Quantity("edges", "edges, of all between words", keys="edges", queries="words", streams=WITHIN, section="edges",
+             column="edges"),
+)  # fmt: skip
+
+
+def titles(quantities: Iterable[Quantity] = QUANTITIES) -> dict[str, str]:
+    """What each quantity is called, by its name.
+
+    >>> titles()["sep_to_sep"]
+    '[SEP], seen from [SEP]'
+    """
+    return {quantity.name: quantity.title for quantity in quantities}
+
+
+def places(section: str, quantities: Iterable[Quantity] = QUANTITIES) -> dict[str, str]:
+    """Where a head can be said to look, of one section: what a sentence calls it, by the quantity's name.
+
+    >>> places("edges")
+    {'to_governor': 'its governor', 'to_dependent': 'its dependents'}
+    """
+    return {
+        quantity.name: quantity.place for quantity in quantities if quantity.place and quantity.section == section
+    }

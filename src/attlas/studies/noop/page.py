@@ -1,0 +1,432 @@
+"""The page of a no-op test: does the loss depend on attention to the places where heads rest?
+
+The resting place of a stream is whichever of [SEP], [CLS] and the first piece has the most weight in any layer.
+Gradients are compared within a layer only, as a ratio to those of other keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+
+from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, say
+from attlas.pages.prose import Prose, listed
+from attlas.store.schema import PLACE, Column, Schema
+from attlas.studies.shared.wording import (
+    CLARK,
+    KEY_NAMES,
+    KEY_TITLES,
+    in_layers,
+    longest_run,
+    of_all,
+    of_stream,
+    published,
+    told,
+    words,
+)
+
+RESTS = ("sep", "cls", "first")
+CLASSES = (*RESTS, "punctuation")
+PLACES = ("self", "previous", "next")
+SMALL = {0.5: "half", 0.25: "a quarter", 0.1: "a tenth"}
+PARKED = 0.5
+_KEYS = Column("keys", "keys", meaning="class or place of the key", labels=KEY_TITLES, was="class")
+_N = (Column("n", "texts", "number"), Column("pairs", "pairs", "count", "visible pairs of a query and such a key"))
+_SHARES = (
+    Column("weight", "share of weight", "share", twin="twin_weight", head=True),
+    Column("norm", "share of norm", "share", "of ‖αf(x)‖; none where the model does not let it be computed",
+           twin="twin_norm", head=True, optional=True),
+)  # fmt: skip
+_TWIN = Column("twin", "untrained twin's |dL/dα|", "number", ends=("twin_low", "twin_high"))
+HEADS = Schema(
+    "noop",
+    "One row for each head and class or place of key.",
+    *PLACE,
+    _KEYS,
+    Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
+           ends=("low", "high"), twin="twin", definition="Clark et al. 2019", head=True),
+    *_N,
+    Column("relative", "over other keys", "number", "divided by that for other keys of the same head",
+           twin="twin_relative", head=True),
+    Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid", head=True),
+    *_SHARES,
+)  # fmt: skip
+LAYERS = Schema(
+    "noop_layers",
+    "One row for each layer and class or place of key, mean over heads.",
+    *PLACE[:2],
+    _KEYS,
+    Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
+           ends=("low", "high"), twin="twin", definition="Clark et al. 2019"),
+    *_N,
+    Column("relative", "over other keys", "number", "divided by that for other keys of the same layer",
+           ends=("relative_low", "relative_high"), twin="twin_relative"),
+    Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid"),
+    Column("paid_share", "share of α·|dL/dα|", "share", "of the layer's", twin="twin_paid_share"),
+    *_SHARES,
+    _TWIN,
+    Column("twin_relative", "untrained twin, over other keys", "number",
+           ends=("twin_relative_low", "twin_relative_high")),
+)  # fmt: skip
+LOSS = Schema(
+    "loss",
+    "The loss itself, of the model and its untrained twin.",
+    Column("task", "task", was="loss"),
+    Column("value", "loss", "number", "in nats per prediction; chance is guessing evenly among all choices",
+           ends=("low", "high"), twin="twin", chance="chance"),
+    Column("accuracy", "right", "percent", "share of right predictions; chance is the most frequent tag's",
+           ends=("accuracy_low", "accuracy_high"), twin="twin_accuracy", chance="chance_accuracy"),
+    Column("n", "predictions", "count"),
+    Column("twin", "untrained twin's loss", "number", ends=("twin_low", "twin_high"), was="twin_value"),
+    Column("twin_accuracy", "untrained twin, right", "percent", ends=("twin_accuracy_low", "twin_accuracy_high")),
+    Column("chance", "even guessing", "number", was="even"),
+    Column("chance_accuracy", "most frequent tag, right", "percent", was="majority"),
+    Column("majority_tag", "most frequent tag"),
+    Column("passes", "passes", "number", "of training, to the best one; none for a head of the model's own"),
+)  # fmt: skip
+BY_CLASS = Schema("by_class", "The table noop, the resting place first.", *HEADS.columns)
+
+
+def by_class(tables: Tables) -> Iterator[Row]:
+    """Heads, the keys first on which each stream rests: charts show first what comes first."""
+    for stream, heads in tables["noop"].by("stream"):
+        rest = resting(tables, stream)
+        yield from sorted(heads, key=lambda row, rest=rest: row["keys"] != rest)  # type: ignore[misc]
+
+
+def resting(tables: Tables, stream: str) -> str:
+    """The class on which attention rests in a stream; "" where there is none."""
+    rows = tables["noop_layers"].where(stream=stream, keys=RESTS).largest("weight")
+    return str(rows[0]["keys"]) if rows else ""
+
+
+def answer(tables: Tables) -> Finding | None:
+    """Whether the loss depends on attention to the resting place, in the layer where most is paid to it."""
+    return next(_depends(tables), None)
+
+
+def others(tables: Tables) -> Iterator[Finding]:
+    """The same of further streams."""
+    yield from list(_depends(tables))[1:]
+
+
+def _depends(tables: Tables) -> Iterator[Finding]:
+    for stream, rest, rows in _rests(tables):
+        row = rows.largest("weight")[0]
+        yield Finding(
+            say(
+                "The loss {depends} on attention to {rest}, where heads{of} rest{than}: in layer {layer} it takes "
+                "**{weight:share}** of the weight, and |dL/dα| is **{ratio:number}** times{ends} that for other "
+                "keys; in the untrained twin it is {twin:number} times.",
+                depends=_verdict(row["relative"])[0], than=_verdict(row["relative"])[1], rest=KEY_NAMES[rest],
+                of=of_stream(tables, stream), layer=row["layer"] + 1,
+                weight=row["weight"], ratio=row["relative"], twin=row["twin_relative"], ends=_ends(row),
+            ),
+            (Claim("largest", "noop_layers", "weight", keyed([row], "layer"), {"stream": stream, "keys": rest}),
+             Claim("value", "noop_layers", "relative", keyed([row], "stream", "layer", "keys"),
+                   value=row["relative"])),
+            see="relative",
+        )  # fmt: skip
+
+
+def _verdict(ratio: float) -> tuple[str, str]:
+    return (
+        ("hardly depends", "") if ratio < 0.25 else ("depends less", ", than on that to other keys") if ratio < 0.8
+        else ("depends as much", ", as on that to other keys") if ratio < 1.25
+        else ("depends more", ", than on that to other keys")
+    )  # fmt: skip
+
+
+def _ends(row: Row) -> Prose:
+    if row.get("relative_low") is None:
+        return say("")
+    return say(" ({low:number} to {high:number})", low=row["relative_low"], high=row["relative_high"])
+
+
+def rests(tables: Tables) -> Iterator[Finding]:
+    """How much heads rest in all the layers where they mostly do, and what rides on it."""
+    for stream, rest, rows in _rests(tables):
+        run = longest_run(row["layer"] for row in rows if row["weight"] > PARKED)
+        layers = run or [rows.largest("weight")[0]["layer"]]
+        kept, among = rows.where(layer=layers), {"stream": stream, "keys": rest, "layer": layers}
+        whole = tables["noop_layers"].where(stream=stream, keys=rest).known("paid_share")
+        norm = say(", **{norm:share}** of the norm ‖αf(x)‖", norm=whole.mean("norm"))
+        yield Finding(
+            say(
+                "{rest} takes {most}**{weight:share}** of the weight{of} in {layers} (untrained twin {twin:share}), "
+                "with a gradient {ratio:number} times that for other keys. Over all layers it takes {all:share} of "
+                "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| (twin "
+                "{twin_paid:share}).",
+                rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], most="" if run else "at most ",
+                weight=kept.mean("weight"), of=of_stream(tables, stream), layers=in_layers(layers),
+                twin=kept.mean("twin_weight"), ratio=kept.mean("relative"), all=whole.mean("weight"),
+                norm=norm if whole.mean("norm") is not None else "", paid=whole.mean("paid_share"),
+                twin_paid=whole.mean("twin_paid_share"),
+            ),
+            (Claim("mean", "noop_layers", "weight", among=among, value=kept.mean("weight")),
+             Claim("mean", "noop_layers", "relative", among=among, value=kept.mean("relative")),
+             Claim("mean", "noop_layers", "paid_share", among={"stream": stream, "keys": rest},
+                   value=whole.mean("paid_share"))),
+            see="layers",
+        )  # fmt: skip
+
+
+def from_where(tables: Tables) -> Iterator[Finding]:
+    """From which layer on the gradient stays small."""
+    for stream, rest, known in _rests(tables):
+        rows = tables["noop_layers"].where(stream=stream, keys=rest)
+        among = {"stream": stream, "keys": rest}
+        said = published(stream, f"{CLARK}: from layer 5 on, gradients for [SEP] become very small")
+        starts = {bar: start for bar in SMALL if (start := small_from(rows, bar)) is not None}
+        name, of = KEY_NAMES[rest], of_stream(tables, stream)
+        if not starts:
+            low = known.smallest("relative")[0]
+            yield Finding(
+                say(
+                    "There is no layer{of} from which on the gradient for {rest} stays under half of that for other "
+                    "keys; it is smallest in layer {layer}, at {ratio:number} of it.",
+                    of=of, rest=name, layer=low["layer"] + 1, ratio=low["relative"],
+                ),
+                (Claim("smallest", "noop_layers", "relative", keyed([low], "layer"), among),),
+                see="relative", published=said,
+            )  # fmt: skip
+            continue
+        last = max(rows.column("layer"))
+        smallest = {
+            start: bar for bar, start in sorted(starts.items(), reverse=True)
+        }  # the smallest bar of each start
+        spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
+        twin = small_from(rows, 0.5, "twin_relative")
+        yield Finding(
+            say(
+                "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; the untrained twin's "
+                "{twin}.",
+                rest=name, of=of, spans=", ".join(spans),
+                twin="never stays under half" if twin is None else f"stays under half {_from(twin, last)}",
+            ),
+            tuple(Claim("below", "noop_layers", "relative", among={**among, "layer": list(range(start, last + 1))},
+                        than=bar) for start, bar in smallest.items()),
+            see="relative", published=said,
+        )  # fmt: skip
+
+
+def small_from(rows: Rows, bar: float, column: str = "relative") -> int | None:
+    """The layer from which on a ratio stays below a bar to the end; None where it does not.
+
+    >>> rows = Rows({"layer": layer, "relative": ratio} for layer, ratio in enumerate([2.0, 0.3, 0.6, 0.4, 0.2]))
+    >>> small_from(rows, 0.5), small_from(rows, 0.1)
+    (3, None)
+    """
+    start: int | None = None
+    for row in sorted(rows, key=lambda row: int(row["layer"])):
+        if row[column] is None or row[column] >= bar:
+            start = None
+        elif start is None:
+            start = int(row["layer"])
+    return start
+
+
+def _from(start: int, last: int) -> str:
+    return "in all layers" if not start else "in the last layer" if start == last else f"from layer {start + 1} on"
+
+
+def heads(tables: Tables) -> Iterator[Finding]:
+    """Whether heads that rest do nothing there."""
+    for stream, rest, _ in _rests(tables):
+        own = tables["noop"].where(stream=stream, keys=rest).known("weight", "relative")
+        parked = own.where(lambda row: row["weight"] > PARKED)
+        free = own.where(lambda row: row["weight"] <= PARKED)
+        among = {"stream": stream, "keys": rest}
+        claims = (Claim("count", "noop", "weight", among=among, than=PARKED, value=len(parked)),)
+        if not own:
+            continue
+        if not parked:
+            text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own),
+                       rest=KEY_NAMES[rest],
+                       of=of_stream(tables, stream))  # fmt: skip
+            yield Finding(text, claims, see="heads")
+            continue
+        ratios = parked.column("relative")
+        yield Finding(
+            say(
+                "**{parked}** heads{of} put more than half of the weight on {rest}; in **{low}** of them the "
+                "gradient there is less than half of that for other keys of the same head (median ratio "
+                "{middle:number}{free}).",
+                parked=of_all(len(parked), len(own)), of=of_stream(tables, stream), rest=KEY_NAMES[rest],
+                low=sum(ratio < 0.5 for ratio in ratios), middle=median(ratios),
+                free=say("; in the heads that rest less, {middle:number}", middle=median(free.column("relative")))
+                if free else "",
+            ),
+            claims, see="heads",
+        )  # fmt: skip
+
+
+def rest_of_keys(tables: Tables) -> Iterator[Finding]:
+    """All other classes and places."""
+    for stream, rest, _ in _rests(tables):
+        parts, claims = [], []
+        for keys in (*CLASSES, *PLACES):
+            rows = tables["noop_layers"].where(stream=stream, keys=keys).known("relative")
+            if keys != rest and rows:
+                parts.append(say("{keys} {ratio:number} ({twin:number})", keys=KEY_NAMES[keys],
+                                 ratio=rows.mean("relative"),
+                                 twin=rows.mean("twin_relative")))  # fmt: skip
+                claims.append(Claim("mean", "noop_layers", "relative", among={"stream": stream, "keys": keys},
+                                    value=rows.mean("relative")))  # fmt: skip
+        if parts:
+            yield Finding(
+                say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, the "
+                    "untrained "
+                    "twin's): {parts}.", of=of_stream(tables, stream), parts=listed(parts)),
+                tuple(claims), see="layers",
+            )  # fmt: skip
+
+
+def loss(tables: Tables) -> Iterator[Finding]:
+    """The loss itself."""
+    for row in tables["loss"].known("value"):
+        trained = say("")
+        if row.get("majority_tag") is not None:
+            trained = say(
+                " It is that of a small linear head, trained here on the other half of the documents with the model "
+                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. The twin's head "
+                "was "
+                "trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
+            )  # fmt: skip
+        yield Finding(
+            say(
+                "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, "
+                "{accuracy:percent} % right); the untrained twin's is {twin:number} ({twin_accuracy:percent} % "
+                "right), and guessing evenly "
+                "among all choices costs {chance:number}.{trained}", **row, trained=trained,
+            ),
+            (Claim("value", "loss", "value", keyed([row], "task"), value=row["value"]),),
+        )  # fmt: skip
+
+
+def warning(tables: Tables) -> Prose | None:
+    """Where the model is no better than guessing, its gradients say little."""
+    for row in tables["loss"].known("value", "chance"):
+        if row["value"] >= row["chance"]:
+            return say(
+                "The model does not do the task {task}: its loss of {value:number} nats is no better than guessing "
+                "evenly "
+                "({chance:number}), so that its gradients say little.", **row,
+            )  # fmt: skip
+    return None
+
+
+def _rests(tables: Tables) -> Iterator[tuple[str, str, Rows]]:
+    """Streams, where each rests, and the layers of which a ratio is known."""
+    for stream in tables.streams:
+        rest = resting(tables, stream)
+        rows = tables["noop_layers"].where(stream=stream, keys=rest).known("relative", "weight")
+        if rest and rows:
+            yield stream, rest, rows
+
+
+def resting_layers(tables: Tables) -> Rows:
+    """The layers of each stream's resting place."""
+    rows = [row for stream in tables.streams
+            for row in tables["noop_layers"].where(stream=stream, keys=resting(tables, stream))]  # fmt: skip
+    return told(tables, Rows(rows))
+
+
+def all_layers(tables: Tables) -> Rows:
+    """Layer by layer, the classes on which heads may rest, beside other keys."""
+    kept = tables["noop_layers"].where(keys=[*CLASSES, "other"])
+    order = {stream: place for place, stream in enumerate(tables.streams)}
+    return told(tables, Rows(sorted(kept, key=lambda row: (order[row["stream"]], row["layer"]))))
+
+
+def _lines(key: str, title: str, keys: tuple[str, ...], *show: str) -> charts.Chart:
+    return charts.lines(
+        "noop_layers", "layer", *show, key=key, title=title, colour="keys", where={"keys": keys},
+        style=Style(log=True, tell=("weight",)), label=f"{title}, by layer, a line for each, the twin dashed",
+    )  # fmt: skip
+
+
+PAGE = Page(
+    "noop",
+    title="Does {model} do nothing where its heads rest?",
+    answer=answer,
+    chart=_lines("classes", "Gradient over that for other keys of the layer", CLASSES, "relative").having(
+        note="dashed: the untrained twin (random weights)"
+    ),
+    warning=warning,
+    about="Heads put much of their attention on [SEP], the first piece or punctuation. Is that a way of doing "
+    "nothing? How much the loss of **{model}** on **{corpus}** depends on each attention weight was measured, by the "
+    "class of the key that it goes to.",
+    findings=(others, rests, from_where, heads, rest_of_keys, loss),
+    schemas=(HEADS, LAYERS, LOSS, BY_CLASS),
+    derived={"by_class": by_class},
+    sections=(
+        Section(
+            "relative", "Against other keys of the same layer",
+            "The gradients |dL/dα| of each class, divided by that for other keys of the same layer, with 95 % "
+            "intervals; dashed, the untrained twin. A line far below 1 is a class that the loss hardly depends on: "
+            "attention that is put there does nothing. A line above 1 is attention that matters more than the "
+            "average key's.",
+            (_lines("places", "The same by place", PLACES, "relative"),
+             Listing("noop_layers", "stream", "layer", "keys", "weight", "norm", "relative",
+                     rows=resting_layers, title="Where heads rest, layer by layer")),
+            short="Relative",
+        ),
+        Section(
+            "layers", "Layer by layer",
+            "The gradients themselves, mean over heads and texts; dashed, the untrained twin. Choose α·|dL/dα| to "
+            "see what rides on the attention that is really paid. Heights of different layers do not compare: "
+            "gradients grow or shrink along the model.",
+            (_lines("layers-class", "Gradient by class of key", (*CLASSES, "other"), "value", "paid"),
+             _lines("layers-place", "Gradient by place of key", (*PLACES, "other"), "value", "paid")),
+            short="By layer", width="half",
+        ),
+        Section(
+            "heads", "Heads that rest",
+            "Each dot is a head: to the right, heads that put much weight on such keys; below 1, heads whose "
+            "gradient there is smaller than for other keys. If resting is doing nothing, dots on the right lie low.",
+            (charts.scatter("by_class", "weight", "relative", key="weights", title="Weight against gradient",
+                            style=Style(pick=("keys",), root=True, tell=("norm", "twin_weight", "twin_relative")),
+                            label="Weight on a class of keys against its relative gradient, one dot for each head"),),
+        ),
+        Section(
+            "map", "Head by head",
+            "Rows are layers, columns are heads; the brighter, the more. Point at a cell for its numbers and the "
+            "twin's. Where the share of weight is bright and the share of norm is dark, a head rests.",
+            (charts.head_map("by_class", "relative", "weight", "norm", "value", "paid", "twin_relative",
+                             "twin_weight", "twin_norm", style=Style(pick=("keys",)),
+                             label="Heat map of one class of keys, layer by head"),),
+            short="Map",
+        ),
+        Section(
+            "table", "All layers",
+            "Layer by layer, the classes on which heads may rest, beside other keys. Intervals have the text as the "
+            "unit.",
+            (Listing("noop_layers", "stream", "layer", "keys", "weight", "norm", "value", "relative", "paid",
+                     "paid_share", rows=all_layers),),
+            short="Table",
+        ),
+    ),
+    words=words("piece", "α, weight", "norm") | {
+        "|dL/dα|": "how much the loss of a text would change, per unit, if that one weight were changed and nothing "
+        "else; the mean over all visible pairs of a query and such a key in a text, and then over texts.",
+        "over other keys": "divided by the same mean for *other keys* of the same layer (or head): those that are "
+        "neither special, nor the first piece, nor a period or comma. Gradients are larger in some layers than in "
+        "others, so only this can be compared between layers; 1 is no difference.",
+        "α·|dL/dα|": "the gradient times the weight that is really paid: what rides on that attention.",
+    } | words("untrained twin", "[CLS], [SEP]"),
+    limits={
+        "A small gradient is a small slope, here.": "It says that a little more or less of that weight changes "
+        "nothing; taking all of it away is another experiment.",
+        "Each weight is changed alone.": "In a real softmax weight that goes to one key is taken from others; the "
+        "gradient does not know that.",
+        "It is partly the vector's length.": "dL/dα is the gradient at the head's output times the key's vector "
+        "f(x): a key with a short vector has small gradients wherever it stands, which is the same finding as its "
+        "small norm.",
+        "The loss decides.": "What does not matter to this loss may matter to another one.",
+        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not corpora."
+        "",
+    },
+    unshown={"loss": "its figures stand among the findings", "noop": "it is shown with the resting place first"},
+    published="bert-base-uncased (Clark et al. 2019): from layer 5 on, gradients for [SEP] become very small.",
+)  # fmt: skip

@@ -1,0 +1,12 @@
+"""What attention adds up, with the vectors it multiplies, against its weights alone (Kobayashi et al. 2020)."""
+
+from __future__ import annotations
+
+from attlas.studies import Study
+
+STUDY = Study(
+    "norms",
+    call="attlas.studies.norms.call:norms",
+    page="attlas.studies.norms.page:PAGE",
+    group="measure",
+)

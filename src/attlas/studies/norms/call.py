@@ -1,0 +1,79 @@
+"""Weights against norms as one call, on a model and on its untrained twin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Unpack
+
+from attlas.errors import CapabilityError
+from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, study_call
+from attlas.run.session import begin
+from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
+from attlas.store import Result
+
+
+@study_call()
+def norms(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    *,
+    heads: Annotated[
+        Sequence[str],
+        Help(
+            'Heads whose pairs of weight and length are shown one by one, "3-1,8-10" or "cross 6-3"; else those that '
+            "rest most on special pieces.",
+            kind=list[str],
+        ),
+    ] = (),
+    pairs: Pairs = None,
+    **running: Unpack[Reading],
+) -> Result:
+    """Set the norms of what attention adds up against its weights, by class of key, layer and head.
+
+    Also the rank correlation of weight and length of vector, length by frequency of the word, and how much a piece
+    takes in from others; of the model and of its untrained twin (random weights).
+
+    >>> from attlas.text import Document
+    >>> result = norms(None, [Document.from_text("It rained. We stayed in."), Document.from_text("Nobody came.")])
+    >>> result.manifest.study, result.tables["norms"].num_rows
+    ('norms', 288)
+    """
+    from attlas.studies.norms.passes import Norms
+    from attlas.studies.norms.tables import resting_heads, tables
+    from attlas.studies.shared.piece_classes import Frequencies
+
+    model, texts = as_subject(subject), as_corpus(corpus)
+    model.require("norms")
+    labels = [label for named in _labels(heads) for label in named.split(",") if label]
+    chosen = model.named(labels)
+    options = passage_options(model, texts, pairs, running) | {"heads": labels}
+    with begin("norms", model, texts, options, running) as run:
+        run.note_cutting(len(texts.documents))
+        reading = read_passages(model, texts, options, run.seed)
+        streams = streams_of(model, reading)
+        run.read(reading)
+        if not model.has_residuals:
+            try:
+                model.require("residuals")
+            except CapabilityError as error:
+                run.skipped[f"mixing ratios: {str(error).removeprefix(f'{model.name}: ')}"] += 1
+        translations = [document.translation for document in texts.documents if document.translation is not None]
+        own, target = (Frequencies.of(documents) for documents in (texts.documents, translations))
+        parts = []
+        for who, studied in run.twins:
+            part = Norms(studied, frequencies=own, target_frequencies=target, streams=streams, seed=run.seed)
+            parts.append((part, run.carry(part, reading, who.strip())))
+        (part, bundle), (_, twin) = parts
+        shown = {stream: [(head.layer, head.head) for head in chosen if head.stream is stream] for stream in streams}
+        if not chosen:
+            shown = {stream: resting_heads(bundle, stream) for stream in streams}
+        return run.finish(tables(part, bundle, twin, reading.examples, shown))
+
+
+def _labels(heads: Sequence[str]) -> list[str]:
+    """Labels without blanks; anything else than text is refused, since numbers could be meant from 0 or from 1."""
+    labels = [heads] if isinstance(heads, str) else list(heads)
+    for label in labels:
+        if not isinstance(label, str):
+            raise CapabilityError(f"{label!r} is no head; name heads by label, counted from 1, as in heads=['3-1']")
+    return [",".join(part.strip() for part in label.split(",")) for label in labels]

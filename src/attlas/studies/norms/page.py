@@ -1,0 +1,560 @@
+"""The page of the norms study: what attention adds up, against its weights, by class of key, layer and head.
+
+What Kobayashi et al. (2020) found of BERT is asked of this model, claim by claim. A class of key has *much* weight in
+a layer if it is more than even attention would give by a quarter, and *little* norm if its share of the norm is below
+its share of the weight, both beyond their intervals. A claim holds *as published* if it does so in two thirds of the
+layers (or heads), *not* if in one third or fewer, and else in part; in part, too, if it is clearly the other way
+round in more than a tenth of the layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from statistics import median
+from typing import Any
+
+from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, say
+from attlas.pages.prose import Prose, listed
+from attlas.store.schema import PLACE, Column, Schema
+from attlas.studies.shared.wording import (
+    KEY_NAMES,
+    KEY_TITLES,
+    KOBAYASHI,
+    band_of,
+    in_layers,
+    of_all,
+    of_stream,
+    published,
+    told,
+    words,
+)
+
+MUCH, TOGETHER = 1.25, 0.1
+VERDICTS = {"yes": "as published", "part": "in part as published", "no": "not so here"}
+MEASURES = {"weight": "weight", "norm": "norm, head by head", "joint": "norm, all heads together"}
+STEPS = {"attention": "attention alone", "residual": "with the residual", "normalised": "with residual and norm"}
+CLASSES = ("first", "cls", "sep", "punctuation", "other")
+_CLASS = Column("keys", "keys", meaning="class of the key", labels=KEY_TITLES, was="class")
+_KEYS = Column("keys", "keys", labels=KEY_TITLES | {"all": "all keys"})
+_WORDS = Column("words", "words", labels={"all": "all words", "plain": "without . and ,"})
+_OVER = Column("over", "over", labels={"texts": "within texts", "pairs": "over drawn pairs"})
+
+
+def _share(name: str, title: str, *, head: bool, chance: str = "") -> tuple[Column, Column]:
+    """A share with its interval, and the twin's with its own."""
+    return (
+        Column(name, f"share of {title}", "share", "of all attention of a query",
+               ends=(f"{name}_low", f"{name}_high"),
+               twin=f"twin_{name}", chance=chance, definition="Kobayashi et al. 2020", head=head),
+        Column(f"twin_{name}", f"untrained twin, {title}", "share", ends=(f"twin_{name}_low", f"twin_{name}_high")),
+    )  # fmt: skip
+
+
+def _means(*, head: bool) -> tuple[Column, ...]:
+    return (
+        Column("n", "queries", "number"),
+        Column("mean_weight", "mean α", "number", "over pairs", twin="twin_mean_weight", head=head),
+        Column("length", "mean ‖f(x)‖", "number", "over keys", twin="twin_length", head=head,
+               ends=None if head else ("length_low", "length_high")),
+        Column("mean_norm", "mean ‖αf(x)‖", "number", "over pairs", twin="twin_mean_norm", head=head),
+        Column("relative", "‖f(x)‖ over other keys'", "number", twin="twin_relative", head=head),
+        Column("pair_count", "pairs", "count"),
+        Column("key_count", "keys seen", "count"),
+    )  # fmt: skip
+
+
+def _estimate(title: str, kind: str = "signed", meaning: str = "", *, head: bool = False) -> tuple[Column, ...]:
+    return (
+        Column("value", title, kind, meaning, ends=("low", "high"), twin="twin", head=head),
+        Column("n", "cases", "number"),
+        Column("twin", f"untrained twin, {title}", kind, ends=("twin_low", "twin_high")),
+    )
+
+
+_HEAD_SHARES = (*_share("weight", "weight", head=True, chance="chance"), *_share("norm", "norm", head=True))
+_LAYER_SHARES = (
+    *_share("weight", "weight", head=False, chance="chance"),
+    *_share("norm", "norm", head=False),
+    *_share("joint", "norm, all heads together", head=False),
+)
+_RHO, _RARE = "rank correlation of α and ‖f(x)‖", "rank correlation of ‖f(x)‖ and rarity of the word"
+NORMS = Schema("norms", "One row for each head and class of key.", *PLACE, _CLASS, *_HEAD_SHARES, *_means(head=True))
+LAYERS = Schema(
+    "norms_layers", "One row for each layer and class of key.", *PLACE[:2], _CLASS, *_LAYER_SHARES,
+    *_means(head=False),
+    Column("mean_joint", "mean joint norm", "number", "of all heads together, over pairs", twin="twin_mean_joint"),
+)  # fmt: skip
+SPEARMAN = Schema("spearman", "Rank correlation of α and ‖f(x)‖ of each head.", *PLACE, _KEYS, _OVER,
+                  *_estimate(_RHO, head=True))  # fmt: skip
+SPEARMAN_LAYERS = Schema("spearman_layers", "The same, mean of a layer's heads.", *PLACE[:2], _KEYS, _OVER,
+                         *_estimate(_RHO))  # fmt: skip
+FREQUENCY = Schema("frequency", "Rank correlation of ‖f(x)‖ and how rare a word is, of each head.", *PLACE, _WORDS,
+                   *_estimate(_RARE, head=True))  # fmt: skip
+FREQUENCY_LAYERS = Schema("frequency_layers", "The same, mean of a layer's heads.", *PLACE[:2], _WORDS,
+                          *_estimate(_RARE))  # fmt: skip
+_BAND = (Column("relative", "‖f(x)‖ over the layer's mean", "number", twin="twin_relative"),
+         Column("twin_relative", "the same, untrained twin", "number"))  # fmt: skip
+BANDS = Schema(
+    "bands", "‖f(x)‖ by how frequent the word is in this corpus.", *PLACE[:2],
+    Column("rank_from", "frequency rank from", "count"), Column("rank_to", "to", "count", "none in the last band"),
+    *_estimate("mean ‖f(x)‖", "number"), *_BAND,
+)  # fmt: skip
+MIXING = Schema(
+    "mixing", "How much of what a piece is made of comes from others.", *PLACE[:2],
+    Column("step", "step", labels=STEPS),
+    Column("queries", "pieces", labels=KEY_TITLES | {"all": "all pieces", "other": "other pieces"}),
+    *_estimate("mixing ratio", "share", "‖others‖ / (‖others‖ + ‖itself‖)"),
+)  # fmt: skip
+SCATTER = Schema(
+    "scatter", "Drawn pairs of a query and a key, to look at.", *PLACE,
+    Column("who", "of", labels={"model": "the model", "twin": "untrained twin"}), Column("shown", "pairs of"), _CLASS,
+    Column("weight", "α, weight on the key", "number"),
+    Column("length", "‖f(x)‖, length of the key's vector", "number"),
+    Column("query", "query"), Column("key", "key"),
+)  # fmt: skip
+SHARES = Schema(
+    "shares", "Shares by layer and class of key, a row for each measure.", *PLACE[:2], _CLASS,
+    Column("measure", "measure", labels=MEASURES),
+    Column("value", "share of attention", "share", ends=("low", "high"), twin="twin", chance="chance"),
+)  # fmt: skip
+MEANS = Schema("means", "Means over layers.", PLACE[0], *LAYERS.columns[2:])
+PAIRS = Schema("pairs", "The table scatter, as it is drawn.", *SCATTER.columns)
+BY_CLASS = Schema("by_class", "The table norms, the class first whose norm is farthest below its weight.",
+                  *NORMS.columns, Column("ratio", "norm over weight", "number", twin="twin_ratio"))  # fmt: skip
+BY_HEAD = Schema(
+    "by_head", "One row for each head.", *PLACE,
+    *(Column(f"{kind}_{measure}", f"{KEY_TITLES[kind]}{' norm' * (measure == 'norm')}", "share", optional=True)
+      for kind in CLASSES[:-1] for measure in ("weight", "norm")),
+    Column("rho", "ρ", "signed", "rank correlation of α and ‖f(x)‖ within texts", optional=True),
+)  # fmt: skip
+BY_BAND = Schema("by_band", "The table bands, with bands in words.", *PLACE[:2],
+                 Column("band", "rank of the word, from frequent to rare"), *_BAND)  # fmt: skip
+
+
+def widest(tables: Tables, stream: str) -> Row | None:
+    """The class and layer of a stream in which the norm is farthest below the weight."""
+    rows = tables["norms_layers"].where(stream=stream)
+    apart = rows.where(lambda row: row["keys"] != "other") or rows
+    return max(apart.known("weight", "norm"), key=lambda row: float(row["weight"] - row["norm"]), default=None)
+
+
+def shares(tables: Tables) -> Iterator[Row]:
+    """Shares with a row for each measure, the class first that is widest apart."""
+    for row in _widest_first(tables, tables["norms_layers"]):
+        for measure in MEASURES:
+            yield {
+                **{name: row[name] for name in ("stream", "layer", "keys")}, "measure": measure,
+                "value": row[measure],
+                "low": row[f"{measure}_low"], "high": row[f"{measure}_high"], "twin": row[f"twin_{measure}"],
+                "chance": row["chance"] if measure == "weight" else None,
+            }  # fmt: skip
+
+
+def means(tables: Tables) -> Iterator[Row]:
+    """Means over layers of each class of key."""
+    names = [column.name for column in LAYERS.columns[3:]] + ["chance", "twin_relative"]
+    for stream, layers in tables["norms_layers"].by("stream"):
+        for kind in CLASSES:
+            if own := layers.where(keys=kind):
+                yield {"stream": stream, "keys": kind} | {name: own.mean(name) for name in names}
+
+
+def pairs(tables: Tables) -> list[Row]:
+    """Drawn pairs: the widest layer first, the many under the few, and weights under a millionth on the edge."""
+    row = widest(tables, tables.streams[0]) if tables.streams else None
+    first = f"layer {row['layer'] + 1}" if row is not None else ""
+    drawn = [{**pair, "weight": max(pair["weight"], 1e-6)} for pair in tables["scatter"]]
+    return sorted(drawn, key=lambda pair: (pair["who"] != "model", pair["shown"] != first, pair["keys"] != "other"))
+
+
+def by_class(tables: Tables) -> Iterator[Row]:
+    """Heads by class of key, with how much norm comes of the weight."""
+    for row in _widest_first(tables, tables["norms"]):
+        yield {**row} | {
+            f"{who}ratio": row[f"{who}norm"] / row[f"{who}weight"] if row[f"{who}weight"] else None
+            for who in ("", "twin_")
+        }
+
+
+def by_head(tables: Tables) -> Iterator[Row]:
+    """Heads with all classes of key side by side."""
+    rho = {(row["stream"], row["layer"], row["head"]): row["value"]
+           for row in tables["spearman"].where(keys="all", over="texts")}  # fmt: skip
+    lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in tables["norms"]:
+        place = (row["stream"], row["layer"], row["head"])
+        line = lines.setdefault(
+            place, dict(zip(("stream", "layer", "head"), place, strict=True)) | {"rho": rho.get(place)}
+        )
+        line |= {f"{row['keys']}_{measure}": row[measure] for measure in ("weight", "norm")}
+    yield from lines.values()
+
+
+def by_band(tables: Tables) -> Iterator[Row]:
+    """Frequency bands in words."""
+    for row in tables["bands"]:
+        kept = ("stream", "layer", "relative", "twin_relative")
+        yield {name: row[name] for name in kept} | {"band": band_of(row)}
+
+
+def _widest_first(tables: Tables, rows: Rows) -> Iterator[Row]:
+    for stream, own in rows.by("stream"):
+        best = widest(tables, stream)
+        kind = best["keys"] if best is not None else ""
+        yield from sorted(own, key=lambda row, kind=kind: row["keys"] != kind)  # type: ignore[misc]
+
+
+def answer(tables: Tables) -> Finding | None:
+    """Where weight and norm are farthest apart."""
+    return next(_apart(tables), None)
+
+
+def others(tables: Tables) -> Iterator[Finding]:
+    """The same of further streams."""
+    yield from list(_apart(tables))[1:]
+
+
+def _apart(tables: Tables) -> Iterator[Finding]:
+    for stream in tables.streams:
+        row = widest(tables, stream)
+        if row is None:
+            continue
+        of, here = of_stream(tables, stream), keyed([row], "stream", "layer", "keys")
+        if row["weight"] <= row["norm"]:
+            less = Claim("below", "norms_layers", "weight", here, than="norm_high")
+            text = "In no layer{of} does a special piece or punctuation take more of the weight than of the norm."
+            yield Finding(say(text, of=of), (less,) if row["weight"] < row["norm_high"] else (), see="shares")
+            continue
+        yield Finding(
+            say(
+                "{lead}: {keys}{of} takes **{weight:share}** ({low:share} to "
+                "{high:share}) of the weight in layer {layer} and **{norm:share}** ({norm_low:share} to "
+                "{norm_high:share}) of the norm; even attention would give it {chance:share}, and the untrained twin "
+                "has {twin_weight:share} and {twin_norm:share}.",
+                **{name: row[name] for name in ("weight", "norm", "norm_low", "norm_high", "chance", "twin_weight",
+                                                "twin_norm")},
+                lead=say("Much of what {model} attends to adds little", model=tables.model)
+                if row["norm"] < row["weight"] / 2 else "Weight and norm tell much the same; they differ most here",
+                keys=KEY_NAMES[row["keys"]], of=of, low=row["weight_low"], high=row["weight_high"],
+                layer=row["layer"] + 1,
+            ),
+            tuple(Claim("value", "norms_layers", name, here, value=row[name]) for name in ("weight", "norm")),
+            see="shares",
+        )  # fmt: skip
+
+
+def parked(tables: Tables) -> Iterator[Finding]:
+    """Whether special pieces and punctuation have much weight and little norm."""
+    for stream in tables.streams:
+        for kind in CLASSES[:-1] if stream == "decoder" else CLASSES[1:-1]:
+            rows = tables["norms_layers"].where(stream=stream, keys=kind)
+            if not rows:
+                continue
+            known = rows.known("weight_low", "norm_high", "chance")
+            much = {row["layer"] for row in known if row["weight_low"] > MUCH * row["chance"]}
+            little = {row["layer"] for row in known if row["norm_high"] < row["weight_low"]}
+            over = {row["layer"] for row in known if row["norm_low"] > row["weight_high"]}
+            verdict = _verdict(len(much & little), len(rows))
+            if verdict == "yes":
+                how = f"Much weight and less norm in {of_all(len(much & little), len(rows))} layers."
+            elif len(much) * 3 <= len(rows):
+                how = "It gets no more weight than its number of keys explains"
+                how += f", except in {in_layers(sorted(much))}" if much else ""
+                how += f"; its norm is above its weight in {of_all(len(over), len(rows))} layers." if over else "."
+            else:
+                how = (f"Much weight in {of_all(len(much), len(rows))} layers, less norm than weight in "
+                       f"{of_all(len(little), len(rows))}.")  # fmt: skip
+            mean = next(iter(tables["means"].where(stream=stream, keys=kind)))
+            name = KEY_NAMES[kind]
+            own = "so here" if kind == "first" and verdict == "yes" else VERDICTS[verdict]
+            yield Finding(
+                say(
+                    "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even "
+                    "attention {chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained "
+                    "twin {twin_weight:share}, {twin_norm:share}); ‖f(x)‖ is {relative:number} of other keys'. {how}",
+                    **{column: mean[column] for column in ("weight", "chance", "norm", "joint", "twin_weight",
+                                                           "twin_norm", "relative")},
+                    name=name[0].upper() + name[1:], of=of_stream(tables, stream), verdict=own, how=how,
+                ),
+                tuple(Claim("mean", "norms_layers", measure, among={"stream": stream, "keys": kind},
+                            value=mean[measure])
+                      for measure in MEASURES),
+                see="shares",
+                published=published(stream, f"{KOBAYASHI}: special pieces and punctuation: much weight, little norm"),
+            )  # fmt: skip
+
+
+def related(tables: Tables) -> Iterator[Finding]:
+    """Whether weight and length go against each other, over all keys and over other keys alone."""
+    for stream in tables.streams:
+        heads, alone = (tables["spearman"].where(stream=stream, keys=keys, over="texts").known("value")
+                        for keys in ("all", "other"))  # fmt: skip
+        if not heads:
+            continue
+        layers = tables["spearman_layers"].where(stream=stream, keys="all", over="texts").known("low")
+        above = [row["layer"] for row in layers if row["low"] > 0]
+        sure = heads.known("high").count(lambda row: row["high"] < 0)
+        verdict = _verdict(sure, len(heads), against=10 * len(above) > len(layers))
+        below, middle = _negative(heads)
+        twin = _negative(heads, "twin")
+        yield Finding(
+            say(
+                "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} "
+                "beyond their interval), median **{middle:signed}** (untrained twin: {twin}, "
+                "{twin_middle:signed}){above}.{alone}",
+                of=of_stream(tables, stream), verdict=VERDICTS[verdict], below=of_all(below, len(heads)), sure=sure,
+                middle=middle, twin=of_all(twin[0], len(heads.known("twin"))), twin_middle=twin[1],
+                above=f"; the mean is positive in {in_layers(above)}" if above else "",
+                alone=_among_words(alone, middle) if alone else "",
+            ),
+            (Claim("count", "spearman", "value", among={"stream": stream, "keys": "all", "over": "texts"}, than=0.0,
+                   below=True, value=below),),
+            see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
+        )  # fmt: skip
+
+
+def _among_words(alone: Rows, middle: float) -> Prose:
+    """Whether the relation is one of special pieces and punctuation only."""
+    below, own = _negative(alone)
+    verdict = (
+        "so it is no relation of special pieces only" if middle >= 0
+        else "so it is mostly special pieces and punctuation that make the relation, not words" if own > middle / 2
+        else "so the relation holds among words, too"
+    )  # fmt: skip
+    return say(" Over other keys alone they are in {below} (median {own:signed}), {verdict}.",
+               below=of_all(below, len(alone)), own=own, verdict=verdict)  # fmt: skip
+
+
+def together(tables: Tables) -> Iterator[Finding]:
+    """Layers in which long vectors get more weight, special pieces and punctuation left out."""
+    for stream in tables.streams:
+        among = {"stream": stream, "keys": "other", "over": "texts"}
+        rows = tables["spearman_layers"].where(**among).known("low").where(lambda row: row["low"] > TOGETHER)
+        if not rows:
+            continue
+        layers = sorted(rows.column("layer"))
+        rare = tables["frequency_layers"].where(stream=stream, words="plain", layer=layers)
+        yield Finding(
+            say(
+                "In {layers}{of} weight and length go *together* among other keys (mean rank correlation "
+                "**{rho:signed}**, untrained twin {twin:signed}): what is attended to has the longer vectors. There "
+                "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
+                layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"),
+                twin=rows.mean("twin"),
+                rare=rare.mean("value"),
+            ),
+            (Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),),
+            see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
+        )  # fmt: skip
+
+
+def frequency(tables: Tables) -> Iterator[Finding]:
+    """Whether rare words have longer vectors."""
+    for stream in tables.streams:
+        among = {"stream": stream, "words": "plain"}
+        layers = tables["frequency_layers"].where(**among).known("low", "high")
+        heads = tables["frequency"].where(**among).known("value")
+        if not layers:
+            continue
+        up = [row["layer"] for row in layers if row["low"] > 0]
+        down = [row["layer"] for row in layers if row["high"] < 0]
+        verdict = _verdict(len(up), len(layers), against=10 * len(down) > len(layers))
+        top = layers.largest("value")[0]
+        yield Finding(
+            say(
+                "Rare words{of} have longer f(x) than frequent ones: **{verdict}**. The rarer, the longer, in "
+                "**{up}** layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, "
+                "untrained twin {twin:signed}; most in layer {layer}: {most:signed}){down}.",
+                of=of_stream(tables, stream), verdict=VERDICTS[verdict], up=of_all(len(up), len(layers)),
+                heads=of_all(heads.count(lambda row: row["value"] > 0), len(heads)), rho=layers.mean("value"),
+                twin=layers.mean("twin"), layer=top["layer"] + 1, most=top["value"],
+                down=f"; the other way round in {in_layers(down)}" if down else "",
+            ),
+            (Claim("count", "frequency_layers", "low", among=among, than=0.0, value=len(up)),
+             Claim("largest", "frequency_layers", "value", keyed([top], "layer"), among)),
+            see="frequency", published=published(stream, f"{KOBAYASHI}: rare words have the longer vectors"),
+        )  # fmt: skip
+
+
+def mixing(tables: Tables) -> Iterator[Finding]:
+    """What a piece takes in from others, against what it keeps."""
+    for stream in tables.streams:
+        rows = tables["mixing"].where(stream=stream)
+        ratios = {step: rows.where(step=step, queries="all") for step in STEPS}
+        known = {step: own for step, own in ratios.items() if own.mean("value") is not None}
+        if "residual" not in known:
+            continue
+        steps = [say("**{ratio:share}** {step}", ratio=own.mean("value"),
+                     step="by attention alone" if step == "attention"
+                     else STEPS[step]) for step, own in known.items()]  # fmt: skip
+        alone = {"first", "cls"} if stream == "decoder" else set()  # such a piece sees nobody but itself
+        kinds = {
+            kind: rows.where(step="normalised", queries=kind).mean("value") for kind in CLASSES if kind not in alone
+        }
+        apart = [say("{name} {ratio:share}", name="other pieces" if kind == "other" else KEY_NAMES[kind], ratio=ratio)
+                 for kind, ratio in kinds.items() if ratio is not None]  # fmt: skip
+        yield Finding(
+            say(
+                "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the "
+                "layers; untrained twin {twins}). By what the piece is: {apart}.",
+                of=of_stream(tables, stream), whom="all source pieces" if stream == "cross" else "other pieces",
+                steps=listed(steps), twins=listed([own.mean("twin") for own in known.values()], "share"),
+                apart=listed(apart),
+            ),
+            tuple(Claim("mean", "mixing", "value", among={"stream": stream, "step": step, "queries": "all"},
+                        value=own.mean("value")) for step, own in known.items()),
+            see="mixing",
+        )  # fmt: skip
+
+
+def _negative(heads: Rows, who: str = "value") -> tuple[int, float]:
+    """In how many heads a correlation is negative, and the median."""
+    known = heads.known(who).column(who)
+    return sum(value < 0 for value in known), median(known) if known else float("nan")
+
+
+def _verdict(held: int, of: int, *, against: bool = False) -> str:
+    return "no" if 3 * held <= of else "yes" if 3 * held >= 2 * of and not against else "part"
+
+
+def layers_told(tables: Tables) -> Rows:
+    """Every layer and class of key, layer by layer."""
+    order = {stream: place for place, stream in enumerate(tables.streams)}
+    rows: Iterable[Row] = sorted(tables["norms_layers"], key=lambda row: (order[row["stream"]], row["layer"]))
+    return told(tables, Rows(rows))
+
+
+_TWIN = "dashed: the untrained twin (random weights)"
+PAGE = Page(
+    "norms",
+    title="What does {model}’s attention add up?",
+    answer=answer,
+    chart=charts.lines(
+        "shares", "layer", "value", key="shares-layers", title="Share of attention by layer", colour="measure",
+        style=Style(pick=("keys",)), label="Share of weight, norm and joint norm on a class of keys by layer",
+    ).having(note=f"{_TWIN}; dotted: even attention"),
+    about="Attention adds up vectors, each multiplied by its weight; weights alone do not show how long the vectors "
+    "are. The two were set against each other in **{model}** on **{corpus}**, by what kind of piece is attended to.",
+    findings=(others, parked, related, together, frequency, mixing),
+    schemas=(NORMS, LAYERS, SPEARMAN, SPEARMAN_LAYERS, FREQUENCY, FREQUENCY_LAYERS, BANDS, MIXING, SCATTER, SHARES,
+             MEANS, PAIRS, BY_CLASS, BY_HEAD, BY_BAND),
+    derived={"shares": shares, "means": means, "pairs": pairs, "by_class": by_class, "by_head": by_head,
+             "by_band": by_band},
+    sections=(
+        Section(
+            "shares", "Weights against norms",
+            "The share of each class of key in all attention, mean over heads and queries. Where weight is above "
+            "norm, attention goes to vectors that are short: little comes of it. Below, how long the vectors f(x) of "
+            "each class are, over those of other keys (neither special nor punctuation) in the same layer: far below "
+            "1 is where weight can be parked.",
+            (charts.lines("norms_layers", "layer", "relative", key="lengths", title="‖f(x)‖ over other keys’",
+                          colour="keys", where={"keys": CLASSES[:-1]},
+                          style=Style(log=True, height=260, tell=("weight",)),
+                          label="Mean length of the vectors of each class over that of other keys, by layer")
+             .having(note=_TWIN),
+             Listing("means", "stream", "keys", "weight", "norm", "joint", "relative", title="Means over layers",
+                     rows=lambda tables: told(tables, tables["means"]))),
+            short="Shares",
+        ),
+        Section(
+            "pairs", "Pair by pair",
+            "Each dot is a query and a key in one head, drawn evenly from all texts; in a layer, all its heads in "
+            "turn. Both axes are logarithmic, so that ‖αf(x)‖ is the same along every falling diagonal. Dots at the "
+            "upper left get much weight and have short vectors; weights under a millionth lie on the lower edge. Of "
+            "the untrained twin there are layers only. Point at a dot for its pieces.",
+            (charts.scatter("pairs", "length", "weight", key="pairs", title="α and ‖f(x)‖", colour="keys",
+                            style=Style(pick=("shown", "who"), log=True, height=380, tell=("key", "query")),
+                            label="Weight against length of the vector, a dot for each drawn pair of pieces"),),
+            short="Pairs",
+        ),
+        Section(
+            "correlation", "Do weight and length go against each other?",
+            "Within each text: does what gets more weight have the shorter vector? Left, a dot for each head (mean "
+            "over texts), over all keys, and over other keys alone. Right, means of layers with 95 % intervals; also "
+            "over pairs drawn from all texts, within one class of key.",
+            (charts.layer_dots("spearman", "value", key="spearman", title="α and ‖f(x)‖ within texts", colour="keys",
+                               where={"over": ["texts"]}, style=Style(domain=(-1, 1), zero=True, height=280),
+                               label="Rank correlation of weight and length within texts, a dot for each head"),
+             charts.lines("spearman_layers", "layer", "value", key="classes", title="by layer", colour="keys",
+                          style=Style(pick=("over",), zero=True, height=280),
+                          label="Rank correlation of weight and length by layer, a line for each class of key")
+             .having(note=_TWIN)),
+            short="Correlation", width="half",
+        ),
+        Section(
+            "frequency", "Frequent words and rare ones",
+            "The rank correlation of ‖f(x)‖ with how rare a word is in this corpus, over the different words of a "
+            "text, mean over texts: above 0 rare words have the longer vectors. A dot for each head; then means of "
+            "layers; then the mean length by frequency band.",
+            (charts.layer_dots("frequency", "value", key="frequency", title="‖f(x)‖ and rarity of the word",
+                               style=Style(pick=("words",), domain=(-1, 1), zero=True, height=240),
+                               label="Rank correlation of vector length and rarity of the word, a dot for each head"),
+             charts.lines("frequency_layers", "layer", "value", key="rarity", title="by layer",
+                          style=Style(pick=("words",), zero=True, height=240),
+                          label="Rank correlation of vector length and rarity by layer").having(note=_TWIN),
+             charts.grid("by_band", "band", "layer", "relative", "twin_relative", key="bands",
+                         title="‖f(x)‖ by frequency", label="Vector length by frequency rank of the word and layer")),
+            short="Frequency", width="half",
+        ),
+        Section(
+            "mixing", "From others, and from itself",
+            "What a piece takes in from other pieces, against what it keeps: by attention alone, with the residual "
+            "that the attention is added to, and through the norm that reads their sum. In cross attention all keys "
+            "stand against the residual, and attention alone has no ratio.",
+            (charts.lines("mixing", "layer", "value", key="mixing", title="Mixing ratio", colour="step",
+                          style=Style(pick=("queries",), height=280),
+                          label="Mixing ratio by layer, a line for each step").having(note=_TWIN),),
+            short="Mixing",
+        ),
+        Section(
+            "map", "Head by head",
+            "Rows are layers, columns are heads; the brighter, the more. *Norm over weight* far below 1 is a head "
+            "that gives such keys more weight than comes of it. Point at a cell for its numbers.",
+            (charts.head_map("by_class", "weight", "norm", "ratio", "relative", "twin_weight", "twin_norm",
+                             "twin_ratio", "twin_relative",
+                             style=Style(pick=("keys",), tell=("mean_weight", "length", "mean_norm")),
+                label="Heat map of one class of keys, layer by head"),),
+            short="Map",
+        ),
+        Section(
+            "heads", "All heads",
+            "One row for each head: share of weight and of norm for each class of key; ρ is the rank correlation of "
+            "α and ‖f(x)‖ within texts. Click a heading to sort, again to turn the order round. Type to search by "
+            "label (3-).",
+            (Listing("by_head", "head", *BY_HEAD.names[3:]),),
+            short="Heads",
+        ),
+        Section(
+            "layers", "All layers", "Every layer and class of key: shares, means over pairs, and the twin's.",
+            (Listing("norms_layers", "stream", "layer", "keys", "weight", "norm", "joint", "mean_weight", "length",
+                     "mean_norm", "relative", rows=layers_told),),
+            short="Layers",
+        ),
+    ),
+    words=words("piece", "α, weight", "f(x)", "norm") | {
+        "all heads together": "the length of the sum of all heads' αf(x) of one key, as a share. Heads may bring in "
+        "vectors that cancel each other.",
+        "mixing ratio": "of what a piece is made of after the attention, how much comes from other pieces: ‖others‖ "
+        "/ (‖others‖ + ‖itself‖).",
+        "even attention": "what a head would give that attends to every key it may see alike.",
+        "as published": "it holds in two thirds of the layers (or heads), beyond intervals; *not so here*: in one "
+        "third or fewer. *Much* weight is a quarter more than even attention would give.",
+    } | words("untrained twin", "[CLS], [SEP]"),
+    limits={
+        "A long vector is not an important one.": "A norm says how much is added, not whether anything depends "
+        "on it.",
+        "Lengths say nothing of direction.": "Two long vectors may cancel; that is why shares of all heads together "
+        "stand beside those head by head.",
+        "Shares and means differ.": "A class with many keys can have a large share and a small mean weight; compare "
+        "with even attention.",
+        "The mixing ratio sees one layer.": "States have been mixed in the layers below it already.",
+        "Frequencies are those of this corpus,": "counted in word forms; in a small one most words are equally rare.",
+    },
+    unshown={
+        "scatter": "it is drawn with the widest layer first",
+        "norms": "it is shown by class of key, and head by head",
+        "bands": "it is shown with its bands in words",
+    },
+    published="BERT-base (Kobayashi et al. 2020): [CLS], [SEP] and punctuation have much weight and little norm, "
+    "weight and ‖f(x)‖ are negatively related, and rare words have the longer vectors.",
+)  # fmt: skip

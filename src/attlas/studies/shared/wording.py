@@ -1,0 +1,150 @@
+"""Words that pages about attention share: kinds of keys, streams, runs of layers, terms that all of them explain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from attlas.pages import Row, Rows, Tables
+from attlas.store.schema import is_known
+
+CLARK = "bert-base-uncased, Clark et al. 2019"
+KOBAYASHI = "BERT-base, Kobayashi et al. 2020"
+KEY_TITLES = {
+    "first": "first piece",
+    "cls": "[CLS]",
+    "sep": "[SEP]",
+    "punctuation": ". and ,",
+    "other": "other keys",
+    "self": "itself",
+    "previous": "previous",
+    "next": "next",
+}
+KEY_NAMES = KEY_TITLES | {
+    "first": "the first piece",
+    "punctuation": "periods and commas",
+    "self": "the query itself",
+    "previous": "the previous piece",
+    "next": "the next piece",
+}
+MEASURES = {"weight": "weight", "norm": "norm"}
+WORDS = {
+    "piece": "a subword token: what the tokenizer cuts text into, a word or a part of one. A *query* piece attends "
+    "to *key* pieces.",
+    "α, weight": "the share of its attention that a query gives to a key; the weights of a query sum to one.",
+    "f(x)": "the vector that a head has to offer of a key: its state through the head's value and output matrices. "
+    "‖f(x)‖ is its length.",
+    "norm": "‖αf(x)‖, the length of what a key really brings in: weight times length, as a share of the sum over all "
+    "keys of the query. Much weight on a short vector moves little.",
+    "chance": "what uniform attention, the same to every key it may see, would give; dashed or dotted in charts.",
+    "untrained twin": "the random-weights baseline: the same architecture with random weights, on the same texts; "
+    "what it shows is owed to the architecture and the text, not to training. It is dashed in charts.",
+    "[CLS], [SEP]": "the pieces that open and close a text, whatever the model calls them (BOS, EOS).",
+    "head 8-10": "the tenth head of the eighth layer. Layers and heads count from 1 on pages, as in the papers, and "
+    "from 0 in tables and in code.",
+}
+
+
+def words(*terms: str) -> dict[str, str]:
+    """Some of the terms, in this order.
+
+    >>> list(words("piece", "norm"))
+    ['piece', 'norm']
+    """
+    return {term: WORDS[term] for term in terms}
+
+
+def of_stream(tables: Tables, stream: str) -> str:
+    """ " of the decoder", where a page speaks of several streams.
+
+    >>> from attlas.store import Manifest, Result
+    >>> of_stream(Tables(Result(Manifest("toy"), {"heads": {"stream": ["encoder", "cross"]}})), "cross")
+    ' of the cross attention'
+    """
+    if len(tables.streams) < 2:
+        return ""
+    return " of the cross attention" if stream == "cross" else f" of the {stream}"
+
+
+def published(stream: str, text: str) -> str:
+    """What was published of BERT, to stand beside findings about encoders only.
+
+    >>> published("encoder", "it was so"), published("decoder", "it was so")
+    ('it was so', '')
+    """
+    return text if stream == "encoder" else ""
+
+
+def longest_run(layers: Iterable[int]) -> list[int]:
+    """The longest run of layers that follow each other; the earlier one of two equals.
+
+    >>> longest_run([0, 4, 5, 6, 9])
+    [4, 5, 6]
+    """
+    return max(runs_of(layers), key=len, default=[])
+
+
+def runs_of(layers: Iterable[int]) -> list[list[int]]:
+    """Layers in runs of those that follow each other.
+
+    >>> runs_of([0, 4, 5])
+    [[0], [4, 5]]
+    """
+    runs: list[list[int]] = []
+    for layer in sorted(layers):
+        if runs and layer == runs[-1][-1] + 1:
+            runs[-1].append(layer)
+        else:
+            runs.append([layer])
+    return runs
+
+
+def in_layers(layers: Sequence[int]) -> str:
+    """Layers in words, counted from one, runs of them joined.
+
+    >>> in_layers([0, 4, 5, 6, 9]), in_layers([2])
+    ('layers 1, 5–7, 10', 'layer 3')
+    """
+    parts = [str(run[0] + 1) if len(run) == 1 else f"{run[0] + 1}–{run[-1] + 1}" for run in runs_of(layers)]
+    return f"layer{'s' if len(layers) > 1 else ''} {', '.join(parts)}"
+
+
+def of_all(count: int, total: int) -> str:
+    """So many of so many.
+
+    >>> of_all(3, 6), of_all(6, 6)
+    ('3 of 6', 'all 6')
+    """
+    return f"all {total:,}" if count == total and total > 1 else f"{count:,} of {total:,}"
+
+
+def layer_means(rows: Rows, column: str = "value") -> dict[int, float]:
+    """The mean over heads, layer by layer.
+
+    >>> layer_means(Rows([{"layer": 0, "value": 1.0}, {"layer": 0, "value": 2.0}]))
+    {0: 1.5}
+    """
+    means = {layer: own.mean(column) for layer, own in rows.known(column).by("layer")}
+    return {layer: mean for layer, mean in sorted(means.items()) if mean is not None}
+
+
+def told(tables: Tables, rows: Rows) -> Rows:
+    """Rows without columns of which nothing is known, and without the stream where there is but one.
+
+    >>> from attlas.store import Manifest, Result
+    >>> tables = Tables(Result(Manifest("toy"), {"layers": {"stream": ["encoder"], "layer": [0], "norm": [None]}}))
+    >>> dict(told(tables, tables["layers"])[0])
+    {'layer': 0}
+    """
+    known = {name for row in rows for name, value in row.items() if is_known(value)}
+    dropped = {"stream"} if len(tables.streams) < 2 else set()
+    return Rows({name: row[name] for name in row if name in known - dropped} for row in rows)
+
+
+def band_of(row: Row) -> str:
+    """A frequency band in words.
+
+    >>> band_of({"rank_from": 1, "rank_to": 10}), band_of({"rank_from": 10_001, "rank_to": None})
+    ('1–10', '10,001 and on')
+    """
+    first, last = row["rank_from"], row["rank_to"]
+    return f"{first:,} and on" if last is None else f"{first:,}–{last:,}"

@@ -1,0 +1,12 @@
+"""Where does every head look? Its attention over a whole corpus, in weights and in norms (Clark et al. 2019)."""
+
+from __future__ import annotations
+
+from attlas.studies import Study
+
+STUDY = Study(
+    "survey",
+    call="attlas.studies.survey.call:survey",
+    page="attlas.studies.survey.page:PAGE",
+    group="measure",
+)

@@ -1,0 +1,622 @@
+"""The page of a survey: where every head looks, made from the quantities that were asked.
+
+What a quantity is called, and where it is shown, stands in its record (:mod:`attlas.measures.quantities`);
+:func:`survey_page` makes schemas, charts and columns of the table of heads from these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import altair as alt
+
+from attlas.measures.quantities import QUANTITIES, Quantity, places, titles
+from attlas.pages import (
+    Chart,
+    Claim,
+    Finding,
+    Listing,
+    Page,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    count_of,
+    keyed,
+    say,
+)
+from attlas.pages.prose import Prose, listed
+from attlas.store.schema import PLACE, Column, Schema
+from attlas.studies.shared import wording
+from attlas.studies.shared.wording import CLARK, KOBAYASHI, MEASURES, in_layers, layer_means, of_stream, published
+
+OVER = 0.5  # of its weight: from there on a head is said to look at one place
+RESTS = ("sep", "cls", "first")
+POS = Schema(
+    "pos",
+    "Of the attention between words, the share to and from each part of speech.",
+    *PLACE,
+    Column("measure", "measure", labels=MEASURES),
+    Column("direction", "direction", labels={"to": "to it", "from": "from it"}),
+    Column("pos", "part of speech"),
+    Column("value", "share", "share", "of the attention between words", ends=("low", "high"), chance="chance",
+           definition="Vig & Belinkov 2019", head=True),
+    Column("n", "attention between words", "number"),
+)  # fmt: skip
+SPEARMAN = Schema(
+    "spearman",
+    "Rank correlation of α with ‖f(x)‖, on pairs drawn from each passage; the mean over passages.",
+    *PLACE,
+    Column("value", "rank correlation", "signed", "Spearman's, of weight and length of vector", ends=("low", "high"),
+           definition="Kobayashi et al. 2020", head=True),
+    Column("n", "passages", "count"),
+)  # fmt: skip
+FREQUENCY = Schema(
+    "frequency",
+    "‖f(x)‖ by how frequent the word is in this corpus.",
+    *PLACE,
+    Column("rank_from", "frequency rank from", "count"),
+    Column("rank_to", "to", "count", "none in the last band"),
+    Column("value", "mean ‖f(x)‖", "number", ends=("low", "high"), definition="Kobayashi et al. 2020"),
+    Column("n", "pieces", "count"),
+)
+PORTRAITS = Schema("portraits", "A sentence on each head.", *PLACE, Column("sentence", "what it does"))
+PARTS = Schema("parts", "Parts of speech with how many times chance they get.", *POS.columns,
+               Column("ratio", "times chance", "number"))  # fmt: skip
+BANDS = Schema(
+    "bands",
+    "‖f(x)‖ by frequency band and layer.",
+    *PLACE[:2],
+    Column("band", "rank of the word, from frequent to rare"),
+    Column("relative", "‖f(x)‖ over the layer's mean", "number"),
+)
+
+
+def heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
+    """The table of heads: a row for every head, measure and quantity.
+
+    >>> heads_schema()["quantity"].write("sep_to_sep")
+    '[SEP], seen from [SEP]'
+    """
+    return Schema(
+        "heads",
+        "One row for each head, measure and quantity.",
+        *PLACE,
+        Column("measure", "measure", labels=MEASURES),
+        Column("quantity", "quantity", meaning="what is measured; see the list of quantities",
+               labels=titles(quantities)),
+        Column("value", "value", "number", "the mean over queries; entropy is in nats, distance in pieces",
+               ends=("low", "high"), chance="chance", definition="Clark et al. 2019; Kobayashi et al. 2020",
+               head=True),
+        Column("n", "cases", "number", "queries; for edges the attention between words"),
+        Column("first_half", "on one half", "number", "of the passages", optional=True),
+        Column("second_half", "on the other half", "number", "of the passages", optional=True),
+    )  # fmt: skip
+
+
+def by_head_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
+    """What the page tells of each head: the place it looks at most, and its quantities side by side.
+
+    >>> by_head_schema()["sep_norm"].title
+    '[SEP] norm'
+    """
+    columns = [
+        Column(f"{one.name}{'' if measure == 'weight' else '_norm'}",
+               f"{one.column or one.title}{'' if measure == 'weight' else ' norm'}", one.kind, optional=True,
+               chance=f"chance_{one.name}" if measure == "weight" else "")
+        for one in quantities
+        for measure in MEASURES
+    ]  # fmt: skip
+    return Schema(
+        "by_head",
+        "One row for each head: where it looks most, and all its figures.",
+        *PLACE,
+        Column("place", "looks most at", labels=places("where", quantities)),
+        Column("share", "share of its weight there", "share", ends=("low", "high"), chance="chance"),
+        Column("focus", "entropy over uniform", "share"),
+        Column("rho", "ρ", "signed", "rank correlation of weight and ‖f(x)‖", optional=True),
+        Column("sentence", "what it does", optional=True),
+        *columns,
+    )
+
+
+def by_head(quantities: Sequence[Quantity]) -> Callable[[Tables], Iterable[Row]]:
+    """Makes a row for each head of a survey's tables."""
+    named = places("where", quantities)
+
+    def make(tables: Tables) -> Iterator[Row]:
+        rho, said = _by_place(tables["spearman"], "value"), _by_place(tables["portraits"], "sentence")
+        lines: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in tables["heads"].known("value"):
+            place = (row["stream"], row["layer"], row["head"])
+            line = lines.setdefault(place, dict(zip(("stream", "layer", "head"), place, strict=True)))
+            name, weight = row["quantity"], row["measure"] == "weight"
+            line[name if weight else f"{name}_norm"] = row["value"]
+            if weight:
+                line[f"chance_{name}"] = row.get("chance")
+                if name in named and row["value"] > line.get("share", -1.0):
+                    line |= {"place": name, "share": row["value"]}
+                    line |= {column: row.get(column) for column in ("low", "high", "chance")}
+        for place, line in lines.items():
+            even = line.get("chance_entropy")
+            focus = line["entropy"] / even if even and "entropy" in line else None
+            yield line | {"focus": focus, "rho": rho.get(place), "sentence": said.get(place, "")}
+
+    return make
+
+
+def parts(tables: Tables) -> Iterator[Row]:
+    """Parts of speech as charts want them: those first that get most, with how many times chance they get."""
+    totals: Counter[str] = Counter()
+    for row in tables["pos"].where(direction="to").known("value"):
+        totals[row["pos"]] += row["value"]
+    order = {part: place for place, part in enumerate(sorted(totals, key=lambda part: (-totals[part], part)))}
+    for row in sorted(tables["pos"], key=lambda row: order.get(row["pos"], len(order))):
+        value, chance = row["value"], row["chance"]
+        yield {**row, "ratio": value / chance if value is not None and chance else None}
+
+
+def bands(tables: Tables) -> Iterator[Row]:
+    """Length by frequency, mean over the heads of a layer, over the mean of the layer."""
+    for stream, rows in tables["frequency"].known("value").by("stream"):
+        for layer, own in rows.by("layer"):
+            whole = own.mean("value") or 1.0
+            for _, band in own.by("rank_from"):
+                relative = (band.mean("value") or 0.0) / whole
+                yield {"stream": stream, "layer": layer, "band": wording.band_of(band[0]), "relative": relative}
+
+
+def answer(tables: Tables) -> Finding | None:
+    """How many heads look at one place, and at which."""
+    return next(_one_place(tables), None)
+
+
+def others(tables: Tables) -> Iterator[Finding]:
+    """The same of further streams."""
+    yield from list(_one_place(tables))[1:]
+
+
+def _one_place(tables: Tables) -> Iterator[Finding]:
+    labels = tables.schema("by_head")["place"].labels
+    for stream, heads in tables["by_head"].known("share").by("stream"):
+        over = heads.where(lambda row: row["share"] > OVER)
+        counts = Counter(over.column("place"))
+        best = (heads.largest("low") or heads.largest("share"))[0]
+        among = {"stream": stream}
+        claims = [Claim("count", "by_head", "share", among=among, than=OVER, value=len(over))]
+        claims += [
+            Claim("count", "by_head", "share", among={**among, "place": place}, than=OVER, value=count)
+            for place, count in counts.items()
+        ]
+        claims.append(Claim("value", "by_head", "share", keyed([best]), value=best["share"]))
+        where = [say("{n} on {place}", n=count, place=labels[place]) for place, count in counts.most_common()]
+        yield Finding(
+            say(
+                "**{over}** heads{of} put more than half of their weight on one place{where}; the surest is "
+                "**{head}**, with **{share:share}** on {place}{interval}.",
+                over=wording.of_all(len(over), len(heads)), of=of_stream(tables, stream),
+                where=say(": {places}", places=listed(where)) if where else "", head=Rows([best]).sentence(),
+                share=best["share"], place=labels[best["place"]], interval=_interval(best),
+            ),
+            tuple(claims),
+            see="where",
+        )  # fmt: skip
+
+
+def _interval(row: Row) -> Prose:
+    """ " (0.96 to 0.98, chance 0.03)", as far as it is known."""
+    parts_known = []
+    if row.get("low") is not None and row.get("high") is not None:
+        parts_known.append(say("{low:share} to {high:share}", low=row["low"], high=row["high"]))
+    if row.get("chance") is not None:
+        parts_known.append(say("chance {chance:share}", chance=row["chance"]))
+    if not parts_known:
+        return say("")
+    inside = parts_known[0] if len(parts_known) == 1 else say("{a}, {b}", a=parts_known[0], b=parts_known[1])
+    return say(" ({inside})", inside=inside)
+
+
+def neighbours(tables: Tables) -> Iterator[Finding]:
+    """Heads that look at the piece before or after."""
+    for stream in tables.streams:
+        for quantity, known in (
+            ("previous", "4 heads over half on the previous piece (layers 2, 4, 7, 8)"),
+            ("next", "5 heads over half on the next piece (layers 1, 2, 2, 3, 6)"),
+        ):
+            heads, among = _weights(tables, stream, quantity)
+            if not heads:
+                continue
+            ranked = heads.largest("value")
+            over = ranked.where(lambda row: row["value"] > OVER)
+            shown = over[:5] or ranked[:1]
+            more = f" and {len(over) - 5} more" if len(over) > 5 else ""
+            yield Finding(
+                say(
+                    "{over}{of} {put} more than half of the weight on {place}{named}{chance}.",
+                    over=count_of(len(over), "head") if over else "No head", put="put" if len(over) > 1 else "puts",
+                    of=of_stream(tables, stream), place=places("where")[quantity],
+                    named=say(": **{heads}**{more}" if over else "; the most is **{heads}**",
+                              heads=shown.sentence("value", "share"), more=more),
+                    chance=_chance(heads),
+                ),
+                (Claim("largest", "heads", "value", keyed(shown), among),
+                 Claim("count", "heads", "value", among=among, than=OVER, value=len(over))),
+                see="where", published=published(stream, f"{CLARK}: {known}"),
+            )  # fmt: skip
+
+
+def resting_place(tables: Tables) -> Iterator[Finding]:
+    """The piece on which attention rests: whichever of [SEP], [CLS] and the first piece has the most in any layer."""
+    for stream in tables.streams:
+        means = {name: layer_means(_weights(tables, stream, name)[0]) for name in RESTS}
+        quantity = max(means, key=lambda name: max(means[name].values(), default=0.0))
+        weights = means[quantity]
+        if not weights:
+            continue
+        run = wording.longest_run(layer for layer, mean in weights.items() if mean > OVER)
+        layers = run or [max(weights, key=lambda layer: weights[layer])]
+        heads, among = _weights(tables, stream, quantity)
+        figures = {"weight": heads.where(layer=layers).mean("value")}
+        figures["norm"] = _heads(tables, stream, quantity, "norm")[0].where(layer=layers).mean("value")
+        figures["own"] = _weights(tables, stream, "sep_to_sep")[0].where(layer=layers).mean("value")
+        at = {**among, "layer": layers}
+        claims = [Claim("mean", "heads", "value", among=at, value=figures["weight"])]
+        norm = own = say("")
+        if figures["norm"] is not None and figures["weight"] is not None:
+            but = "but only" if figures["norm"] < figures["weight"] / 2 else "and"
+            norm = say(f", {but} **{{norm:share}}** of the norm", norm=figures["norm"])
+            claims.append(Claim("mean", "heads", "value", among={**at, "measure": "norm"}, value=figures["norm"]))
+        if quantity == "sep" and figures["own"] is not None:
+            own = say(" [SEP] itself puts {own:share} on [SEP] there.", own=figures["own"])
+        name = places("where")[quantity]
+        yield Finding(
+            say(
+                "{name}{of} takes {most}**{weight:share}** of the weight in {layers}{norm}{chance}.{own}",
+                name=name[0].upper() + name[1:], of=of_stream(tables, stream), weight=figures["weight"],
+                most="" if run else "at most ", layers=in_layers(layers), norm=norm, own=own, chance=_chance(heads),
+            ),
+            tuple(claims), see="where",
+            published=published(stream, f"{CLARK}: over half of the attention of layers 6–10 goes to [SEP]; [SEP] "
+                                        "puts over 0.90 on [SEP]"),
+        )  # fmt: skip
+
+
+def lengths(tables: Tables) -> Iterator[Finding]:
+    """Whether much weight goes with short vectors, and rare words with long ones."""
+    for stream, heads in tables["spearman"].known("value").by("stream"):
+        below, middle = heads.count(lambda row: row["value"] < 0), median(heads.column("value"))
+        tendency = (
+            "much weight does not go with short vectors" if middle >= 0
+            else "what gets much weight tends to have a short vector" if middle <= -0.3
+            else "what gets much weight tends, weakly, to have a short vector"
+        )  # fmt: skip
+        bands = tables["frequency"].where(stream=stream).known("value")
+        means = {first: rows.mean("value") or 0.0 for first, rows in bands.by("rank_from")}
+        rare = say("")
+        if len(means) > 1 and means[min(means)] > 0:
+            rare = say(" The rarest words' vectors are {ratio:number} times as long as those of the most frequent.",
+                       ratio=means[max(means)] / means[min(means)])  # fmt: skip
+        yield Finding(
+            say(
+                "In **{below}** heads{of}, weight and ‖f(x)‖ are negatively related (median rank correlation "
+                "{middle:signed}): {tendency}.{rare}",
+                below=wording.of_all(below, len(heads)), of=of_stream(tables, stream), middle=middle,
+                tendency=tendency, rare=rare,
+            ),
+            (Claim("count", "spearman", "value", among={"stream": stream}, than=0.0, below=True, value=below),),
+            see="norms",
+            published=published(stream, f"{KOBAYASHI}: negatively related; rare words have the longer vectors"),
+        )  # fmt: skip
+
+
+def edges(tables: Tables) -> Iterator[Finding]:
+    """The head that follows dependency edges most."""
+    for stream in tables.streams:
+        heads, among = _weights(tables, stream, "edges")
+        heads = heads.where(lambda row: bool(row.get("chance")))
+        if not heads:
+            continue
+        head, value, claims = _best(heads, among)
+        twice = heads.count(lambda row: row["value"] > 2 * row["chance"])
+        yield Finding(
+            say(
+                "Head **{head}**{of} follows dependency edges most: **{value:share}** of its attention between "
+                "words, {times:number} times chance. {twice} heads put more than twice chance there.",
+                head=Rows([head]).sentence(), of=of_stream(tables, stream), value=value,
+                times=value / head["chance"], twice=wording.of_all(twice, len(heads)),
+            ),
+            claims, see="edges",
+        )  # fmt: skip
+
+
+def breadth(tables: Tables) -> Iterator[Finding]:
+    """The broadest and the most focused heads and layers."""
+    for stream in tables.streams:
+        heads, among = _weights(tables, stream, "entropy")
+        if not heads:
+            continue
+        broad, widest, claims = _best(heads, among)
+        narrow, least, more_claims = _best(heads, among, least=True)
+        means = layer_means(heads)
+        ends = (max(means, key=lambda layer: means[layer]), min(means, key=lambda layer: means[layer]))
+        own = layer_means(_weights(tables, stream, "entropy_cls")[0])
+        yield Finding(
+            say(
+                "The broadest head{of} is **{broad}** ({widest:number} nats{chance}), the most focused **{narrow}** "
+                "({least:number}).{layers}{cls}",
+                of=of_stream(tables, stream), broad=Rows([broad]).sentence(), widest=widest,
+                narrow=Rows([narrow]).sentence(), least=least,
+                chance=_chance(heads, "; uniform attention {chance:number}"),
+                layers=say(" Layer {a} is the broadest ({x:number} on average) and layer {b} the most focused "
+                           "({y:number}).", a=ends[0] + 1, x=means[ends[0]], b=ends[1] + 1, y=means[ends[1]])
+                if len(means) > 1 else say(""),
+                cls=say(" From [CLS], the last layer's entropy is {own:number} nats.", own=own[max(own)])
+                if own else say(""),
+            ),
+            claims + more_claims, see="entropy",
+            published=published(stream, f"{CLARK}: last-layer entropy from [CLS] 3.89 nats; layer 1 has heads that "
+                                        "spread over the whole text"),
+        )  # fmt: skip
+
+
+def reach(tables: Tables) -> Iterator[Finding]:
+    """How far heads look."""
+    for stream in tables.streams:
+        heads, among = _weights(tables, stream, "distance")
+        if not heads:
+            continue
+        near, least, claims = _best(heads, among, least=True)
+        far, most, more_claims = _best(heads, among)
+        mean = heads.mean("value")
+        yield Finding(
+            say(
+                "A head{of} looks {mean:number} pieces away on average{chance}; the nearest is **{near}** "
+                "({least:number}), the farthest is **{far}** ({most:number}).",
+                of=of_stream(tables, stream), mean=mean, near=Rows([near]).sentence(), least=least,
+                far=Rows([far]).sentence(), most=most, chance=_chance(heads, " (uniform attention: {chance:number})"),
+            ),
+            (Claim("mean", "heads", "value", among=among, value=mean), *claims, *more_claims), see="distance",
+        )  # fmt: skip
+
+
+def _heads(tables: Tables, stream: str, quantity: str, measure: str) -> tuple[Rows, dict[str, Any]]:
+    """The rows of a quantity that are known, and what tells them apart."""
+    among = {"stream": stream, "measure": measure, "quantity": quantity}
+    return tables["heads"].where(**among).known("value"), among
+
+
+def _weights(tables: Tables, stream: str, quantity: str) -> tuple[Rows, dict[str, Any]]:
+    return _heads(tables, stream, quantity, "weight")
+
+
+def _best(heads: Rows, among: dict[str, Any], *, least: bool = False) -> tuple[Row, float, tuple[Claim, ...]]:
+    """The head with the most (or the least), chosen on one half of the passages, with its number on the other; both
+    from all passages where halves are not known. The best of many is partly luck."""
+    halved = len(heads.known("first_half", "second_half")) == len(heads)
+    by, of = ("first_half", "second_half") if halved else ("value", "value")
+    head = (heads.smallest(by) if least else heads.largest(by))[0]
+    return head, head[of], (
+        Claim("smallest" if least else "largest", "heads", by, keyed([head]), among),
+        Claim("value", "heads", of, keyed([head]), among, value=head[of]),
+    )  # fmt: skip
+
+
+def _chance(heads: Rows, said: str = "; uniform attention would put {chance:share} there") -> Prose:
+    """What chance gives, as part of a sentence; nothing where it is not known."""
+    chance = heads.mean("chance")
+    return say("") if chance is None else say(said, chance=chance)
+
+
+def _by_place(rows: Rows, column: str) -> dict[tuple[Any, ...], Any]:
+    return {(row["stream"], row["layer"], row["head"]): row[column] for row in rows}
+
+
+def place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
+    """A cell for each head: its colour says where it looks most, and the stronger, the more of its weight goes there.
+
+    >>> place_map().table
+    'by_head'
+    """
+    named = places("where", quantities)
+
+    def draw(tables: Tables, rows: Rows) -> charts.Spec:
+        present = [place for place in named if place in rows.values("place")]
+        label = "".join(f"datum.place == '{place}' ? '{named[place]}' : " for place in present) + "''"
+        cells = charts.rows_of_page().transform_filter("isValid(datum.share)").transform_calculate(
+            row="datum.layer + 1", column="datum.head + 1", name=charts.HEAD_LABEL, label=label,
+            text="replace(format(datum.share, '.2f'), regexp('^0'), '')",
+        )  # fmt: skip
+        colours = [charts.PALETTE[list(named).index(place) % len(charts.PALETTE)] for place in present]
+        scale = alt.Scale(domain=[named[place] for place in present], range=colours)
+        x = alt.X("column:O", title="head", axis=alt.Axis(labelAngle=0, labelOverlap=True, orient="top"))
+        y = alt.Y("row:O", title="layer", axis=alt.Axis(labelOverlap=True))
+        tooltip = [
+            alt.Tooltip("name:N", title="head"), alt.Tooltip("sentence:N", title="it"),
+            alt.Tooltip("label:N", title="most weight on"), alt.Tooltip("share:Q", title="share", format=".3f"),
+            alt.Tooltip("low:Q", title="95 % interval from", format=".3f"),
+            alt.Tooltip("high:Q", title="to", format=".3f"), alt.Tooltip("chance:Q", title="chance", format=".3f"),
+        ]  # fmt: skip
+        squares = cells.mark_rect().encode(
+            x=x, y=y, tooltip=tooltip,
+            color=alt.Color("label:N", title=None, scale=scale,
+                            legend=alt.Legend(symbolOpacity=1, symbolType="square")),
+            opacity=alt.Opacity("share:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.06, 1])),
+        )  # fmt: skip
+        layered = [squares]
+        if tables.heads <= 16 and tables.layers <= 24:
+            ink = alt.condition("datum.share > 0.55", alt.value("#fff"), alt.value("currentColor"))
+            layered.append(cells.mark_text(fontSize=11).encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
+        return charts.finished(alt.layer(*layered).properties(**charts.map_size(tables.layers)))
+
+    return charts.custom(
+        "places", "Where each head looks most", "by_head", ("layer", "head", "place", "share"), draw,
+        label="Heat map, layer by head: the colour says on which place a head puts most of its weight",
+    )  # fmt: skip
+
+
+def _dots(quantities: Sequence[Quantity], section: str, axis: str, style: Style) -> tuple[Chart, ...]:
+    """A chart for each quantity of a section: a dot for each head, in weight and in norm."""
+    return tuple(
+        _on_axis(
+            charts.layer_dots(
+                "heads", "value", key=quantity.name, title=quantity.title, colour="measure", style=style,
+                where={"quantity": [quantity.name]},
+                label=f"{quantity.title}: {axis} by layer, one dot for each head",
+            ),
+            axis,
+        )
+        for quantity in quantities
+        if quantity.section == section
+    )  # fmt: skip
+
+
+def _on_axis(chart: Chart, title: str) -> Chart:
+    """The same chart with what is really shown written on its axis of values."""
+
+    def draw(tables: Tables, rows: Rows) -> charts.Spec:
+        spec = chart.draw(tables, rows)
+        for layer in spec["layer"]:
+            if layer["encoding"].get("y", {}).get("title") == "value":
+                layer["encoding"]["y"]["title"] = title
+        return spec
+
+    return replace(chart, draw=draw)
+
+
+def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
+    """The page of a survey that has asked these quantities.
+
+    >>> survey_page().study
+    'survey'
+    """
+    small, shares = Style(height=190, domain=(0, 1)), Style(height=190)
+    follows = {name: ["pos-heads"] for name in ("direction", "measure", "show")}
+    columns = [
+        name
+        for quantity in quantities
+        if quantity.column
+        for name in (quantity.name, *([f"{quantity.name}_norm"] if quantity.norm else []))
+    ]
+    schema = by_head_schema(quantities)
+    return Page(
+        "survey",
+        title="Where do the heads of {model} look?",
+        answer=answer,
+        chart=place_map(quantities),
+        about="Where does each attention head of **{model}** look while the model reads **{corpus}**? For every "
+        "head, attention was sorted by where it goes and averaged over the corpus, in weights and in norms.",
+        findings=(others, resting_place, neighbours, lengths, edges, breadth, reach),
+        schemas=(heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
+        derived={"by_head": by_head(quantities), "parts": parts,
+                 "bands": bands},
+        sections=(
+            Section(
+                "where", "Where attention goes",
+                "Each dot is one head; its height is the share of its attention that goes to such pieces, in weight "
+                "and, beside it, in norm. Previous, next and itself ask for the place of a piece, the others for its "
+                "kind. Lines are means of layers, dashed is chance. Where weight runs above norm, attention is given "
+                "to vectors that carry little.",
+                _dots(quantities, "where", "share", small), short="Where it goes", width="small",
+            ),
+            Section(
+                "map", "Head by head",
+                "Rows are layers, columns are heads; the brighter, the more. Choose what is shown: the colours begin "
+                "at zero and end at the largest value of what was chosen. Point at a cell for chance and the "
+                "interval.",
+                (charts.head_map("heads", "value", key="map", style=Style(pick=("quantity", "measure")),
+                                 label="Heat map of one quantity, layer by head"),),
+                short="Map",
+            ),
+            Section(
+                "entropy", "How broad, how focused",
+                "Entropy says how widely a head spreads its attention: 0 nats is all on one piece, the dashed line "
+                "is the same to all. Heads near the line average over the text; heads near the floor pick one piece.",
+                (*_dots(quantities, "entropy", "nats", Style(height=230)),
+                 Listing("by_head", "head", "entropy", "sentence", order="focus", most=12,
+                         title="The most focused heads")),
+                short="Entropy", width="half",
+            ),
+            Section(
+                "distance", "How far",
+                "How far away, in pieces and to either side, the attended keys lie on average. Heads at 1 look at a "
+                "neighbour; attention that rests on a fixed piece such as [SEP] counts with its distance, too.",
+                _dots(quantities, "distance", "pieces", Style(height=230)), short="Distance",
+            ),
+            Section(
+                "norms", "Weights against norms",
+                "A head adds up αf(x): the weight α times the key's vector after the head's own transformation. In "
+                "the first chart the two are correlated by rank, on pairs of pieces drawn from each passage: dots "
+                "below zero are heads that give much weight to short vectors, a way of attending to nothing. In the "
+                "second, the length of vectors from frequent words to rare ones, over the mean of the layer.",
+                (charts.layer_dots("spearman", "value", key="spearman", title="weight and ‖f(x)‖",
+                                   style=Style(height=240, domain=(-1, 1), zero=True),
+                                   label="Rank correlation of weight and vector length, a dot for each head"),
+                 charts.grid("bands", "band", "layer", "relative", key="frequency", title="‖f(x)‖ by frequency",
+                             label="Vector length by frequency rank of the word and layer")),
+                short="Norms", width="half",
+            ),
+            Section(
+                "pos", "Parts of speech",
+                "Of the attention between words, the share that goes *to* each part of speech, or comes *from* it, "
+                "mean over heads. Shares follow how common a part of speech is; *times chance* takes that out. "
+                "Choose a part of speech, or click its row, to see its heads.",
+                (charts.grid("parts", "layer", "pos", "value", "ratio", key="pos", title="Parts of speech by layer",
+                             style=Style(pick=("direction", "measure")),
+                             label="Heat map of attention by part of speech and layer, mean over heads")
+                 .having(drives=follows, picks={"pos": "pos-heads"}),
+                 charts.head_map("parts", "value", "ratio", key="pos-heads", title="One part of speech, head by head",
+                                 style=Style(pick=("pos", "direction", "measure")),
+                                 label="Heat map of attention to one part of speech, layer by head")),
+                short="Parts of speech", width="half",
+            ),
+            Section(
+                "edges", "Dependency edges",
+                "How much attention runs along the edges of the dependency tree: what a word gives to its governor, "
+                "to its dependents, and all of it as a share of the attention between words. The first piece, where "
+                "a head may merely rest, is set aside. Dots far above the dashed line follow syntax, or something "
+                "that goes with it, such as standing next to each other.",
+                _dots(quantities, "edges", "share", shares), short="Edges", width="small",
+            ),
+            Section(
+                "heads", "All heads",
+                "One row for each head, in weights unless it says norm; ρ is the rank correlation of weight and "
+                "‖f(x)‖. Click a heading to sort, again to turn the order round. Type to search by label (3-) or by "
+                "what is said of a head (previous).",
+                (Listing("by_head", "head", "sentence", *columns, "rho", rows=_without_chance),), short="Heads",
+            ),
+        ),
+        words=wording.words("piece", "α, weight", "norm", "chance", "[CLS], [SEP]", "head 8-10"),
+        limits={
+            "A weight is not an explanation.": "That a head looks at something does not show that the model uses it; "
+            "that takes an experiment, such as cutting the head.",
+            "Much weight may mean nothing to do.": "Heads may rest on [CLS], [SEP] or the first piece; compare the "
+            "norms to see how much comes of it.",
+            "The best of many is partly luck.": "Where a head is named as the most of all, it was chosen on one half "
+            "of the passages and its number comes from the other; the surest head is the one whose interval lies "
+            "highest. Lists of heads above a bar are from all passages.",
+            "Intervals are for this corpus.": "They say how a mean would vary with other passages of the same kind, "
+            "not with another kind of text.",
+        },
+        unshown={
+            "portraits": "its sentences stand in the table of heads",
+            "pos": "its rows are shown with how many times chance they are",
+            "frequency": "it is shown as means of layers",
+        },
+        published="bert-base-uncased on Wikipedia (Clark et al. 2019) and BERT (Kobayashi et al. 2020). What must "
+        "agree is the shape of a finding, not the number.",
+    )  # fmt: skip
+
+
+def _without_chance(tables: Tables) -> Iterator[Row]:
+    """The rows of all heads without chance levels, which would double the columns of the longest table."""
+    for row in tables["by_head"]:
+        yield {name: value for name, value in row.items() if not name.startswith("chance")}
+
+
+PAGE = survey_page()

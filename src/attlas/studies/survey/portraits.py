@@ -1,0 +1,66 @@
+"""A head in one plain sentence, written from its figures.
+
+The sentence names what stands out: more than half of the attention in one place, attention that is spread almost
+evenly, or else the places that get most beyond chance. Where the corpus has dependencies, a head that follows them
+is said to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attlas.measures.quantities import QUANTITIES, Quantity, places
+
+Figures = Mapping[str, tuple[float, float]]
+
+EVEN = 0.9
+
+
+def portrait(figures: Figures, quantities: Sequence[Quantity] = QUANTITIES) -> str:
+    """One sentence from figures (value, chance) by quantity.
+
+    >>> portrait({"previous": (0.97, 0.03), "entropy": (0.2, 3.4)})
+    'puts .97 on the previous piece'
+    >>> portrait({"previous": (0.03, 0.03), "entropy": (3.3, 3.4)})
+    'spreads its attention almost evenly (entropy 3.30 of 3.40 nats)'
+    >>> portrait({"next": (0.55, 0.03), "entropy": (1.2, 3.4), "to_governor": (0.5, 0.06)})
+    'puts .55 on the next piece; a word gives .50 to its governor'
+    """
+    return _where(figures, places("where", quantities)) + _along_edges(figures, places("edges", quantities))
+
+
+def _where(figures: Figures, named: Mapping[str, str]) -> str:
+    shares = {place: figures[place] for place in named if place in figures}
+    ranked = sorted(shares, key=lambda place: -shares[place][0])
+    if ranked and shares[ranked[0]][0] > 0.5:
+        rest = [place for place in ranked[1:] if shares[place][0] > max(0.15, 2 * shares[place][1])]
+        return "puts " + ", ".join(f"{share(shares[place][0])} on {named[place]}" for place in [ranked[0], *rest[:1]])
+    entropy, even = figures.get("entropy", (0.0, 1.0))
+    if even > 0 and entropy >= EVEN * even:
+        return f"spreads its attention almost evenly (entropy {entropy:.2f} of {even:.2f} nats)"
+    lifted = [place for place in ranked if shares[place][0] >= 0.08 and shares[place][0] > 2 * shares[place][1]]
+    if lifted:
+        listed = " and ".join(f"{share(shares[place][0])} on {named[place]}" for place in lifted[:2])
+        return f"mixes: {listed}, the rest spread out"
+    distance, usual = figures.get("distance", (0.0, 0.0))
+    if usual and distance < 0.5 * usual:
+        return f"looks nearby without a fixed place, {distance:.1f} pieces away on average"
+    return f"has no single place it prefers (entropy {entropy:.2f} of {even:.2f} nats)"
+
+
+def _along_edges(figures: Figures, named: Mapping[str, str]) -> str:
+    followed = {end: figures[end] for end in named if end in figures}
+    best = max(followed, key=lambda end: followed[end][0] - followed[end][1], default=None)
+    if best is None or followed[best][0] < max(0.25, 3 * followed[best][1]):
+        return ""
+    return f"; a word gives {share(followed[best][0])} to {named[best]}"
+
+
+def share(value: float) -> str:
+    """A share as people write it: two digits, no leading zero.
+
+    >>> share(0.974), share(1.0)
+    ('.97', '1.00')
+    """
+    text = f"{value:.2f}"
+    return text[1:] if text.startswith("0") else text
