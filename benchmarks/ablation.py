@@ -31,7 +31,7 @@ from attlas.models.fresh import open_to_train
 from attlas.run.batches import batches
 from attlas.run.setting import BUDGET
 from attlas.run.tasks import labels_of, read_for_task, task_for
-from attlas.studies.ablation import Ablation, every_head
+from attlas.studies.ablate.passes import Ablation, every_head
 from attlas.studies.shared.cutting.importance import Importance
 from attlas.tasks import READ_SCORES, Task
 from attlas.text import Document

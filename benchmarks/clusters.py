@@ -24,7 +24,7 @@ import torch
 from attlas.capture import Recorder, Subject
 from attlas.corpora import read
 from attlas.measures.divergence import divergences, head_pairs
-from attlas.studies.clusters import Clusters
+from attlas.studies.clusters.passes import Clusters
 from attlas.text import Document
 from benchmarks.page import put
 from benchmarks.views import encoder

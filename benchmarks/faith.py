@@ -29,9 +29,9 @@ from attlas.errors import ModelError
 from attlas.models.fresh import open_to_train
 from attlas.run.batches import batches
 from attlas.run.tasks import labels_of, read_for_task, task_for
-from attlas.studies.faith.adversary import Found, Search, adversaries
-from attlas.studies.faith.instances import Instance, ask, instances_of, require_labels
-from attlas.studies.faith.last import Reweighed
+from attlas.studies.shared.faith.adversary import Found, Search, adversaries
+from attlas.studies.shared.faith.instances import Instance, ask, instances_of, require_labels
+from attlas.studies.shared.faith.last import Reweighed
 from benchmarks.page import put
 
 HEADING = "Adversarial attention for every instance"

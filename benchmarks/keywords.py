@@ -29,8 +29,8 @@ import torch
 from attlas.capture import Subject, load
 from attlas.corpora import read
 from attlas.errors import ModelError
-from attlas.studies.keywords.baselines.packages import GRAMS, installed, keybert_on
-from attlas.studies.keywords.extraction import extract
+from attlas.studies.keywords_compare.baselines.packages import GRAMS, installed, keybert_on
+from attlas.studies.shared.keywords.extraction import extract
 from attlas.text import Document
 from benchmarks.page import put
 from benchmarks.survey import status

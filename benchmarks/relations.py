@@ -19,9 +19,9 @@ from attlas.capture import Subject, load
 from attlas.corpora import read
 from attlas.models.bundled import models_folder
 from attlas.run import batches
-from attlas.run.relations import read_sentences
 from attlas.run.setting import BUDGET
-from attlas.studies.relations import Relations, labels_of
+from attlas.studies.relations.call import read_sentences
+from attlas.studies.relations.passes import Relations, labels_of
 from benchmarks.page import put
 
 TREEBANK = Path(__file__).resolve().parents[2] / "shared" / "data" / "ud_english_ewt" / "en_ewt-ud-dev.conllu.gz"

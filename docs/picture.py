@@ -45,7 +45,7 @@ def opened(page: Path, fragment: str, scheme: str, width: int, height: int) -> I
 
 def report(folder: Path, name: str, sections: Sequence[str]) -> None:
     """Some sections or figures of a report page, by their ids, one after the other."""
-    from attlas.reports import write_report
+    from attlas.studies.reporting import write_report
 
     page = write_report(folder)
     for scheme in ("light", "dark"):

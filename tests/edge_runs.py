@@ -44,12 +44,13 @@ def run_folder(
 
 def tables_of(subject: Subject, task: str, labels: Sequence[str], *, over: str, seed: int) -> Result:
     """What such a run has found, in as few rows as will do."""
-    whose = {"task": task, "model": "trained", "labels": "gold"}
+    whose = {"task": task, "who": "model", "labels": "gold"}
     measures = {"score": 0.9, "score at layer 0": 0.7, "expected layer": 1.5}
     main = [{**whose, "measure": name, "value": value, "low": 0.6, "high": 0.95, "n": 1}
             for name, value in measures.items()]  # fmt: skip
-    scores = [{**whose, "series": "cumulative", "layer": layer, "seed": seed, "value": 0.7 + layer / 10}
-              for layer in range(3)]  # fmt: skip
+    scores = [{**whose, "series": "cumulative", "layer": layer, "seed": seed, "value": 0.7 + layer / 10, "low": 0.6,
+               "high": 0.95, "difference": 0.1 if layer else None, "difference_low": None, "difference_high": None,
+               "selectivity": None, "validation": 0.7, "n": 20} for layer in range(3)]  # fmt: skip
     heads = (0, 1) if over == "heads" else (None,)
     weights = [{**whose, "seed": seed, "layer": 0, "head": head, "value": 0.25, "gamma": 1.0} for head in heads]
     about = [{"task": task, "label": label, "seed": one, "layer": layer, "value": value, "train": 40, "test": 4}

@@ -13,7 +13,7 @@ from attlas.capture import Subject
 from attlas.corpora import Corpus
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
-from attlas.studies.faith.instances import Instance, instances_of
+from attlas.studies.shared.faith.instances import Instance, instances_of
 from attlas.text import Document
 
 LABELS = {"classification": ("bad", "good"), "tagging:upos": ("NOUN", "VERB", "X")}

@@ -32,7 +32,7 @@ def build(folders: list[Path]) -> None:
 def _line(folder: Path, record: dict[str, Any]) -> str:
     plan, curve, score = record["plan"], record["curve"], record["score"]
     majority = record.get("majority")
-    held = plan["corpus"].get("dev", {}).get("name", "a tenth of it")
+    held = plan["corpus"].get("validation", plan["corpus"].get("dev", {})).get("name", "a tenth of it")
     return _row(
         folder.name, plan["model"]["name"], plan["options"]["task"],
         f"{plan['corpus']['name']}: {record['texts']['learned']:,} texts", f"{held}: {record['texts']['held_out']:,} texts",

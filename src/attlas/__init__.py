@@ -110,8 +110,6 @@ def __getattr__(name: str) -> Any:
     for study in studies().values():
         if study.python_name == name:
             return study.load_call()
-    if name in __all__:  # a study that has no folder yet
-        return getattr(import_module(f"attlas.run.{'tuning' if name == 'tune' else name}"), name)
     raise AttributeError(f"module 'attlas' has no attribute {name!r}")
 
 

@@ -9,9 +9,9 @@ from command_line import attlas
 
 import twins
 from attlas.capture import load
-from attlas.run.clusters import clusters
 from attlas.run.progress import Silent
 from attlas.store import Manifest, Result
+from attlas.studies.clusters.call import clusters
 
 PROSE = "The farmer slept.\n\nNobody noticed the old bridge.\n\nIt rained.\n\nWe stayed in.\n"
 
@@ -32,7 +32,7 @@ def test_the_whole_way(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = Path("clusters-twin-tale.txt")
     assert said.out.splitlines()[0] == "twin on tale.txt: 2 passages, 32 pieces"
     assert "untrained" in said.out
-    assert "nearest heads" in said.out
+    assert "The two heads most alike are" in said.out
     assert said.out.splitlines()[-1] == f"report: {folder / 'report.html'}"
     result = Result.open(folder)
     assert list(result.tables) == ["clusters", "pairs", "joins", "layer_pairs", "togetherness"]

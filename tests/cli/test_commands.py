@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import errno
+import json
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from command_line import attlas
 import attlas as package
 import twins
 from attlas.models import bundled
-from attlas.store import Result
+from attlas.store import Manifest, Result
 
 SOURCE = Path(package.__file__).parent
 HEAVY = ("torch", "transformers", "pyarrow", "altair", "vl_convert", "pandas", "scipy", "sklearn")
@@ -72,6 +73,21 @@ def test_doctor(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     verdicts = re.findall(r"^ (yes|no|-) ", said.out, flags=re.MULTILINE)
     assert len(verdicts) >= 10
     assert "no" not in verdicts
+
+
+def test_doctor_and_report_for_programs(model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    said = attlas(capfd, "doctor", model, "--json")
+    told = json.loads(said.out)
+    assert (said.status, said.err) == (0, "")
+    assert told["model"]["streams"]["encoder"]["heads"] == 4
+    assert {"name", "passed", "error", "note"} == told["findings"][0].keys()
+    heads = {"stream": ["encoder"], "layer": [0], "head": [0], "value": [0.5], "low": [0.4], "high": [0.6]}
+    heads |= {"normalised": [1.0], "signed": [0.1], "n": [3]}
+    Result(Manifest("importance", {"options": {}}), {"importance": heads}).save(tmp_path / "out")
+    told = json.loads(attlas(capfd, "report", tmp_path / "out", "--json").out)
+    assert told["report"] == str(tmp_path / "out" / "report.html")
+    assert told["study"] == "importance"
+    assert told["findings"][0].startswith("1 of 1 heads")
 
 
 def test_survey_tells_what_was_skipped(model: Path, capfd: pytest.CaptureFixture[str]) -> None:

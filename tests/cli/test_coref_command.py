@@ -11,10 +11,10 @@ from command_line import attlas
 import twins
 from attlas.capture import load
 from attlas.models import Example
-from attlas.run.coref import coref
 from attlas.stats import Bundle
 from attlas.store import Result
-from attlas.studies.coref import Coref
+from attlas.studies.coref.call import coref
+from attlas.studies.coref.passes import Coref
 
 TEXT = "The farmer saw the designer . He asked her what she was working on ."
 BRACKETS = ["(1", "1)", "_", "(2", "2)", "_", "(1)", "_", "(2)", "_", "(2)", "_", "_", "_", "_"]
@@ -47,7 +47,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_folder_and_another_to_choose_on(place: Path, model: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    said = attlas(capfd, "coref", "tales", "--select", "two.conll", "--model", model, "--out", "out", "--quiet")
+    said = attlas(capfd, "coref", "tales", "--choose-on", "two.conll", "--model", model, "--out", "out", "--quiet")
     assert (said.status, said.err) == (0, "")
     assert "bert on tales: 5 passages" in said.out
     assert "note: file left out: d.conll, line" in said.out
@@ -55,7 +55,7 @@ def test_a_folder_and_another_to_choose_on(place: Path, model: Path, capfd: pyte
         assert who in said.out
     assert said.out.splitlines()[-1] == "report: out/report.html"
     manifest = Result.open("out").manifest
-    assert manifest.plan["corpus"]["select"]["name"] == "two.conll"
+    assert manifest.plan["corpus"]["choose_on"]["name"] == "two.conll"
     assert manifest.corpus["mentions_chosen_on"] == 2 * 3
     assert manifest.corpus["mentions_scored_on"] == 3 * 3
     assert any(reason.startswith("file left out: d.conll") for reason in manifest.skipped)
@@ -80,7 +80,7 @@ def test_a_treebank_is_read_by_document(place: Path, model: Path, capfd: pytest.
 
 def test_killed_in_any_part_and_resumed(place: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subject = load(model)
-    alone = coref(subject, "tales", select="two.conll", budget=20)
+    alone = coref(subject, "tales", choose_on="two.conll", budget=20)
     update = Coref.update
     calls = 0
 
@@ -97,7 +97,7 @@ def test_killed_in_any_part_and_resumed(place: Path, model: Path, monkeypatch: p
     while result is None:
         try:
             again = {"resume": True} if deaths else {}
-            result = coref(subject, "tales", select="two.conll", budget=20, out=place / "out", **again)
+            result = coref(subject, "tales", choose_on="two.conll", budget=20, out=place / "out", **again)
         except KeyboardInterrupt:
             deaths += 1
     assert deaths > 3
@@ -110,12 +110,12 @@ def test_killed_in_any_part_and_resumed(place: Path, model: Path, monkeypatch: p
     [
         (["prose.txt"], ["prose.txt: it has no mentions", "CoNLL-2012 or OntoGUM (.conll), or CoNLL-U with Entity="]),
         (["one.conll"], ["one.conll", "it cannot be divided into 2 parts: it has a single document"]),
-        (["singles.conll"], ["no mention with an antecedent in its window to choose heads on", "--select"]),
-        (["two.conll", "--select", "single.conll"], ["no mention with an antecedent", "to choose heads on"]),
+        (["singles.conll"], ["no mention with an antecedent in its window to choose heads on", "--choose-on"]),
+        (["two.conll", "--choose-on", "single.conll"], ["no mention with an antecedent", "to choose heads on"]),
         (["two.conll", "--max-pieces", "4"], ["no mention with an antecedent", "--max-pieces"]),
         (["two.conll", "--max-pieces", "4096"], ["4096 pieces are asked for and the window of"]),
         (["two.conll", "--measure", "weights"], ["no measure 'weights'; choose weight or norm"]),
-        (["two.conll", "--select", "nowhere"], ["nowhere: there is no such file"]),
+        (["two.conll", "--choose-on", "nowhere"], ["nowhere: there is no such file"]),
         (["empty"], ["this is a folder; give one of its files (it holds no .conll or .conllu files)"]),
         (["tales/d.conll"], ["a mention of chain 7 ends here that never began"]),
     ],

@@ -11,7 +11,7 @@ from command_line import attlas
 
 import twins
 from attlas.capture.frozen import Frozen
-from attlas.run.faith import faith
+from attlas.studies.faith.call import faith
 
 TEXTS = [*twins.SENTENCES[:4], "Nobody noticed the storm.", "The children repaired the bridge."]
 
@@ -42,7 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_frozen_attention_goes_into_another_model(models: Path, place: Path, capfd) -> None:
-    said = attlas(capfd, "faith", "freeze", models / "two", "classification", "texts.tsv", "--out", "two.safetensors")
+    said = attlas(capfd, "faith", "freeze", "texts.tsv", "--model", models / "two", "--out", "two.safetensors")
     assert said.status == 0, said
     assert "two: 6 texts, 3 layers" in said.out
     assert len(Frozen.load(place / "two.safetensors").sites) == 3
@@ -51,20 +51,20 @@ def test_frozen_attention_goes_into_another_model(models: Path, place: Path, cap
     assert row["jsd"] > 0.01
     assert row["tvd"] > 0
     again = attlas(
-        capfd, "faith", "freeze", models / "two", "classification", "texts.tsv", "--last", "--out", "last.safetensors"
+        capfd, "faith", "freeze", "texts.tsv", "--model", models / "two", "--last", "--out", "last.safetensors"
     )  # fmt: skip
     assert "1 layer\n" in again.out
 
 
 def test_what_does_not_fit_is_refused_and_nothing_is_written(models: Path, place: Path, capfd) -> None:
     def freeze(model: str, data: str, out: str) -> None:
-        said = attlas(capfd, "faith", "freeze", models / model, "classification", data, "--out", out)
+        said = attlas(capfd, "faith", "freeze", data, "--model", models / model, "--out", out)
         assert said.status == 0, said
 
     freeze("smaller", "texts.tsv", "smaller.safetensors")
     freeze("one", "others.tsv", "others.safetensors")
     (place / "prose.safetensors").write_text("It rained.", encoding="utf-8")
-    plain = ("faith", models / "one", "classification", "texts.tsv", "--out", "out", "-q", "--frozen")
+    plain = ("faith", "texts.tsv", "--model", models / "one", "--out", "out", "-q", "--frozen")
     attlas(capfd, *plain, "smaller.safetensors").refuses(
         "smaller.safetensors: frozen attention of the wrong shape: smaller has 2 layers of 4 heads, and one 3 layers"
     )
@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(models: Path, place
     )
     attlas(capfd, *plain, "prose.safetensors").refuses("this is not a file of frozen attention")
     attlas(capfd, *plain, "nothing.safetensors").refuses("there is no such file")
-    command = ("faith", "freeze", models / "plain", "classification", "texts.tsv", "--out")
+    command = ("faith", "freeze", "texts.tsv", "--model", models / "plain", "--out")
     attlas(capfd, *command, "new.safetensors").refuses("cannot be put to the task classification")
     attlas(capfd, *command, "others.safetensors").refuses("this is there already")
     attlas(capfd, *command, "nowhere/new.safetensors").refuses("there is no folder nowhere")

@@ -10,9 +10,13 @@ import pytest
 from command_line import attlas
 
 import attlas as package
-from attlas.run import keywords as run
-from attlas.run.keywords import keywords
+from attlas.errors import PlanError
+from attlas.run.journal import journal_file
+from attlas.run.texts import as_texts
 from attlas.store import Manifest, Result
+from attlas.studies.keywords import tables
+from attlas.studies.keywords.call import keywords
+from attlas.studies.reporting import command_line
 
 SOLAR = "Solar cells age. The ageing of solar cells in the desert is slow, and the desert is large."
 TEXTS = [SOLAR, "A hurricane draws its energy from warm sea water.", "Neural networks learn from examples."]
@@ -30,9 +34,10 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_text_gets_phrases_and_a_page(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(capfd, "keywords", SOLAR, "--quiet", "--top", 3)
     assert (said.status, said.err) == (0, ""), said
-    assert "12 heads (shipped with attlas for this model)" in said.out
-    assert "1 document, 21 words" in said.out
-    result = Result.open("keywords-Solar-cells-age.-The")
+    assert "12 heads (shipped with attlas for this model)" in " ".join(said.out.split())
+    assert "1 document" in said.out
+    assert "Solar cells" in said.out
+    result = Result.open("keywords-all-MiniLM-L6-v2-Solar-cells-age.-The")
     phrases = result.rows("phrases")
     assert [row["rank"] for row in phrases] == [1, 2, 3]
     assert "solar cells" in {row["phrase"].lower() for row in phrases}
@@ -43,7 +48,7 @@ def test_a_text_gets_phrases_and_a_page(place: Path, capfd: pytest.CaptureFixtur
     for row in phrases:
         inside = [word["weight"] for a, b in zip(row["starts"], row["stops"], strict=True) for word in words[a:b]]
         assert row["score"] == pytest.approx(sum(inside), abs=1e-3)
-    assert "Solar" in Path("keywords-Solar-cells-age.-The/report.html").read_text(encoding="utf-8")
+    assert "Solar" in Path("keywords-all-MiniLM-L6-v2-Solar-cells-age.-The/report.html").read_text(encoding="utf-8")
 
 
 def test_lines_of_json_have_a_weight_for_every_word(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -60,13 +65,21 @@ def test_lines_of_json_have_a_weight_for_every_word(place: Path, capfd: pytest.C
 
 
 def test_a_file_of_plain_text_is_one_document_unless_told(place: Path) -> None:
-    assert len(keywords("solar.txt").rows("documents")) == 1
-    assert len(run.as_texts("solar.txt", unit="paragraph").documents) == 2
-    assert package.keywords(["One text.", "Another text."]).manifest.corpus["documents"] == 2
+    assert len(keywords(None, "solar.txt").rows("documents")) == 1
+    assert len(as_texts("solar.txt", unit="paragraph").documents) == 2
+    assert package.keywords(None, ["One text.", "Another text."]).manifest.corpus["documents"] == 2
+
+
+def test_heads_are_named_by_label_in_a_list_or_a_line(place: Path) -> None:
+    named = keywords(None, SOLAR, heads="6-3, 6-11")
+    assert named.rows("words") == keywords(None, SOLAR, heads=["6-3", "6-11"]).rows("words")
+    assert command_line(named.manifest).startswith("attlas keywords TEXT --model all-MiniLM-L6-v2 --heads 6-3,6-11")
+    with pytest.raises(PlanError, match="5 does not name a head"):
+        keywords(None, SOLAR, heads=[5])  # type: ignore[list-item]
 
 
 def test_a_long_text_goes_by_windows_each_of_mean_one(place: Path) -> None:
-    result = keywords(" ".join([SOLAR] * 6), max_pieces=30)
+    result = keywords(None, " ".join([SOLAR] * 6), max_pieces=30)
     (document,) = result.rows("documents")
     assert document["windows"] > 3
     assert document["words"] == 6 * 21
@@ -78,7 +91,7 @@ def test_a_text_without_letters_has_no_phrases_and_still_a_page(
 ) -> None:
     said = attlas(capfd, "keywords", "12 34 !?", "--quiet", "--out", "out")
     assert (said.status, said.err) == (0, ""), said
-    assert "no phrase: none of its words" in said.out
+    assert "No phrase was found" in said.out
     assert "34" in Path("out/report.html").read_text(encoding="utf-8")
 
 
@@ -120,8 +133,8 @@ def test_bad_input_is_refused_in_one_sentence(
 def test_a_run_that_was_stopped_goes_on(
     place: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    expected = keywords("texts.jsonl")
-    real, made = run.row_of, []
+    expected = keywords(None, "texts.jsonl")
+    real, made = tables.row_of, []
 
     def stop(one: object) -> dict[str, object]:
         made.append(one)
@@ -129,12 +142,12 @@ def test_a_run_that_was_stopped_goes_on(
             raise KeyboardInterrupt
         return real(one)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(run, "row_of", stop)
+    monkeypatch.setattr(tables, "row_of", stop)
     with pytest.raises(KeyboardInterrupt):
-        keywords("texts.jsonl", out="out")
+        keywords(None, "texts.jsonl", out="out")
     monkeypatch.undo()
     monkeypatch.chdir(place)
-    journal = place / "out" / run.JOURNAL
+    journal = journal_file(place / "out", "keywords")
     journal.write_text(journal.read_text(encoding="utf-8") + '{"weights": [1.0, ', encoding="utf-8")  # half a line
     attlas(capfd, "keywords", "texts.jsonl", "--out", "out").refuses("an earlier run was interrupted", "--resume")
     attlas(capfd, "keywords", "texts.jsonl", "--out", "out", "--resume", "--top", 3).refuses("another plan", "top")
@@ -152,6 +165,6 @@ def test_a_study_of_this_model_chooses_the_heads(place: Path, capfd: pytest.Capt
     chosen = {"stream": ["encoder"], "layer": [5], "head": [10], "measure": ["weight"], "over": ["max"]}
     Result(Manifest("keywords-study", model=model), {"choice": chosen}).save(place / "study")
     said = attlas(capfd, "keywords", SOLAR, "--study", "study", "--out", "by-study", "--quiet")
-    assert "1 head (chosen by a study)" in said.out, said
-    by_hand = keywords(SOLAR, heads=["6-11"], measure="weight", over="max")
+    assert "1 head (chosen by a study)" in " ".join(said.out.split()), said
+    by_hand = keywords(None, SOLAR, heads=["6-11"], measure="weight", over="max")
     assert Result.open("by-study").rows("words") == by_hand.rows("words")

@@ -12,8 +12,8 @@ from command_line import Apart, attlas, one_thread
 
 import twins
 from attlas.capture import Subject
-from attlas.run.keywords_study import keywords_study
 from attlas.store import Result, load_checkpoint
+from attlas.studies.keywords_study.call import keywords_study
 
 SMALL = ("--folds", 2, "--steps", "1,4", "--no-twin")
 
@@ -52,8 +52,8 @@ def test_a_study_that_was_killed(place: Path, capfd: pytest.CaptureFixture[str])
         )
     assert again.status == 0, again
     assert "resuming after" in again.err
-    assert "chosen: " in again.out
-    assert "all heads, with length, place and frequency" in again.out
+    assert "tells key words from others best" in again.out
+    assert "A regression on all 12 heads" in again.out
     found = Result.open(torn).tables
     for name, table in alone.tables.items():
         assert found[name].equals(table), name

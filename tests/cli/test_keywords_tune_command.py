@@ -15,15 +15,15 @@ from command_line import attlas
 import twins
 from attlas.capture import load
 from attlas.corpora import read
-from attlas.run.keywords_tune import keywords_tune
 from attlas.store import Result
-from attlas.studies.keywords.scoring import given_in
-from attlas.studies.keywords.tagged import tagged_phrases
+from attlas.studies.keywords_tune.call import keywords_tune
+from attlas.studies.keywords_tune.tagged import tagged_phrases
 from attlas.studies.shared.cutting.removal import Removal
+from attlas.studies.shared.keywords.scoring import given_in
 from attlas.tasks import Tagging
 
 WORDS = ("the", "near", "station", "children", "apples", "asked", "bridge")
-SMALL = ("--epochs", 2, "--rate", 6e-3, "--batch-size", 4, "--steps", 4)
+SMALL = ("--epochs", 2, "--learning-rate", 6e-3, "--batch-size", 4, "--steps", 4)
 
 
 def abstracts(count: int, seed: int = 0) -> str:
@@ -63,8 +63,8 @@ def test_taggers_curves_and_scores(place: Path, model: Path, capfd: pytest.Captu
         abstracts(12, 2) + '{"text": "It rained.", "keyphrases": []}\n', encoding="utf-8"
     )
     said = attlas(
-        capfd, "keywords", "tune", "train.jsonl", "--dev", "dev.jsonl", "--test", "test.jsonl", "--model", model,
-        "--keep", ".25", "--retune", "--out", "out", "--quiet", *SMALL,
+        capfd, "keywords", "tune", "train.jsonl", "--validation", "dev.jsonl", "--test", "test.jsonl", "--model",
+        model, "--keep", ".25", "--retune", "--out", "out", "--quiet", *SMALL,
     )  # fmt: skip
     assert (said.status, said.err) == (0, ""), said
     assert "note: test texts without a key phrase: 1" in said.out
@@ -106,7 +106,7 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(
     place: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def run(out: str | None, **more: object) -> Result:
-        parts = {"dev": "dev.jsonl", "test": "test.jsonl"}
+        parts = {"validation": "dev.jsonl", "test": "test.jsonl"}
         return keywords_tune(model, "train.jsonl", **parts, epochs=1, steps=2, budget=64, out=out, **more)
 
     expected = run(None)
@@ -124,8 +124,9 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(
         run("out")
     assert [path.name for path in Path("out").iterdir()] == [".parts"]
     before = (place / "out/.parts/model/model.safetensors").stat().st_mtime_ns
-    common = ("keywords", "tune", "train.jsonl", "--dev", "dev.jsonl", "--test", "test.jsonl", "--model", model)
-    common += ("--epochs", 1, "--steps", 2, "--budget", 64, "--device", "cpu", "--out", "out", "--quiet")
+    common = ("keywords", "tune", "train.jsonl", "--validation", "dev.jsonl", "--test", "test.jsonl")
+    common += ("--model", model, "--epochs", 1, "--steps", 2, "--budget", 64, "--device", "cpu", "--out", "out")
+    common += ("--quiet",)
     attlas(capfd, *common).refuses("an earlier run was interrupted here", "--resume")
     attlas(capfd, *common, "--keep", ".5", "--resume").refuses("another plan", "keep: was null, is now 0.5")
     resumed = run("out", resume=True)
@@ -141,9 +142,9 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(
     [
         (["plain.txt"], ["plain.txt", "it has no key phrases", "JSON lines"]),
         (["absent.jsonl"], ["absent.jsonl", "no key phrase occurs in any of its texts"]),
-        (["train.jsonl", "--dev", "absent.jsonl"], ["absent.jsonl", "no key phrase occurs"]),
+        (["train.jsonl", "--validation", "absent.jsonl"], ["absent.jsonl", "no key phrase occurs"]),
         (["train.jsonl", "--test", "absent.jsonl"], ["absent.jsonl", "no key phrase occurs"]),
-        (["train.jsonl", "--dev", "train.jsonl"], ["train.jsonl holds the very texts of train"]),
+        (["train.jsonl", "--validation", "train.jsonl"], ["train.jsonl holds the very texts of train"]),
         (["train.jsonl", "--keep", "1"], ["from 0 up to, but not, 1"]),
         (["train.jsonl", "--max-pieces", "600"], ["600 pieces are asked for", "holds 128"]),
         (["nowhere.jsonl"], ["there is no such file"]),
@@ -160,6 +161,5 @@ def test_bad_input_is_refused_in_one_sentence(
 def test_key_phrases_are_a_task_like_any_other(
     command: str, place: Path, model: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    order = [model, "tagging:keyphrases"] if command == "faith" else ["tagging:keyphrases"]
-    said = attlas(capfd, command, *order, "absent.jsonl", "--out", "out", "--quiet")
+    said = attlas(capfd, command, "absent.jsonl", "--task", "tagging:keyphrases", "--out", "out", "--quiet")
     said.refuses("absent.jsonl: no key phrase occurs in any of its texts")

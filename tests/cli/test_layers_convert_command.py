@@ -21,7 +21,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_spans_are_written_and_counted(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    said = attlas(capfd, "layers", "convert", "entities", "names.txt", "out.jsonl.gz")
+    said = attlas(capfd, "layers", "convert", "names.txt", "--task", "entities", "--out", "out.jsonl.gz")
     assert (said.status, said.err) == (0, "")
     assert said.out == "names.txt: 2 texts, 3 spans, 2 labels\nspans: out.jsonl.gz\n"
     assert read_edges("entities", "out.jsonl.gz").documents[0].edges == (
@@ -35,8 +35,9 @@ def test_one_part_of_a_folder(place: Path, capfd: pytest.CaptureFixture[str]) ->
         (place / "tales" / f"{name}.conll").write_text(TALE.replace("Emma", name), encoding="utf-8")
     (place / "mine.tsv").write_text("train\tann\ntest\tbob\ntest\tdan\n", encoding="utf-8")
     said = attlas(
-        capfd, "layers", "convert", "coreference", "tales", "test.jsonl", "--part", "test", "--splits", "mine.tsv"
-    )
+        capfd, "layers", "convert", "tales", "--task", "coreference", "--out", "test.jsonl", "--part", "test",
+        "--splits", "mine.tsv",
+    )  # fmt: skip
     assert (said.status, said.err) == (0, "")
     assert said.out.splitlines() == [
         "tales, test: 1 text, 2 pairs of spans, 2 labels",
@@ -63,6 +64,8 @@ def test_one_part_of_a_folder(place: Path, capfd: pytest.CaptureFixture[str]) ->
 )
 def test_bad_input(place: Path, capfd: pytest.CaptureFixture[str], arguments: list[str], phrases: list[str]) -> None:
     (place / "bad.jsonl").write_text('{"text": "a b", "targets": [{"span1": [4, 9], "label": "X"}]}\n')
-    attlas(capfd, "layers", "convert", *arguments).refuses(*phrases)
+    task, source, out, *more = arguments
+    said = attlas(capfd, "layers", "convert", source, "--task", task, "--out", out, *more)
+    said.refuses(*phrases)
     assert sorted(path.name for path in place.iterdir()) == ["bad.jsonl", "names.txt"]
     assert (place / "names.txt").read_text(encoding="utf-8") == NAMES

@@ -11,8 +11,10 @@ from command_line import attlas
 
 import twins
 from attlas.capture import load
-from attlas.run.prune import prune
+from attlas.pages.laws import check_page
 from attlas.store import Result
+from attlas.studies.prune.call import prune
+from attlas.studies.prune.page import PAGE
 
 WORDS = ("The farmer slept.", "Nobody noticed the old bridge.", "It rained, and we stayed in.", "She asked him.")
 
@@ -47,14 +49,17 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_folder_is_a_result_and_a_model(place: Path, models: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(
-        capfd, "prune", "classification", "labels.tsv", "--model", models / "classifier", "--keep", ".5",
+        capfd, "prune", "labels.tsv", "--task", "classification", "--model", models / "classifier", "--keep", ".5",
         "--steps", "4", "--no-speed", "--out", "out", "--retune", "labels.tsv", "--quiet",
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
-    assert "chance, draw 3" in said.out
-    assert "model: out (attlas.load opens it)" in said.out
+    told = " ".join(said.out.split())
+    assert "With heads removed by chance, accuracy has fallen by 1 %" in told
+    assert "The smaller model has 6 of 12 heads" in told
+    assert "only attlas.load opens it" in told
     result = Result.open("out")
     assert list(result.tables) == ["curve", "shares", "order", "sizes"]
+    check_page(PAGE, result)
     curve = result.tables["curve"].to_pylist()
     assert {(row["order"], row["draw"]) for row in curve} == {("importance", 0), ("loss", 0)} | {
         ("random", draw) for draw in range(3)
@@ -81,13 +86,15 @@ def test_a_layer_that_loses_all_heads_is_told_of(
     place: Path, models: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     said = attlas(
-        capfd, "prune", "classification", "labels.tsv", "--model", models / "classifier", "--no-speed",
+        capfd, "prune", "labels.tsv", "--task", "classification", "--model", models / "classifier", "--no-speed",
         "--heads", "3-1,3-2,3-3,3-4", "--out", "out", "--retune", "labels.tsv", "--quiet",
     )  # fmt: skip
     assert (said.status, said.err) == (0, "")
     again = load("out", task_head="classification")
     assert not again.layout.projections[again.sites[2]].weight.any()  # no head comes back by training again
-    assert "note: 1 layer has lost all heads; attention adds nothing there but the output bias" in said.out
+    assert "1 layer has lost all heads: attention there adds its output bias and nothing else" in " ".join(
+        said.out.split()
+    )
 
 
 def test_groups_go_whole_and_evenly(place: Path, models: Path) -> None:
@@ -108,6 +115,7 @@ def test_named_heads_are_removed_and_speed_is_measured(place: Path, models: Path
     subject = load(models / "classifier", task_head="classification")
     result = prune(subject, place / "labels.tsv", "classification", heads=["1-1", "2-3", "3-1", "3-2", "3-3", "3-4"])
     assert list(result.tables) == ["order", "sizes", "speed"]
+    check_page(PAGE, result)
     cut = {(row["layer"], row["head"]) for row in result.tables["order"].to_pylist() if row["cut"]}
     assert cut == {(0, 0), (1, 2), (2, 0), (2, 1), (2, 2), (2, 3)}
     sizes = result.tables["sizes"].to_pylist()[1]
@@ -155,7 +163,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(
         (["classification", "labels.tsv", "--keep", "1.5"], ["from 0 up to", "1.5"]),
         (["classification", "labels.tsv", "--keep", ".5", "--heads", "1-1"], ["but not both"]),
         (["classification", "labels.tsv", "--by", "age"], ["importance, loss, score or both", "'age'"]),
-        (["classification", "labels.tsv", "--order-on", "labels.tsv"], ["the very texts that are scored"]),
+        (["classification", "labels.tsv", "--choose-on", "labels.tsv"], ["the very texts that are scored"]),
         (["classification", "labels.tsv", "--retune", "labels.tsv"], ["nothing to train again"]),
         (["classification", "labels.tsv", "--keep", ".5", "--retune", "prose.txt"], ["no labels of whole texts"]),
         (["classification", "labels.tsv", "--ablation", "nowhere"], ["there is no such folder"]),
@@ -166,13 +174,25 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(
 def test_bad_input_is_refused_in_one_sentence(
     arguments: list[str], phrases: list[str], place: Path, models: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    said = attlas(capfd, "prune", *arguments, "--model", models / "classifier", "--out", "out", "--quiet")
+    task, data, *rest = arguments
+    asked = ["prune", data, "--task", task, *rest, "--model", models / "classifier", "--out", "out", "--quiet"]
+    said = attlas(capfd, *asked)
     said.refuses(*phrases)
     assert not (place / "out").exists()
 
 
 def test_half_a_group_is_refused(place: Path, models: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(
-        capfd, "prune", "causal-lm", "prose.txt", "--model", models / "causal", "--heads", "2-1", "--out", "o"
+        capfd,
+        "prune",
+        "prose.txt",
+        "--task",
+        "causal-lm",
+        "--model",
+        models / "causal",
+        "--heads",
+        "2-1",
+        "--out",
+        "o",
     )
     said.refuses("heads 2-1, 2-2 of the decoder share their keys and values", "name all of them or none")

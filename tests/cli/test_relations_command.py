@@ -55,6 +55,7 @@ def test_a_run_ends_with_a_table_and_a_page(place: Path, model: Path, capfd: pyt
     said = attlas(capfd, "relations", "tree.conllu", "--model", model, "-q", "-o", "out")
     assert (said.status, said.err) == (0, "")
     assert "nsubj" in said.out
+    assert "The best single head" in said.out
     assert said.out.endswith("report: out/report.html\n")
     result = Result.open("out")
     assert list(result.tables) == ["relations", "relation_heads", "offsets", "examples"]
@@ -67,7 +68,7 @@ def test_a_run_ends_with_a_table_and_a_page(place: Path, model: Path, capfd: pyt
         capfd,
         "relations",
         "tree.conllu",
-        "--select",
+        "--choose-on",
         "other.conllu",
         "--measure",
         "norm",
@@ -85,7 +86,7 @@ def test_a_run_ends_with_a_table_and_a_page(place: Path, model: Path, capfd: pyt
     ("arguments", "phrases"),
     [
         (("relations", "tale.txt"), ("tale.txt", "no governors and relations", "CoNLL-U")),
-        (("relations", "tree.conllu", "--select", "tale.txt"), ("tale.txt", "no governors and relations")),
+        (("relations", "tree.conllu", "--choose-on", "tale.txt"), ("tale.txt", "no governors and relations")),
         (("relations", "one.conllu"), ("one.conllu", "cannot be divided into 2 parts")),
         (("relations", "tree.conllu", "--measure", "weights"), ("no measure 'weights'", "weight or norm")),
         (("relations", "nowhere.conllu"), ("nowhere.conllu",)),
@@ -125,6 +126,7 @@ def test_the_page_draws_and_an_example_opens_in_the_head_view(
     page.goto((place / "out" / "report.html").as_uri())
     page.wait_for_selector("html[data-ready=true]")
     assert page.locator("figure svg.marks").count() == 2
+    assert page.locator("#answer").bounding_box()["y"] < page.locator("figure svg").first.bounding_box()["y"] < 500
     cells = page.locator("#figure-relation-map .mark-rect.role-mark path").count()
     assert cells >= 2 * 3 * 4  # the grid and the heads of three layers
     button = page.locator("button.look").first

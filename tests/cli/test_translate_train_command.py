@@ -19,7 +19,20 @@ WHO = {"Der Bauer": "The farmer", "Die Köchin": "The cook", "Niemand": "Nobody"
 DOES = {"sieht": "sees", "repariert": "repairs", "vergisst": "forgets", "mag": "likes", "kauft": "buys"}
 WHAT = {"die alte Brücke": "the old bridge", "den Apfel des Kindes": "the child's apple"}
 ROWS = [(f"{a} {b} {c}.", f"{x} {y} {z}.") for a, x in WHO.items() for b, y in DOES.items() for c, z in WHAT.items()]
-TINY = ["--layers", "1", "--heads", "2", "--width", "16", "--ffn", "16", "--vocabulary", "150", "--rate", "3e-3"]
+TINY = [
+    "--layers",
+    "1",
+    "--heads",
+    "2",
+    "--width",
+    "16",
+    "--ffn",
+    "16",
+    "--vocabulary",
+    "150",
+    "--learning-rate",
+    "3e-3",
+]
 TINY += ["--batch-pieces", "100", "--device", "cpu"]
 
 
@@ -50,12 +63,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_from_files_to_a_model(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(
-        capfd, "translate-train", "train.tsv.xz", "more.de", "--target", "more.en", "--dev", "dev.tsv", "--test",
-        "test.src-tgt", "--out", "out", "--epochs", 2, *TINY,
+        capfd, "translate-train", "train.tsv.xz", "more.de", "--target", "more.en", "--validation", "dev.tsv",
+        "--test", "test.src-tgt", "--out", "out", "--epochs", 2, *TINY,
     )  # fmt: skip
     assert said.status == 0, said
     assert "learned from 39 pairs of train.tsv + more.de" in said.out
-    assert re.search(r"dev dev\.tsv: BLEU \d+\.\d\d \(greedy\), 5 pairs", said.out)
+    assert re.search(r"validation dev\.tsv: BLEU \d+\.\d\d \(greedy\), 5 pairs", said.out)
     assert re.search(r"test test\.src-tgt: BLEU \d+\.\d\d \(greedy\), 5 pairs", said.out)
     assert said.out.endswith("model: out\ntry: attlas align BITEXT --model out\n")
     assert "training for translation: epoch 2 of 2" in said.err
@@ -71,7 +84,18 @@ def test_its_model_can_be_cut_and_viewed(place: Path, capfd: pytest.CaptureFixtu
     made = attlas(capfd, "translate-train", "train.tsv.xz", "--out", "m", "--epochs", 1, *TINY, "-q")
     assert (made.status, made.err) == (0, ""), made
     cut = attlas(
-        capfd, "ablate", "translation", "dev.tsv", "--model", "m", "--score", "perplexity", "--out", "cut", "-q"
+        capfd,
+        "ablate",
+        "dev.tsv",
+        "--task",
+        "translation",
+        "--model",
+        "m",
+        "--score",
+        "perplexity",
+        "--out",
+        "cut",
+        "-q",
     )
     assert cut.status == 0, cut
     seen = attlas(
@@ -82,7 +106,7 @@ def test_its_model_can_be_cut_and_viewed(place: Path, capfd: pytest.CaptureFixtu
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 def test_a_killed_run_goes_on_to_the_same_bits(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    asked = ["translate-train", "train.tsv.xz", "--dev", "dev.tsv", "--epochs", "12", *TINY]
+    asked = ["translate-train", "train.tsv.xz", "--validation", "dev.tsv", "--epochs", "12", *TINY]
     asked += ["--checkpoint-every", "0"]
     child = Apart(*asked, "--out", "torn")
     deadline = time.monotonic() + 120
@@ -114,8 +138,11 @@ def test_a_killed_run_goes_on_to_the_same_bits(place: Path, capfd: pytest.Captur
         (["more.de", "--target", "short.en"], ["more.de, line 9: 9 lines, but short.en has 8"]),
         (["more.de", "--target", "gap.en"], ["gap.en, line 9: this line has no words"]),
         (["train.tsv.xz", "--target", "more.en"], ["more.en: this is a file of translations (--target) more"]),
-        (["train.tsv.xz", "--dev", "train.tsv.xz"], ["train.tsv holds the very pairs of train.tsv"]),
-        (["train.tsv.xz", "--dev-target", "more.en"], ["--dev-target is for the translations of --dev"]),
+        (["train.tsv.xz", "--validation", "train.tsv.xz"], ["train.tsv holds the very pairs of train.tsv"]),
+        (
+            ["train.tsv.xz", "--validation-target", "more.en"],
+            ["--validation-target is for the translations of --validation"],
+        ),
         (["train.tsv.xz", "--width", "30", "--heads", "4"], ["a width of 30 cannot be shared by 4 heads"]),
         (["train.tsv.xz", "--dtype", "bfloat16"], ["training in bfloat16 needs a GPU"]),
         (["train.tsv.xz", "--format", "conllu"], ["'conllu' is no format of a bitext"]),

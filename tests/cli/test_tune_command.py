@@ -75,12 +75,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_model_folder_that_any_program_loads(place: Path, models: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(
-        capfd, "tune", "classification", "train.tsv", "--dev", "dev.tsv", "--model", models / "bert", "--out", "out",
-        "--epochs", 4, "--rate", 3e-3, "--batch-size", 8, "--quiet",
+        capfd, "tune", "train.tsv", "--task", "classification", "--validation", "dev.tsv", "--model",
+        models / "bert", "--out", "out",
+        "--epochs", 4, "--learning-rate", 3e-3, "--batch-size", 8, "--quiet",
     )  # fmt: skip
     assert (said.status, said.err) == (0, ""), said
     assert "learned from 120 texts of train.tsv, judged on 40 held out" in said.out
-    assert "try: attlas ablate classification dev.tsv --model out" in said.out
+    assert "try: attlas ablate dev.tsv --task classification --model out" in said.out
     names = {path.name for path in Path("out").iterdir()}
     assert names >= {"config.json", "model.safetensors", "tokenizer.json", "training.json"}
     assert not any(name.endswith((".bin", ".pt", ".pkl")) or name.startswith((".", "checkpoint")) for name in names)
@@ -88,7 +89,7 @@ def test_a_model_folder_that_any_program_loads(place: Path, models: Path, capfd:
     assert record["labels"] == ["engineer", "farmer"]
     assert record["score"]["value"] > 0.85 > record["majority"]
     assert record["plan"]["corpus"]["name"] == "train.tsv"
-    assert record["plan"]["corpus"]["dev"]["name"] == "dev.tsv"
+    assert record["plan"]["corpus"]["validation"]["name"] == "dev.tsv"
     assert [row["epoch"] for row in record["curve"]] == list(range(len(record["curve"])))
 
     plain = transformers.AutoModelForSequenceClassification.from_pretrained("out").eval()
@@ -103,8 +104,9 @@ def test_a_model_folder_that_any_program_loads(place: Path, models: Path, capfd:
         found = ours.run(ours.batch(["the old farmer near the station"])).logits
     assert torch.allclose(found, expected, atol=1e-5)
     again = attlas(
-        capfd, "tune", "classification", "train.tsv", "--dev", "dev.tsv", "--model", models / "bert", "--out", "out",
-        "--epochs", 4, "--rate", 3e-3, "--batch-size", 8, "--resume",
+        capfd, "tune", "train.tsv", "--task", "classification", "--validation", "dev.tsv", "--model",
+        models / "bert", "--out", "out",
+        "--epochs", 4, "--learning-rate", 3e-3, "--batch-size", 8, "--resume",
     )  # fmt: skip
     assert "the training was finished already" in again.err
     assert again.out == said.out
@@ -129,7 +131,8 @@ def test_every_task(
     rows = "".join(f"the old storm\tthe {word}\t{n}\n" for n, word in enumerate(WORDS * 3))
     Path("numbers.tsv").write_text("sentence1\tsentence2\tscore\n" + rows, encoding="utf-8")
     said = attlas(
-        capfd, "tune", task, data, "--model", models / model, "--out", "out", "--epochs", 1, "--rate", 1e-3,
+        capfd, "tune", data, "--task", task, "--model", models / model, "--out", "out", "--epochs", 1,
+        "--learning-rate", 1e-3,
         "--batch-size", 16, "--quiet",
     )  # fmt: skip
     assert (said.status, said.err) == (0, ""), said
@@ -153,13 +156,14 @@ def test_a_killed_run_goes_on_to_the_same_bits(place: Path, models: Path, capfd:
     """It is killed in a process of its own and resumed in this one; one thread here as there."""
     asked = [
         "tune",
-        "classification",
         "train.tsv",
+        "--task",
+        "classification",
         "--model",
         str(models / "bert"),
         "--epochs",
         "3",
-        "--rate",
+        "--learning-rate",
         "1e-3",
     ]
     asked += ["--batch-size", "8", "--patience", "9", "--checkpoint-every", "0"]
@@ -189,9 +193,9 @@ def test_a_killed_run_goes_on_to_the_same_bits(place: Path, models: Path, capfd:
 
 
 def test_a_subject_is_trained_in_place(place: Path, models: Path) -> None:
-    first = tune(models / "bert", "train.tsv", task="classification", epochs=1, limit=40)
+    first = tune(models / "bert", "train.tsv", "classification", epochs=1, limit=40)
     before = first.subject.fingerprint
-    second = tune(first.subject, "dev.tsv", task="classification", epochs=1, rate=1e-3)
+    second = tune(first.subject, "dev.tsv", "classification", epochs=1, learning_rate=1e-3)
     assert second.subject is first.subject
     assert second.folder is None
     assert second.subject.fingerprint != before
@@ -199,7 +203,7 @@ def test_a_subject_is_trained_in_place(place: Path, models: Path) -> None:
 
 
 def test_a_head_of_other_labels_is_made_anew(place: Path, models: Path) -> None:
-    tune(models / "bert", "train.tsv", task="classification", epochs=1, out="one")
+    tune(models / "bert", "train.tsv", "classification", epochs=1, out="one")
     Path("moods.tsv").write_text("sentence\tlabel\n" + "the storm\tbad\nthe bridge\tgood\n" * 10, encoding="utf-8")
     from attlas.models import open_to_train
 
@@ -223,11 +227,17 @@ def test_a_head_of_other_labels_is_made_anew(place: Path, models: Path) -> None:
         (["tagging:upos", "train.tsv"], ["train.tsv: it has no upos"]),
         (["classification", "same.tsv"], ["same.tsv: all of its texts have the label 'good'", "needs two"]),
         (["classification", "scale.tsv"], ["scale.tsv: its ", "numbers on a scale", "similarity"]),
-        (["classification", "train.tsv", "--dev", "other.tsv"], ["other.tsv: its label 'bad'", "engineer, farmer"]),
-        (["classification", "train.tsv", "--dev", "plain.txt"], ["plain.txt: it has no labels of whole texts"]),
+        (
+            ["classification", "train.tsv", "--validation", "other.tsv"],
+            ["other.tsv: its label 'bad'", "engineer, farmer"],
+        ),
+        (
+            ["classification", "train.tsv", "--validation", "plain.txt"],
+            ["plain.txt: it has no labels of whole texts"],
+        ),
         (["similarity", "train.tsv"], ["train.tsv: it has no pairs of texts"]),
         (["causal-lm", "plain.txt"], ["bert cannot be put to the task causal-lm"]),
-        (["classification", "train.tsv", "--only-head", "--rate", "-1"], ["rate of learning must be above 0"]),
+        (["classification", "train.tsv", "--only-head", "--learning-rate", "-1"], ["learning rate must be above 0"]),
         (["similarity", "pairs.tsv"], ["is no number, which the task similarity needs"]),
         (["classification", "train.tsv", "--dtype", "bfloat16", "--device", "cpu"], ["bfloat16 needs a GPU"]),
         (["classification", "train.tsv", "--dtype", "float16"], ["float32 or bfloat16, not in float16"]),
@@ -246,10 +256,12 @@ def test_bad_input(
     Path("done").mkdir()
     Path("done/training.json").write_text(json.dumps({"plan": {"study": "tune", "seed": 7}}), encoding="utf-8")
     out = [] if "--out" in arguments else ["--out", "out"]
-    attlas(capfd, "tune", *arguments, "--model", models / "bert", *out, "--quiet").refuses(*phrases)
+    task, data, *rest = arguments
+    asked = ["tune", data, "--task", task, *rest, "--model", models / "bert", *out, "--quiet"]
+    attlas(capfd, *asked).refuses(*phrases)
     assert not Path("out").exists()
 
 
 def test_an_encoder_decoder_does_not_classify(place: Path, models: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    asked = ("tune", "classification", "train.tsv", "--model", models / "marian", "--out", "out", "--quiet")
+    asked = ("tune", "train.tsv", "--task", "classification", "--model", models / "marian", "--out", "out", "--quiet")
     attlas(capfd, *asked).refuses("marian has an encoder and a decoder", "choose a model with only one of them")

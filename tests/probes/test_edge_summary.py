@@ -99,7 +99,7 @@ SOURCES = [Origin(layer) for layer in range(4)]
 
 def trained(model: str, seed: int, *, controls: bool = True, lift: float = 0.0) -> Trained:
     specs = specs_for(SOURCES, control=controls)
-    rng = np.random.default_rng([seed, model == "trained"])
+    rng = np.random.default_rng([seed, model == "model"])
     given_labels = np.full((len(specs), 30), 5)
     shares = [0.5 + lift + 0.1 * spec.layer - 0.2 * (spec.labels == "control") for spec in specs]
     common = rng.binomial(5, np.clip(shares, 0, 1)[:, None], (len(specs), 30))
@@ -120,13 +120,13 @@ def made(runs: list[Trained]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def measure(rows: list[dict[str, Any]], name: str, model: str = "trained", labels: str = "gold") -> dict[str, Any]:
-    (row,) = (row for row in rows if (row["measure"], row["model"], row["labels"]) == (name, model, labels))
+def measure(rows: list[dict[str, Any]], name: str, model: str = "model", labels: str = "gold") -> dict[str, Any]:
+    (row,) = (row for row in rows if (row["measure"], row["who"], row["labels"]) == (name, model, labels))
     return row
 
 
 def test_tables_have_their_columns_and_a_row_for_every_probe() -> None:
-    runs = [trained("trained", 0), trained("trained", 1), trained("untrained", 0)]
+    runs = [trained("model", 0), trained("model", 1), trained("twin", 0)]
     tables = tables_of("pos", runs, SOURCES, ("NN", "VB"), (90, 40), (70, 30), 0.4, 0)
     assert {name: tuple(columns) for name, columns in tables.items()} == {
         "tasks": TASKS, "scores": SCORES, "weights": WEIGHTS, "labels": LABELS,
@@ -138,7 +138,7 @@ def test_tables_have_their_columns_and_a_row_for_every_probe() -> None:
 
 
 def test_scores_differences_and_selectivity_are_as_defined() -> None:
-    run = trained("trained", 3)
+    run = trained("model", 3)
     rows = made([run])["scores"]
     expected = {
         spec: float(2 * run.marks[k, :, 0].sum() / run.marks[k, :, 1:].sum()) for k, spec in enumerate(run.specs)
@@ -161,19 +161,19 @@ def test_scores_differences_and_selectivity_are_as_defined() -> None:
 
 
 def test_with_one_seed_intervals_are_over_sentences_and_weights_have_none() -> None:
-    rows = made([trained("trained", 0), trained("untrained", 0, lift=-0.2)])["tasks"]
+    rows = made([trained("model", 0), trained("twin", 0, lift=-0.2)])["tasks"]
     for name in ("score", "score at layer 0", "gain", "expected layer", "score of it", "selectivity"):
         row = measure(rows, name)
         assert row["low"] < row["value"] < row["high"], name
         assert row["n"] == 1
     for name in ("centre of gravity", "K(s)", "K(D)", "best single layer"):
         assert measure(rows, name)["low"] is None, name
-    assert measure(rows, "score", "untrained")["value"] < measure(rows, "score")["value"]
+    assert measure(rows, "score", "twin")["value"] < measure(rows, "score")["value"]
     assert measure(rows, "most frequent label", "none")["value"] == 0.4
 
 
 def test_with_several_seeds_intervals_are_over_seeds() -> None:
-    runs = [trained("trained", seed) for seed in range(3)]
+    runs = [trained("model", seed) for seed in range(3)]
     rows = made(runs)["tasks"]
     whole = [run.specs.index(Spec("gold", "cumulative", 3)) for run in runs]
     values = [2 * run.marks[k, :, 0].sum() / run.marks[k, :, 1:].sum() for run, k in zip(runs, whole, strict=True)]
@@ -186,7 +186,7 @@ def test_with_several_seeds_intervals_are_over_seeds() -> None:
 
 
 def test_the_best_layer_alone_is_chosen_on_dev() -> None:
-    run = trained("trained", 0)
+    run = trained("model", 0)
     rows = made([run])["tasks"]
     assert measure(rows, "best single layer")["value"] == 2
     place = run.specs.index(Spec("gold", "single", 2))
@@ -195,7 +195,7 @@ def test_the_best_layer_alone_is_chosen_on_dev() -> None:
 
 
 def test_without_controls_there_is_no_selectivity() -> None:
-    tables = made([trained("trained", 0, controls=False)])
+    tables = made([trained("model", 0, controls=False)])
     assert not {row["measure"] for row in tables["tasks"]} & {"selectivity", "selectivity at layer 0"}
     assert {row["labels"] for row in tables["scores"]} == {"gold"}
 
@@ -206,7 +206,7 @@ def test_heads_begin_with_layer_one_and_weights_name_them() -> None:
     marks = np.ones((len(specs), 6, 3))
     marks[[k for k, spec in enumerate(specs) if spec.layer == 1], :, 0] = 0.5
     weights = np.array([[spec.sees(source) / 2 / spec.layer for source in origins] for spec in specs])
-    run = Trained("trained", 0, specs, marks, marks[:, :1], weights, np.ones(len(specs)), np.ones(len(specs)))
+    run = Trained("model", 0, specs, marks, marks[:, :1], weights, np.ones(len(specs)), np.ones(len(specs)))
     tables = tables_of("pos", [run], origins, ("NN",), (9,), (6,), 0.4, 0)
     rows = dict(zip(tables["tasks"]["measure"], tables["tasks"]["value"], strict=True))
     assert "score at layer 0" not in rows
@@ -223,7 +223,7 @@ def test_heads_begin_with_layer_one_and_weights_name_them() -> None:
 
 
 def test_a_label_that_is_neither_given_nor_predicted_has_no_score() -> None:
-    run = trained("trained", 0)
+    run = trained("model", 0)
     empty = run.label_marks.copy()
     empty[:, 1] = 0
     tables = made([run._replace(label_marks=empty)])

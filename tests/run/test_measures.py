@@ -16,12 +16,13 @@ from attlas.capture import Subject
 from attlas.cli.app import app
 from attlas.corpora import read
 from attlas.errors import CapabilityError
-from attlas.run.clusters import clusters
-from attlas.run.coref import coref
-from attlas.run.heads import heads
-from attlas.run.parse import parse
-from attlas.run.relations import relations
+from attlas.studies.clusters.call import clusters
+from attlas.studies.coref.call import coref
+from attlas.studies.heads.call import heads
 from attlas.studies.noop.call import noop
+from attlas.studies.parse.call import parse
+from attlas.studies.relations.call import relations
+from attlas.studies.reporting import page_of
 from attlas.text import Document
 
 STUDIES: dict[str, Callable[..., Any]] = {
@@ -70,18 +71,13 @@ def test_a_noop_test_without_norms_leaves_their_columns_empty() -> None:
 
 
 def test_pages_say_by_which_measure() -> None:
-    from attlas.reports.clusters import clusters_page
-    from attlas.reports.parse import parse_page
-    from attlas.reports.relations import relations_page
 
     said = "by the norms ‖αf(x)‖, each row divided by its sum, in place of the weights α"
-    by_norm, by_weight = (clusters_page(clusters(bert(), FEW, measure=measure)) for measure in ("norm", "weight"))
+    by_norm, by_weight = (page_of(clusters(bert(), FEW, measure=measure)) for measure in ("norm", "weight"))
     assert said in by_norm
-    assert "Alike in norms is not alike in work" in by_norm
     assert said not in by_weight
-    assert "Alike in weights is not alike in work" in by_weight
-    page = relations_page(relations(bert(), FEW, measure="norm"))
-    assert "the word with the largest norm between them" in page
+    page = page_of(relations(bert(), FEW, measure="norm"))
+    assert "the word with the largest norm ‖αf(x)‖ between them" in page
     assert "&quot;measure&quot;: &quot;norm&quot;" in page, "examples open in the measure that they were found by"
     found = parse(bert(), FEW, measure="norm", epochs=1, structural=False)
-    assert "in all 12 heads, by norms ‖αf(x)‖;" in parse_page(found)
+    assert "in all 12 heads, by norms ‖αf(x)‖;" in page_of(found)

@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist, squareform
 from scipy.stats import spearmanr
 
 from attlas.measures.divergence import head_pairs
-from attlas.studies.arrangement import join, lay_out, square, togetherness
+from attlas.studies.clusters.arrangement import join, lay_out, square, togetherness
 
 
 def blobs(groups: int, size: int, apart: float, seed: int = 0) -> np.ndarray:

@@ -16,11 +16,12 @@ from attlas.capture import Capture, Subject, load
 from attlas.capture.check import eager_weights
 from attlas.errors import CapabilityError, ModelError, NumberError, StoreError, TextError
 from attlas.ids import Site, Stream
-from attlas.run.clusters import clusters, fitting_budget, require_room
 from attlas.stats import Bundle
 from attlas.store import Manifest, Result
-from attlas.studies.behaviour import BROAD, behaviour, relation_heads
-from attlas.studies.clusters import Clusters
+from attlas.studies.clusters.behaviour import BROAD, behaviour, relation_heads
+from attlas.studies.clusters.call import clusters, fitting_budget, require_room
+from attlas.studies.clusters.passes import Clusters
+from attlas.studies.clusters.tables import cluster_tables
 from attlas.studies.shared.watching import Together, part
 from attlas.studies.survey.passes import Survey
 from attlas.text import Document, Passage
@@ -158,7 +159,7 @@ def test_layers_are_means_of_pairs_and_all_tables_agree() -> None:
         assert row["twin"] == pytest.approx(np.mean([r["twin"] for r in kept]))
         assert row["low"] < row["value"] < row["high"]
     for row in rows(result, "togetherness"):
-        column = "value" if row["of"] == "model" else "twin"
+        column = "value" if row["who"] == "model" else "twin"
         within = np.mean([r[column] for (a, _, b, _), r in pairs.items() if a == b])
         between = np.mean([r[column] for (a, _, b, _), r in pairs.items() if a != b])
         assert row["within"] == pytest.approx(within)
@@ -175,7 +176,7 @@ def test_layers_are_means_of_pairs_and_all_tables_agree() -> None:
         assert (row["nearest_layer"], row["nearest_head"]) in {end for key in mine for end in (key[:2], key[2:])}
     joins = rows(result, "joins")
     assert [row["heads"] for row in joins if row["join"] == 10] == [12, 12]
-    assert {row["of"] for row in joins} == {"model", "twin"}
+    assert {row["who"] for row in joins} == {"model", "twin"}
 
 
 def test_halves_make_the_whole() -> None:
@@ -215,8 +216,9 @@ def test_beside_the_survey_in_one_pass() -> None:
         for name in alone:
             found = part(bundle, study.name)[name].result()
             assert np.allclose(found.value, alone[name].result().value, atol=1e-6, equal_nan=True), name
-    assert set(both.tables(bundle)) >= {"heads", "clusters", "pairs", "joins", "layer_pairs", "togetherness"}
-    assert both.tables(bundle)["pairs"]["twin"] == [None] * 66
+    tables = cluster_tables(studies[1], part(bundle, "clusters"))
+    assert list(tables) == ["clusters", "pairs", "joins", "layer_pairs", "togetherness"]
+    assert tables["pairs"]["twin"] == [None] * 66
 
 
 def test_translations_are_needed_for_the_decoder() -> None:
@@ -244,13 +246,13 @@ def test_bars_of_behaviour() -> None:
 
 
 RELATIONS = [
-    {"relation": "det", "best": True, "layer": 1, "head": 2, "value": 0.9, "baseline": 0.5, "p_adjusted": 0.001},
-    {"relation": "amod", "best": True, "layer": 1, "head": 2, "value": 0.8, "baseline": 0.7, "p_adjusted": 0.001},
-    {"relation": "nsubj", "best": True, "layer": 0, "head": 0, "value": 0.6, "baseline": 0.5, "p_adjusted": 0.2},
-    {"relation": "obj", "best": True, "layer": 0, "head": 1, "value": 0.4, "baseline": 0.5, "p_adjusted": 0.001},
-    {"relation": "aux", "best": False, "layer": 0, "head": 3, "value": 0.9, "baseline": 0.5, "p_adjusted": 0.001},
-    {"relation": "all", "best": True, "layer": 2, "head": 3, "value": 0.9, "baseline": 0.5, "p_adjusted": 0.001},
-    {"relation": "case", "best": True, "layer": 2, "head": 1, "value": 0.9, "baseline": 0.5, "p_adjusted": None},
+    {"relation": "det", "best": True, "layer": 1, "head": 2, "value": 0.9, "baseline": 0.5, "p_corrected": 0.001},
+    {"relation": "amod", "best": True, "layer": 1, "head": 2, "value": 0.8, "baseline": 0.7, "p_corrected": 0.001},
+    {"relation": "nsubj", "best": True, "layer": 0, "head": 0, "value": 0.6, "baseline": 0.5, "p_corrected": 0.2},
+    {"relation": "obj", "best": True, "layer": 0, "head": 1, "value": 0.4, "baseline": 0.5, "p_corrected": 0.001},
+    {"relation": "aux", "best": False, "layer": 0, "head": 3, "value": 0.9, "baseline": 0.5, "p_corrected": 0.001},
+    {"relation": "all", "best": True, "layer": 2, "head": 3, "value": 0.9, "baseline": 0.5, "p_corrected": 0.001},
+    {"relation": "case", "best": True, "layer": 2, "head": 1, "value": 0.9, "baseline": 0.5, "p_corrected": None},
 ]
 
 
@@ -304,7 +306,7 @@ def test_nan_stops_with_its_place() -> None:
 
 @pytest.mark.real
 def test_layers_of_the_bundled_model_lie_together_and_the_twins_do_not() -> None:
-    found = {row["of"]: row for row in rows(clusters(None, "sample", limit=6), "togetherness")}
+    found = {row["who"]: row for row in rows(clusters(None, "sample", limit=6), "togetherness")}
     assert found["model"]["ratio"] < 0.9
     assert found["model"]["p"] <= 0.001
     assert abs(found["twin"]["ratio"] - 1) < 0.02

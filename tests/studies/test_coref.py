@@ -12,11 +12,11 @@ import twins
 from attlas.capture import Subject
 from attlas.capture.check import eager_weights
 from attlas.errors import CapabilityError, CorpusError
-from attlas.run.coref import Cut, coref, cut
 from attlas.stats import PooledMean, Resampled
-from attlas.studies.coref import DIRECTIONS, Choice, Coref, Window, choose_heads
-from attlas.studies.mentions import CANDIDATES, KINDS, known_mentions, question_of
-from attlas.studies.sieves import BASELINES, choose
+from attlas.studies.coref.call import Cut, coref, cut
+from attlas.studies.coref.mentions import CANDIDATES, KINDS, known_mentions, question_of
+from attlas.studies.coref.passes import DIRECTIONS, Choice, Coref, Window, choose_heads
+from attlas.studies.coref.sieves import BASELINES, choose
 from attlas.text import Document, Mention
 
 
@@ -279,8 +279,8 @@ def test_the_whole_study(tmp_path: Path) -> None:
     result = coref(subject_of("bert"), TALES, out=tmp_path / "out")
     assert list(result.tables) == ["coref", "coref_heads", "cases"]
     rows = result.table.to_pylist()
-    assert {row["who"] for row in rows} == {"best head", "best for its kind", "untrained twin", "chance", *BASELINES}
-    heads = [row for row in result.tables["coref_heads"].to_pylist() if row["who"] == "trained"]
+    assert {row["who"] for row in rows} == {"best head", "best for its kind", "twin", "chance", *BASELINES}
+    heads = [row for row in result.tables["coref_heads"].to_pylist() if row["who"] == "model"]
     names = ("kind", "candidates", "layer", "head", "direction")
     by_place = {tuple(row[name] for name in names): row for row in heads}
     overall = {row["candidates"]: row for row in rows if row["who"] == "best head" and row["kind"] == "all"}
@@ -306,7 +306,7 @@ def test_the_whole_study(tmp_path: Path) -> None:
 def test_refusals() -> None:
     subject = subject_of("bert")
     with pytest.raises(CorpusError, match="no mention with an antecedent in its window to choose heads on"):
-        coref(subject, TALES, select=[tale("Nobody slept .", "", n="Nobody")])
+        coref(subject, TALES, choose_on=[tale("Nobody slept .", "", n="Nobody")])
     with pytest.raises(CorpusError, match="cannot be divided into 2 parts"):
         coref(subject, TALES[:1])
     with pytest.raises(CapabilityError, match="no measure 'weights'"):

@@ -12,9 +12,9 @@ import faith_models
 from attlas.capture import Override
 from attlas.errors import CapabilityError, PlanError
 from attlas.measures.distances import js, tvd
-from attlas.studies.faith.adversary import Adversarial, Search, adversaries, chosen_sites
-from attlas.studies.faith.instances import ask, predicted, sites_of
-from attlas.studies.faith.last import Reweighed
+from attlas.studies.shared.faith.adversary import Adversarial, Search, adversaries, chosen_sites
+from attlas.studies.shared.faith.instances import ask, predicted, sites_of
+from attlas.studies.shared.faith.last import Reweighed
 
 QUICK = Search(bound=0.05, steps=25, restarts=1)
 

@@ -15,7 +15,7 @@ from attlas.studies.faith.agreement import agree, agreement_rows, erasure_rows, 
 from attlas.studies.faith.erasing import SHARES, Erasing
 from attlas.studies.faith.explaining import DRAWS, LAST, Explained, Explaining
 from attlas.studies.faith.explanations import REFERENCES, Named
-from attlas.studies.faith.instances import texts_of
+from attlas.studies.shared.faith.instances import texts_of
 
 
 def test_agreement_is_that_of_a_loop_over_instances() -> None:

@@ -16,7 +16,7 @@ NO_ATTENTION = {"layers": "", "heads": ""}
 def tables(tau: float, moved: float, far: float, change: float, over: float, **evened: float) -> dict[str, Any]:
     """A study with these figures, all with narrow intervals."""
     whole = {
-        "task": "classification", "metric": "accuracy", "better": "higher", "score": 0.9, "majority": 0.5,
+        "task": "classification", "metric": "accuracy", "better": "higher", "score": 0.9, "chance_score": 0.5,
         "layers": "last", "heads": "mean", "attention": "",
     }  # fmt: skip
     agreement = [{**MEANT, "against": name, "tau": tau, "low": tau - 0.01, "high": tau + 0.01}
@@ -70,7 +70,7 @@ def test_an_interval_across_the_bar_leaves_it_open() -> None:
 
 def test_what_is_better_when_lower_is_turned_round() -> None:
     given = tables(tau=0.6, moved=0.3, far=0.1, change=0.2, over=0.2)
-    given["whole"][0] |= {"better": "lower", "majority": None, "metric": "loss"}
+    given["whole"][0] |= {"better": "lower", "chance_score": None, "metric": "loss"}
     assert verdicts(card_rows(given))["uniform"] == "holds"
 
 

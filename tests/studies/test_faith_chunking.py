@@ -15,19 +15,32 @@ from attlas.corpora.conll2000 import chunks_of
 from attlas.errors import CorpusError, PlanError
 from attlas.ids import Site, Stream
 from attlas.models.tagger import TaggerSizes, make_tagger, make_word_tokenizer
-from attlas.run.faith_chunking import faith_chunking
+from attlas.pages.laws import check_page
 from attlas.stats import METRICS
-from attlas.studies.faith.bend import bend_of_seeds, fit_bend
-from attlas.studies.faith.chunking_tables import f1, per_word
-from attlas.studies.faith.taggers import COLUMNS, write_down
-from attlas.studies.faith.trainings import trainings
+from attlas.studies.faith_chunking.bend import bend_of_seeds, fit_bend
+from attlas.studies.faith_chunking.call import faith_chunking
+from attlas.studies.faith_chunking.page import PAGE
+from attlas.studies.faith_chunking.passes import Workshop
+from attlas.studies.faith_chunking.tables import f1, per_word
+from attlas.studies.faith_chunking.taggers import COLUMNS, write_down
+from attlas.studies.faith_chunking.trainings import trainings
+from attlas.studies.reporting import command_line
 from attlas.tasks.tagging import Tagging, labels_of
 from attlas.text import Document, Passage
 
 SITE = Site(Stream.ENCODER, 0)
 WORDS = ["the", "a", "dog", "cat", "bird", "saw", "heard", "of", "and", "old"]
 LABELS = ["B-NP", "B-PP", "B-VP", "I-NP", "I-VP", "O"]
-SMALL = {"width": 16, "ffn": 16, "epochs": 2, "seeds": 2, "middle": 1, "guided": 1, "instances": 6, "rate": 3e-3}
+SMALL = {
+    "width": 16,
+    "ffn": 16,
+    "epochs": 2,
+    "seeds": 2,
+    "middle": 1,
+    "guided": 1,
+    "instances": 6,
+    "learning_rate": 3e-3,
+}
 
 
 def sentences(count, seed):
@@ -146,10 +159,8 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, result):
     whole, _ = result
     folder = tmp_path / "run"
     texts, others = sentences(20, 0), sentences(12, 1)
-    from attlas.run import faith_chunking as module
-
     trained, stop = [], 5
-    train = module._Job.train
+    train = Workshop.train
 
     def counting(self, task, training, say, doing):
         if len(trained) == stop:
@@ -158,7 +169,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, result):
         train(self, task, training, say, doing)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module._Job, "train", counting)
+        patch.setattr(Workshop, "train", counting)
         with pytest.raises(KeyboardInterrupt):
             faith_chunking(texts, others, weights=[0.2, 1, 3], out=folder, **SMALL)
         with pytest.raises(PlanError, match="--resume"):
@@ -192,3 +203,11 @@ def test_the_plan_is_kept(result):
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["plan"]["options"]["ends"] == [0.2, 3.0]
     assert made.manifest.corpus["unknown"] == 0
+
+
+def test_the_page_of_a_real_run_keeps_its_laws_and_says_how_to_repeat_it(result):
+    made, _ = result
+    check_page(PAGE, made)
+    line = command_line(made.manifest)
+    assert "attlas faith chunking documents --test documents --weights 0.2,1.0,3.0 --ends 0.2,3.0 --seeds 2" in line
+    assert "--learning-rate 0.003" in line

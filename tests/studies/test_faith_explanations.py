@@ -13,7 +13,7 @@ from attlas.capture import Recorder
 from attlas.studies.faith import explanations as made
 from attlas.studies.faith.erasing import Eraser
 from attlas.studies.faith.explanations import Named
-from attlas.studies.faith.instances import ask, describe_rows, predicted, sites_of
+from attlas.studies.shared.faith.instances import ask, describe_rows, predicted, sites_of
 
 FAMILIES = ["bert", "distilbert", "modernbert", "gpt2", "llama"]
 READ = {"bert": "the first piece ([CLS])", "distilbert": "the first piece ([CLS])", "gpt2": "the last piece"}

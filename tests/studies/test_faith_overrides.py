@@ -14,14 +14,14 @@ from attlas.capture.frozen import freeze
 from attlas.errors import CapabilityError
 from attlas.measures.distances import js, tvd
 from attlas.stats import METRICS
-from attlas.studies.faith.instances import ask, predicted, sites_of, texts_of
 from attlas.studies.faith.interventions import (
     Interventions,
     intervention_rows,
     require_same_labels,
     shuffled,
 )
-from attlas.studies.faith.last import Reweighed
+from attlas.studies.shared.faith.instances import ask, predicted, sites_of, texts_of
+from attlas.studies.shared.faith.last import Reweighed
 
 FAMILIES = ["bert", "gpt2", "llama", "distilbert", "modernbert"]
 TASKS = ["classification", "tagging:upos"]

@@ -9,10 +9,10 @@ import torch
 import twins
 from attlas.capture import Override, Subject
 from attlas.store import Manifest, Result
-from attlas.studies.faith.adversary import Search, adversaries, chosen_sites
-from attlas.studies.faith.instances import _tagging, ask, instances_of, predicted
-from attlas.studies.faith.last import Reweighed
 from attlas.studies.faith.shown import COLUMNS, shown_columns, shown_of, shown_rows
+from attlas.studies.shared.faith.adversary import Search, adversaries, chosen_sites
+from attlas.studies.shared.faith.instances import _tagging, ask, instances_of, predicted
+from attlas.studies.shared.faith.last import Reweighed
 from attlas.text import Document, Passage
 
 SENTENCES = ["The farmer offered unbelievable apples .", "The designer slept ."]

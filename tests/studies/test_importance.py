@@ -13,10 +13,12 @@ from noop_models import CLASSES, TEXTS, subject
 
 from attlas.capture import Gates
 from attlas.errors import StoreError
+from attlas.pages.laws import check_page
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
 from attlas.store import Manifest, Result
 from attlas.studies.importance.call import importance
+from attlas.studies.importance.page import PAGE
 from attlas.studies.shared.cutting.importance import Importance, derivatives, per_layer
 from attlas.tasks import READ_SCORES
 
@@ -96,10 +98,11 @@ def test_measured_changes_stand_beside_and_are_correlated() -> None:
     rows = result.tables["importance"].to_pylist()
     given = measured.tables["ablation"].column("loss_change").to_pylist()
     assert [row["loss_change"] for row in rows] == given
-    found = result.tables["correlation"].to_pylist()[0]
+    agreement = result.tables["correlation"].to_pylist()[0]
     wanted = spearmanr([row["value"] for row in rows], np.abs(given)).statistic
-    assert found["spearman"] == pytest.approx(wanted)
-    assert found["spearman_low"] <= wanted <= found["spearman_high"]
+    assert agreement["spearman"] == pytest.approx(wanted)
+    assert agreement["spearman_low"] <= wanted <= agreement["spearman_high"]
+    check_page(PAGE, result)
 
 
 def test_an_ablation_of_another_model_is_refused() -> None:
@@ -118,4 +121,7 @@ def test_the_page_is_drawn(family: str, open_report: Callable[[Path], Page], tmp
     page = open_report(tmp_path / "out")
     assert page.locator("#figure-map .mark-rect.role-mark path").count() >= 12
     assert page.locator("#figure-measured .mark-symbol.role-mark path").count() == 12
-    assert "rank correlation" in page.locator("#short").inner_text()
+    assert "heads" in page.locator("#answer").inner_text()
+    assert "rank correlation" in page.locator("#found").inner_text()
+    heads = sum(model.heads(site) for site in model.sites)
+    assert page.locator("#table .listing table.sortable tbody tr").count() == heads

@@ -14,12 +14,12 @@ import torch
 import twins
 from attlas.capture import Subject
 from attlas.errors import CapabilityError
-from attlas.studies.keywords.baselines import packages, textrank, tfidf
-from attlas.studies.keywords.baselines.embedding import by_similarity, embed
-from attlas.studies.keywords.baselines.methods import NAMES, PACKAGES, Field
-from attlas.studies.keywords.baselines.named import Spotter
-from attlas.studies.keywords.baselines.stopping import runs_between, stop_words
-from attlas.studies.keywords.choice import Choice, last_layer
+from attlas.studies.keywords_compare.baselines import packages, textrank, tfidf
+from attlas.studies.keywords_compare.baselines.embedding import by_similarity, embed
+from attlas.studies.keywords_compare.baselines.methods import NAMES, PACKAGES, Field
+from attlas.studies.keywords_compare.baselines.named import Spotter
+from attlas.studies.keywords_compare.baselines.stopping import runs_between, stop_words
+from attlas.studies.shared.keywords.choice import Choice, last_layer
 from attlas.text import Document
 from attlas.text.keyphrases import document_stems
 from attlas.text.stems import stemmer
@@ -127,7 +127,7 @@ def test_vectors_are_means_of_last_states(family: str) -> None:
     for text, vector in zip(texts, found, strict=True):
         windows = [Document.from_text(text)]
         if model.pieces.length(windows[0]) > model.pieces.window:
-            from attlas.studies.keywords.weighing import cut
+            from attlas.studies.shared.keywords.weighing import cut
 
             windows = cut(model, windows[0])
         with torch.no_grad():

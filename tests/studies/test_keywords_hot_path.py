@@ -7,9 +7,9 @@ import pytest
 
 import twins
 from attlas.capture import Subject
-from attlas.studies.keywords import weighing
-from attlas.studies.keywords.choice import Choice
-from attlas.studies.keywords.weighing import KINDS, Kind, cut, received_by_words, relative, weigh
+from attlas.studies.shared.keywords import weighing
+from attlas.studies.shared.keywords.choice import Choice
+from attlas.studies.shared.keywords.weighing import KINDS, Kind, cut, received_by_words, relative, weigh
 from attlas.text import Document, Passage, cut_windows
 from attlas.text.windows import window_spans
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attlas.studies.keywords.phrases import BAR, candidates, rank_phrases
-from attlas.studies.keywords.scoring import MICRO, Given, interval, score_rows
+from attlas.studies.shared.keywords.phrases import BAR, candidates, rank_phrases
+from attlas.studies.shared.keywords.scoring import MICRO, Given, interval, score_rows
 from attlas.text import Document, Span
 from attlas.text.keyphrases import document_stems
 

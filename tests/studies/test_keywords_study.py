@@ -15,8 +15,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 import twins
 from attlas.capture import Subject
 from attlas.ids import HeadId
-from attlas.studies.keywords.choice import Choice
-from attlas.studies.keywords.heads import (
+from attlas.studies.keywords_study.heads import (
     FLOOR,
     auc_within,
     head_columns,
@@ -24,12 +23,20 @@ from attlas.studies.keywords.heads import (
     seen_by_heads,
     signed_rank,
 )
-from attlas.studies.keywords.kept import Part, Received, Writer, items_of, lay_out
-from attlas.studies.keywords.mixing import learn_mix
-from attlas.studies.keywords.planted import planted
-from attlas.studies.keywords.predicting import best_threshold, cross_validated, folds_of, learn, rows_of, word_scores
-from attlas.studies.keywords.selecting import Candidate, weights_by
-from attlas.studies.keywords.weighing import KINDS, Kind, weigh
+from attlas.studies.keywords_study.mixing import learn_mix
+from attlas.studies.keywords_study.passes import Part, Received, Writer, items_of, lay_out
+from attlas.studies.keywords_study.planted import planted
+from attlas.studies.keywords_study.predicting import (
+    best_threshold,
+    cross_validated,
+    folds_of,
+    learn,
+    rows_of,
+    word_scores,
+)
+from attlas.studies.keywords_study.selecting import Candidate, weights_by
+from attlas.studies.shared.keywords.choice import Choice
+from attlas.studies.shared.keywords.weighing import KINDS, Kind, weigh
 from attlas.text import Document
 
 KIND = Kind("weight", "mean")
@@ -103,7 +110,7 @@ def test_significance_and_intervals(rng: np.random.Generator) -> None:
     assert (low <= mean).all()
     columns = head_columns(seen_by_heads(planted(times=4), "scored on", KIND))
     assert columns["auc"] == [1.0, 0.5, 0.0]
-    assert columns["p"][0] == pytest.approx(columns["p_holm"][0] / 3)  # the second head never differs
+    assert columns["p"][0] == pytest.approx(columns["p_corrected"][0] / 3)  # the second head never differs
     assert columns["p"][1] == 1
 
 

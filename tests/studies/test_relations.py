@@ -16,8 +16,8 @@ from attlas.capture import Subject, load
 from attlas.capture.check import eager_weights
 from attlas.corpora import read
 from attlas.errors import CorpusError
-from attlas.run.relations import read_sentences, relations
-from attlas.studies.relations import DIRECTIONS, OFFSETS, Choice, Relations, key_of, labels_of
+from attlas.studies.relations.call import read_sentences, relations
+from attlas.studies.relations.passes import DIRECTIONS, OFFSETS, Choice, Relations, key_of, labels_of
 from attlas.text import Document, Passage
 
 SAMPLE = read("sample").sentences()
@@ -219,9 +219,9 @@ def test_halves_share_no_article_and_a_run_says_what_it_did(tmp_path: Path) -> N
 def test_a_select_corpus_is_chosen_on_and_the_whole_treebank_scored() -> None:
     sample = SAMPLE
     one, other = list(sample.documents[:10]), list(sample.documents[10:25])
-    result = relations(bert(), other, select=one)
+    result = relations(bert(), other, choose_on=one)
     assert (result.manifest.corpus["chosen_on"], result.manifest.corpus["scored_on"]) == (10, 15)
-    assert result.manifest.plan["corpus"]["select"]["sha256"]
+    assert result.manifest.plan["corpus"]["choose_on"]["sha256"]
 
 
 def test_what_cannot_be_scored_is_refused() -> None:

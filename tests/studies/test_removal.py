@@ -12,6 +12,7 @@ from attlas.capture import Subject
 from attlas.capture.gating import closed
 from attlas.ids import Site, Stream
 from attlas.stats import METRICS
+from attlas.studies.prune.speed import measure
 from attlas.studies.shared.cutting.removal import (
     OneOff,
     Removal,
@@ -23,7 +24,6 @@ from attlas.studies.shared.cutting.removal import (
     units_of,
 )
 from attlas.studies.shared.cutting.removal_tables import Line, curve_table, first_crossing, scores_of, shares_table
-from attlas.studies.speed import measure
 from attlas.tasks import make_task
 from attlas.text import Document, Passage
 

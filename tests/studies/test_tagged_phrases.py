@@ -13,8 +13,8 @@ import twins
 from attlas.capture import Subject
 from attlas.run.setting import as_corpus
 from attlas.run.tasks import read_for_task, task_for
-from attlas.studies.keywords.scoring import given_in
-from attlas.studies.keywords.tagged import Tagged, phrases_of, tag_documents, tagged_rows
+from attlas.studies.keywords_tune.tagged import Tagged, phrases_of, tag_documents, tagged_rows
+from attlas.studies.shared.keywords.scoring import given_in
 from attlas.tasks import Tagging
 from attlas.tasks.tagging import LinearMap, labels_of, wordwise
 from attlas.text import Document, Passage, Span

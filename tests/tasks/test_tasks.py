@@ -203,7 +203,7 @@ def test_a_corpus_without_what_a_task_needs_is_refused(name: str) -> None:
 
 
 def test_a_model_without_the_head_is_told_to_be_trained() -> None:
-    with pytest.raises(CapabilityError, match="attlas tune classification DATA"):
+    with pytest.raises(CapabilityError, match="attlas tune DATA --task classification"):
         task_for(subject("similarity"), "classification", corpus())
     with pytest.raises(CapabilityError, match="opened without the head"):
         make_task(subject("similarity"), "causal-lm")

@@ -307,7 +307,7 @@ def test_what_cannot_be() -> None:
         Recipe(batch_size=0)
     with pytest.raises(PlanError, match="batch pieces of at least 1, not 0"):
         Recipe(batch_pieces=0)
-    with pytest.raises(PlanError, match="rate of learning must be above 0"):
+    with pytest.raises(PlanError, match="learning rate must be above 0"):
         Recipe(rate=0.0)
     task.subject.model.half()  # type: ignore[no-untyped-call]
     with pytest.raises(CapabilityError, match="needs its weights in float32"):

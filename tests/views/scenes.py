@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from attlas.ids import Stream
-from attlas.views import Reading, Scene, Strand
+from attlas.views import Scene, Sequence, Strand
 
 WORDS = ("[CLS]", "The", "farmer", "play", "##ed", ".", "[SEP]", "She", "slept", "[SEP]")
 
 
-def reading(pieces: tuple[str, ...] = WORDS) -> Reading:
+def reading(pieces: tuple[str, ...] = WORDS) -> Sequence:
     """Pieces with BERT's marks: ## goes on with a word, [X] is special, and [SEP] ends a document."""
     words: list[int] = []
     documents: list[int] = []
@@ -29,11 +29,11 @@ def reading(pieces: tuple[str, ...] = WORDS) -> Reading:
             spelled.append(piece)
         words.append(len(spelled) - 1)
         documents.append(document)
-    return Reading(pieces, tuple(words), tuple(documents), tuple(spelled))
+    return Sequence(pieces, tuple(words), tuple(documents), tuple(spelled))
 
 
 def strand(
-    stream: Stream = Stream.ENCODER, queries: Reading | None = None, keys: Reading | None = None,
+    stream: Stream = Stream.ENCODER, queries: Sequence | None = None, keys: Sequence | None = None,
     *, layers: int = 3, heads: int = 4, width: int = 8, seed: int = 0, vectors: bool = True,
 ) -> Strand:  # fmt: skip
     """Weights that really are the softmax of scaled products of the strand's own queries and keys."""

@@ -13,7 +13,7 @@ from scenes import scene
 from attlas.errors import StoreError
 from attlas.store import Manifest, Result
 from attlas.views import page, show, write_page
-from attlas.views.card import VERDICTS, Card, card_html, card_of, read_card
+from attlas.views.card import Card, card_of, read_card
 from attlas.views.payload import pack
 
 SHAPE = {"streams": {"encoder": {"layers": 3, "heads": 4}}}
@@ -24,9 +24,9 @@ def test_a_card_is_what_the_result_says(tmp_path: Path) -> None:
     assert (card.model, card.task, card.corpus, card.fingerprint) == ("tiny", "classification", "reviews", "ab")
     assert card.title == "Faithfulness card: tiny, classification on reviews"
     assert card.sums_up == "1 of 6 holds, 4 do not, 1 cannot be told"
-    assert [figure.number for figure in card.figures] == [".21", ".15", ".013", ".61", "−.004", ".25"]
+    assert [figure.number for figure in card.figures] == ["0.21", "0.15", "0.013", "0.61", "−0.0040", "0.25"]
     assert [figure.interval for figure in card.figures] == [
-        ".18 to .24", ".11 to .19", ".010 to .018", ".59 to .63", "−.015 to .007", "",
+        "0.18 to 0.24", "0.11 to 0.19", "0.010 to 0.018", "0.59 to 0.63", "−0.015 to 0.0070", "",
     ]  # fmt: skip
     assert card.paragraph == ROWS[-1][-1]
     assert card.streams == (("encoder", 3, 4),)
@@ -79,15 +79,7 @@ def test_the_header_without_a_card_is_as_before() -> None:
     assert set(pack([scene()]).header) == {"version", "scenes"}
 
 
-def test_the_card_as_html_needs_no_script_and_escapes_all() -> None:
-    html = card_html(card_of(card_result(HOSTILE)))
-    assert html.count("<li ") == 6
-    assert html.count('data-verdict="does not hold">') == 4
-    assert "<img" not in html
-    assert html.count("<style>") == 1
-    assert "<style>" not in card_html(card_of(card_result()), style=False)
-    for verdict, sign in VERDICTS.items():
-        assert f'aria-hidden="true">{sign}</i> {verdict}' in html
+def test_a_card_has_a_title_whatever_is_known() -> None:
     assert Card("tiny", "", "", (), "").title == "Faithfulness card: tiny"
 
 

@@ -14,6 +14,7 @@ from serving import running
 
 from attlas.views import page
 from attlas.views.card import card_of
+from attlas.views.page import KINDS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 Open = Callable[..., "Page"]
 CARD = card_of(card_result())
-VIEWS = ["head", "model", "neuron", "matrix"]
+VIEWS = list(KINDS)
 
 
 def is_open(shown: Page) -> bool:
@@ -102,7 +103,7 @@ def test_saved_pictures_carry_it_unless_it_is_folded(open_page: Open, tmp_path: 
     text = " ".join(node.text or "" for node in nodes)
     assert (CARD.title in text) is not folded
     assert (CARD.paragraph in text) is not folded
-    assert ("✗ permuted attention .013 (95 %: .010 to .018), does not hold: shuffling" in text) is not folded
+    assert ("✗ permuted attention 0.013 (95 %: 0.010 to 0.018), does not hold: shuffling" in text) is not folded
     assert all(float(node.get("y", 0)) < float(drawn.get("height", 0)) for node in nodes)
     with shown.expect_download() as waiting:
         shown.locator("[data-action=png]").click()

@@ -14,7 +14,7 @@ from pointing import sweep
 from scenes import reading, scene, strand
 
 from attlas.ids import Stream
-from attlas.views import Reading, Scene, Strand, page
+from attlas.views import Scene, Sequence, Strand, page
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -310,7 +310,7 @@ def diagonal(length: int, heads: int = 1) -> Strand:
     weights = draw.uniform(0, 2e-5, (1, heads, length, length)).astype(np.float32)
     for head in range(heads):
         np.fill_diagonal(weights[0, head], draw.uniform(0.8, 0.9, length) / (head + 1))
-    text = Reading(
+    text = Sequence(
         tuple(f"w{at}" for at in range(length)),
         tuple(range(length)),
         (0,) * length,

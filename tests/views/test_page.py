@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ from scenes import reading, scene, strand
 
 from attlas.errors import CapabilityError, StoreError
 from attlas.ids import Stream
-from attlas.views import Scene, page, write_page
+from attlas.views import Scene, page, script, write_page
+from attlas.views.page import KINDS
 from attlas.views.script import join, static, viewer_script
 
 if TYPE_CHECKING:
@@ -57,6 +59,22 @@ def test_every_module_says_what_it_is_and_can_be_joined(name: str) -> None:
     assert "\nexport " not in joined
 
 
+def test_a_view_is_a_module_and_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    for record in script.view_records():
+        assert {"name", "title", "help"} <= record.keys()
+        assert f"export const {record['name']}View = " in static(f"{record['name']}.js")
+    assert [record["name"] for record in script.view_records()] == list(KINDS)
+    own = {
+        "views.json": json.dumps([*script.view_records(), {"name": "tree", "title": "Tree", "help": "It grows."}]),
+        "tree.js": "// A further view.\n\nexport const treeView = { draw() {} };\n",
+    }
+    monkeypatch.setattr(script, "static", lambda name: own.get(name) or static(name))
+    joined = script.join("viewer")
+    assert '"It grows."' in joined
+    assert "{ ...RECORDS[4], ...treeView }" in joined
+    assert joined.index("const $tree = ") < joined.index("const $views = ") < joined.index("const $viewer = ")
+
+
 def test_unknown_views_and_unwritable_places_are_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(CapabilityError, match="there is no view 'heads'"):
         page([scene()], kind="heads")
@@ -69,15 +87,15 @@ def test_unknown_views_and_unwritable_places_are_refused_in_a_sentence(tmp_path:
 
 
 def hostile_scene() -> Scene:
-    from attlas.views import Reading
+    from attlas.views import Sequence
 
     count = len(HOSTILE)
-    read = Reading(HOSTILE, tuple(range(count)), (0,) * count, HOSTILE)
+    read = Sequence(HOSTILE, tuple(range(count)), (0,) * count, HOSTILE)
     return Scene("</title><script>alert(4)</script>", HOSTILE, (strand(queries=read),))
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("view", ["head", "model", "neuron", "matrix"])
+@pytest.mark.parametrize("view", list(KINDS))
 def test_hostile_texts_are_shown_and_nothing_else_happens(open_page: Callable[..., Page], view: str) -> None:
     shown = open_page(page([hostile_scene()], kind=view), "table=yes&query=0")
     assert shown.locator(".attlas-scene strong").inner_text() == "</title><script>alert(4)</script>"

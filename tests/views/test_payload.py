@@ -12,7 +12,7 @@ from scenes import reading, scene, strand
 
 from attlas.errors import TextError
 from attlas.ids import Stream
-from attlas.views import Reading, Scene, Strand
+from attlas.views import Scene, Sequence, Strand
 from attlas.views.payload import decode, encode, pack
 
 
@@ -111,5 +111,5 @@ def test_words_without_a_spelling_are_their_pieces() -> None:
     from attlas.text import Segmentation
 
     cut = Segmentation(("[CLS]", "play", "##ing", "now"), (-1, 0, 0, 1), (-1, 0, 0, 0), 2)
-    assert Reading.of(cut).spelled == ("playing", "now")
-    assert Reading.of(cut, ["PLAYING", "now"]).spelled == ("PLAYING", "now")
+    assert Sequence.of(cut).spelled == ("playing", "now")
+    assert Sequence.of(cut, ["PLAYING", "now"]).spelled == ("PLAYING", "now")

@@ -15,8 +15,8 @@ or, step by step::
 the table, the column, the row and both values; the exit status is 1 where there is any. Values are equal where they
 are the same, or numbers within a relative 1e-6 of each other; how many were not exactly the same is said.
 
-What has another name now is told by the schemas (``was``), or else written into a file of ``renamed/``, by study (what stands before the dot of a case's name) and
-table, either of which may be ``*`` for all of them::
+What has another name now is told by the schemas (``was``), or else written into a file of ``renamed/``, by study
+(what stands before the dot of a case's name) and table, either of which may be ``*`` for all of them::
 
     {"tables":  {"survey": {"old table": "new table", "dropped table": null}},
      "columns": {"survey": {"old table": {"old column": "new column", "dropped column": null}}},
@@ -46,6 +46,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 RELATIVE = 1e-6
+COUNTS = "(counts)"
 # columns that say how long something took, and rows of a record of a training that do; never the same twice
 TIMINGS = ("seconds", "started", "pieces_per_second", "speed", "texts_per_second", "seconds_per_text")
 
@@ -227,6 +228,7 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any], only: str = "")
     renamed = Renamed()
     count = {"values": 0, "inexact": 0, "differences": 0}
     largest = 0.0
+    before, after = ({case: by_name(tables) for case, tables in file.items()} for file in (before, after))
     for case, tables in before.items():
         if not case.startswith(only):
             continue
@@ -261,6 +263,13 @@ def compare(before: Mapping[str, Any], after: Mapping[str, Any], only: str = "")
     )
     print(f"{said}: {count['differences']:,} differences, {exact}")
     return int(count["differences"] > 0)
+
+
+def by_name(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables in which what a manifest counts has a column of its name each, so that its order does not matter."""
+    counted = {name: dict(zip(table["what"], table["count"], strict=True))
+               for name, table in tables.items() if name.endswith(COUNTS)}  # fmt: skip
+    return {**tables, **{name: {what: [count] for what, count in table.items()} for name, table in counted.items()}}
 
 
 def pairs(

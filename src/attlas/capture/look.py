@@ -8,7 +8,8 @@ taken where they are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections import abc
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -33,7 +34,7 @@ from attlas.text import Document, Passage, Segmentation, regroup
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
-    from attlas.views import Reading, Scene, Strand
+    from attlas.views import Scene, Sequence, Strand
 
 
 @dataclass(frozen=True)
@@ -154,8 +155,8 @@ class Capture:
     ) -> Any:
         """Show this capture in a notebook: as a widget where anywidget is installed, else as a page in a frame.
 
-        ``kind`` is head, model, neuron or matrix; ``against`` another capture to compare with, of another text or
-        another model; ``joint`` a step whose joint norms are shown instead of heads; ``card`` the folder of
+        ``kind`` is one of the views, such as head or matrix; ``against`` another capture to compare with, of another
+        text or another model; ``joint`` a step whose joint norms are shown instead of heads; ``card`` the folder of
         ``attlas faith`` whose card is to stand above the picture; ``options`` are those of
         :func:`attlas.views.show`, with layers and heads by label.
 
@@ -193,17 +194,17 @@ class Capture:
         norms = self.joint(step)[stream].float().cpu().numpy()[:, None]
         return Strand(stream, *self._sides(stream), norms, self.layers[stream], joint=said(step, stream))
 
-    def _sides(self, stream: Stream) -> tuple[Reading, Reading]:
+    def _sides(self, stream: Stream) -> tuple[Sequence, Sequence]:
         queries = self._reading(self.queries_of(stream))
         return queries, self._reading(self.keys_of(stream)) if stream is Stream.CROSS else queries
 
-    def _reading(self, segmentation: Segmentation) -> Reading:
-        from attlas.views import Reading
+    def _reading(self, segmentation: Segmentation) -> Sequence:
+        from attlas.views import Sequence
 
         documents = self.passage.documents
         if self.target is not None:
             documents = documents[:1] if segmentation is self.source else documents[1:]
-        return Reading.of(segmentation, [d.word(at) for d in documents for at in range(len(d.words))])
+        return Sequence.of(segmentation, [d.word(at) for d in documents for at in range(len(d.words))])
 
 
 def as_passage(text: Any, target: Any = None) -> Passage:
@@ -230,7 +231,7 @@ def _as_document(text: Any) -> Document:
         if not text.strip():
             raise TextError("the text is empty; give at least one word")
         return Document.from_text(text)
-    if isinstance(text, Sequence) and all(isinstance(word, str) for word in text):
+    if isinstance(text, abc.Sequence) and all(isinstance(word, str) for word in text):
         if not text:
             raise TextError("the list of words is empty; give at least one word")
         return Document.from_words(list(text))

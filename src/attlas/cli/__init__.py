@@ -24,7 +24,7 @@ def main() -> None:
     >>> said.getvalue().startswith("attlas: no-such-folder")
     True
     """
-    warnings.formatwarning = _in_one_line
+    warnings.formatwarning = _in_one_line  # type: ignore[assignment]
     from attlas.cli.app import app
 
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
@@ -34,16 +33,6 @@ for _study in sorted(studies().values(), key=lambda study: len(study.words)):
         _GROUPS[_first] = typer.Typer(cls=plain_group(_first), rich_markup_mode=None, no_args_is_help=True)
         app.add_typer(_GROUPS[_first], name=_first)
     _GROUPS[_first].command(_rest[0] if _rest else _first)(command_for(_study))
-
-_OLD = ("heads", "survey", "relations", "clusters", "parse", "noop", "norms", "coref", "layers", "tune",
-        "translate-train", "ablate", "align", "prune", "faith", "keywords")  # fmt: skip
-for _name in _OLD:  # studies that have no folder yet
-    if _name not in studies():
-        _old = import_module(f"attlas.cli.{_name.replace('-', '_')}")
-        if hasattr(_old, "app"):
-            app.add_typer(_old.app, name=_name)
-        else:
-            app.command(_name)(_old.command)
 
 
 def _version(wanted: bool) -> None:

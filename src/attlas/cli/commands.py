@@ -3,20 +3,26 @@
 Each parameter brings its help, its option and its smallest value along (:class:`~attlas.run.parameters.Help`); the
 model brings ``--model`` and how to open it, the corpus its file and how to read it, the progress ``--quiet``. The
 command reads the corpus, hands everything to the call, writes the page, and prints what was found.
+
+A command that belongs to no study has a file of its own, and shares these options (:func:`with_shared_options`).
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
+import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from attlas.cli.finishing import finish
-from attlas.run.parameters import Help, help_of, role_of
-from attlas.studies import Study
+from attlas.errors import PlanError
+from attlas.run.parameters import Help, help_of, reader_of, role_of
+from attlas.studies import Study, studies
 
 OPENING = {
     "device": Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ...; cuda where there is one.")],
@@ -53,7 +59,6 @@ _PLAIN = dict.fromkeys(READING)
 def command_for(study: Study) -> Callable[..., None]:
     """The function that the command line calls for a study.
 
-    >>> from attlas.studies import studies
     >>> command = command_for(studies()["importance"])
     >>> [name for name in inspect.signature(command).parameters][:4]
     ['corpus', 'model', 'task', 'ablation']
@@ -64,51 +69,111 @@ def command_for(study: Study) -> Callable[..., None]:
     def command(**given: Any) -> None:
         run_command(study, call, taken, given)
 
-    command.__signature__ = inspect.Signature(_options(taken))  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature(_options(taken, printing=not study.after))  # type: ignore[attr-defined]
     command.__doc__ = _help(call)
     command.__name__ = study.python_name
     return command
+
+
+def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that all commands share, each meaning one thing everywhere.
+
+    A parameter ``opening`` stands for all options of how to open a model; ``quiet`` and ``as_json`` are those of
+    printing; what has a :class:`~attlas.run.parameters.Help` is made into an option as for a study.
+
+    >>> from attlas.run.setting import Opening
+    >>> @with_shared_options
+    ... def look(text: str, *, opening: Opening, quiet: bool = False) -> None:
+    ...     print(text, opening.dtype, quiet)
+    >>> list(inspect.signature(look).parameters)
+    ['text', 'device', 'dtype', 'remote_code', 'allow_pickle', 'quiet']
+    >>> look(text="Hi.", device=None, dtype="float32", remote_code=False, allow_pickle=False, quiet=True)
+    Hi. float32 True
+    """
+    from attlas.run.setting import Opening
+
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        own = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        if name == "opening":
+            parameters += [_plain(option, kind, _OFF[option]) for option, kind in OPENING.items()]
+        elif name in PRINTING:
+            parameters.append(_plain(name, PRINTING[name], False))
+        else:
+            told = help_of(own)
+            parameters.append(own if told is None else _option(own, name, told))
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        if "opening" in hints:
+            given["opening"] = Opening(None, **{option: given.pop(option) for option in OPENING})
+        command(**given)
+
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called
 
 
 def run_command(
     study: Study, call: Callable[..., Any], taken: list[inspect.Parameter], given: dict[str, Any]
 ) -> None:
     """Read what is to be read, call the study, and print what it gave."""
-    from attlas.corpora import read
     from attlas.run import progress_on
     from attlas.run.session import NAMED
     from attlas.run.setting import Opening
+    from attlas.run.texts import as_texts
 
-    how = {name: given.pop(name, None) for name in READING}
-    opening = {name: given.pop(name, None) for name in OPENING}
-    quiet, as_json = given.pop("quiet"), given.pop("as_json")
+    own = {parameter.name for parameter in taken}
+    how = {name: None if name in own else given.pop(name, None) for name in READING}
+    opening: dict[str, Any] = {name: given.get(name) for name in OPENING if name not in own}
+    quiet, as_json = given.pop("quiet", True), given.pop("as_json", False)
     arguments: dict[str, Any] = {}
     for parameter in sorted(taken, key=lambda parameter: role_of(parameter) == "model"):  # texts before the model
         name, role = parameter.name, role_of(parameter)
         if role == "model":
             arguments[name] = Opening(given["model"], **opening)
+        elif role == "other model":
+            arguments[name] = None if given[name] is None else Opening(given[name], **opening)
         elif role == "corpus":
-            arguments[name] = read(given[name], **how)
+            arguments[name] = reader_of(parameter)(given[name], **how)
+        elif role == "text":
+            text = [sys.stdin.read()] if given[name] == "-" else given[name]
+            arguments[name] = as_texts(text, format=how["format"], unit=how["unit"])
         elif role == "other corpus":
             target = given.get(f"{name}_target")
             value = given[name]
-            arguments[name] = None if value is None else read(value, **{**how, "target": target})
+            files = [] if value is None else value if isinstance(value, list) else [value]
+            texts = [reader_of(parameter)(file, **{**how, "target": target}) for file in files]
+            arguments[name] = (texts or None) if isinstance(value, list) else (texts[0] if texts else None)
         elif role == "progress":
             arguments[name] = progress_on(quiet=quiet)
         elif name == "out":
             arguments[name] = given["out"] or NAMED
         elif name in given:
             arguments[name] = given[name]
+    lines = study.load_lines() if as_json else None
+    if lines is not None:
+        if given["out"] is not None or given["resume"]:
+            raise PlanError("--json prints and writes no folder; leave out --out and --resume, or --json")
+        for line in lines(**{**arguments, "out": None}):
+            typer.echo(json.dumps(line, ensure_ascii=False))
+        return
     outcome = call(**arguments)
     after = study.load_after()
     if after is not None:
         after(outcome)
+    elif isinstance(outcome, dict):  # several results, each of a study of its own
+        for name, result in outcome.items():
+            if not as_json:
+                typer.echo(f"\n{name}")
+            finish(result, studies()[result.manifest.study], as_json=as_json)
     else:
         finish(outcome, study, as_json=as_json)
 
 
-def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
-    """The parameters of the command: the corpus first, then the model, then the study's own and the shared ones."""
+def _options(taken: list[inspect.Parameter], *, printing: bool = True) -> list[inspect.Parameter]:
+    """The parameters of the command: the corpus first, then the model, then the study's own and the shared ones;
+    ``--quiet`` where there is progress to tell, ``--json`` where a page is to be printed."""
     own: list[inspect.Parameter] = []
     corpus: list[inspect.Parameter] = []
     model: list[inspect.Parameter] = []
@@ -121,16 +186,22 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
         elif role == "corpus":
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
             last += [_plain(name, kind, None) for name, kind in READING.items()]
-        elif role == "other corpus":
-            own.append(_option(parameter, parameter.name, told, kind=str | None))
+        elif role == "text":
+            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
+            last += [_plain(name, READING[name], None) for name in ("format", "unit")]
+        elif role == "data":
+            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
+        elif role in ("other corpus", "other data"):
+            own.append(_option(parameter, parameter.name, told, kind=(told and told.kind) or str | None))
             if told is not None and told.flag == "+target":
                 kind = Annotated[Path | None, typer.Option(help="The translations of these, line by line.")]
                 own.append(_plain(f"{parameter.name}_target", kind, None))
         elif role != "progress" and told is not None and not told.python:
             own.append(_option(parameter, parameter.name, told))
-    printing = [_plain(name, kind, False) for name, kind in PRINTING.items()]
+    told_of = {"quiet": any(role_of(parameter) == "progress" for parameter in taken), "as_json": printing}
+    told_how = [_plain(name, kind, False) for name, kind in PRINTING.items() if told_of[name]]
     arguments = [option for option in own if _is_argument(option)]
-    return [*corpus, *arguments, *model, *(option for option in own if option not in arguments), *last, *printing]
+    return [*corpus, *arguments, *model, *(option for option in own if option not in arguments), *last, *told_how]
 
 
 def _option(

@@ -7,15 +7,17 @@ from typing import Annotated
 
 import typer
 
-from attlas.cli.options import Quiet, Seed
+from attlas.cli.commands import with_shared_options
+from attlas.run.parameters import Help
 
 SENTENCE = "The farmer offered apples to the housekeeper, because he had too many of them."
 
 
+@with_shared_options
 def command(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the result.")] = Path("attlas-demo"),
-    seed: Seed = 0,
-    quiet: Quiet = False,
+    seed: Annotated[int, Help("Decides every draw.")] = 0,
+    quiet: bool = False,
 ) -> None:
     """Survey the bundled model on the sample corpus, and write a report page and a view of one sentence."""
     from attlas.capture import load

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import typer
 
-from attlas.cli.options import AllowPickle, Device, Dtype, RemoteCode, device_or_default
+from attlas.cli.commands import with_shared_options
+from attlas.run.setting import Opening, as_subject
 
 
+@with_shared_options
 def command(
     model: Annotated[
         str | None, typer.Argument(help="Hub name, folder or short name; the bundled model if left out.")
     ] = None,
-    device: Device = None,
-    dtype: Dtype = None,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    *,
+    opening: Opening,
+    as_json: bool = False,
 ) -> None:
     """Examine a model: does what we see at the seam equal what the model does? Fails if it does not."""
-    from attlas.capture import examine, load
+    from attlas.capture import examine
+    from attlas.store import plain
 
-    subject = load(
-        model, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-    )  # fmt: skip
+    subject = as_subject(replace(opening, name=model))
     findings = examine(subject)
-    show(subject, findings)
+    if as_json:
+        found = {"model": subject.describe(), "findings": [asdict(finding) for finding in findings]}
+        typer.echo(json.dumps(plain(found, "findings"), ensure_ascii=False))
+    else:
+        show(subject, findings)
     essential = [finding for finding in findings if finding.passed is False and not finding.note]
     if essential:
         raise typer.Exit(1)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from attlas.store import Result
     from attlas.studies import Study
 
@@ -17,23 +19,35 @@ def finish(result: Result, study: Study, *, as_json: bool = False) -> None:
     from rich.console import Console
 
     from attlas.pages.prose import count_of
-    from attlas.pages.terminal import as_json as found_as_json
     from attlas.pages.terminal import print_page
+    from attlas.store.folder import MANIFEST, locate
     from attlas.studies.reporting import write_report
 
     folder = result.folder
     assert folder is not None  # a command always writes
     page = write_report(folder)  # first, for whoever reads our output may go away
-    record = study.load_page()
+    models = [part for part in sorted(folder.iterdir()) if (part / "config.json").is_file()]
+    for part in sorted(folder.iterdir()):  # results of other studies that this one is made of
+        if part not in models and locate(part, MANIFEST).is_file():
+            write_report(part)
     if as_json:
-        found = found_as_json(record, result) | {"folder": str(folder), "report": str(page)}
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        print_as_json(result, study, page)
         return
     corpus = result.manifest.corpus
     sizes = [count_of(corpus[f"{what}s"], what) for what in ("document", "passage", "piece") if f"{what}s" in corpus]
     typer.echo(f"{result.manifest.model['name']} on {corpus['name']}: {', '.join(sizes[-2:])}")
-    print_page(record, result, Console())
+    print_page(study.load_page(), result, Console())
     for reason, number in result.manifest.skipped.items():
         typer.echo(f"note: {reason}: {number:,}")
     typer.echo(f"tables: {folder}")
+    for part in models:
+        typer.echo(f"model: {part}")
     typer.echo(f"report: {page}")
+
+
+def print_as_json(result: Result, study: Study, page: Path) -> None:
+    """Print what was found, and where the result and its page lie, as one line of JSON."""
+    from attlas.pages.terminal import as_json
+
+    found = as_json(study.load_page(), result) | {"folder": str(result.folder), "report": str(page)}
+    typer.echo(json.dumps(found, ensure_ascii=False))

@@ -7,14 +7,25 @@ from typing import Annotated
 
 import typer
 
+from attlas.cli.commands import with_shared_options
 
+
+@with_shared_options
 def command(
     folder: Annotated[Path, typer.Argument(help="A result folder, as the studies write it.")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page; report.html in the folder if left out.")
     ] = None,
+    as_json: bool = False,
 ) -> None:
     """Turn a result folder into one self-contained HTML page."""
-    from attlas.studies.reporting import write_report
+    from attlas.cli.finishing import print_as_json
+    from attlas.store import Result
+    from attlas.studies.reporting import study_of, write_report
 
-    typer.echo(f"report: {write_report(folder, out)}")
+    page = write_report(folder, out)
+    if as_json:
+        result = Result.open(folder)
+        print_as_json(result, study_of(result.manifest), page)
+    else:
+        typer.echo(f"report: {page}")

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attlas.cli.options import AllowPickle, Device, Dtype, RemoteCode, device_or_default
+from attlas.cli.commands import with_shared_options
+from attlas.run.setting import Opening
 
 if TYPE_CHECKING:
     from attlas.views.question import Question
     from attlas.views.scene import Scene
 
 
+@with_shared_options
 def command(
     model: Annotated[
         list[str] | None,
@@ -25,10 +27,8 @@ def command(
         typer.Option("--card", help="A folder of attlas faith: its card is shown above the pictures of its model."),
     ] = None,
     open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    device: Device = None,
-    dtype: Dtype = None,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    *,
+    opening: Opening,
 ) -> None:
     """Look at the attention of texts in the browser, at an address that only this machine and you can open.
 
@@ -44,11 +44,7 @@ def command(
     from attlas.views.server import Server
 
     held = None if card is None else read_card(card)
-    shelf = Shelf(
-        partial(
-            load, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-        )
-    )
+    shelf = Shelf(partial(load, **opening.options))
     offered = list(dict.fromkeys([*(model or ()), bundled.resolve(None)[0], *bundled.listed()]))
     if held is not None:
         held.require([bundled.resolve(name)[0] for name in offered])

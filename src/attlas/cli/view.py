@@ -10,10 +10,15 @@ from typing import Annotated
 
 import typer
 
-from attlas.cli.options import AllowPickle, Device, Dtype, Model, RemoteCode, device_or_default, slug
+from attlas.cli.commands import with_shared_options
 from attlas.errors import CapabilityError, TextError
+from attlas.run.parameters import Model
+from attlas.run.session import slug
+from attlas.run.setting import Opening
+from attlas.views.page import listed_kinds
 
 
+@with_shared_options
 def command(
     text: Annotated[
         str | None, typer.Argument(help="The text; - reads it from standard input.", show_default=False)
@@ -22,7 +27,7 @@ def command(
         str | None, typer.Option("--and", help="A second text: the other of a pair, or the target of a translation.")
     ] = None,
     file: Annotated[Path | None, typer.Option("--file", help="Read the text from a file instead.")] = None,
-    kind: Annotated[str, typer.Option("--kind", help="View to open with: head, model, neuron or matrix.")] = "head",
+    kind: Annotated[str, typer.Option("--kind", help=f"View to open with: {listed_kinds()}.")] = "head",
     model: Model = None,
     against_model: Annotated[
         str | None, typer.Option("--against-model", help="Compare with another model on the same text.")
@@ -64,10 +69,8 @@ def command(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The page to write.")] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    device: Device = None,
-    dtype: Dtype = None,
-    remote_code: RemoteCode = False,
-    allow_pickle: AllowPickle = False,
+    *,
+    opening: Opening,
 ) -> None:
     """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
     from attlas.capture import load
@@ -87,14 +90,10 @@ def command(
         check_joint(joint, measure=measure != "weight", heads=heads is not None, survey=survey is not None)
     held = None if card is None else read_card(card)
     read = _text(text, file)
-    shelf = Shelf(
-        partial(
-            load, device=device_or_default(device), dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
-        )
-    )
+    shelf = Shelf(partial(load, **opening.options))
     if generate is not None and second is not None:
         raise CapabilityError("a second text and --generate exclude each other; leave one of them out")
-    first = Question(model or resolve(None)[0], read, second or "", generate or 0)
+    first = Question(str(model or resolve(None)[0]), read, second or "", generate or 0)
     questions = [first]
     if against_model is not None or against is not None:
         questions.append(replace(first, model=against_model or first.model, text=against or read))

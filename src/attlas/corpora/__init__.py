@@ -12,7 +12,7 @@ Whatever is wrong with a file is said in one sentence with the file and the line
 'the house'
 """
 
-from attlas.corpora.bitexts import joined, read_bitexts, swapped
+from attlas.corpora.bitexts import joined, linked, read_bitexts, swapped
 from attlas.corpora.conll2000 import read_conll2000
 from attlas.corpora.conll2012 import read_conll2012
 from attlas.corpora.conllu import read_conllu
@@ -38,6 +38,7 @@ __all__ = [
     "edges_of",
     "is_paired",
     "joined",
+    "linked",
     "read",
     "read_articles",
     "read_bitext",

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attlas.corpora.corpus import Corpus, in_sequence, read
+from attlas.corpora.corpus import Corpus, hash_of, in_sequence, read
+from attlas.corpora.pharaoh import with_links
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
@@ -68,6 +69,18 @@ def joined(corpora: Sequence[Corpus]) -> Corpus:
     whole = in_sequence(corpora, " + ".join(corpus.name for corpus in corpora))
     alike = len({corpus.format for corpus in corpora}) == 1
     return whole if alike else replace(whole, format="bitexts")
+
+
+def linked(corpus: Corpus, gold: Readable, *, one_indexed: bool = False) -> Corpus:
+    """A bitext with the gold links of a file, in Pharaoh's notation or that of the NAACL 2003 shared task.
+
+    >>> one, = read_bitexts([Source.of_text("das Haus ||| the house", name="a")])
+    >>> sorted(linked(one, Source.of_text("0-0 1-1")).documents[0].links.sure)
+    [(0, 0), (1, 1)]
+    """
+    source = open_source(gold)
+    documents = tuple(with_links(corpus.documents, source, one_indexed))
+    return replace(corpus, documents=documents, sha256=hash_of(corpus.sha256 + source.sha256))
 
 
 def swapped(corpus: Corpus) -> Corpus:

@@ -193,7 +193,7 @@ def read_as(format: Format, source: Source, options: Mapping[str, Any]) -> Corpu
         documents=tuple(document for article in articles for document in article),
         format=format.name,
         name=source.name,
-        sha256=_hash("".join(part.sha256 for part in (source, *files.values()))) if files else source.sha256,
+        sha256=hash_of("".join(part.sha256 for part in (source, *files.values()))) if files else source.sha256,
         articles=tuple(index for index, article in enumerate(articles) for _ in article),
     )
 
@@ -252,7 +252,7 @@ def in_sequence(corpora: Sequence[Corpus], name: str) -> Corpus:
         documents=tuple(document for corpus in corpora for document in corpus.documents),
         format=corpora[0].format,
         name=name,
-        sha256=_hash("".join(corpus.sha256 for corpus in corpora)),
+        sha256=hash_of("".join(corpus.sha256 for corpus in corpora)),
         articles=tuple(first + at for first, corpus in zip(firsts, corpora, strict=False) for at in corpus.articles),
         left_out=tuple(why for corpus in corpora for why in corpus.left_out),
     )
@@ -268,9 +268,14 @@ def _refuse_options(format: str, given: Iterable[str]) -> None:
 
 def _read_sample() -> Corpus:
     documents = tuple(read_sample())
-    digest = _hash("\n".join(document.text for document in documents))
+    digest = hash_of("\n".join(document.text for document in documents))
     return Corpus(documents, SAMPLE, SAMPLE, digest, tuple(range(len(documents))))
 
 
-def _hash(text: str) -> str:
+def hash_of(text: str) -> str:
+    """The fingerprint of a text.
+
+    >>> hash_of("")[:8]
+    'e3b0c442'
+    """
     return hashlib.sha256(text.encode()).hexdigest()

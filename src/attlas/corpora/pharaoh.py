@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,7 +52,24 @@ def read_bitext(path: Readable, gold: Readable | None = None, one_indexed: bool 
         raise source.error("there is no pair of sentences in this file")
     if gold is None:
         return documents
-    links = _read_links(open_source(gold), documents, one_indexed)
+    return with_links(documents, gold, one_indexed)
+
+
+def with_links(documents: Sequence[Document], gold: Readable, one_indexed: bool = False) -> list[Document]:
+    """Documents that have translations, with the gold links of a file.
+
+    >>> pair = Document.from_words(["ja"], translation=Document.from_words(["oh", "yes"]))
+    >>> sorted(with_links([pair], Source.of_text("1-2"), one_indexed=True)[0].links.sure)
+    [(0, 1)]
+    """
+    source = open_source(gold)
+    collected = [_Collected(document) for document in documents]
+    first = next((line for line in source.lines if line.strip()), "")
+    if _NAACL.fullmatch(first.strip()):
+        _collect_naacl(source, collected)
+    else:
+        _collect_pharaoh(source, collected, one_indexed)
+    links = [Links(frozenset(pair.sure), frozenset(pair.possible)) for pair in collected]
     return [replace(document, links=its) for document, its in zip(documents, links, strict=True)]
 
 
@@ -87,16 +104,6 @@ class _Collected:
                 f"the link {written} is outside its pair of {self.sizes[0]} and {self.sizes[1]} words{hint}", line
             )
         (self.sure if sure else self.possible).add(link)
-
-
-def _read_links(gold: Source, documents: list[Document], one_indexed: bool) -> list[Links]:
-    collected = [_Collected(document) for document in documents]
-    first = next((line for line in gold.lines if line.strip()), "")
-    if _NAACL.fullmatch(first.strip()):
-        _collect_naacl(gold, collected)
-    else:
-        _collect_pharaoh(gold, collected, one_indexed)
-    return [Links(frozenset(pair.sure), frozenset(pair.possible)) for pair in collected]
 
 
 def _collect_pharaoh(gold: Source, collected: list[_Collected], one_indexed: bool) -> None:

@@ -8,7 +8,7 @@ from attlas.pages import charts
 from attlas.pages.charts import Chart, Style
 from attlas.pages.findings import Claim, Finding, holds, keyed
 from attlas.pages.page import Custom, Listing, Page, Section
-from attlas.pages.prose import Prose, count_of, listed, say
+from attlas.pages.prose import Prose, count_of, listed, say, with_interval
 from attlas.pages.rows import Row, Rows, Tables, label_of
 
 __all__ = [
@@ -31,4 +31,5 @@ __all__ = [
     "label_of",
     "listed",
     "say",
+    "with_interval",
 ]

@@ -266,8 +266,9 @@ def cells_of(
         if name == "head" and "layer" in present:
             if len(streams) > 1:
                 cells.append(("stream", False, [row["stream"] for row in rows], [str(row["stream"]) for row in rows]))
-            order = [row["layer"] * 1000 + (row.get("head") or 0) for row in rows]
-            cells.append(("head", True, order, [label_of(row) for row in rows]))
+            order = [None if row["layer"] is None else row["layer"] * 1000 + (row.get("head") or 0) for row in rows]
+            named = ["" if row["layer"] is None else label_of(row) for row in rows]
+            cells.append(("head", True, order, named))
             continue
         if name not in present:
             continue

@@ -15,6 +15,8 @@ from attlas.pages.rows import Tables
 from attlas.store import Result
 from attlas.store.schema import Schema
 
+IDS = {"answer", "content", "data", "found", "limits", "made", "streams", "theme", "words"}
+
 
 def check_schema(schema: Schema) -> None:
     """One name for each idea: ``low`` and ``high`` for an interval, ``chance``, ``twin``, ``p`` and ``p_corrected``.
@@ -57,6 +59,8 @@ def check_page(page: Page, result: Result) -> None:
         assert name in tables.schemas, f"{page.study}: the table {name!r} has no schema"
         faults = tables.schema(name).differs(tables.arrow[name].column_names)
         assert not faults, f"{page.study}: table {name!r}: {'; '.join(faults)}"
+    taken = {section.key for section in page.sections} & IDS
+    assert not taken, f"{page.study}: the page itself has parts called {sorted(taken)}; call the sections otherwise"
     _check_parts(page, tables)
     shown = {chart.table for chart in page.charts()} | _listed(page)
     unseen = set(result.manifest.tables) - shown - set(page.unshown) - set(page.derived)

@@ -94,8 +94,12 @@ def date_of(started: str) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, Mapping):
+        if any(isinstance(inner, Mapping) for inner in value.values()):  # too deep to be read: what it is about
+            return ", ".join(map(str, value))
         return ", ".join(f"{key}: {_plain(inner)}" for key, inner in value.items())
     if isinstance(value, list | tuple):
+        if any(isinstance(inner, Mapping) for inner in value):
+            return f"{len(value):,} in all"
         shown = ", ".join(_plain(inner) for inner in value[:8])
         return shown if len(value) <= 8 else f"{shown} ... ({len(value):,} in all)"
     if isinstance(value, bool):

@@ -16,7 +16,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from attlas.store.schema import KINDS, is_known
+from attlas.store.schema import KINDS, interval, is_known
 
 _MARKS = re.compile(r"\*\*|\*|`")
 _TAGS = {"**": "b", "*": "i", "`": "code"}
@@ -101,15 +101,30 @@ def say(template: str, /, **values: Any) -> Prose:
     return Prose(template, values)
 
 
-def listed(items: list[Any], kind: str = "") -> Prose:
-    """Several things in a sentence, the last after "and".
+def listed(items: list[Any], kind: str = "", *, between: str = "") -> Prose:
+    """Several things in a sentence, the last after "and"; or all with the same mark ``between`` them.
 
-    >>> str(listed(["3-1", "4-2", "5-7"]))
-    '3-1, 4-2 and 5-7'
+    >>> str(listed(["3-1", "4-2", "5-7"])), str(listed(["norm, mean", "norm, max"], between="; "))
+    ('3-1, 4-2 and 5-7', 'norm, mean; norm, max')
     """
     slots = [f"{{item{number}{f':{kind}' if kind else ''}}}" for number in range(len(items))]
-    template = " and ".join(filter(None, (", ".join(slots[:-1]), *slots[-1:])))
+    template = between.join(slots) if between else " and ".join(filter(None, (", ".join(slots[:-1]), *slots[-1:])))
     return Prose(template, {f"item{number}": item for number, item in enumerate(items)})
+
+
+def with_interval(
+    row: Mapping[str, Any], column: str, ends: tuple[str, str] = ("low", "high"), kind: str = "share"
+) -> Prose:
+    """A figure of a row, with its 95 % confidence interval in brackets where it is known.
+
+    >>> str(with_interval({"f1": 0.5, "low": 0.4, "high": 0.6}, "f1")), str(with_interval({"f1": 0.5}, "f1"))
+    ('0.50 (0.40–0.60)', '0.50')
+    """
+    low, high = (row.get(end) for end in ends)
+    if not is_known(low) or not is_known(high):
+        return say(f"**{{value:{kind}}}**", value=row[column])
+    between = interval(*(KINDS[kind].write(end, None) for end in (low, high)))
+    return say(f"**{{value:{kind}}}** ({{between}})", value=row[column], between=between)
 
 
 def count_of(number: int, what: str, many: str = "") -> str:

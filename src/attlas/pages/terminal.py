@@ -1,4 +1,4 @@
-"""A page in a terminal: the answer, what was found, and the first rows of its first table.
+"""A page in a terminal: the answer, what was found, and of its first table the first rows and the columns that fit.
 
 The same record that makes the HTML page makes this, so that the two cannot differ. :func:`as_json` gives the same as
 data, for programs.
@@ -6,10 +6,12 @@ data, for programs.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from attlas.pages.html import cells_of
 from attlas.pages.page import Listing, Page
+from attlas.pages.prose import count_of
 from attlas.pages.rows import Tables
 
 if TYPE_CHECKING:
@@ -42,14 +44,18 @@ def print_page(page: Page, result: Result, console: Console, *, most: int = MOST
         return
     rows = part.shown(tables)
     cells = cells_of(tables.schema(part.table), rows, part.columns)
+    widths = [max(map(len, (*title.split(), *written[:most]))) + 2 for title, _, _, written in cells]
+    fitting = max(1, sum(total <= console.width for total in accumulate(widths)))
     table = Table(box=None, header_style="bold", padding=(0, 1))
-    for title, number, _, _ in cells:
+    for title, number, _, _ in cells[:fitting]:
         table.add_column(title, justify="right" if number else "left")
     for at in range(min(most, len(rows))):
-        table.add_row(*(Text(written[at]) for _, _, _, written in cells))
+        table.add_row(*(Text(written[at]) for _, _, _, written in cells[:fitting]))
     console.print(table)
-    if len(rows) > most:
-        console.print(f"... and {len(rows) - most:,} rows more, in the report", highlight=False)
+    more = [(len(rows) - most, "row", "rows"), (len(cells) - fitting, "column", "columns")]
+    told = [count_of(number, one, many) for number, one, many in more if number > 0]
+    if told:
+        console.print(f"... and {' and '.join(told)} more, in the report", highlight=False)
 
 
 def as_json(page: Page, result: Result) -> dict[str, Any]:

@@ -165,10 +165,6 @@ class Trainer:
             metric = "UUAS" if job.undirected else "UAS"
             self.say(f"{job.name}: {metric} {100 * answer.uas:.1f} on test ({seconds:.0f} s)")
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """None of its own: :func:`attlas.probes.tables.tables` puts the bundles of model and twin together."""
-        return {}
-
     def _rule(self, job: Job, bundle: Bundle) -> tuple[Answer, float, Fitted, int, int]:
         def answer(part: str, offset: int) -> Answer:
             return self._answer(part, lambda words: follow(words, offset))

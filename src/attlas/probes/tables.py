@@ -12,7 +12,6 @@ from attlas.probes.parse import FACTS, JOBS, Job
 from attlas.stats import Bundle, Resampled
 from attlas.store.columns import as_cell
 
-TRAINED, UNTRAINED = "trained", "untrained"
 DIRECTIONS = ("governor to dependent", "dependent to governor")
 
 Columns = dict[str, list[Any]]
@@ -43,13 +42,13 @@ def tables(
     }  # fmt: skip
 
 
-_PARSE = ("probe", "reads", "model", "metric", "value", "n", "low", "high", "dev", "published", "one_root", "chosen",
-          "parameters", "epochs", "seconds")  # fmt: skip
+_PARSE = ("probe", "reads", "who", "metric", "value", "n", "low", "high", "validation", "published", "one_root",
+          "chosen", "parameters", "epochs", "seconds")  # fmt: skip
 _DIFFERENCES = ("probe", "other", "value", "low", "high")
-_WEIGHTS = ("model", "stream", "layer", "head", "direction", "weight", "effect")
-_TRAINING = ("probe", "epoch", "train_loss", "dev_loss", "dev_score")
+_WEIGHTS = ("who", "stream", "layer", "head", "direction", "weight", "effect")
+_TRAINING = ("probe", "epoch", "train_loss", "validation_loss", "validation_score")
 _RELATIONS = ("probe", "relation", "value", "n", "low", "high")
-_LAYERS = ("model", "layer", "dev_uuas")
+_LAYERS = ("who", "layer", "validation_uuas")
 
 
 def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Columns:
@@ -57,7 +56,7 @@ def _columns(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Columns:
 
 
 def _whose(job: Job) -> str:
-    return UNTRAINED if job.twin else TRAINED
+    return "twin" if job.twin else "model"
 
 
 def _main(job: Job, bundle: Bundle) -> list[Any]:

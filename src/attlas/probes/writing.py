@@ -123,15 +123,6 @@ class Writer:
                 block[:, item.row] = states[number][:, groups[:-1]]
         bundle["words"].update([float(item.words) for item in batch], 1)
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """None: what was written is for probes.
-
-        >>> from attlas.capture import load
-        >>> Writer(load(), None).tables(Bundle({}))
-        {}
-        """
-        return {}
-
     def _words(self, output: Any, grouping: Grouping) -> Any:
         """States of words, (sentence, layer, word, size): the mean over each word's pieces."""
         members = grouping.members[:, : grouping.words]

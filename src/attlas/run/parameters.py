@@ -14,10 +14,12 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict, TypeVar, get_args, get_type_hints
 
 from attlas.corpora import Corpus
+from attlas.errors import PlanError
 from attlas.run.progress import Progress
 from attlas.text import Document
 
@@ -51,13 +53,18 @@ class Help:
 
 @dataclass(frozen=True)
 class Role:
-    """A parameter that is more than a value: the model, the corpus, a further corpus, the progress.
+    """A parameter that is more than a value: the model, the corpus, a text or file, a further model or corpus, the
+    progress; "data" and "other data" are corpora that the study reads itself, since only its task says how.
+
+    ``read`` is the place of the function that reads a corpus for the command line, "package.module:name", where that
+    is another than :func:`attlas.corpora.read`; it takes what that takes.
 
     >>> Role("model").name
     'model'
     """
 
     name: str
+    read: str = ""
 
 
 _TEXTS = Corpus | str | Path | Sequence[Document]
@@ -140,8 +147,8 @@ DEFAULTS: dict[str, Any] = {
 def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
-    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`; ``without`` are parameters of
-    the bundle that it does not take.
+    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
+    than others have; ``without`` are parameters of the bundle that it does not take.
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
@@ -180,6 +187,35 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
     return decorate
 
 
+def names_of(given: str | Sequence[str]) -> list[str]:
+    """Several names: a list of them, or one text with commas between them, as a command line has it.
+
+    >>> names_of("6-3, 6-11"), names_of(["6-3"])
+    (['6-3', '6-11'], ['6-3'])
+    """
+    if isinstance(given, str):
+        return [name.strip() for name in given.split(",") if name.strip()]
+    return list(given)
+
+
+def numbers_of(given: str | Sequence[int], option: str) -> list[int]:
+    """Several whole numbers: a list of them, or one text with commas between them, as a command line has it.
+
+    >>> numbers_of("1,5", "--steps"), numbers_of([2], "--steps")
+    ([1, 5], [2])
+    >>> numbers_of("1,few", "--steps")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: --steps '1,few' is not a list of whole numbers; write for example 1,5,20
+    """
+    if not isinstance(given, str):
+        return list(given)
+    try:
+        return [int(part) for part in given.split(",")]
+    except ValueError:
+        raise PlanError(f"{option} {given!r} is not a list of whole numbers; write for example 1,5,20") from None
+
+
 def help_of(parameter: inspect.Parameter) -> Help | None:
     """What is said of a parameter, if anything.
 
@@ -198,6 +234,18 @@ def role_of(parameter: inspect.Parameter) -> str:
     return next((part.name for part in get_args(parameter.annotation)[1:] if isinstance(part, Role)), "")
 
 
+def reader_of(parameter: inspect.Parameter) -> Callable[..., Corpus]:
+    """The function that reads a corpus which the command line names.
+
+    >>> reader_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts)).__name__
+    'read'
+    """
+    places = (part.read for part in get_args(parameter.annotation)[1:] if isinstance(part, Role) and part.read)
+    module, _, name = next(places, "attlas.corpora:read").partition(":")
+    reader: Callable[..., Corpus] = getattr(import_module(module), name)
+    return reader
+
+
 def _parameters(
     call: Callable[..., Any], without: Sequence[str], defaults: dict[str, Any]
 ) -> tuple[list[inspect.Parameter], dict[str, Any]]:
@@ -209,9 +257,9 @@ def _parameters(
             parameters.append(parameter.replace(annotation=hints.get(parameter.name, Any)))
             continue
         (bundle,) = get_args(hints[parameter.name])
-        order = [*bundle.__annotations__]
         bundled = get_type_hints(bundle, include_extras=True)
-        for name in sorted(order, key=[*DEFAULTS].index):
+        order = [*(name for name in bundled if name not in DEFAULTS), *DEFAULTS]
+        for name in sorted(bundled, key=order.index):
             if name in without or any(own.name == name for own in parameters):
                 continue
             shared[name] = defaults[name]

@@ -8,12 +8,13 @@ sums and what tables it makes of that; everything about running is here.
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -23,14 +24,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
 from attlas.run.engine import LOCAL, Engine
+from attlas.run.journal import Record, item_by_item, journal_file
 from attlas.run.parameters import Running
 from attlas.run.part import Part
 from attlas.run.plan import Plan, differences
 from attlas.run.progress import Progress, Silent
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
-from attlas.store.checkpoint import checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
+from attlas.store.checkpoint import Checkpoint, checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
     from attlas.stats import Bundle
@@ -117,12 +121,14 @@ class Run:
         name: str = "",
         *,
         lengths: Sequence[int] | None = None,
+        numbered: bool = False,
         budget: int | None = None,
         max_items: int | None = None,
     ) -> Bundle:
         """Take items (the examples of a reading, or others with their lengths) through a part, and give its bundle.
 
-        ``name`` tells the parts of a run apart, each of which has a checkpoint of its own.
+        ``name`` tells the parts of a run apart, each of which has a checkpoint of its own. With ``numbered`` every
+        item comes with its number, from 0, for parts that write something down of each.
 
         >>> from attlas.stats import Bundle, PooledMean
         >>> class Lengths:
@@ -139,6 +145,8 @@ class Run:
         if lengths is None:
             items = getattr(items, "examples", items)
             lengths = [item.length for item in items]  # type: ignore[union-attr]
+        if numbered:
+            items = list(enumerate(items))  # type: ignore[arg-type]
         began = time.monotonic()
         bundle = self.engine.carry_out(
             part, items, lengths, self.plan, part=name, out=self.out, resume=self.resume,  # type: ignore[arg-type]
@@ -155,25 +163,69 @@ class Run:
         ...     run.once("counting", lambda: {"n": 3})
         {'n': 3}
         """
-        if self.out is not None and self.resume and (earlier := load_checkpoint(self.out, step)) is not None:
-            changed = "; ".join(differences(earlier.plan, self.plan))
-            if changed:
-                raise PlanError(
-                    f"{checkpoint_file(self.out, step)}: this checkpoint has another plan ({changed}); go back to "
-                    "it, or delete this file"
-                )
+        if (earlier := self._earlier(step)) is not None:
             kept: Made = earlier.progress["made"]
             return kept
-        began, elsewhere = time.monotonic(), self._elsewhere
+        began = time.monotonic() - self._elsewhere
         made = make()
-        if self.out is not None:  # parts that were carried out meanwhile keep count of their own time
-            seconds = time.monotonic() - began - (self._elsewhere - elsewhere)
-            save_checkpoint(self.out, self.plan.to_dict(), {}, {"made": made, "seconds": seconds}, step)
+        self._keep(step, began, {}, {"made": made})
         return made
 
-    def scratch(self, name: str) -> Path:
+    def item_by_item(
+        self, sizes: Sequence[int], make: Callable[[int], Iterable[Record]], *, unit: str = "words"
+    ) -> list[Record]:
+        """A record of each item, kept line by line (see :func:`attlas.run.journal.item_by_item`).
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     [record["item"] for record in run.item_by_item([1], lambda start: [{"item": 0}][start:])]
+        [0]
+        """
+        return item_by_item(self, sizes, make, unit=unit)
+
+    def once_arrays(self, step: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        """The arrays that a step gives: from an earlier run, or made now and kept, as :meth:`once` does.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     run.once_arrays("weighing", dict)
+        {}
+        """
+        if (earlier := self._earlier(step)) is not None:
+            return earlier.state
+        began = time.monotonic() - self._elsewhere
+        arrays = make()
+        self._keep(step, began, arrays, {})
+        return arrays
+
+    def _keep(self, step: str, began: float, arrays: Mapping[str, NDArray[Any]], made: Mapping[str, Any]) -> None:
+        """Keep what a step gave; parts that were carried out meanwhile keep count of their own time."""
+        if self.out is not None:
+            seconds = time.monotonic() - self._elsewhere - began
+            save_checkpoint(self.out, self.plan.to_dict(), arrays, {**made, "seconds": seconds}, step)
+
+    def _earlier(self, step: str) -> Checkpoint | None:
+        """What an earlier run has left of a step; refused where that was another run."""
+        earlier = load_checkpoint(self.out, step) if self.out is not None and self.resume else None
+        if earlier is not None and (changed := "; ".join(differences(earlier.plan, self.plan))):
+            raise PlanError(
+                f"{checkpoint_file(self.out, step)}: this checkpoint has another plan ({changed}); go back to it, "  # type: ignore[arg-type]
+                "or delete this file"
+            )
+        return earlier
+
+    def scratch(
+        self,
+        name: str,
+        needed: Mapping[str, int] | None = None,
+        *,
+        most: float = math.inf,
+        what: str = "files",
+        less: str = "--limit",
+    ) -> Path:
         """A folder for files that are needed on the way: within the run's own, where a resumed run finds them again,
         or a temporary one; given back when the run is finished.
+
+        Where the bytes that are ``needed`` are more than ``most`` GB, or more than the disk has, that is refused
+        before anything is written; ``what`` they are and the options that make them ``less`` are said.
 
         >>> with begin("toy", _bundled(), _sample(), {}) as run:
         ...     room = run.scratch("states")
@@ -184,6 +236,11 @@ class Run:
             folder = Path(self._room.enter_context(tempfile.TemporaryDirectory(prefix="attlas-"))) / name
         else:
             folder = self.out / name
+        if needed is not None:
+            from attlas.probes.files import check_room
+
+            present = sum(file.stat().st_size for file in folder.rglob("*.bin"))
+            check_room(folder, needed, most, present, what=what, less=less)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -239,6 +296,7 @@ class Run:
         result = Result(manifest, {name: columns for name, columns in tables.items() if next(iter(columns.values()))})
         if self.out is not None:
             result.save(self.out)
+            journal_file(self.out, self.study).unlink(missing_ok=True)
         return result
 
 
@@ -265,10 +323,7 @@ def begin(
     attlas.errors.PlanError: resuming needs the folder of the interrupted run; give it with --out
     """
     given: dict[str, Any] = {"seed": 0, "resume": False, "budget": None, "checkpoint_every": 20.0, **(running or {})}
-    out = given.get("out")
-    if out == NAMED:
-        out = f"{study}-{slug(subject.name)}-{slug(name or corpus.name)}"
-    folder = None if out is None else Path(out)
+    folder = folder_of(given.get("out"), study, subject.name, name or corpus.name)
     if given["resume"] and folder is None:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     run = Run(
@@ -284,6 +339,17 @@ def begin(
             )
     with run._room:
         yield run
+
+
+def folder_of(out: Path | str | None, *names: str) -> Path | None:
+    """The folder of a result; one that names itself is called after the study, the model and the corpus.
+
+    >>> folder_of(NAMED, "survey", "org/tiny", "a book.txt"), folder_of(None)
+    (PosixPath('survey-tiny-a-book.txt'), None)
+    """
+    if out == NAMED:
+        return Path("-".join(slug(name) for name in names))
+    return None if out is None else Path(out)
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:

@@ -139,7 +139,7 @@ def checked(subject: Subject, task: str) -> Subject:
     if why:
         raise CapabilityError(
             f"{subject.name} cannot be put to the task {task}: {why}; train one with "
-            f"attlas tune {task} DATA --model {subject.name} --out FOLDER, and give that folder"
+            f"attlas tune DATA --task {task} --model {subject.name} --out FOLDER, and give that folder"
         )
     return subject
 
@@ -166,7 +166,7 @@ def task_for(
         raise CapabilityError(
             f"the labels of {corpus.name} ({_some(labels)}) are not those that the head of {subject.name} knows "
             f"({_some(subject.labels)}); give a corpus with these, or train a head for the others "
-            f"(attlas tune {task})"
+            f"(attlas tune --task {task})"
         )
     return made
 

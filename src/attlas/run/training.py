@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attlas.errors import CapabilityError, PlanError, StoreError
 from attlas.run.plan import differences
 from attlas.run.progress import Progress
+from attlas.run.session import Run
 from attlas.run.setting import Setting
 from attlas.store import require_free
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
@@ -75,7 +76,7 @@ def done_before(out: Path, plan: Mapping[str, Any], resume: bool) -> dict[str, A
 
 def carry_out_training(
     trainer: Trainer,
-    setting: Setting,
+    setting: Setting | Run,
     *,
     resume: bool,
     checkpoint_every: float,

@@ -11,18 +11,21 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, CorpusError
+from attlas.run.parameters import Help, Model, Reading, Role, Texts, study_call
+from attlas.run.parameters import Task as TaskName
 from attlas.run.progress import Progress, Silent
-from attlas.run.setting import Setting, Texts, as_corpus, describe
+from attlas.run.session import NAMED, Run, describe, slug
+from attlas.run.setting import Opening, as_corpus
 from attlas.run.training import carry_out_training, computes_in_half, done_before, fingerprint_of, save_trained
 from attlas.store import plain, versions_here
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
-    from attlas.capture.reading import Reading
+    from attlas.capture.reading import Reading as Texted
     from attlas.tasks import Task
     from attlas.tasks.training import Trainer
 
@@ -56,42 +59,57 @@ class Tuned:
         return value
 
 
-def tune(
-    subject: Subject | str | Path | None,
-    corpus: Texts,
-    *,
-    task: str,
-    dev: Texts | None = None,
-    only_head: bool = False,
-    epochs: int = 3,
-    rate: float | None = None,
-    batch_size: int = 32,
-    patience: int = 2,
-    score: str | None = None,
-    attention: str = "own",
-    max_pieces: int | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    dtype: str | None = None,
-    out: str | Path | None = None,
-    resume: bool = False,
-    checkpoint_every: float = 60.0,
-    progress: Progress | None = None,
-    **opening: Any,
-) -> Tuned:
-    """Train a model for a task; the whole of it, or only its head.
+class Training(Reading, total=False):
+    """How to train, and how to open a model by its name.
 
-    ``task`` is classification, tagging:upos, tagging:xpos, tagging:chunks, tagging:keyphrases, similarity, causal-lm,
-    masked-lm or translation. ``dev`` are the texts held out; without it a tenth of the corpus is. ``rate`` defaults
-    to 5e-5, or 1e-3 for a head alone. ``dtype`` is float32 or, on a GPU, bfloat16 (which is the default there;
-    weights and their updates stay in float32). With ``attention="uniform"`` every head attends evenly while the model
-    is trained: what a task needs attention for is what such a model cannot do (see :func:`attlas.faith`). ``limit``
-    draws so many texts to learn from. ``opening`` is as for :func:`attlas.load`. A subject that is given instead of a
-    name must have the head of the task already, and is trained in place.
+    >>> "learning_rate" in Training.__annotations__
+    True
+    """
+
+    epochs: Annotated[int, Help("Passes over the texts, at most.", least=1)]
+    learning_rate: Annotated[
+        float | None, Help("The highest learning rate; 5e-5 if left out, or 1e-3 for a head alone.")
+    ]
+    batch_size: Annotated[int, Help("Texts in a step.", least=1)]
+    patience: Annotated[int, Help("Stop after so many passes without a better score.", least=1)]
+    dtype: Annotated[
+        str | None, Help("float32, or bfloat16 on a GPU that knows it (the default there).", python=True)
+    ]
+    device: Annotated[str | None, Help("cpu, cuda, cuda:1 ...", python=True)]
+    remote_code: Annotated[bool, Help("Run code that the model's repository brings.", python=True)]
+    allow_pickle: Annotated[bool, Help("Read weights that are not safetensors.", python=True)]
+
+
+@study_call(
+    without=("long", "budget"), checkpoint_every=60.0, epochs=3, learning_rate=None, batch_size=32, patience=2,
+    dtype=None, device=None, remote_code=False, allow_pickle=False,
+)  # fmt: skip
+def tune(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    task: TaskName = "classification",
+    *,
+    validation: Annotated[
+        Texts | None,
+        Role("other corpus"),
+        Help("Texts held out, to stop in time; else a tenth of the corpus is.", flag="+target"),
+    ] = None,
+    only_head: Annotated[bool, Help("Train the task's head alone, and leave the model as it is.")] = False,
+    score: Annotated[str | None, Help("Of classification: accuracy, or matthews where labels are uneven.")] = None,
+    attention: Annotated[
+        str, Help("own, or uniform: every head attends evenly, to see what the task needs it for.")
+    ] = "own",
+    **training: Unpack[Training],
+) -> Tuned:
+    """Train (fine-tune) a model for a task: the whole of it, or only its head.
+
+    Writes a model folder (safetensors) that any program can load, with the record of its training beside it. Weights
+    and their updates stay in float32 where bfloat16 is computed in. A subject that is given instead of a name must
+    have the head of the task already, and is trained in place.
 
     >>> from attlas.text import Document
     >>> texts = [Document.from_words([mood, "film"], label=mood) for mood in ("good", "bad") * 10]
-    >>> tuned = tune(None, texts, task="classification", epochs=1, only_head=True)
+    >>> tuned = tune(None, texts, "classification", epochs=1, only_head=True)
     >>> tuned.subject.labels, [row["epoch"] for row in tuned.record["curve"]]
     (('bad', 'good'), [0, 1])
     """
@@ -104,39 +122,68 @@ def tune(
     require_task(task)
     if attention not in ATTENTION:
         raise CapabilityError(f"a model cannot be trained with attention {attention!r}; choose own or uniform")
+    seed, resume = training["seed"], training["resume"]
     texts = as_corpus(corpus)
     require_layer(texts, task)
-    learned_from, held_out = texts, as_corpus(dev) if dev is not None else None
+    learned_from, held_out = texts, as_corpus(validation) if validation is not None else None
     if held_out is None:
         learned_from, held_out = texts.divide((1 - HELD, HELD), seed)
     require_layer(held_out, task)
     labels = labels_for(task, learned_from, held_out)
-    model = _opened(subject, task, labels, seed, opening)
+    name, opening, dtype = opening_of(subject, training)
+    model = _opened(name, task, labels, seed, opening)
     recipe = Recipe(
-        epochs, rate or (HEAD_RATE if only_head else RATE), batch_size, patience, only_head,
-        computes_in_half(dtype, model), seed,
+        training["epochs"], training["learning_rate"] or (HEAD_RATE if only_head else RATE), training["batch_size"],
+        training["patience"], only_head, computes_in_half(dtype, model), seed,
     )  # fmt: skip
-    options = {"task": task, "score": score, "max_pieces": max_pieces, "limit": limit, **asdict(recipe)}
+    limits: dict[str, Any] = {"max_pieces": training["max_pieces"], "limit": training["limit"]}
+    options = {"task": task, "score": score, **limits, **asdict(recipe)}
     options |= {} if attention == "own" else {"attention": attention}
-    more = {} if dev is None else {"dev": held_out}
-    setting = Setting("tune", model, texts, options, seed, batch_size, None if out is None else Path(out), more)
-    if setting.out is not None and (done := done_before(setting.out, setting.plan.to_dict(), resume)):
-        return _finished(setting.out, task, done, progress)
-    made = task_for(model, task, learned_from, seed=seed, score=score)
+    run = Run(
+        "tune", model, texts, options, seed, recipe.batch_size, _folder(training["out"], name, task, texts), resume,
+        training["checkpoint_every"], training["progress"] or Silent(),
+        {} if validation is None else {"validation": held_out},
+    )  # fmt: skip
+    if run.out is not None and (done := done_before(run.out, run.plan.to_dict(), resume)):
+        return _finished(run.out, task, done, run.progress)
+    posed = task_for(model, task, learned_from, seed=seed, score=score)
     if attention == "uniform":
-        made.instruments = (Override.uniform(),)
-    learned = read_for_task(made, learned_from, max_pieces=max_pieces, limit=limit, seed=seed)
-    held = read_for_task(made, held_out, max_pieces=max_pieces, seed=seed)
-    trainer = Trainer(made, learned.examples, held.examples, recipe)
+        posed.instruments = (Override.uniform(),)
+    learned = read_for_task(posed, learned_from, **limits, seed=seed)
+    held = read_for_task(posed, held_out, max_pieces=training["max_pieces"], seed=seed)
+    trainer = Trainer(posed, learned.examples, held.examples, recipe)
     carry_out_training(
-        trainer, setting, resume=resume, checkpoint_every=checkpoint_every, progress=progress or Silent()
-    )
-    plan = setting.plan.to_dict()  # which tells of the model as it was
+        trainer, run, resume=resume, checkpoint_every=run.checkpoint_every, progress=run.progress
+    )  # fmt: skip
+    plan = run.plan.to_dict()  # which tells of the model as it was
     model.fingerprint = fingerprint_of(model)
-    record = {**_record(setting, trainer, made, learned, held, labels), "attention": attention, "plan": plan}
-    if setting.out is not None:
-        save_trained(setting.out, model, record)
-    return Tuned(model, record, setting.out)
+    record = {**_record(run, trainer, posed, learned, held, labels), "attention": attention, "plan": plan}
+    if run.out is not None:
+        save_trained(run.out, model, record)
+    return Tuned(model, record, run.out)
+
+
+def opening_of(
+    subject: Subject | Opening | str | Path | None, given: Training
+) -> tuple[Subject | str | Path | None, dict[str, Any], str | None]:
+    """A model that is open, or its name and how to open it; and the number format to compute in.
+
+    >>> opening_of("minilm", {"dtype": "float32", "device": "cpu", "remote_code": False, "allow_pickle": False})
+    ('minilm', {'device': 'cpu'}, 'float32')
+    """
+    if isinstance(subject, Opening):
+        options = subject.options
+        return subject.name, options, options.pop("dtype")
+    names = ("device", "remote_code", "allow_pickle")
+    return subject, {name: value for name in names if (value := given[name])}, given["dtype"]  # type: ignore[literal-required]
+
+
+def _folder(out: Path | str | None, model: Any, task: str, corpus: Corpus) -> Path | None:
+    """The folder of the model; one that names itself is called after the model, the task and the corpus."""
+    if out == NAMED:
+        named = model if isinstance(model, str | Path) else getattr(model, "name", "minilm")
+        return Path(f"tuned-{slug(str(named))}-{slug(task)}-{slug(corpus.name)}")
+    return None if out is None else Path(out)
 
 
 def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
@@ -176,15 +223,15 @@ def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
     if strange and (task == "classification" or strange.total() > _STRANGE * there.total()):
         raise CorpusError(
             f"its label {strange.most_common(1)[0][0]!r} is none of those to be learned from {learned_from.name} "
-            f"({', '.join(_ordered(here)[:6])}{' ...' if len(here) > 6 else ''}); give a dev set of the same kind",
+            f"({', '.join(_ordered(here)[:6])}{' ...' if len(here) > 6 else ''}); give validation texts of the "
+            "same kind",
             file=held_out.name,
         )
     return _ordered([*here, *strange])
 
 
 def _ordered(labels: Any) -> list[str]:
-    found = list(labels)
-    return sorted(found, key=float) if all(map(_is_number, found)) else sorted(found)
+    return sorted(labels, key=float) if all(map(_is_number, labels)) else sorted(labels)
 
 
 def _is_number(label: str) -> bool:
@@ -218,23 +265,23 @@ def _opened(
     return checked(model, task)
 
 
-def _finished(out: Path, task: str, record: dict[str, Any], progress: Progress | None) -> Tuned:
+def _finished(out: Path, task: str, record: dict[str, Any], progress: Progress) -> Tuned:
     from attlas.capture import load
     from attlas.tasks import HEADS
 
-    (progress or Silent()).note(f"{out}: the training was finished already")
+    progress.note(f"{out}: the training was finished already")
     return Tuned(load(out, task_head=HEADS[task]), record, out)
 
 
 def _record(
-    setting: Setting, trainer: Trainer, task: Task, learned: Reading, held: Reading, labels: Sequence[str]
+    run: Run, trainer: Trainer, task: Task, learned: Texted, held: Texted, labels: Sequence[str]
 ) -> dict[str, Any]:
     """What training.json says."""
     best = trainer.best
     assert best is not None
     skipped = {f"learned from: {reason}": count for reason, count in learned.skipped.items()}
     skipped |= {f"held out: {reason}": count for reason, count in held.skipped.items()}
-    made: dict[str, Any] = plain(
+    record: dict[str, Any] = plain(
         {
             "task": task.name,
             "score": {"name": task.metric.name, "better": task.metric.better, "value": best.score},
@@ -242,27 +289,27 @@ def _record(
             "best_epoch": best.epoch,
             "stopped_early": trainer.step < trainer.steps,
             "labels": labels,
-            "curve": [asdict(one) for one in trainer.passes],
+            "curve": [asdict(seen) for seen in trainer.passes],
             "texts": {"learned": len(learned.examples), "held_out": len(held.examples)},
             "weights": {
                 "trained": sum(tensor.numel() for tensor in trainer.trained.values()),
-                "all": sum(parameter.numel() for parameter in setting.subject.model.parameters()),
+                "all": sum(parameter.numel() for parameter in run.subject.model.parameters()),
             },
-            "fingerprint": setting.subject.fingerprint,
-            "data": describe(setting.corpus),
-            "dev": {name: describe(corpus) for name, corpus in setting.more.items()}.get("dev"),
+            "fingerprint": run.subject.fingerprint,
+            "data": describe(run.corpus),
+            "validation": {name: describe(corpus) for name, corpus in run.more.items()}.get("validation"),
             "skipped": skipped,
             "versions": versions_here(),
-            "device": str(setting.subject.device),
-            "started": setting.started.isoformat(timespec="seconds"),
+            "device": str(run.subject.device),
+            "started": run.started.isoformat(timespec="seconds"),
             "seconds": round(trainer.seconds, 1),
         },
         "record",
     )
-    return made
+    return record
 
 
-def _majority(task: Task, learned: Reading, held: Reading) -> float | None:
+def _majority(task: Task, learned: Texted, held: Texted) -> float | None:
     """The accuracy of always giving the most frequent label, where the score is an accuracy."""
     from attlas.run.tasks import labels_of
 

@@ -226,6 +226,8 @@ PLACE = (STREAM, LAYER, HEAD)
 class Schema:
     """A table's name, what it holds, and its columns in order; ``was`` is its name in results of the first format.
 
+    A column whose name ends in ``*`` stands for all columns that begin so, as many as the run has made.
+
     >>> schema = Schema("heads", "One row for each head.", *PLACE, Column("value", "share", "share"))
     >>> schema["value"].title, list(schema.names)
     ('share', ['stream', 'layer', 'head', 'value'])
@@ -257,7 +259,12 @@ class Schema:
         return ends | {name for column in self.columns for name in (column.chance, column.twin) if name}
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known or name in self.aside
+        return name in self._known or name in self.aside or self._begun(str(name)) is not None
+
+    def _begun(self, name: str) -> Column | None:
+        """The column with a star that stands for this one."""
+        starred = (column for column in self.columns if column.name.endswith("*"))
+        return next((column for column in starred if name.startswith(column.name[:-1])), None)
 
     def __getitem__(self, name: str) -> Column:
         """The column of this name; ends, chance levels and twins are written as what they belong to.
@@ -272,6 +279,8 @@ class Schema:
             named |= {column.chance: "chance", column.twin: "untrained twin"}
             if name and name in named:
                 return Column(name, f"{column.title}, {named[name]}", column.kind)
+        if (starred := self._begun(name)) is not None:
+            return Column(name, name, starred.kind)
         raise KeyError(f"the table {self.table!r} has no column {name!r}")
 
     def differs(self, names: Iterable[str]) -> list[str]:

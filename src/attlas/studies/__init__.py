@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import pkgutil
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -45,7 +45,9 @@ class Study:
 
     ``call`` and ``page`` are places, "package.module:name". ``group`` says where its command is listed; ``command``
     are the words of its command, where these are others than its name. ``after`` is the place of a function that
-    prints what the call has given, where that is not one result with a page.
+    prints what the call has given, where that is not one result with a page. ``lines`` is the place of a function
+    that takes what the call takes and gives one record after another, where ``--json`` prints those, a line each, and
+    no result is written.
 
     >>> Study("survey", "attlas.studies.survey.call:survey").words
     ('survey',)
@@ -57,6 +59,7 @@ class Study:
     group: str = "measure"
     command: str = ""
     after: str = ""
+    lines: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -91,6 +94,10 @@ class Study:
     def load_after(self) -> Callable[[Any], None] | None:
         """What prints the outcome of its call, where that is not one result."""
         return _place(self.after) if self.after else None
+
+    def load_lines(self) -> Callable[..., Iterator[dict[str, Any]]] | None:
+        """What gives record after record for ``--json``, where there is such a thing."""
+        return _place(self.lines) if self.lines else None
 
 
 @cache

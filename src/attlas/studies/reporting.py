@@ -8,10 +8,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 from attlas.errors import StoreError
-from attlas.run.parameters import help_of, role_of
+from attlas.ids import paper_label
+from attlas.run.parameters import Help, help_of, role_of
 from attlas.store.manifest import SCHEMA
 from attlas.studies import Study, studies
 
@@ -68,10 +69,6 @@ def write_report(result_folder: Path | str, out: Path | str | None = None) -> Pa
 
     folder = Path(result_folder)
     result = Result.open(folder)
-    if result.manifest.study not in studies():
-        from attlas.reports import write_report as write_old_report
-
-        return write_old_report(folder, None if out is None else Path(out))
     return write_page(page_of(result), folder if out is None else Path(out))
 
 
@@ -189,25 +186,44 @@ def command_line(manifest: Manifest) -> str:
     corpora = manifest.plan.get("corpus", {}) if manifest.plan else {}
     words = ["attlas", *study.words]
     taken = inspect.signature(study.load_call()).parameters.values()
-    for parameter in sorted(taken, key=lambda parameter: role_of(parameter) != "corpus"):
+    for parameter in sorted(taken, key=_named):
         role, told = role_of(parameter), help_of(parameter)
-        if role == "corpus":
+        if role in ("corpus", "data"):
             words.append(str(manifest.corpus.get("name", "CORPUS")))
+        elif role == "text":
+            made_of_text = manifest.corpus.get("format") == "documents"
+            words.append("TEXT" if made_of_text else str(manifest.corpus.get("name", "TEXT")))
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
-        elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
-            words += [f"--{parameter.name.replace('_', '-')}", str(corpora[parameter.name]["name"])]
+        elif role in ("other corpus", "other data") and isinstance(corpora.get(parameter.name), dict):
+            for name in str(corpora[parameter.name]["name"]).split(" + "):  # which joins the names of several
+                words += [f"--{parameter.name.replace('_', '-')}", name]
         elif told is not None and not told.python:
             value = manifest.seed if parameter.name == "seed" else options.get(parameter.name, parameter.default)
-            if value is not None and value != parameter.default:
-                words += _option(parameter.name, value, told.flag)
+            if isinstance(value, dict):  # files and models, which a plan describes by name
+                value = value.get("name") or list(value)
+            usual = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+            if value not in (None, usual) and not (value == [] and not usual):
+                if told.kind == Path | None and value and not isinstance(value, str):  # what was read from a folder
+                    value = parameter.name.upper()
+                words += _option(parameter.name, value, told)
     return shlex.join(words)
 
 
-def _option(name: str, value: Any, flag: str) -> list[str]:
-    yes, _, no = (flag or f"--{name.replace('_', '-')}").partition("/")
+def _named(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter comes after those that stand without a name."""
+    told = help_of(parameter)
+    return told is None or not told.argument
+
+
+def _option(name: str, value: Any, told: Help) -> list[str]:
+    yes, _, no = (told.flag or f"--{name.replace('_', '-')}").partition("/")
+    if told.argument:
+        return [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
     if isinstance(value, bool):
         return [yes] if value else [no or f"--no-{yes[2:]}"]
-    if isinstance(value, list | tuple):
-        return [word for item in value for word in (yes, str(item))]
+    if isinstance(value, list | tuple):  # heads by their numbers are named by label
+        items = [paper_label(*item) if isinstance(item, list | tuple) else str(item) for item in value or ("none",)]
+        joined = told.kind is not None and get_origin(told.kind) is not list
+        return [yes, ",".join(items)] if joined else [word for item in items for word in (yes, item)]
     return [yes, str(value)]

@@ -44,7 +44,7 @@ class Recipe:
             if getattr(self, name) < 1:
                 raise PlanError(f"training needs {name.replace('_', ' ')} of at least 1, not {getattr(self, name)}")
         if not 0 < self.rate < math.inf:
-            raise PlanError(f"the rate of learning must be above 0, not {self.rate}")
+            raise PlanError(f"the learning rate must be above 0, not {self.rate}")
         if self.batch_pieces is not None and self.batch_pieces < 1:
             raise PlanError(f"training needs batch pieces of at least 1, not {self.batch_pieces}")
         if self.falling not in FALLING:

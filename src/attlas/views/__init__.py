@@ -7,6 +7,6 @@ The viewer is plain ES modules in ``static/``; :mod:`attlas.views.page` puts it 
 from attlas.views.familiar import head_view, model_view
 from attlas.views.notebook import show
 from attlas.views.page import page, write_page
-from attlas.views.scene import Reading, Scene, Strand
+from attlas.views.scene import Scene, Sequence, Strand
 
-__all__ = ["Reading", "Scene", "Strand", "head_view", "model_view", "page", "show", "write_page"]
+__all__ = ["Scene", "Sequence", "Strand", "head_view", "model_view", "page", "show", "write_page"]

@@ -1,21 +1,19 @@
 """The faithfulness card of a model and a task: six figures and a paragraph, to stand beside a picture of attention.
 
 ``attlas faith`` measures how far attention explains what a model predicts, and sums it up in a card. A
-:class:`Card` is read from its result folder, shown by the viewer above every view, and by reports as the HTML of
-:func:`card_html`. It speaks of one model and one task: beside another model it is refused.
+:class:`Card` is read from its result folder and shown by the viewer above every view. It speaks of one model and one
+task: beside another model it is refused.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import StoreError
-from attlas.views.script import static
+from attlas.store.schema import KINDS, is_known
 
 if TYPE_CHECKING:
     from attlas.store import Result
@@ -33,7 +31,7 @@ class CardFigure:
     """One figure of a card: a number with its interval, whether what it tests holds, and that in one clause.
 
     >>> CardFigure("gradient", "like gradients", 0.21, 0.18, 0.24, "does not hold", "they rank alike").number
-    '.21'
+    '0.21'
     """
 
     key: str
@@ -49,20 +47,21 @@ class CardFigure:
         """The value as it is written; a dash where there is none.
 
         >>> CardFigure("a", "a", -0.004, None, None, "cannot tell", "").number
-        '−.004'
+        '−0.0040'
         """
-        return _written(self.value) if _is_number(self.value) else "–"
+        return KINDS["number"].write(self.value, None) if is_known(self.value) else "–"
 
     @property
     def interval(self) -> str:
         """Both ends of the interval; nothing where there is none.
 
         >>> CardFigure("a", "a", 0.0, -0.01, 0.2, "cannot tell", "").interval
-        '−.010 to .20'
+        '−0.010 to 0.20'
         """
-        if not (_is_number(self.low) and _is_number(self.high)):
+        if not (is_known(self.low) and is_known(self.high)):
             return ""
-        return f"{_written(self.low)} to {_written(self.high)}"
+        low, high = (KINDS["number"].write(end, None) for end in (self.low, self.high))
+        return f"{low} to {high}"
 
 
 @dataclass(frozen=True)
@@ -268,38 +267,6 @@ def beside(card: Card | str | Path | None, scenes: Sequence[Scene]) -> dict[str,
     return {**read.to_dict(), "scenes": read.places(scenes)}
 
 
-def card_html(card: Card, *, style: bool = True) -> str:
-    """The card as plain HTML that needs no script; with its styles, unless they are left out because they are there.
-
-    >>> card = Card("a<b", "classification", "reviews", (), "So it is.")
-    >>> print(card_html(card, style=False))
-    <section class="attlas-card" aria-label="Faithfulness card: a&lt;b, classification on reviews">
-    <ol class="attlas-card-figures"></ol>
-    <p class="attlas-card-says">So it is.</p>
-    </section>
-    """
-    items = "".join(
-        f'<li data-figure="{escape(one.key)}" data-verdict="{one.verdict}">'
-        f'<span class="attlas-card-name">{escape(one.name)}</span>'
-        f'<span class="attlas-card-number">{escape(one.number)}</span>'
-        + (f'<span class="attlas-card-interval">95 %: {escape(one.interval)}</span>' if one.interval else "")
-        + f'<span class="attlas-card-verdict"><i aria-hidden="true">{VERDICTS[one.verdict]}</i> {one.verdict}</span>'
-        f'<span class="attlas-card-clause">{escape(one.says)}</span></li>'
-        for one in card.figures
-    )
-    parts = [
-        f"<style>\n{static('card.css')}</style>" if style else "",
-        f'<section class="attlas-card" aria-label="{escape(card.title)}">',
-        f'<p class="attlas-card-about">The attention that is meant: {escape(card.attention)}</p>'
-        if card.attention
-        else "",
-        f'<ol class="attlas-card-figures">{items}</ol>',
-        f'<p class="attlas-card-says">{escape(card.paragraph)}</p>',
-        "</section>",
-    ]
-    return "\n".join(part for part in parts if part)
-
-
 def own_name(name: str) -> str:
     """A model's own name, without the folder or owner before it.
 
@@ -318,16 +285,3 @@ def _streams(given: Any) -> tuple[tuple[str, int, int], ...]:
         heads = counts.get("heads", 0)
         found.append((str(name), int(counts.get("layers", 0)), int(max(heads) if isinstance(heads, list) else heads)))
     return tuple(found)
-
-
-def _is_number(value: float | None) -> bool:
-    return value is not None and math.isfinite(value)
-
-
-def _written(value: float | None) -> str:
-    """Two digits, three where the first would be lost, no leading zero, a real minus."""
-    assert value is not None
-    size = abs(value)
-    text = f"{size:.1f}" if size >= 10 else f"{size:.2f}" if size >= 0.0995 or size == 0 else f"{size:.3f}"
-    sign = "−" if value < 0 and text.strip("0.") else ""
-    return sign + (text[1:] if text.startswith("0") and text.strip("0.") else "0" if not text.strip("0.") else text)

@@ -9,7 +9,8 @@ more than weights; for those there is :func:`attlas.load`. Words are guessed fro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import abc
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +20,7 @@ from attlas.errors import AttlasError, CapabilityError, NumberError, TextError
 from attlas.ids import Stream
 from attlas.views.notebook import Frame, show
 from attlas.views.page import page
-from attlas.views.scene import Array, Reading, Scene, Strand
+from attlas.views.scene import Array, Scene, Sequence, Strand
 
 _SPECIAL = re.compile(r"\[(?!MASK\]|UNK\])[A-Z]+\]|</?(?!mask>|unk>)[a-z_]+>|<\|[^|]+\|>|<｜[^｜]+｜>")
 _NO_WEIGHTS = (
@@ -30,17 +31,17 @@ _NO_WEIGHTS = (
 
 def head_view(
     attention: Any = None,
-    tokens: Sequence[str] | None = None,
+    tokens: abc.Sequence[str] | None = None,
     sentence_b_start: int | None = None,
     prettify_tokens: bool = True,
     layer: int | None = None,
-    heads: Sequence[int] | None = None,
+    heads: abc.Sequence[int] | None = None,
     encoder_attention: Any = None,
     decoder_attention: Any = None,
     cross_attention: Any = None,
-    encoder_tokens: Sequence[str] | None = None,
-    decoder_tokens: Sequence[str] | None = None,
-    include_layers: Sequence[int] | None = None,
+    encoder_tokens: abc.Sequence[str] | None = None,
+    decoder_tokens: abc.Sequence[str] | None = None,
+    include_layers: abc.Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Any:
     """Show lines from each piece to the pieces it attends to, starting at ``layer`` and ``heads``.
@@ -68,17 +69,17 @@ def head_view(
 
 def model_view(
     attention: Any = None,
-    tokens: Sequence[str] | None = None,
+    tokens: abc.Sequence[str] | None = None,
     sentence_b_start: int | None = None,
     prettify_tokens: bool = True,
     display_mode: str = "dark",
     encoder_attention: Any = None,
     decoder_attention: Any = None,
     cross_attention: Any = None,
-    encoder_tokens: Sequence[str] | None = None,
-    decoder_tokens: Sequence[str] | None = None,
-    include_layers: Sequence[int] | None = None,
-    include_heads: Sequence[int] | None = None,
+    encoder_tokens: abc.Sequence[str] | None = None,
+    decoder_tokens: abc.Sequence[str] | None = None,
+    include_layers: abc.Sequence[int] | None = None,
+    include_heads: abc.Sequence[int] | None = None,
     html_action: str = "view",
 ) -> Any:
     """Show all heads of all layers at once; ``display_mode`` is dark or light.
@@ -100,7 +101,7 @@ def model_view(
 
 def _scene(
     attention: Any, tokens: Any, second: int | None, pretty: bool, encoder: Any, decoder: Any, cross: Any,
-    encoder_tokens: Any, decoder_tokens: Any, layers: Sequence[int] | None, heads: Sequence[int] | None,
+    encoder_tokens: Any, decoder_tokens: Any, layers: abc.Sequence[int] | None, heads: abc.Sequence[int] | None,
 ) -> Scene:  # fmt: skip
     """One strand of a single model, or up to three of an encoder and a decoder."""
     translating = (encoder, decoder, cross, encoder_tokens, decoder_tokens)
@@ -140,7 +141,7 @@ def _scene(
 
 
 def _weights(
-    name: str, attention: Any, layers: Sequence[int] | None, heads: Sequence[int] | None
+    name: str, attention: Any, layers: abc.Sequence[int] | None, heads: abc.Sequence[int] | None
 ) -> tuple[Array, tuple[int, ...], tuple[int, ...]]:
     """Weights as (layer, head, query, key) with the numbers of their layers and heads, of those asked for."""
     if not isinstance(attention, Iterable) or isinstance(attention, (str, dict)):
@@ -190,7 +191,7 @@ def _array(name: str, number: int, layer: Any) -> Array:
     return array
 
 
-def _reading(name: str, tokens: Any, pretty: bool, second: int | None) -> Reading:
+def _reading(name: str, tokens: Any, pretty: bool, second: int | None) -> Sequence:
     """Pieces as a reading: special ones known by their shape, words by the marks of their tokenizer."""
     if tokens is None:
         raise TextError(f"{name} is missing; give the pieces, as tokenizer.convert_ids_to_tokens(ids) returns them")
@@ -204,7 +205,7 @@ def _reading(name: str, tokens: Any, pretty: bool, second: int | None) -> Readin
     documents = [-1 if alone else int(second is not None and at >= second) for at, alone in enumerate(special)]
     words, spelled = _words(pieces, special, second)
     shown = [prettified(piece) for piece in pieces] if pretty else pieces
-    return Reading(tuple(shown), tuple(words), tuple(documents), tuple(spelled))
+    return Sequence(tuple(shown), tuple(words), tuple(documents), tuple(spelled))
 
 
 def prettified(piece: str) -> str:
@@ -216,7 +217,7 @@ def prettified(piece: str) -> str:
     return piece.replace("Ġ", " ").replace("▁", " ").replace("</w>", "").strip() or "␣"
 
 
-def _words(pieces: Sequence[str], special: Sequence[bool], second: int | None) -> tuple[list[int], list[str]]:
+def _words(pieces: abc.Sequence[str], special: abc.Sequence[bool], second: int | None) -> tuple[list[int], list[str]]:
     """The word of each piece and how it is spelled; without any marks each piece is a word of its own."""
     starts = any(piece.startswith(("Ġ", "▁")) for piece in pieces)
     ends = any(piece.endswith("</w>") for piece in pieces)
@@ -246,7 +247,7 @@ def _is_wordlike(piece: str) -> bool:
     return any(letter.isalnum() for letter in piece)
 
 
-def _fits(name: str, weights: Array, asking: str, queries: Reading, asked: str, keys: Reading) -> None:
+def _fits(name: str, weights: Array, asking: str, queries: Sequence, asked: str, keys: Sequence) -> None:
     if weights.shape[2:] == (queries.length, keys.length):
         return
     have = f"{asking} has {queries.length}" + ("" if asking == asked else f" and {asked} {keys.length}")
@@ -260,7 +261,7 @@ def _is_causal(weights: Array) -> bool:
     return size > 1 and not any(np.triu(matrix, 1).any() for matrix in weights.reshape(-1, size, size))
 
 
-def _chosen(name: str, asked: Any, held: Sequence[int]) -> list[int]:
+def _chosen(name: str, asked: Any, held: abc.Sequence[int]) -> list[int]:
     """Numbers asked for, refused where there is none such."""
     if isinstance(asked, str) or not isinstance(asked, Iterable):
         raise CapabilityError(f"{name} must be a list of numbers, and it is {asked!r}")
@@ -280,7 +281,7 @@ def _labels(numbers: Any) -> Any:
     return str(numbers + 1) if isinstance(numbers, int) else numbers
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _listed(numbers: abc.Sequence[int]) -> str:
     run = list(numbers) == list(range(numbers[0], numbers[-1] + 1))
     return f"{numbers[0]} to {numbers[-1]}" if run and len(numbers) > 1 else ", ".join(map(str, numbers))
 

@@ -18,9 +18,9 @@ from attlas.errors import CapabilityError, StoreError
 from attlas.views.card import Card
 from attlas.views.payload import Payload, pack
 from attlas.views.scene import Scene
-from attlas.views.script import viewer_script, viewer_styles
+from attlas.views.script import view_records, viewer_script, viewer_styles
 
-KINDS = ("head", "model", "neuron", "matrix")
+KINDS = {record["name"]: record for record in view_records()}
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 
 
@@ -76,12 +76,22 @@ def check_kind(kind: str, scenes: Sequence[Scene] = ()) -> None:
     attlas.errors.CapabilityError: there is no view 'heads'; choose head, model, neuron or matrix
     """
     if kind not in KINDS:
-        raise CapabilityError(f"there is no view {kind!r}; choose head, model, neuron or matrix")
-    if kind == "neuron" and any(strand.joint for scene in scenes for strand in scene.strands):
+        raise CapabilityError(f"there is no view {kind!r}; choose {listed_kinds()}")
+    if KINDS[kind].get("ofOneHead") and any(strand.joint for scene in scenes for strand in scene.strands):
         raise CapabilityError(
-            "the neuron view shows the queries and keys of one head, and joint norms are those of all heads "
-            "together; choose head, model or matrix"
+            f"the {kind} view shows the queries and keys of one head, and joint norms are those of all heads "
+            f"together; choose {listed_kinds(joint=True)}"
         )
+
+
+def listed_kinds(*, joint: bool = False) -> str:
+    """The views in words; with ``joint`` those that can show all heads of a layer together.
+
+    >>> listed_kinds(), listed_kinds(joint=True)
+    ('head, model, neuron or matrix', 'head, model or matrix')
+    """
+    *names, last = [name for name, record in KINDS.items() if not (joint and record.get("ofOneHead"))]
+    return f"{', '.join(names)} or {last}"
 
 
 def script_json(value: object) -> str:

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections import abc
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from attlas.ids import Stream
 from attlas.views.card import Card, beside
-from attlas.views.scene import Array, Reading, Scene, Strand
+from attlas.views.scene import Array, Scene, Sequence, Strand
 
 EXACT_CELLS = 2_000_000  # numbers of one kind up to which a scene is sent as it is: 8 MB before compression
 STEPS = 192
@@ -38,7 +39,7 @@ _CURVE = np.rint((np.arange(65536) / 65535) ** (2 / 3) * STEPS).astype(np.uint8)
 class Payload:
     """A header, and blocks that are made when they are asked for.
 
-    >>> reading = Reading(("a",), (0,), (0,), ("a",))
+    >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> weights = np.ones((1, 2, 1, 1), np.float32)
     >>> payload = pack([Scene("a model", ("a",), (Strand(Stream.ENCODER, reading, reading, weights),))])
     >>> payload.size, payload.header["scenes"][0]["strands"][0]["weights"]["code"]
@@ -80,7 +81,7 @@ class Payload:
     def row(self, scene: int, strand: int, layer: int, head: int, query: int) -> bytes:
         """Exact weights of one row as float32, for hosts that can be asked; places, not numbers, of layer and head.
 
-        >>> reading = Reading(("a", "b"), (0, 1), (0, 0), ("a", "b"))
+        >>> reading = Sequence(("a", "b"), (0, 1), (0, 0), ("a", "b"))
         >>> weights = np.full((1, 1, 2, 2), 0.5, np.float32)
         >>> payload = pack([Scene("a model", ("a b",), (Strand(Stream.ENCODER, reading, reading, weights),))])
         >>> np.frombuffer(payload.row(0, 0, 0, 0, 1), "<f4").tolist()
@@ -91,7 +92,7 @@ class Payload:
 
 
 def pack(
-    scenes: Sequence[Scene], *, exact_cells: int = EXACT_CELLS, card: Card | str | Path | None = None
+    scenes: abc.Sequence[Scene], *, exact_cells: int = EXACT_CELLS, card: Card | str | Path | None = None
 ) -> Payload:
     """Make the payload of one scene, or of two to compare; beyond ``exact_cells`` numbers they are rounded. ``card``,
     or the folder it lies in, is to stand beside them.
@@ -208,7 +209,7 @@ def _strand(
     return found
 
 
-def _reading(reading: Reading) -> dict[str, Any]:
+def _reading(reading: Sequence) -> dict[str, Any]:
     return {
         "pieces": list(reading.pieces),
         "words": list(reading.words),

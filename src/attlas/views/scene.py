@@ -2,13 +2,14 @@
 
 A :class:`Scene` holds numpy arrays alone, so that views need neither torch nor the model library. Each of its
 :class:`Strand` s is one stream: weights as (layer, head, query, key), the lengths ||f(x)|| of the keys from which
-norms follow, and the queries and keys themselves for the neuron view. A :class:`Reading` is a text as the model
+norms follow, and the queries and keys themselves for the neuron view. A :class:`Sequence` is a text as the model
 reads it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import abc
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,10 +23,10 @@ Array = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class Reading:
+class Sequence:
     """A text as a model reads it: pieces, the word of each (or -1), its document (-1: special), and the words.
 
-    >>> Reading(("[CLS]", "play", "##ing"), (-1, 0, 0), (-1, 0, 0), ("playing",)).length
+    >>> Sequence(("[CLS]", "play", "##ing"), (-1, 0, 0), (-1, 0, 0), ("playing",)).length
     3
     """
 
@@ -35,10 +36,10 @@ class Reading:
     spelled: tuple[str, ...]
 
     @classmethod
-    def of(cls, segmentation: Segmentation, spelled: Sequence[str] = ()) -> Reading:
+    def of(cls, segmentation: Segmentation, spelled: abc.Sequence[str] = ()) -> Sequence:
         """A reading from a segmentation; words that nobody has spelled are their pieces, joined.
 
-        >>> Reading.of(Segmentation(("[CLS]", "play", "##ing"), (-1, 0, 0), (-1, 0, 0), 1)).spelled
+        >>> Sequence.of(Segmentation(("[CLS]", "play", "##ing"), (-1, 0, 0), (-1, 0, 0), 1)).spelled
         ('playing',)
         """
         if len(spelled) != segmentation.word_count:
@@ -53,7 +54,7 @@ class Reading:
     def length(self) -> int:
         """How many pieces.
 
-        >>> Reading((), (), (), ()).length
+        >>> Sequence((), (), (), ()).length
         0
         """
         return len(self.pieces)
@@ -68,14 +69,14 @@ class Strand:
     ``joint`` shows no heads but one map for each layer, of what all its heads do together: its ``weights`` are joint
     norms, with a single head, and ``joint`` says of which kind.
 
-    >>> reading = Reading(("a",), (0,), (0,), ("a",))
+    >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> Strand(Stream.ENCODER, reading, reading, np.ones((2, 3, 1, 1), np.float32)).heads
     (0, 1, 2)
     """
 
     stream: Stream
-    queries: Reading
-    keys: Reading
+    queries: Sequence
+    keys: Sequence
     weights: Array
     layers: tuple[int, ...] = ()
     heads: tuple[int, ...] = ()
@@ -105,7 +106,7 @@ class Scene:
 
     ``figures`` are numbers of a survey by which heads can be sorted: name to stream to (layer, head).
 
-    >>> reading = Reading(("a",), (0,), (0,), ("a",))
+    >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> strand = Strand(Stream.ENCODER, reading, reading, np.ones((1, 1, 1, 1), np.float32))
     >>> Scene("a model", ("a",), (strand,)).strands[0].layers
     (0,)

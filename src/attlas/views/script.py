@@ -3,13 +3,19 @@
 The modules in ``static/`` are plain ES modules that import each other by name. A page that must stand alone cannot
 load them one by one, so they are joined: each becomes a function of its own, in the order of their imports, and hands
 out what it exports. Nothing is minified or rewritten beyond its import and export lines.
+
+The views are listed once, in ``views.json``: name, title, what is said above the picture. From it two modules are
+made: ``records``, the list itself, and ``views``, each record together with the module of its name, ``head.js``
+that exports ``headView``. A further view is a module and a record.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|const|class) (\w+))", re.MULTILINE)
@@ -22,6 +28,16 @@ def static(name: str) -> str:
     True
     """
     return files("attlas.views").joinpath("static").joinpath(name).read_text(encoding="utf-8")
+
+
+def view_records() -> list[dict[str, Any]]:
+    """The views, as ``views.json`` lists them; with ``ofOneHead`` one shows what heads taken together do not have.
+
+    >>> [record["name"] for record in view_records()]
+    ['head', 'model', 'neuron', 'matrix']
+    """
+    records: list[dict[str, Any]] = json.loads(static("views.json"))
+    return records
 
 
 @lru_cache(maxsize=1)
@@ -60,10 +76,23 @@ def _add(name: str, path: tuple[str, ...], done: list[str], parts: list[str]) ->
         raise RuntimeError(f"the viewer's modules import each other in a circle: {' > '.join((*path, name))}")
     if name in done:
         return
-    source = static(f"{name}.js")
+    source = _source(name)
     for match in _IMPORT.finditer(source):
         _add(match[2], (*path, name), done, parts)
     exported = [match[1] for match in _EXPORT.finditer(source)]
     body = _EXPORT.sub("", _IMPORT.sub(lambda m: f"const {{{m[1]}}} = ${m[2]};", source))
     parts.append(f"const ${name} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();")
     done.append(name)
+
+
+def _source(name: str) -> str:
+    """A module as it lies in its file, or as it is made of the list of views."""
+    if name == "records":
+        return f"export const RECORDS = {json.dumps(view_records(), ensure_ascii=False)};"
+    if name == "views":
+        names = [record["name"] for record in view_records()]
+        imports = [f'import {{ {view}View }} from "./{view}.js";' for view in names]
+        merged = ", ".join(f"{{ ...RECORDS[{at}], ...{view}View }}" for at, view in enumerate(names))
+        lines = ['import { RECORDS } from "./records.js";', *imports, f"export const VIEWS = [{merged}];"]
+        return "\n".join(lines)
+    return static(f"{name}.js")

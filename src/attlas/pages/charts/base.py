@@ -32,7 +32,7 @@ CONFIG: Spec = {
     },
     "legend": {
         **_INK, **_LETTERS, "orient": "top", "gradientLength": 160, "gradientThickness": 9, "offset": 10,
-        "columns": {"expr": "max(1, floor(width / 150))"}, "labelLimit": 260,
+        "columns": {"expr": "max(2, floor(width / 150))"}, "labelLimit": 260,
     },
     "scale": {"bandPaddingInner": 0.04},
 }  # fmt: skip
@@ -106,7 +106,7 @@ class Style:
 
     ``pick`` are columns a value of which is chosen beside the chart; ``tell`` are further columns for the tooltip;
     ``height`` is in pixels; ``domain`` fixes the axis of values; ``log`` and ``root`` change its scale; ``zero``
-    draws a line at zero.
+    draws a line at zero; ``axis`` is what it is called, where that is not the title of what is shown.
 
     >>> Style(pick=("measure",)).pick
     ('measure',)
@@ -119,6 +119,8 @@ class Style:
     log: bool = False
     root: bool = False
     zero: bool = False
+    tight: bool = False
+    axis: str = ""
 
     def scale(self, *, zero: bool = True) -> alt.Scale:
         """The scale of the axis of values; it begins at zero where nothing else is said.
@@ -130,7 +132,7 @@ class Style:
             return alt.Scale(type="log", nice=False, padding=8)
         if self.domain:
             return alt.Scale(domain=list(self.domain), nice=False)
-        return alt.Scale(type="sqrt") if self.root else alt.Scale(zero=zero, nice=True)
+        return alt.Scale(type="sqrt") if self.root else alt.Scale(zero=zero and not self.tight, nice=True)
 
 
 PLAIN = Style()

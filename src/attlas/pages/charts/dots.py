@@ -41,20 +41,22 @@ def dots(
         )
         y = alt.Y("line:N", title=None, sort=names, axis=alt.Axis(grid=True, labelLimit=220))
         scale = style.scale(zero=schema[show[0]].kind != "signed")
-        x = alt.X("value:Q", title=schema[show[0]].title, scale=scale, axis=alt.Axis(tickCount=6, format=form))
+        title = style.axis or schema[show[0]].title
+        x = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, format=form))
         codes = coded("mark", groups, shapes=True)
         apart = {"yOffset": alt.YOffset("mark:N", sort=groups)} if colour and len(groups) > 1 else {}
         tooltip = [
             alt.Tooltip("line:N", title=schema[category].title),
             alt.Tooltip("mark:N", title="what"),
-            alt.Tooltip("value:Q", title=schema[show[0]].title, format=form),
+            alt.Tooltip("value:Q", title=title, format=form),
             alt.Tooltip("interval:N", title="95 % interval"),
             *sketch.told(),
         ]
         whiskers = placed.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5, opacity=0.45)
         points = placed.mark_point(filled=True, size=62, opacity=0.95)
         layers: list[Any] = [rule(x=0)] if style.zero else []
-        layers.append(whiskers.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=codes["color"], **apart))
+        if sketch.intervals:
+            layers.append(whiskers.encode(x=alt.X("low:Q"), x2="high:Q", y=y, color=codes["color"], **apart))
         layers.append(points.encode(x=x, y=y, tooltip=tooltip, **codes, **apart))
         step = 22 * max(1.0, len(groups) * 0.55) if apart else 22
         return drawn(layers, sketch.choices(), max(60, round(step * len(names))))

@@ -81,7 +81,11 @@ def lines(
         layers: list[Any] = [rule(y=0)] if style.zero else []
         if band and sketch.intervals:
             area = base.transform_filter("isValid(datum.low_shown)").mark_area(opacity=0.16)
-            layers.append(area.encode(x=across, y=alt.Y("low_shown:Q"), y2="high_shown:Q", **codes, **detail))
+            layers.append(
+                area.encode(
+                    x=across, y=alt.Y("low_shown:Q", scale=style.scale()), y2="high_shown:Q", **codes, **detail
+                )
+            )
         for kind, strokes in (("twin", [4, 3]), ("chance", [1, 3])):
             if sketch.belongs(kind):
                 known = base.transform_filter(f"isValid(datum.{kind}_shown)")

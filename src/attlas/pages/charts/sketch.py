@@ -76,7 +76,7 @@ class Sketch:
     @property
     def title(self) -> str:
         """What the axis of values is called."""
-        return self.columns[0].title if len(self.show) == 1 else "shown"
+        return self.style.axis or (self.columns[0].title if len(self.show) == 1 else "shown")
 
     @property
     def format(self) -> str:

@@ -2,7 +2,7 @@
 document.addEventListener("DOMContentLoaded", () => {
   "use strict";
   const byId = (id) => document.getElementById(id);
-  const shown = JSON.parse(byId("data").textContent).alignment;
+  const shown = JSON.parse(byId("alignment-data")?.textContent ?? "null");
   if (!shown?.pairs.length) return;
   const SVG = "http://www.w3.org/2000/svg";
   const CELL = 22, GAP = 10, SLOPE = Math.PI / 3.6;

@@ -1,6 +1,6 @@
 /* Phrases and their places: a click on a phrase lights up all its places and goes to the first, further clicks go to
    the next ones; a click on a place does the same for its phrase; Escape puts all out. */
-(() => {
+document.addEventListener("DOMContentLoaded", () => {
   "use strict";
   const texts = document.querySelectorAll(".weighed");
   const placesOf = (text, phrase) => [...text.querySelectorAll(`mark.place[data-phrase="${phrase}"]`)];
@@ -43,4 +43,4 @@
     });
   }
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") clear(); });
-})();
+});

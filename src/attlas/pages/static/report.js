@@ -71,7 +71,10 @@
         config: page.config, renderer: "svg", defaultStyle: "/* the page's own */", downloadFileName: `attlas-${key}`,
         actions: { export: true, source: false, compiled: false, editor: false },
       });
+      await result.view.resize().runAsync(); /* legends of several lines have their height only now */
       if (turn !== drawing) return result.finalize();
+      /* in how many columns a legend stands follows from a width that is known only now */
+      if (place.querySelector(".role-legend")) await result.view.resize().runAsync();
       views.set(key, result.view.logLevel(1)); /* a choice of which nothing was measured is no cause for a warning */
     }
     for (const section of document.querySelectorAll("main > section:has(> .absent)")) {

@@ -73,14 +73,15 @@ def specs_for(origins: Sequence[Origin], *, singles: bool = True, control: bool 
 class Trained(NamedTuple):
     """What training one series on one model with one seed has left.
 
-    ``marks`` (probe, test sentence, 3) count labels that are common to probe and corpus, predicted, and given;
-    ``label_marks`` (probe, label, 3) the same by label; ``weights`` (probe, origin) are those of the mix.
+    ``who`` is the model or its twin; ``marks`` (probe, test sentence, 3) count labels that are common to probe and
+    corpus, predicted, and given; ``label_marks`` (probe, label, 3) the same by label; ``weights`` (probe, origin) are
+    those of the mix.
 
     >>> Trained._fields[:3]
-    ('model', 'seed', 'specs')
+    ('who', 'seed', 'specs')
     """
 
-    model: str
+    who: str
     seed: int
     specs: tuple[Spec, ...]
     marks: Numbers

@@ -267,15 +267,6 @@ class Writer:
         if lengths:
             bundle["lengths"].update(np.stack(lengths), np.array(counts)[:, None])
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """None: what was written is for probes.
-
-        >>> from attlas.capture import load
-        >>> Writer(Mixable(load()), None).tables(Bundle({}))
-        {}
-        """
-        return {}
-
 
 def scales_of(bundle: Bundle) -> NDArray[np.float64]:
     """What each origin is divided by: its usual length.

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 Columns = dict[str, list[Any]]
 Key = tuple[str, str, int]
 
-TASKS = ("task", "model", "labels", "measure", "value", "low", "high", "n")
+TASKS = ("task", "who", "labels", "measure", "value", "low", "high", "n")
 SCORES = (
-    "task", "model", "labels", "series", "layer", "seed", "value", "low", "high", "difference", "difference_low",
-    "difference_high", "selectivity", "dev", "n",
+    "task", "who", "labels", "series", "layer", "seed", "value", "low", "high", "difference", "difference_low",
+    "difference_high", "selectivity", "validation", "n",
 )  # fmt: skip
-WEIGHTS = ("task", "model", "labels", "seed", "layer", "head", "value", "gamma")
+WEIGHTS = ("task", "who", "labels", "seed", "layer", "head", "value", "gamma")
 LABELS = ("task", "label", "seed", "layer", "value", "train", "test")
 
 
@@ -69,7 +69,7 @@ def tables_of(
     >>> from attlas.probes.edges.series import Origin, Spec, Trained
     >>> specs = (Spec("gold", "cumulative", 0), Spec("gold", "cumulative", 1))
     >>> marks = np.array([[[1, 2, 2], [1, 2, 2]], [[2, 2, 2], [1, 2, 2]]], dtype=float)
-    >>> one = Trained("trained", 0, specs, marks, marks, np.array([[1, 0], [0.25, 0.75]]), np.ones(2), np.ones(2))
+    >>> one = Trained("model", 0, specs, marks, marks, np.array([[1, 0], [0.25, 0.75]]), np.ones(2), np.ones(2))
     >>> made = tables_of("pos", [one], [Origin(0), Origin(1)], ["DT", "NN"], [9, 8], [2, 2], 0.5, 0)
     >>> list(made), made["scores"]["difference"]
     (['tasks', 'scores', 'weights', 'labels'], [None, 0.25])
@@ -78,13 +78,13 @@ def tables_of(
     """
     runs = [_run(one, seed) for one in trained]
     rows = {
-        "tasks": [row for model, same in _by_model(runs).items() for row in _task_rows(model, same, origins)],
+        "tasks": [row for who, same in _by_model(runs).items() for row in _task_rows(who, same, origins)],
         "scores": [row for run in runs for row in _score_rows(run)],
         "weights": [row for run in runs for row in _weight_rows(run, origins)],
         "labels": [
             row
             for run in runs
-            if run.of.model == "trained"
+            if run.of.who == "model"
             for row in _label_rows(run, labels, train_counts, test_counts)
         ],
     }
@@ -105,19 +105,19 @@ def _run(one: Trained, seed: int) -> _Run:
 def _by_model(runs: Sequence[_Run]) -> dict[str, list[_Run]]:
     models: dict[str, list[_Run]] = {}
     for run in runs:
-        models.setdefault(run.of.model, []).append(run)
+        models.setdefault(run.of.who, []).append(run)
     return models
 
 
-def _task_rows(model: str, runs: Sequence[_Run], origins: Sequence[Origin]) -> list[dict[str, Any]]:
+def _task_rows(who: str, runs: Sequence[_Run], origins: Sequence[Origin]) -> list[dict[str, Any]]:
     rows = []
     for labels in ("gold", "control"):
         known = [run for run in runs if run.layers(labels)]
         if known:
-            rows += [_measured(model, labels, name, found) for name, found in _of_curve(known, labels).items()]
-            rows += [_measured(model, labels, name, found) for name, found in _of_mix(known, labels, origins).items()]
-    rows += [_measured(model, "gold", name, found) for name, found in _of_singles(runs).items()]
-    rows += [_measured(model, "gold", name, found) for name, found in _of_controls(runs).items()]
+            rows += [_measured(who, labels, name, found) for name, found in _of_curve(known, labels).items()]
+            rows += [_measured(who, labels, name, found) for name, found in _of_mix(known, labels, origins).items()]
+    rows += [_measured(who, "gold", name, found) for name, found in _of_singles(runs).items()]
+    rows += [_measured(who, "gold", name, found) for name, found in _of_controls(runs).items()]
     return rows
 
 
@@ -192,10 +192,10 @@ def _score_rows(run: _Run) -> list[dict[str, Any]]:
     rows = []
     for spec, place in zip(run.of.specs, range(len(run.score)), strict=True):
         row: dict[str, Any] = {
-            "model": run.of.model, "labels": spec.labels, "series": spec.series, "layer": int(spec.layer),
+            "who": run.of.who, "labels": spec.labels, "series": spec.series, "layer": int(spec.layer),
             "seed": int(run.of.seed), "value": _plain(run.score[place]), "low": _plain(low[place]),
             "high": _plain(high[place]), "difference": None, "difference_low": None, "difference_high": None,
-            "selectivity": None, "dev": _plain(run.of.dev[place]), "n": int(run.of.marks[place, :, 2].sum()),
+            "selectivity": None, "validation": _plain(run.of.dev[place]), "n": int(run.of.marks[place, :, 2].sum()),
         }  # fmt: skip
         if spec.series == "cumulative":
             before = run.places.get((spec.labels, spec.series, spec.layer - 1))
@@ -213,7 +213,7 @@ def _score_rows(run: _Run) -> list[dict[str, Any]]:
 def _weight_rows(run: _Run, origins: Sequence[Origin]) -> list[dict[str, Any]]:
     return [
         {
-            "model": run.of.model, "labels": labels, "seed": int(run.of.seed), "layer": int(origin.layer),
+            "who": run.of.who, "labels": labels, "seed": int(run.of.seed), "layer": int(origin.layer),
             "head": None if origin.head is None else int(origin.head), "value": _plain(weight),
             "gamma": _plain(run.of.gammas[run.places[labels, "cumulative", run.layers(labels)[-1]]]),
         }
@@ -243,9 +243,9 @@ def _mix(run: _Run, labels: str) -> NDArray[np.float64]:
     return mix
 
 
-def _measured(model: str, labels: str, measure: str, found: Estimate) -> dict[str, Any]:
+def _measured(who: str, labels: str, measure: str, found: Estimate) -> dict[str, Any]:
     ends = {"low": _plain(found.low), "high": _plain(found.high)}
-    return {"model": model, "labels": labels, "measure": measure, "value": _plain(found.value), **ends, "n": found.n}
+    return {"who": who, "labels": labels, "measure": measure, "value": _plain(found.value), **ends, "n": found.n}
 
 
 def _plain(value: Any) -> float | None:

@@ -120,7 +120,7 @@ class Training:
             seen += len(lesson.edges)
             advance(lesson.pieces)
         if not bool(torch.isfinite(total).all()):
-            raise NumberError("the loss of a probe is not a number any more; try a lower --rate")
+            raise NumberError("the loss of a probe is not a number any more; try a lower --learning-rate")
         self.epoch += 1
         scores = METRICS["f1"].score(self.marks("dev")[0])
         self._keep(np.nan_to_num(scores))

@@ -140,7 +140,7 @@ def _uniform(tables: Tables, whole: Row) -> Figure | None:
     change = _middle(row, "change", "change_low", "change_high")
     higher = whole["better"] == "higher"
     lost = Middle(-change.value, -change.high, -change.low) if higher else change
-    bar = NEEDED * abs(whole["score"] - (whole["majority"] or 0.0))
+    bar = NEEDED * abs(whole["score"] - (whole["chance_score"] or 0.0))
     verdict = judged(lost, bar)
     if evened is not None:
         name = f"trained with uniform attention: change of {whole['metric']}"
@@ -289,7 +289,7 @@ def _texts(rows: Sequence[Row]) -> list[int]:
 _WEIGHT = {"explanation": "weight", "layers": "last", "heads": "mean"}
 _EXAMPLE: dict[str, list[dict[str, Any]]] = {
     "whole": [{"layers": "last", "heads": "mean", "metric": "accuracy", "better": "higher", "score": 0.9,
-               "majority": 0.5, "attention": "", "task": "classification"}],
+               "chance_score": 0.5, "attention": "", "task": "classification"}],
     "agreement": [
         {**_WEIGHT, "against": "gradient", "tau": 0.1, "low": 0.05, "high": 0.15},
         {**_WEIGHT, "against": "leave-one-out", "tau": 0.2, "low": 0.15, "high": 0.25},

@@ -24,7 +24,7 @@ from torch import Tensor
 from attlas.errors import PlanError
 from attlas.models.pieces import Encoded
 from attlas.stats import Bundle, Ledger
-from attlas.studies.faith.instances import Instance, Labelling, probabilities, words_of
+from attlas.studies.shared.faith.instances import Instance, Labelling, probabilities, words_of
 from attlas.text import Segmentation
 
 Numbers = NDArray[np.float64]
@@ -91,7 +91,7 @@ def answers(task: Labelling, instances: Sequence[Instance], pieces: int = PIECES
     """The probabilities of all labels of every instance, (instance, label), in passes of so many pieces at most.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> task = _tagging(load())
     >>> answers(task, instances_of(task, _sentences(task), limit=None)).shape
     torch.Size([2, 2])
@@ -134,7 +134,7 @@ class Erasing:
     """The study: comprehensiveness and sufficiency of explanations, ``values`` (instance, explanation, word).
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> task = _tagging(load())
     >>> study = Erasing(task, np.random.default_rng(0).random((2, 3, 4)))
     >>> bundle = study.empty()
@@ -178,7 +178,3 @@ class Erasing:
             lost = found[whole, label] - found[rows, label]
             shape = (1, self.values.shape[1], len(SHARES), 2)
             bundle["lost"].update([number], lost.reshape(shape).mean(2))
-
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """Nothing by itself: rows are made together with agreement (:mod:`attlas.studies.faith.agreement`)."""
-        return {}

@@ -8,7 +8,7 @@ word that is tagged, the larger.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -27,7 +27,7 @@ from attlas.studies.faith.explanations import (
     integrated_gradients,
     leave_one_out,
 )
-from attlas.studies.faith.instances import Asked, Instance, Labelling, ask, predicted, words_of
+from attlas.studies.shared.faith.instances import Asked, Instance, Labelling, ask, predicted, words_of
 
 Numbers = NDArray[np.float64]
 DRAWS = 3
@@ -54,7 +54,7 @@ class Explaining:
     """The study: explanations ``names`` from attention of some instances, and the others beside them.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> task = _tagging(load())
     >>> instances = instances_of(task, _sentences(task), limit=None)
     >>> study = Explaining(task, instances, [LAST], steps=2)
@@ -145,10 +145,6 @@ class Explaining:
         facts = bundle["facts"].result()
         by_name = {name: facts[:, column] for column, name in enumerate(FACTS)}
         return Explained(self.names, bundle["values"].result(), real, by_name, bundle["marks"].result())
-
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """Nothing by itself: tables are made of several parts (:mod:`attlas.studies.faith.agreement`)."""
-        return {}
 
 
 def _nearness(instance: Instance, words: int) -> Numbers:

@@ -30,7 +30,7 @@ from attlas.errors import CapabilityError, PlanError
 from attlas.measures.distances import tvd
 from attlas.models import AttentionCall
 from attlas.studies.faith.erasing import Eraser, answers
-from attlas.studies.faith.instances import (
+from attlas.studies.shared.faith.instances import (
     Asked,
     Labelling,
     grouping_of,
@@ -71,26 +71,26 @@ def chosen_attention(task: Task, layers: str = "last", head: int | None = None) 
     """The attention that is meant, after a look at whether the model has it. Layers and heads count from 0.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _tagging
+    >>> from attlas.studies.shared.faith.instances import _tagging
     >>> chosen_attention(_tagging(load()), "5", 9)
     Named(explanation='weight', layers='5', heads='9')
     >>> chosen_attention(_tagging(load()), "6")
     Traceback (most recent call last):
         ...
-    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 6; choose one from 0 to 5, last or all
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 7; choose one from 1 to 6, last or all
     """
     sites = sites_of(task)
-    if layers not in ("last", "all") and not (layers.isdecimal() and int(layers) < len(sites)):
+    if layers not in ("last", "all") and int(layers) >= len(sites):
         raise CapabilityError(
-            f"{task.subject.name} has no layer {layers}; choose one from 0 to {len(sites) - 1}, last or all"
+            f"{task.subject.name} has no layer {int(layers) + 1}; choose one from 1 to {len(sites)}, last or all"
         )
     if head is None:
         return Named("weight", layers, "mean")
     if layers == "all":
-        raise PlanError("a single head is in a single layer; choose that layer too (last, or its number)")
+        raise PlanError("a single head is in a single layer; choose that layer too (last, or its label)")
     count = task.subject.heads(sites[-1 if layers == "last" else int(layers)])
-    if not 0 <= head < count:
-        raise CapabilityError(f"{task.subject.name} has no head {head} there; choose one from 0 to {count - 1}")
+    if head >= count:
+        raise CapabilityError(f"{task.subject.name} has no head {head + 1} there; choose one from 1 to {count}")
     return Named("weight", layers, str(head))
 
 
@@ -99,7 +99,7 @@ def names_of(task: Task, chosen: Named, measures: Sequence[str] = MEASURES) -> l
     the model lets them be computed.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _tagging
+    >>> from attlas.studies.shared.faith.instances import _tagging
     >>> [str(name) for name in names_of(_tagging(load()), Named("weight", "last", "mean"))][:3]
     ['weight, last layer, mean of heads', 'weight, all layers, mean of heads', 'norm, last layer, mean of heads']
     """
@@ -115,7 +115,7 @@ def attention_explanations(
     """Explanations from the attention of one forward pass, each (instance, word).
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> found = attention_explanations(task, ask(task, instances_of(task, _sentences(task), limit=None)))
     >>> len(found), found[Named("rollout", "all", "mean")].shape
@@ -175,7 +175,7 @@ def to_words(asked: Asked, pieces: Tensor) -> Tensor:
     """Values of pieces added up over those of each word, (instance, word).
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
     >>> to_words(asked, torch.ones(asked.rows.shape)).tolist()
@@ -189,7 +189,7 @@ def gradient(task: Task, asked: Asked) -> Tensor:
     """|e . dp/de| of every word, for the probability p of the label that is predicted, (instance, word).
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> gradient(task, ask(task, instances_of(task, _sentences(task), limit=None))).shape
     torch.Size([2, 4])
@@ -206,7 +206,7 @@ def integrated_gradients(task: Task, asked: Asked, steps: int = STEPS, *, signed
     the quadrature.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> integrated_gradients(task, ask(task, instances_of(task, _sentences(task), limit=None)), steps=2).shape
     torch.Size([2, 4])
@@ -229,7 +229,7 @@ def baseline(task: Task, asked: Asked) -> tuple[Tensor, Tensor]:
     of every word's pieces, or the mask's, or else nothing.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> plain, start = baseline(task, ask(task, instances_of(task, _sentences(task), limit=None)))
     >>> bool(torch.equal(plain[:, 0], start[:, 0])), bool(torch.equal(plain[:, 1], start[:, 1]))
@@ -248,7 +248,7 @@ def gap(task: Task, asked: Asked, signed: Tensor) -> Tensor:
     what the probability of the label gains from the baseline to the text, (instance,).
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
     >>> bool((gap(task, asked, integrated_gradients(task, asked, 20, signed=True)) < 0.01).all())
@@ -267,7 +267,7 @@ def leave_one_out(task: Task, asked: Asked, eraser: Eraser | None = None) -> Ten
     """The total variation distance of the prediction when each word is gone, (instance, word).
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> leave_one_out(task, ask(task, instances_of(task, _sentences(task), limit=None))).shape
     torch.Size([2, 4])

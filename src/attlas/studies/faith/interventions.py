@@ -31,10 +31,10 @@ from attlas.measures.distances import js
 from attlas.models import AttentionCall, Instrument
 from attlas.stats import Bundle, Ledger, Metric, compare
 from attlas.store.columns import as_cell, as_columns
-from attlas.studies.faith.adversary import instance_seed, marks_of
 from attlas.studies.faith.agreement import over_texts
-from attlas.studies.faith.instances import Asked, Instance, Labelling, ask, predicted, sites_of
-from attlas.studies.faith.last import Own, Reweighed
+from attlas.studies.shared.faith.adversary import instance_seed, marks_of
+from attlas.studies.shared.faith.instances import Asked, Instance, Labelling, ask, predicted, sites_of
+from attlas.studies.shared.faith.last import Own, Reweighed
 
 Numbers = NDArray[np.float64]
 PERMUTATIONS = 100
@@ -88,7 +88,7 @@ class Interventions:
     last layer is shuffled.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> task = _tagging(load())
     >>> instances = instances_of(task, _sentences(task), limit=None)
     >>> study = Interventions(task, len(instances), permutations=4)
@@ -163,10 +163,6 @@ class Interventions:
         """What became of every instance."""
         return Intervened(self.done, *(bundle[name].result() for name in (*FIGURES, "marks")))
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """Nothing by itself: see :func:`intervention_rows`."""
-        return {}
-
     def _where(self, frozen: Frozen) -> str:
         return "last" if frozen.sites == (self.sites[-1],) else "all"
 
@@ -229,7 +225,7 @@ def shuffled(own: Own, site: Site, draws: Sequence[int], seed: int = 0) -> Tenso
     """The model's own weights at a site, shuffled among the keys that each row may see, (draws x instance, head, row,
     key), copy-major. What is drawn depends on the instance, the number of the draw and the seed alone.
 
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> from attlas.capture import load
     >>> task = _tagging(load())
     >>> own = Reweighed(task).record(ask(task, instances_of(task, _sentences(task), limit=None)))
@@ -258,7 +254,7 @@ def require_same_labels(task: Labelling, other: Labelling) -> None:
     """Refuse another model that cannot be compared: it gives other labels.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _tagging
+    >>> from attlas.studies.shared.faith.instances import _tagging
     >>> task = _tagging(load())
     >>> require_same_labels(task, task)
     """
@@ -275,7 +271,7 @@ def require_same_pieces(task: Labelling, other: Labelling, instances: Sequence[I
     """Refuse another model that cuts these texts into other pieces.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> task = _tagging(load())
     >>> require_same_pieces(task, task, instances_of(task, _sentences(task), limit=None))
     """

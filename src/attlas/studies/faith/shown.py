@@ -17,9 +17,9 @@ from attlas.capture import Recorder
 from attlas.capture.selection import Selection
 from attlas.ids import Site
 from attlas.models import Example
-from attlas.studies.faith.adversary import Found, Search, adversaries, chosen_sites
-from attlas.studies.faith.instances import Instance, ask
-from attlas.studies.faith.last import Own, Reweighed
+from attlas.studies.shared.faith.adversary import Found, Search, adversaries, chosen_sites
+from attlas.studies.shared.faith.instances import Instance, ask
+from attlas.studies.shared.faith.last import Own, Reweighed
 from attlas.tasks import Task
 
 COLUMNS = (
@@ -39,7 +39,7 @@ def shown_of(
     depends on nothing but itself, the search and its seed, so that these are the same as in any other batch.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, instances_of
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
     >>> task = _tagging(load())
     >>> table = shown_of(task, instances_of(task, _sentences(task), limit=None), [4, 9], Search(steps=2))
     >>> table["text"], table["layers"]
@@ -57,8 +57,8 @@ def shown_rows(model: Reweighed, own: Own, found: Found, texts: Sequence[int]) -
     numbers of their texts.
 
     >>> from attlas.capture import load
-    >>> from attlas.studies.faith.adversary import Search, adversaries
-    >>> from attlas.studies.faith.instances import _sentences, _tagging, ask, instances_of
+    >>> from attlas.studies.shared.faith.adversary import Search, adversaries
+    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
     >>> task = _tagging(load())
     >>> model = Reweighed(task)
     >>> own = model.record(ask(task, instances_of(task, _sentences(task), limit=1)))

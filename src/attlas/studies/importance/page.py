@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attlas.pages import Claim, Finding, Listing, Page, Rows, Section, Style, Tables, charts, keyed, say
 from attlas.store.schema import PLACE, Column, Schema
+from attlas.studies.shared.cutting.schemas import CORRELATED
 
 HEADS = Schema(
     "importance",
@@ -32,13 +33,9 @@ CORRELATION = Schema(
     "correlation",
     "How importance agrees with what cutting did, over heads.",
     Column("quantity", "importance", labels={"value": "E|dL/dξ|", "normalised": "of its layer"}),
-    Column(
-        "against", "against", labels={"|loss_change|": "|change of loss|", "|change|": "|change of score|"}
-    ),
-    Column("spearman", "Spearman", "share", ends=("spearman_low", "spearman_high")),
-    Column("pearson", "Pearson", "share", ends=("pearson_low", "pearson_high")),
-    Column("n", "heads", "count"),
-)  # fmt: skip
+    Column("against", "against", labels={"|loss_change|": "|change of loss|", "|change|": "|change of score|"}),
+    *CORRELATED,
+)
 
 
 def answer(tables: Tables) -> Finding | None:

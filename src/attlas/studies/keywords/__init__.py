@@ -1,7 +1,13 @@
-"""Key words: what attention says about which words of a text matter, and key phrases made of that.
+"""Which words and phrases of a text matter, by attention alone? Nothing is trained."""
 
-:mod:`~attlas.studies.keywords.weighing` gives every word of a document a weight from what heads let it receive;
-:mod:`~attlas.studies.keywords.phrases` makes key phrases of such weights, wherever they come from;
-:mod:`~attlas.studies.keywords.choice` says which heads; :mod:`~attlas.studies.keywords.scoring` holds phrases against
-those that people gave.
-"""
+from __future__ import annotations
+
+from attlas.studies import Study
+
+STUDY = Study(
+    "keywords",
+    call="attlas.studies.keywords.call:keywords",
+    page="attlas.studies.keywords.page:PAGE",
+    group="use",
+    lines="attlas.studies.keywords.call:lines",
+)

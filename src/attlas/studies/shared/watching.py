@@ -8,7 +8,7 @@ watch the same forward pass; what one has computed (the weights, the heads' outp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 
@@ -44,9 +44,6 @@ class Watcher(Protocol):
     def begin(self, made: Batch, batch: Sequence[Example]) -> Pass:
         """Open a pass for a batch, ``made`` of these examples."""
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """The answer, as columns of tidy rows; the first table is the main one."""
-
 
 def watch(batch: Sequence[Example], *watched: tuple[Watcher, Bundle]) -> None:
     """Run a batch through the model once, and let every study take from it what it wants.
@@ -67,10 +64,10 @@ def watch(batch: Sequence[Example], *watched: tuple[Watcher, Bundle]) -> None:
 class Together:
     """Several studies of one model over one pass of the corpus.
 
-    Their bundles lie side by side under the studies' names, and so do their tables.
+    Their bundles lie side by side under the studies' names.
 
-    >>> Together("heads", []).tables(Together("heads", []).empty())
-    {}
+    >>> list(Together("heads", []).studies)
+    []
     """
 
     def __init__(self, name: str, studies: Sequence[Watcher]) -> None:
@@ -91,17 +88,6 @@ class Together:
         >>> Together("heads", []).update(Bundle({}), [])
         """
         watch(batch, *((study, part(bundle, name)) for name, study in self.studies.items()))
-
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """The tables of all studies, in their order.
-
-        >>> Together("heads", []).tables(Bundle({}))
-        {}
-        """
-        found: dict[str, dict[str, list[Any]]] = {}
-        for name, study in self.studies.items():
-            found |= study.tables(part(bundle, name))
-        return found
 
 
 def part(bundle: Bundle, name: str) -> Bundle:

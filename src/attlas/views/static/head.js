@@ -11,10 +11,6 @@ const FAINTEST = 0.008;
 const NARROW = 400; // pixels below which words are smaller and single heads have no cells
 
 export const headView = {
-  name: "head",
-  title: "Head",
-  help: "Lines run from queries (left) to keys (right). Point at a word to see its numbers, click to keep it.",
-
   async load(panel, state) {
     const heads = panel.heads.filter((head) => !state.heads || state.heads.includes(head));
     if (panel.signed) return { panel, heads, grids: heads.length ? [await panel.mean(state.layer, heads)] : [] };

@@ -15,11 +15,6 @@ const PATIENCE = 150; // milliseconds after which waiting is shown
 const PYRAMIDS = new WeakMap(); // numbers -> their pyramid, for blocks that are shown again
 
 export const matrixView = {
-  name: "matrix",
-  title: "Matrix",
-  help: "Rows are queries, columns keys. The wheel zooms, dragging moves, a double click shows all. " +
-    "Zoomed out, each dot is the largest of its cells.",
-
   note(panels, state) {
     const [panel] = panels;
     if (!panel || state.heads || !isLong(panel) || panel.heads.length < 2) return null;

@@ -18,16 +18,8 @@ const LABELLED = 9; // pixels of a row from which on it has a label
 const NO_FIGURE = -1e8; // whatever a survey has no figure for lies below
 
 export const modelView = {
-  name: "model",
-  title: "Model",
   allLayers: true,
   sorts: true,
-  help:
-    "Every picture is a head: queries run down, keys across. Full colour is the mean of its queries' strongest links, so shades " +
-    "compare within a head, not between heads. Click a head, or press the arrow keys and Enter, to enlarge it.",
-  jointHelp:
-    "Every picture is a layer, all its heads together: queries run down, keys across. Full colour is the mean of its queries' " +
-    "strongest links, so shades compare within a layer. Click a layer, or press the arrow keys and Enter, to enlarge it.",
 
   note(panels, state) {
     if (!state.sort) return "";

@@ -16,11 +16,6 @@ const HIDDEN = "There are no queries and keys here: only weights were given, or 
 const SUBTRACTED = "Neurons of two models cannot be subtracted from one another: here is the difference of their weights.";
 
 export const neuronView = {
-  name: "neuron",
-  title: "Neuron",
-  help:
-    "Choose a query on the left; each key has a row. A neuron's contribution is how far it lifts the scores of the keys attended to " +
-    "above that of the average key, for what is the same for all keys cancels in the softmax. Neurons count from 1; o changes their order.",
   heads: "one",
   piecesOnly: true,
   follows: ["query"],

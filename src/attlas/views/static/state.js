@@ -1,11 +1,13 @@
 // What is chosen: one flat record, kept in the address after '#' so that a link shows the same thing again. Layers and
 // heads are numbers of the model, counted from 0; queries and keys are pieces of the text, whatever the unit shown.
 
+import { RECORDS } from "./records.js";
+
 const NUMBERS = ["layer", "head", "query", "key", "neuron"];
 const NONE = "none"; // a list with nothing in it
 const LISTS = ["heads", "layers", "box"];
 const CHOICES = {
-  view: ["head", "model", "neuron", "matrix"],
+  view: RECORDS.map((record) => record.name),
   stream: ["encoder", "decoder", "cross"],
   measure: ["weight", "norm", "both"],
   unit: ["piece", "word"],

@@ -18,13 +18,9 @@ import { followPointer } from "./pointer.js";
 import { showTables } from "./tables.js";
 import { save } from "./saving.js";
 import { cardLines, cardPanel } from "./card.js";
-import { headView } from "./head.js";
-import { modelView } from "./model.js";
-import { neuronView } from "./neuron.js";
-import { matrixView } from "./matrix.js";
+import { VIEWS } from "./views.js";
 
-const VIEWS = [headView, modelView, neuronView, matrixView];
-const OF_JOINT = VIEWS.filter((view) => view !== neuronView); // heads taken together have no queries and keys of their own
+const OF_JOINT = VIEWS.filter((view) => !view.ofOneHead); // heads taken together have no queries and keys of their own
 const TOO_LONG = 160; // pieces a side beyond which lines are no longer told apart
 const STACKED = globalThis.matchMedia?.("(max-width: 760px)"); // where panels lie below each other, as the styles have it
 const REST = 80; // milliseconds on a row before its exact numbers are asked for

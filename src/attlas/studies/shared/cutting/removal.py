@@ -121,10 +121,6 @@ class OneOff:
         counted = (whole.predicted > 0).double().cpu().numpy()
         bundle["change"].update(changes * counted[:, None], counted)
 
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[object]]]:
-        """Nothing of its own: the changes become an order."""
-        return {}
-
 
 class Removal:
     """A study: marks and losses of every text under each of some patterns of removed units.
@@ -168,10 +164,6 @@ class Removal:
             losses.append(torch.stack([scored.total, scored.predicted], -1).double().cpu())
         bundle["marks"].update(rows, torch.stack(marks, 1).numpy())
         bundle["losses"].update(rows, torch.stack(losses, 1).numpy())
-
-    def tables(self, bundle: Bundle) -> dict[str, dict[str, list[object]]]:
-        """Nothing of its own: see :mod:`attlas.studies.shared.cutting.removal_tables`."""
-        return {}
 
 
 def marks_per_text(task: Task, example: Example) -> int:

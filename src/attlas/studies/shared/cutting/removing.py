@@ -6,21 +6,20 @@ checkpoint of its own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attlas.errors import StoreError
-from attlas.run.local import carry_out
-from attlas.run.setting import Setting
 from attlas.store import Result
 from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
+    from attlas.run.session import Run
     from attlas.studies.shared.cutting.removal import Unit
     from attlas.studies.shared.cutting.removal_tables import Line
     from attlas.tasks import Task
@@ -85,8 +84,7 @@ def put_in_order(
     orders: Sequence[str],
     measured: Result | None,
     reading: Reading,
-    setting: Setting,
-    running: Mapping[str, Any],
+    run: Run,
     *,
     reverse: bool = False,
 ) -> None:
@@ -95,12 +93,9 @@ def put_in_order(
     from attlas.studies.shared.cutting.importance import Importance
     from attlas.studies.shared.cutting.removal import OneOff, by_value, to_remove
 
-    lengths = [example.length for example in reading.examples]
+    budget = min(run.budget, ORDER_BUDGET)
     if "importance" in orders:
-        bundle = carry_out(
-            Importance(job.task), reading.examples, lengths, setting.plan, part="importance",
-            budget=min(setting.budget, ORDER_BUDGET), **running,
-        )  # fmt: skip
+        bundle = run.carry(Importance(job.task), reading, "importance", budget=budget)
         job.values["importance"], raw = _importance(job, bundle)
         job.values["importance_size"] = raw
         job.orders["importance"] = by_value(job.units, job.values["importance"])
@@ -108,12 +103,7 @@ def put_in_order(
         if measured is not None:
             values = changes_of(job.units, measured)
         else:
-            study = OneOff(job.task, job.units)
-            bundle = carry_out(
-                study, reading.examples, lengths, setting.plan, part="loss",
-                budget=min(setting.budget, ORDER_BUDGET), **running,
-            )  # fmt: skip
-            estimate = bundle["change"].result()
+            estimate = run.carry(OneOff(job.task, job.units), reading, "loss", budget=budget)["change"].result()
             values = estimate.value
             job.values["loss_low"], job.values["loss_high"] = estimate.low, estimate.high
         job.values["loss"] = values
@@ -182,18 +172,15 @@ def changes_of(units: Sequence[Unit], measured: Result, column: str = "loss_chan
     return np.array(values)
 
 
-def curve(job: Job, reading: Reading, setting: Setting, running: Mapping[str, Any]) -> dict[str, Any]:
+def curve(job: Job, reading: Reading, run: Run) -> dict[str, Any]:
     """Score the model under all patterns; tables of the curves, of what can go, and of the order."""
     from attlas.studies.shared.cutting.removal import Removal, marks_per_text
     from attlas.studies.shared.cutting.removal_tables import curve_table, scores_of, shares_table
 
     patterns, lines = job.patterns()
     marks = marks_per_text(job.task, reading.examples[0])
-    study = Removal(job.task, patterns, texts=len(reading.examples), marks=marks)
-    bundle = carry_out(
-        study, list(enumerate(reading.examples)), [example.length for example in reading.examples], setting.plan,
-        part="curve", budget=setting.budget, **running,
-    )  # fmt: skip
+    part = Removal(job.task, patterns, texts=len(reading.examples), marks=marks)
+    bundle = run.carry(part, reading, "curve", numbered=True)
     scores = scores_of(job.task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed)
     job.values["scores"] = scores
     if not lines:

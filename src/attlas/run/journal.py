@@ -1,0 +1,91 @@
+"""A journal of a run: one line of JSON for each item that is done, under a first line with the plan.
+
+For work that goes item by item and leaves a record of each, so that a killed run goes on after the last item that was
+finished. (What sums over all items has checkpoints: see :mod:`attlas.run.local`.)
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attlas.errors import PlanError
+from attlas.run.plan import differences
+from attlas.store.plain import plain
+
+if TYPE_CHECKING:
+    from attlas.run.session import Run
+
+Record = dict[str, Any]
+
+
+def journal_file(out: Path, study: str) -> Path:
+    """Where the journal of a run lies.
+
+    >>> journal_file(Path("out"), "keywords").as_posix()
+    'out/.keywords.jsonl'
+    """
+    return out / f".{study}.jsonl"
+
+
+def item_by_item(
+    run: Run, sizes: Sequence[int], make: Callable[[int], Iterable[Record]], *, unit: str = "words"
+) -> list[Record]:
+    """A record of each item, with its ``seconds``: those of an earlier run, and then what ``make`` gives of the
+    others, from the item of this number on. ``sizes`` are those of all items, for the progress.
+
+    >>> from attlas.run.session import begin
+    >>> from attlas.run.setting import as_corpus, as_subject
+    >>> with begin("toy", as_subject(None), as_corpus("sample"), {}) as run:
+    ...     records = item_by_item(run, [1, 2], lambda start: ({"item": at} for at in range(start, 2)))
+    >>> [record["item"] for record in records]
+    [0, 1]
+    """
+    path = None if run.out is None else journal_file(run.out, run.study)
+    records = _earlier(run, path)
+    if records:
+        run.progress.note(f"resuming after {len(records)} of {len(sizes)} documents")
+    if path is not None:  # written anew, so that half a line of a killed run is gone
+        path.parent.mkdir(parents=True, exist_ok=True)
+        first = {"plan": plain(run.plan.to_dict(), "plan")}
+        path.write_text("".join(json.dumps(line) + "\n" for line in [first, *records]), encoding="utf-8")
+    run.progress.start(run.study, sum(sizes), sum(sizes[: len(records)]), unit=unit)
+    began = time.monotonic()
+    try:
+        for record in make(len(records)):
+            now = time.monotonic()
+            records.append({**record, "seconds": now - began})
+            began = now
+            if path is not None:
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write(json.dumps(records[-1]) + "\n")
+            run.progress.advance(sizes[len(records) - 1])
+    finally:
+        run.progress.finish()
+    return records
+
+
+def _earlier(run: Run, path: Path | None) -> list[Record]:
+    if path is None or not path.exists():
+        return []
+    if not run.resume:
+        raise PlanError(f"{path}: an earlier run was interrupted here; go on with --resume, or delete this file")
+    first, *records = _whole_lines(path) or [{}]
+    changed = "; ".join(differences(first.get("plan", {}), run.plan))
+    if changed:
+        raise PlanError(f"{path}: this was begun with another plan ({changed}); go back to it, or delete it")
+    return records
+
+
+def _whole_lines(path: Path) -> list[Record]:
+    """All lines up to the first that is not whole."""
+    lines = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            lines.append(json.loads(line))
+        except json.JSONDecodeError:
+            break
+    return lines

@@ -1,0 +1,12 @@
+"""What does a model lose without each of its heads, and what can a layer do with one? (Michel et al. 2019)"""
+
+from __future__ import annotations
+
+from attlas.studies import Study
+
+STUDY = Study(
+    "ablate",
+    call="attlas.studies.ablate.call:ablate",
+    page="attlas.studies.ablate.page:PAGE",
+    group="cut",
+)

@@ -1,0 +1,223 @@
+"""Cutting heads as one call: each off in turn, each layer left with one, on one corpus or two.
+
+A run has up to five parts, each with a checkpoint of its own: the heads' means (where these stand in for what is
+cut) and the choice of survivors on some texts, the scores on others, the same on another corpus, and the gradients
+that importance is made of.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+from attlas.errors import CapabilityError
+from attlas.run.parameters import ChooseOn, Help, Model, Reading, Role, Task, Texts, study_call
+from attlas.run.session import Run, begin
+from attlas.run.setting import as_corpus
+from attlas.store import Result
+from attlas.store.columns import as_columns
+
+if TYPE_CHECKING:
+    from attlas.capture.reading import Reading as Texted
+    from attlas.corpora import Corpus
+    from attlas.studies.ablate.passes import Ablation, Cut
+    from attlas.studies.ablate.tables import Effects
+    from attlas.tasks import Task as PosedTask
+
+BUDGET = 2048  # pieces of the texts between two checkpoints; each goes through as many times as there are cuts
+GRADIENTS = 1024  # pieces of a batch whose graph is kept until the way back
+
+
+@study_call(budget=BUDGET)
+def ablate(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    task: Task = "causal-lm",
+    *,
+    other: Annotated[
+        Texts | None,
+        Role("other corpus"),
+        Help("A second corpus: do the same heads matter there?", flag="+target"),
+    ] = None,
+    choose_on: ChooseOn = None,
+    survivors: Annotated[
+        bool,
+        Help("Leave each layer one head, too, chosen on other texts.", flag="--survivors/--no-survivors"),
+    ] = True,
+    means: Annotated[bool, Help("A head that is cut gives its mean output instead of nothing.")] = False,
+    importance: Annotated[
+        bool, Help("Compare with importance by gradients.", flag="--importance/--no-importance")
+    ] = True,
+    heads: Annotated[
+        str | Iterable[str] | None,
+        Help("Only these, by label counted from 1: 8-10,3-1 or 'cross 6-3'.", kind=list[str] | None),
+    ] = None,
+    score: Annotated[
+        str | None,
+        Help("accuracy or matthews (classification); bleu, chrf or perplexity (translation); loss (any task)."),
+    ] = None,
+    **running: Unpack[Reading],
+) -> Result:
+    """Cut each head in turn, and all heads of each layer but one; test what that does to a task's score.
+
+    The one that is left is chosen on ``choose_on``, or else on one half of the documents, and scored on the rest;
+    without survivors nothing is chosen and all texts are scored. Mean outputs, where they stand in for what is cut,
+    are taken from the texts for choosing. Each text goes through the whole model once, and on from each cut.
+
+    >>> from attlas.text import Document
+    >>> pairs = [("Hello", "Hi", "5"), ("Cats", "Rain", "0"), ("A dog", "Dogs", "4"), ("Tea", "War", "1")]
+    >>> texts = [Document.from_words(a.split(), pair=Document.from_text(b), label=label) for a, b, label in pairs]
+    >>> result = ablate(None, texts, "similarity", survivors=False, heads=["1-1", "6-12"], importance=False)
+    >>> result.table.column("layer").to_pylist(), list(result.tables)
+    ([0, 5], ['ablation', 'whole'])
+    """
+    from attlas.run.tasks import apart, open_for_task, read_for_task, require_layer, task_for
+    from attlas.studies.ablate.passes import Ablation, Means, every_head
+    from attlas.studies.ablate.tables import choose, cut_rows
+    from attlas.studies.shared.cutting.named import label_in_full
+    from attlas.tasks import READ_SCORES
+
+    texts, seed = as_corpus(corpus), running["seed"]
+    model = open_for_task(subject, task, texts)
+    by_loss = score == "loss"
+    asked = READ_SCORES.get(task) if by_loss else score
+    posed = task_for(model, task, texts, seed=seed, score=asked)
+    cuts = _cuts(posed, heads)
+    second = None if other is None else as_corpus(other)
+    if second is not None:
+        require_layer(second, task)
+    chosen_on, scored_on = None, texts
+    if survivors or means or choose_on is not None:
+        chosen_on, scored_on = apart(texts, choose_on, task, seed=seed)
+    how: dict[str, Any] = {name: running[name] for name in ("max_pieces", "long", "limit")}
+    options = {
+        "task": task, "score": score, "survivors": survivors, "means": means, "importance": importance,
+        "heads": None if heads is None else [label_in_full(cut.id) for cut in cuts], **how,
+    }  # fmt: skip
+    more = {} if choose_on is None or chosen_on is None else {"choose_on": chosen_on}
+    more |= {} if second is None else {"other": second}
+    with begin("ablate", model, texts, options, running, more=more) as run:
+        run.note_cutting(len(texts.documents))
+        scored = run.read(read_for_task(posed, scored_on, **how, seed=seed))
+        stand_ins, alone = None, []
+        if chosen_on is not None:
+            choosing = run.read(read_for_task(posed, chosen_on, **how, seed=seed), into="chosen_on")
+            if means:
+                taken = Means(posed)
+                stand_ins = taken.result(run.carry(taken, choosing, "means", numbered=True))
+            if survivors:
+                every = every_head(model, posed.streams, alone=True)
+                single = Ablation(
+                    posed, every, len(choosing.examples), means=stand_ins, writing=False, by_loss=by_loss
+                )  # fmt: skip
+                alone = choose(single, run.carry(single, choosing, "choosing", numbered=True))
+        scoring = _Scoring(run, by_loss, stand_ins)
+        both = [*cuts, *alone]
+        effects = scoring.measure(posed, both, scored, "scoring", scored_on)
+        tables: dict[str, Any] = {"ablation": cut_rows(both, range(len(cuts)), effects)}
+        if alone:
+            tables["survivors"] = cut_rows(both, range(len(cuts), len(both)), effects)
+        if second is not None:
+            again = task_for(model, task, second, seed=seed, score=asked)
+            elsewhere = run.read(read_for_task(again, second, **how, seed=seed), into="other_passages")
+            tables["other"] = cut_rows(
+                cuts, range(len(cuts)), scoring.measure(again, cuts, elsewhere, "other", second)
+            )  # fmt: skip
+        if importance:
+            _add_importance(tables, run, posed, scored)
+        tables["whole"] = as_columns(scoring.wholes)
+        _correlate(tables, seed)
+        return run.finish(tables)
+
+
+class _Scoring:
+    """Scores cuts on some texts and on others, and notes what the whole model does there."""
+
+    def __init__(self, run: Run, by_loss: bool, means: Any) -> None:
+        self.run, self.by_loss, self.means = run, by_loss, means
+        self.wholes: list[dict[str, Any]] = []
+
+    def measure(
+        self, task: PosedTask, cuts: Sequence[Cut], reading: Texted, name: str, corpus: Corpus
+    ) -> Effects:  # fmt: skip
+        """What every cut does on some texts."""
+        from attlas.studies.ablate.passes import Ablation
+        from attlas.studies.ablate.tables import effects
+
+        part = Ablation(task, cuts, len(reading.examples), means=self.means, by_loss=self.by_loss)
+        bundle = self.run.carry(part, reading, name, numbered=True)
+        if part.replay.why_full:
+            self.run.progress.note(part.replay.why_full)
+        changes = effects(part, bundle, seed=self.run.seed)
+        self.wholes.append(
+            {
+                "part": "scored" if name == "scoring" else name, "corpus": corpus.name, "task": task.name,
+                "metric": part.metric.name, "better": part.metric.better, "score": changes.score.whole,
+                "loss": changes.loss.whole, "chance": _chance(part, reading), "n": changes.texts,
+            }
+        )  # fmt: skip
+        return changes
+
+
+def _cuts(task: PosedTask, heads: str | Iterable[str] | None) -> list[Cut]:
+    """One cut for each head that was named, or for all."""
+    from attlas.ids import Site
+    from attlas.studies.ablate.passes import Cut, every_head
+    from attlas.studies.shared.cutting.named import heads_named
+
+    if heads is None:
+        return every_head(task.subject, task.streams)
+    named = heads_named(task.subject, heads)
+    for head in named:
+        if head.stream not in task.streams:
+            raise CapabilityError(f"{head} is not at work in the task {task.name}")
+    return [Cut(Site(head.stream, head.layer), head.head) for head in named]
+
+
+def _chance(part: Ablation, reading: Texted) -> float | None:
+    """The accuracy of always giving the most frequent label; None for scores that have no such thing."""
+    from attlas.tasks.tagging import wordwise
+
+    if part.metric.name != "accuracy":
+        return None
+    labels: Counter[str] = Counter()
+    for example in reading.examples:
+        if part.task.name == "classification":
+            labels[example.passage.first.label or ""] += 1
+        else:
+            labels.update(tag for tag in wordwise(example, part.task.name.split(":")[1]) if tag)
+    return max(labels.values()) / labels.total() if labels else None
+
+
+def _add_importance(tables: dict[str, Any], run: Run, task: PosedTask, scored: Texted) -> None:
+    """Importance by gradients, on the same texts, beside what was measured."""
+    from attlas.studies.shared.cutting.importance import Importance
+
+    part = Importance(task)
+    gradients = part.tables(run.carry(part, scored, "gradients", budget=GRADIENTS))["importance"]
+    places = zip(gradients["stream"], gradients["layer"], gradients["head"], strict=True)
+    figures = zip(gradients["value"], gradients["normalised"], gradients["signed"], strict=True)
+    known = dict(zip(places, figures, strict=True))
+    own = tables["ablation"]
+    cells = [known[place] for place in zip(own["stream"], own["layer"], own["head"], strict=True)]
+    for number, name in enumerate(("importance", "normalised", "signed")):
+        own[name] = [cell[number] for cell in cells]
+
+
+def _correlate(tables: dict[str, Any], seed: int) -> None:
+    """How well figures of the same heads agree."""
+    from attlas.studies.ablate.tables import correlation_rows
+
+    own, elsewhere = tables["ablation"], tables.get("other")
+    pairs: dict[tuple[str, str], Any] = {}
+    for quantity, column in (("score", "change"), ("loss", "loss_change")):
+        if elsewhere is not None:
+            pairs["other corpus", quantity] = own[column], elsewhere[column]
+        if "importance" in own:
+            sizes = [None if value is None else abs(value) for value in own[column]]
+            pairs["importance", quantity] = own["importance"], sizes
+    if "signed" in own:
+        pairs["first order", "loss"] = [-value for value in own["signed"]], own["loss_change"]
+    if pairs:
+        tables["correlation"] = correlation_rows(pairs, seed)

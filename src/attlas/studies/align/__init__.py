@@ -1,0 +1,12 @@
+"""Which words of a bitext translate each other, read off attention? (Kobayashi et al. 2020, section 5)"""
+
+from __future__ import annotations
+
+from attlas.studies import Study
+
+STUDY = Study(
+    "align",
+    call="attlas.studies.align.call:align",
+    page="attlas.studies.align.page:PAGE",
+    group="use",
+)

@@ -1,0 +1,404 @@
+"""What alignments are worth, as tidy rows: every way of reading links off attention, with the twin's beside it.
+
+A :class:`View` is one model read from one side. Two views that look in opposite directions (the model of the other
+direction; the two blocks of an encoder over both sentences) are a :class:`Couple` and can be symmetrised, layer by
+layer. All intervals come from the same resamples of pairs of sentences (bootstrap, the middle 95 %).
+
+Which layer to use is decided without gold by the largest mean joint norm. Beside it stands the layer whose heads'
+mean norms have the largest sum, which is how the paper's own script chooses; what an oracle would choose, who looks
+at the gold and flatters; and that oracle made honest: it chooses on one half of the pairs and is scored on the other,
+both ways round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.measures.names import MEASURES
+from attlas.stats import Bundle
+from attlas.stats.metrics import METRICS
+from attlas.stats.paired import compare
+from attlas.text import Document, Links
+from attlas.text.links import Pairs, marks, symmetrise
+
+if TYPE_CHECKING:
+    from attlas.studies.align.passes import Alignment
+
+Numbers = NDArray[np.float64]
+Chosen = NDArray[np.int64]
+SCORES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "alignment-f1"}
+SYMMETRISED = ("intersection", "grow-diag-final-and")
+BY_NORM, BY_HEADS = "largest mean norm", "largest mean norm, heads summed"
+ORACLE, HALVES = "oracle: lowest AER", "chosen on one half, scored on the other"
+RESAMPLES = 1000
+PLACE = ("aligner", "trained_on", "direction", "stream", "measure", "side", "layer", "head")
+
+
+class Method(NamedTuple):
+    """One way of reading links off attention; without a head, all heads of the layer together.
+
+    >>> Method("norm", "input", 5).head is None
+    True
+    """
+
+    measure: str
+    side: str
+    layer: int
+    head: int | None = None
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a model and its untrained twin read; ``turned`` where they read the pairs the other way round."""
+
+    study: Alignment
+    bundle: Bundle
+    twin: Bundle
+    turned: bool = False
+
+    @cached_property
+    def marks(self) -> dict[bool, Numbers]:
+        """Counts (pair, method, 4), by whether of the twin."""
+        return {twin: self.study.marks(bundle) for twin, bundle in self.both.items()}
+
+    @cached_property
+    def picks(self) -> dict[tuple[str, bool], Chosen]:
+        """What words pick, by side and whether of the twin."""
+        sides = self.study.sides
+        return {(s, twin): self.study.picks(bundle, s) for twin, bundle in self.both.items() for s in sides}
+
+    @property
+    def both(self) -> dict[bool, Bundle]:
+        """The model's bundle and its twin's."""
+        return {False: self.bundle, True: self.twin}
+
+
+@dataclass(frozen=True)
+class View:
+    """One model read from one side, which gives links in one direction."""
+
+    read: Read
+    side: str
+    direction: str
+
+    @property
+    def study(self) -> Alignment:
+        """The study that read."""
+        return self.read.study
+
+    def methods(self, *, heads: bool) -> list[Method]:
+        """The ways of reading links off it: by layer, or by head."""
+        return [m for m in self.study.methods if m.side == self.side and (m.head is not None) == heads]
+
+    def links(self, method: Method, *, twin: bool = False) -> list[Pairs]:
+        """The links of all pairs, as (source word, target word) of the bitext."""
+        found = self.study.links(self.read.picks[method.side, twin], method)
+        return [frozenset((j, i) for i, j in links) for links in found] if self.read.turned else found
+
+    def marks(self, method: Method, *, twin: bool = False) -> Numbers:
+        """The counts of all pairs, (pair, 4)."""
+        return self.read.marks[twin][:, self.study.number(method)]
+
+    @cached_property
+    def norms(self) -> dict[bool, Any]:
+        """Mean norms over all queries and keys that meet here, (layer, joint and heads); by whether of the twin."""
+        place = self.study.sides.index(self.side)
+        found = {twin: bundle["norms"].result() for twin, bundle in self.read.both.items()}
+        return {twin: type(one)(*(part[place] for part in one)) for twin, one in found.items()}
+
+    @property
+    def layer(self) -> int:
+        """The layer of the largest mean joint norm."""
+        return int(np.nanargmax(self.norms[False].value[:, 0]))
+
+    @property
+    def layer_by_heads(self) -> int:
+        """The layer whose heads' mean norms have the largest sum."""
+        return int(np.nansum(self._of_heads, 1).argmax())
+
+    @property
+    def head(self) -> tuple[int, int]:
+        """The head of the largest mean norm: its layer and number."""
+        layer, head = divmod(int(np.nanargmax(self._of_heads)), self._of_heads.shape[1])
+        return layer, head
+
+    @cached_property
+    def _of_heads(self) -> Numbers:
+        norms: Numbers = self.norms[False].value[:, 1:].copy()
+        for layer, count in enumerate(self.study.heads):
+            norms[layer, count:] = np.nan
+        return norms
+
+
+@dataclass(frozen=True)
+class Couple:
+    """Two views that look in opposite directions, under the side that they have in common."""
+
+    side: str
+    forward: View
+    backward: View
+
+    @property
+    def layers(self) -> int:
+        """How many layers both have."""
+        return min(len(self.forward.study.heads), len(self.backward.study.heads))
+
+    def links(self, how: str, measure: str, layers: tuple[int, int], *, twin: bool = False) -> list[Pairs]:
+        """The links of both, put together."""
+        one = self.forward.links(Method(measure, self.forward.side, layers[0]), twin=twin)
+        other = self.backward.links(Method(measure, self.backward.side, layers[1]), twin=twin)
+        sizes = self.forward.study.sizes
+        return [symmetrise(how, a, b, size) for a, b, size in zip(one, other, sizes, strict=True)]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that is known: the pairs, what models read, and the seed of resamples."""
+
+    documents: Sequence[Document]
+    forward: Read
+    backward: Read | None = None
+    seed: int = 0
+    copies: Numbers = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "copies", resamples(len(self.documents), self.seed))
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is gold."""
+        return self.forward.study.scored
+
+    @cached_property
+    def views(self) -> list[View]:
+        """Every model from every side."""
+        if self.backward is not None:
+            reads = ((self.forward, "forward"), (self.backward, "backward"))
+            return [View(read, side, way) for read, way in reads for side in read.study.sides]
+        turned = {"to target": "backward"}
+        return [View(self.forward, s, turned.get(s, "forward")) for s in self.forward.study.sides]
+
+    @cached_property
+    def couples(self) -> list[Couple]:
+        """Views that can be symmetrised."""
+        if self.backward is not None:
+            ways = {(view.direction, view.side): view for view in self.views}
+            return [Couple(s, ways["forward", s], ways["backward", s]) for s in self.forward.study.sides]
+        if self.views[-1].direction == "backward":
+            return [Couple("", *self.views)]
+        return []
+
+    def gold(self, number: int) -> Links:
+        """The gold links of a pair; none where it has none."""
+        return self.documents[number].links or Links(frozenset(), frozenset())
+
+    def count(self, links: Sequence[Pairs]) -> Numbers:
+        """Links of all pairs as counts, (pair, 4)."""
+        return np.array([marks(one, self.gold(number)) for number, one in enumerate(links)], dtype=np.float64)
+
+
+def resamples(pairs: int, seed: int) -> Numbers:
+    """How often each pair is in each resample.
+
+    >>> resamples(3, 0).sum(1).min().item()
+    3.0
+    """
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(pairs, np.full(pairs, 1 / max(1, pairs)), size=RESAMPLES).astype(np.float64)
+
+
+def rated(
+    place: Mapping[str, Any],
+    counts: Numbers,
+    twin: Numbers | None,
+    copies: Numbers,
+    scores: Sequence[str] = tuple(SCORES),
+) -> list[dict[str, Any]]:
+    """A row for each of some scores of one alignment, beside the twin's.
+
+    >>> counts = np.array([[1.0, 1.0, 2.0, 1.0]])
+    >>> [(row["score"], round(row["value"], 2)) for row in rated({}, counts, None, resamples(1, 0))]
+    [('AER', 0.33), ('precision', 0.5), ('recall', 1.0), ('F1', 0.67)]
+    """
+    drawn = copies @ counts
+    of_twin = None if twin is None else copies @ twin
+    rows = []
+    for score in scores:
+        metric = METRICS[SCORES[score]]
+        low, high = _middle(metric.of(drawn))
+        row = {**place, "score": score, "value": metric.of(counts.sum(0)).item(), "low": low, "high": high}
+        row |= {"twin": None, "twin_low": None, "twin_high": None, "links": int(counts[:, 2].sum())}
+        if twin is not None and of_twin is not None:
+            low, high = _middle(metric.of(of_twin))
+            row |= {"twin": metric.of(twin.sum(0)).item(), "twin_low": low, "twin_high": high}
+        rows.append(row)
+    return rows
+
+
+def score_rows(known: Evidence) -> Iterator[dict[str, Any]]:
+    """The scores of all that attention gives; without gold, the share of words that have a link."""
+    for view in known.views:
+        for method in sorted(view.methods(heads=False) + view.methods(heads=True), key=view.study.number):
+            place = _place(view.direction, method.side, method.measure, method.layer, method.head, view.study)
+            if known.scored:
+                yield from rated(place, view.marks(method), view.marks(method, twin=True), known.copies)
+            else:
+                yield _linked(place, view, method)
+    for couple in known.couples:
+        layers = range(couple.layers) if known.scored else ()
+        for measure in MEASURES:
+            for layer in layers:
+                for how in SYMMETRISED:
+                    place = _place(how, couple.side, measure, layer, None, couple.forward.study)
+                    ours, theirs = (couple.links(how, measure, (layer, layer), twin=twin) for twin in (False, True))
+                    yield from rated(place, known.count(ours), known.count(theirs), known.copies)
+
+
+def choice_rows(known: Evidence) -> Iterator[dict[str, Any]]:
+    """The layer and the head that one would take: by the largest mean norm, and by looking at the gold."""
+    for view in known.views:
+        for measure in MEASURES:
+            for unit in ("layer", "head"):
+                yield from _choices(known, view, measure, unit)
+    for couple in known.couples:
+        for measure in MEASURES:
+            layers = (couple.forward.layer, couple.backward.layer)
+            for how in SYMMETRISED:
+                place = _choice(how, measure, couple.side, "layer", BY_NORM)
+                place |= {"layer": layers[0], "back_layer": layers[1]}
+                both = [couple.links(how, measure, layers, twin=twin) for twin in (False, True)]
+                counts = [known.count(links) for links in both]
+                yield place | _aer(known, *counts)
+
+
+def _choices(known: Evidence, view: View, measure: str, unit: str) -> Iterator[dict[str, Any]]:
+    methods = [method for method in view.methods(heads=unit == "head") if method.measure == measure]
+    if unit == "head":
+        blind = {BY_NORM: Method(measure, view.side, *view.head)}
+    else:
+        blind = {BY_NORM: Method(measure, view.side, view.layer)}
+        blind |= {BY_HEADS: Method(measure, view.side, view.layer_by_heads)}
+
+    def row(how: str, method: Method | None, counts: tuple[Numbers, Numbers] | None) -> dict[str, Any]:
+        made = _choice(view.direction, measure, view.side, unit, how)
+        if method is not None:
+            norms = view.norms[False].value
+            joint = 0 if method.head is None else 1 + method.head
+            made |= {"layer": method.layer, "head": method.head, "mean_norm": norms[method.layer, joint]}
+        return made | ({} if counts is None else _aer(known, *counts))
+
+    def counted(method: Method) -> tuple[Numbers, Numbers]:
+        return view.marks(method), view.marks(method, twin=True)
+
+    for how, method in blind.items():
+        yield row(how, method, counted(method) if known.scored else None)
+    if not known.scored:
+        return
+    all_counts = np.stack([view.marks(method) for method in methods])  # (method, pair, 4)
+    best = methods[_best(all_counts)]
+    yield row(ORACLE, best, counted(best))
+    if len(known.documents) < 2:
+        return
+    one = halves(len(known.documents), known.seed)
+    pooled = [np.zeros_like(part) for part in counted(best)]
+    picked = []
+    for number, chosen_on in enumerate((one, ~one), start=1):
+        method = methods[_best(all_counts[:, chosen_on])]
+        ours, theirs = counted(method)
+        scored_on = ~chosen_on[:, None]
+        yield row(f"chosen on half {number}, scored on the other", method, (ours * scored_on, theirs * scored_on))
+        pooled = [whole + part * scored_on for whole, part in zip(pooled, (ours, theirs), strict=True)]
+        picked.append(method)
+    yield row(HALVES, picked[0] if picked[0] == picked[1] else None, (pooled[0], pooled[1]))
+
+
+def gain_rows(known: Evidence) -> Iterator[dict[str, Any]]:
+    """By how much norms beat weights in the same layer: the change of AER, tested pair by pair of sentences."""
+    metric = METRICS["aer"]
+    for view in known.views if known.scored else ():
+        for layer in range(len(view.study.heads)):
+            weight, norm = (view.marks(Method(measure, view.side, layer)) for measure in MEASURES)
+            found = compare(metric, weight, norm[None], seed=known.seed)
+            yield {
+                "direction": view.direction, "stream": view.study.stream.value, "side": view.side,
+                "layer": layer, "weight": found.whole, "norm": found.score[0], "change": found.change[0],
+                "low": found.low[0], "high": found.high[0], "p": found.p[0],
+            }  # fmt: skip
+
+
+def norm_rows(known: Evidence) -> Iterator[dict[str, Any]]:
+    """Mean norms of layers (joint; no head) and heads, over all queries and keys that meet."""
+    for view in known.views:
+        ours, theirs = view.norms[False], view.norms[True]
+        for layer, count in enumerate(view.study.heads):
+            for cell in range(1 + count):
+                yield {
+                    "direction": view.direction, "stream": view.study.stream.value, "side": view.side,
+                    "layer": layer, "head": cell - 1 if cell else None, "value": ours.value[layer, cell],
+                    "low": ours.low[layer, cell], "high": ours.high[layer, cell], "n": ours.n[layer, cell],
+                    "twin": theirs.value[layer, cell],
+                }  # fmt: skip
+
+
+def halves(pairs: int, seed: int) -> NDArray[np.bool_]:
+    """Which pairs are in the first of two halves, drawn by the seed.
+
+    >>> int(halves(5, 0).sum())
+    2
+    """
+    first = np.zeros(pairs, dtype=bool)
+    first[np.random.default_rng([seed, 1]).permutation(pairs)[: pairs // 2]] = True
+    return first
+
+
+def _best(counts: Numbers) -> int:
+    """The method of the lowest AER, the first of equals; (method, pair, 4)."""
+    found = METRICS["aer"].of(counts.sum(1))
+    return int(np.argmin(np.nan_to_num(found, nan=np.inf)))
+
+
+def _aer(known: Evidence, counts: Numbers, twin: Numbers) -> dict[str, Any]:
+    (first,) = rated({}, counts, twin, known.copies, ["AER"])
+    if not known.scored:
+        return {"links": first["links"]}
+    return {name: first[name] for name in ("value", "low", "high", "twin", "links")}
+
+
+def _choice(direction: str, measure: str, side: str, unit: str, how: str) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "direction": direction, "measure": measure, "side": side, "unit": unit, "how": how
+    }  # fmt: skip
+    cells = ("layer", "head", "back_layer", "mean_norm", "value", "low", "high", "twin", "links")
+    return made | dict.fromkeys(cells)
+
+
+def _place(direction: str, side: str, measure: str, layer: int, head: int | None, study: Alignment) -> dict[str, Any]:
+    parts = ("attention", "", direction, study.stream.value, measure, side, layer, head)
+    return dict(zip(PLACE, parts, strict=True))
+
+
+def _linked(place: Mapping[str, Any], view: View, method: Method) -> dict[str, Any]:
+    """Without gold: the share of words that have a link."""
+    row, number = {**place, "score": "linked"}, view.study.number(method)
+    for prefix, bundle in (("", view.read.bundle), ("twin", view.read.twin)):
+        found = bundle["linked"].result()
+        names = ("value", "low", "high") if not prefix else ("twin", "twin_low", "twin_high")
+        cells = (found.value[number], max(0.0, found.low[number]), min(1.0, found.high[number]))
+        row |= dict(zip(names, cells, strict=True))
+        if not prefix:
+            row["links"] = round(float(found.value[number] * found.n[number]))
+    return row
+
+
+def _middle(drawn: Numbers) -> tuple[float | None, float | None]:
+    known = drawn[np.isfinite(drawn)]
+    if not len(known):
+        return None, None
+    low, high = np.quantile(known, (0.025, 0.975))
+    return float(low), float(high)

@@ -1,0 +1,161 @@
+"""The study of clusters as one call: distances of all pairs of heads over a corpus, and an untrained twin beside.
+
+The run has two parts, each with a checkpoint of its own: the model, and its twin. What is asked before they begin and
+what is made of them are functions of their own, for :mod:`attlas.studies.heads` takes them into its one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+from attlas.errors import CapabilityError, StoreError, TextError
+from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, study_call
+from attlas.run.session import begin
+from attlas.run.setting import BUDGET, as_corpus, as_subject, passage_options, read_passages, streams_of
+from attlas.store import Result
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.ids import Stream
+    from attlas.stats import Bundle
+    from attlas.studies.clusters.passes import Clusters
+
+    Known = Mapping[tuple[str, int, int], Sequence[str]]
+
+PIECES = 128
+ROOM = 1 << 29  # bytes that the weights of one batch may take
+MOST = 1 << 33  # and those of a single text
+_NEEDED = ("relation", "layer", "head", "value", "best", "baseline", "p_corrected")
+
+
+@study_call(budget=None)
+def clusters(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    *,
+    relations: Annotated[
+        Path | str | Result | None,
+        Help("Result folder of attlas relations of this model, to name its best heads.", kind=Path | None),
+    ] = None,
+    measure: Measure = "weight",
+    pairs: Pairs = None,
+    **running: Unpack[Reading],
+) -> Result:
+    """See which heads attend alike: distances of all pairs of heads, a map, a tree, and whether layers lie together.
+
+    An untrained twin is measured beside. Texts have 128 pieces at most, and batches as many as let the weights of all
+    heads fit into half a GiB.
+
+    >>> from attlas.text import Document
+    >>> result = clusters(corpus=[Document.from_text("It rained. We stayed in."), Document.from_text("We slept.")])
+    >>> result.manifest.study, result.table.num_rows, result.tables["pairs"].num_rows
+    ('clusters', 72, 2556)
+    """
+    from attlas.capture.measuring import require_measure
+
+    texts = as_corpus(corpus)
+    model = as_subject(subject)
+    known = known_heads(model, relations)
+    pieces = running["max_pieces"] or min(model.pieces.window, PIECES)
+    running["budget"] = running["budget"] or fitting_budget(model, pieces)
+    options = passage_options(model, texts, pairs, {**running, "max_pieces": pieces}) | {
+        "measure": require_measure(model, measure),
+        "relations": [[*place, *names] for place, names in sorted(known.items())],
+    }
+    with begin("clusters", model, texts, options, running) as run:
+        run.note_cutting(len(texts.documents))
+        reading = read_passages(model, texts, options, run.seed)
+        require_room(model, max(example.length for example in reading.examples))
+        streams = streams_of(model, reading)
+        run.read(reading)
+        summed = []
+        for who, studied in run.twins:
+            part = clusters_part(studied, streams, measure=measure, seed=run.seed)
+            summed.append((part, run.carry(part, reading, f"{who}distances")))
+        run.progress.note("arranging the heads")
+        (part, bundle), (_, twin) = summed
+        return run.finish(arranged(part, bundle, twin, known))
+
+
+def clusters_part(model: Subject, streams: Sequence[Stream], *, measure: str, seed: int) -> Clusters:
+    """What is summed for one model: the distances of all pairs of heads of these streams.
+
+    >>> clusters_part(as_subject(None), as_subject(None).streams, measure="weight", seed=0).measure
+    'weight'
+    """
+    from attlas.studies.clusters.passes import Clusters
+
+    return Clusters(model, streams=streams, measure=measure, seed=seed)
+
+
+def arranged(part: Clusters, bundle: Bundle, twin: Bundle, known: Known) -> dict[str, Any]:
+    """All tables, from the sums of a model and of its twin; ``known`` are heads that go by their relations.
+
+    >>> part = clusters_part(as_subject(None), as_subject(None).streams, measure="weight", seed=0)
+    >>> list(arranged(part, part.empty(), part.empty(), {}))
+    ['clusters', 'pairs', 'joins', 'layer_pairs', 'togetherness']
+    """
+    from attlas.studies.clusters.tables import cluster_tables
+
+    return cluster_tables(part, bundle, twin, known)
+
+
+def fitting_budget(model: Subject, pieces: int) -> int:
+    """How many pieces to take at a time, so that the weights of all heads fit into half a GiB, or one text does.
+
+    >>> fitting_budget(as_subject(None), 128)
+    4096
+    """
+    return max(pieces, min(BUDGET, ROOM // (4 * _heads(model) * pieces)))
+
+
+def require_room(model: Subject, longest: int) -> None:
+    """Refuse models with nothing to compare, and texts so long that all heads' weights would not fit into memory.
+
+    >>> require_room(as_subject(None), 100_000)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.TextError: all-MiniLM-L6-v2: the weights of all 72 heads on a text of 100,000 pieces take 2,682 ...
+    """
+    if all(layers * heads < 2 for layers, heads in map(model.shape, model.streams)):
+        raise CapabilityError(f"{model.name} has a single head in a stream, so there are no two to compare")
+    needed = 4 * _heads(model) * longest**2
+    if needed > MOST:
+        raise TextError(
+            f"{model.name}: the weights of all {_heads(model):,} heads on a text of {longest:,} pieces take "
+            f"{needed / 2**30:,.0f} GiB, and {MOST / 2**30:.0f} are allowed; ask for fewer pieces (--max-pieces)"
+        )
+
+
+def known_heads(model: Subject, relations: Path | str | Result | None) -> Known:
+    """Heads that a study of relations found to be the best for some, surely above the baseline.
+
+    >>> known_heads(as_subject(None), None)
+    {}
+    """
+    from attlas.studies.clusters.behaviour import relation_heads
+
+    if relations is None:
+        return {}
+    result = relations if isinstance(relations, Result) else Result.open(relations)
+    where = "the result given as relations" if isinstance(relations, Result) else str(relations)
+    tables = result.tables
+    table = tables.get("relations")
+    missing = [name for name in _NEEDED if table is None or name not in table.column_names]
+    if table is None or missing:
+        what = "no table of relations" if table is None else f"a table of relations without {', '.join(missing)}"
+        raise StoreError(f"{where}: this result has {what}; give the folder of a run of attlas relations")
+    other: dict[str, Any] = dict(result.manifest.model)
+    if other.get("fingerprint") != model.fingerprint:
+        raise StoreError(
+            f"{where}: its relations are of {other.get('name', 'another model')} "
+            f"({other.get('fingerprint', 'no fingerprint')}) and this is {model.name} ({model.fingerprint}); "
+            "give a result of the same model"
+        )
+    return relation_heads(table.to_pylist(), model.pieces.own.value)
+
+
+def _heads(model: Subject) -> int:
+    return sum(layers * heads for layers, heads in map(model.shape, model.streams))

@@ -1,0 +1,450 @@
+"""The page of clusters: which heads attend alike, as a map, a tree and a table, and whether layers lie together."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from attlas.pages import (
+    Claim,
+    Finding,
+    Listing,
+    Page,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    keyed,
+    label_of,
+    listed,
+    say,
+)
+from attlas.store.schema import PLACE, STREAM, Column, Schema
+from attlas.studies.clusters.maps import behaviour_map, layer_map, tree_chart
+from attlas.studies.shared.wording import of_stream, published, told, words
+
+SURE = 0.01
+PAIRS_SHOWN = 12
+MANY = 2000  # heads beyond which the tree is left out of the page
+CLARK = "Clark et al. 2019"
+
+WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin"}, was="of")
+DISTANCE = "mean Jensen-Shannon divergence of their rows, in nats"
+_FIGURES = (
+    Column("x", "across", "number", "place on the map, in nats", twin="twin_x"),
+    Column("y", "upwards", "number", "place on the map, in nats", twin="twin_y"),
+    Column("behaviour", "mostly", meaning="what the head mostly does", twin="twin_behaviour", definition=CLARK),
+    Column("relations", "best for", meaning="relations that the head is surely best for, where these are known"),
+    Column("leaf", "leaf of the tree", "index"),
+    Column("nearest_layer", "layer of the nearest head", "index"),
+    Column("nearest_head", "nearest head", "index"),
+    Column("nearest", "nearest, nats", "number", "distance from the nearest head", head=True),
+    Column("mean", "mean dist., nats", "number", "mean distance from all other heads", twin="twin_mean", head=True),
+    Column("entropy", "entropy, nats", "number", twin="twin_entropy", head=True),
+    Column("even", "entropy of even attention", "number", "over what may be seen, in nats"),
+    Column("previous", "previous", "share", "attention on the piece before", head=True),
+    Column("next", "next", "share", "attention on the piece after", head=True),
+    Column("self", "itself", "share", "attention on the own piece", head=True),
+    Column("first", "first", "share", "attention on a first piece that is no [CLS]", head=True),
+    Column("cls", "[CLS]", "share", head=True),
+    Column("sep", "[SEP]", "share", head=True),
+    Column("punctuation", "punct.", "share", "attention on periods and commas", head=True),
+    Column("special", "all special", "share", "[CLS], [SEP], a first piece, periods and commas together", head=True),
+    Column("n", "queries", "count"),
+)  # fmt: skip
+CLUSTERS = Schema(
+    "clusters", "One row for each head: its place on the map, what it mostly does, and who is nearest.",
+    *PLACE, *_FIGURES,
+)  # fmt: skip
+PAIRS = Schema(
+    "pairs", "One row for each pair of heads of a stream.",
+    *PLACE, Column("layer_b", "layer of the other", "index"), Column("head_b", "other head", "index"),
+    Column("value", "distance, nats", "number", DISTANCE, ends=("low", "high"), twin="twin", definition=CLARK),
+    Column("n", "queries", "count"),
+    Column("first_half", "on one half", "number", "distance on one half of the passages"),
+    Column("second_half", "on the other half", "number", "distance on the other half"),
+)  # fmt: skip
+JOINS = Schema(
+    "joins", "The tree: which two groups were joined, step by step, heads first (as scipy numbers them).",
+    STREAM, WHO, Column("join", "step", "index"), Column("a", "group", "count"), Column("b", "and group", "count"),
+    Column("value", "joined at, nats", "number", "mean distance of the heads of both"),
+    Column("heads", "heads", "count"),
+)  # fmt: skip
+LAYERS = Schema(
+    "layer_pairs", "Mean distance of the heads of two layers.",
+    STREAM, Column("layer", "layer", "index"), Column("layer_b", "and layer", "index"),
+    Column("value", "the model, nats", "number", DISTANCE, ends=("low", "high")),
+    Column("n", "queries", "count"),
+    Column("twin", "the untrained twin, nats", "number", ends=("twin_low", "twin_high")),
+)  # fmt: skip
+TOGETHER = Schema(
+    "togetherness", "Whether heads of one layer lie together.",
+    STREAM, WHO,
+    Column("within", "within layers, nats", "number", "mean distance of heads of one layer",
+           ends=("within_low", "within_high")),
+    Column("between", "between layers, nats", "number", "mean distance of heads of different layers",
+           ends=("between_low", "between_high")),
+    Column("ratio", "ratio", "number", "within over between: 1 where layers mean nothing"),
+    Column("p", "p", "p", "share of random deals of the heads to layers that lie as near, the true one counted in"),
+    Column("shuffles", "random deals", "count"),
+    Column("stress", "stress of the map", "share", "share of the distances that it gets wrong"),
+    Column("halves", "halves agree (ρ)", "share", "rank correlation of the distances on both halves of the passages"),
+    Column("heads", "heads", "count"), Column("n", "queries", "count"),
+)  # fmt: skip
+DESCRIBED = Schema(
+    "described", "Heads with what they do and who is nearest in words.",
+    *CLUSTERS.columns, Column("does", "mostly"), Column("nearest_name", "nearest head"),
+)  # fmt: skip
+TREE = Schema("tree", "The tree as points of a chart.", *(Column(name, name) for name in ("part", "x", "y")))
+GAPS = Schema(
+    "gaps", "Mean distance by how many layers lie between.",
+    STREAM, WHO, Column("gap", "layers apart (0: heads of one layer)", "count"),
+    Column("value", "mean distance, nats", "number"),
+    Column("relative", "distance over the mean", "number", "over the mean of the model, or of its twin"),
+)  # fmt: skip
+BEHAVIOURS = Schema(
+    "behaviours", "How many heads do what.",
+    STREAM, Column("behaviour", "mostly"), Column("heads", "heads", "count", twin="twin_heads"),
+)  # fmt: skip
+NEAREST = Schema(
+    "nearest_pairs", "The nearest pairs of heads.",
+    STREAM, Column("one", "head"), Column("one_does", "mostly"), Column("other", "and head"),
+    Column("other_does", "mostly"), Column("scored", "nats apart", "number", "on the other half of the passages"),
+    Column("value", "on all passages", "number", ends=("low", "high"), twin="twin"),
+)  # fmt: skip
+
+
+def described(tables: Tables) -> list[Row]:
+    """Heads with what they do and who is nearest in words."""
+    return [
+        {**row, "does": _does(row),
+         "nearest_name": label_of({"layer": row["nearest_layer"], "head": row["nearest_head"]})}
+        for row in tables["clusters"]
+    ]  # fmt: skip
+
+
+def gaps(tables: Tables) -> Iterator[Row]:
+    """Mean distances over their model's mean, by how many layers lie between."""
+    for stream, rows in tables["layer_pairs"].by("stream"):
+        for who, column in (("model", "value"), ("twin", "twin")):
+            pairs = rows.known(column).where(lambda row: row["layer"] <= row["layer_b"])
+            level = pairs.mean(column) or 1.0
+            for gap in range(tables.layers):
+                here = pairs.where(lambda row, gap=gap: row["layer_b"] - row["layer"] == gap).mean(column)  # type: ignore[misc]
+                if here is not None:
+                    yield {"stream": stream, "who": who, "gap": gap, "value": here, "relative": here / level}
+
+
+def behaviours(tables: Tables) -> Iterator[Row]:
+    """How many heads of the model and of its twin do what, stream by stream."""
+    for stream, rows in tables["clusters"].by("stream"):
+        own, twins = (Counter(rows.column(name)) for name in ("behaviour", "twin_behaviour"))
+        for name, _ in (own + twins).most_common():
+            if name is not None:
+                yield {"stream": stream, "behaviour": name, "heads": own[name], "twin_heads": twins[name]}
+
+
+def nearest_pairs(tables: Tables) -> Iterator[Row]:
+    """The nearest pairs of each stream: chosen on one half of the passages, their distance from the other."""
+    for stream, pairs in tables["pairs"].by("stream"):
+        heads = {(row["layer"], row["head"]): _does(row) for row in tables["clusters"].where(stream=stream)}
+        chosen, scored = _halves(pairs)
+        for row in pairs.smallest(chosen)[:PAIRS_SHOWN]:
+            ends = (row["layer"], row["head"]), (row["layer_b"], row["head_b"])
+            names = [label_of({"layer": layer, "head": head}) for layer, head in ends]
+            numbers = {name: row[name] for name in ("value", "low", "high", "twin")}
+            yield {"stream": stream, "one": names[0], "one_does": heads[ends[0]], "other": names[1],
+                   "other_does": heads[ends[1]], "scored": row[scored], **numbers}  # fmt: skip
+
+
+def tree(tables: Tables) -> Iterator[Row]:
+    """The tree of each stream as points of a chart, of the model alone."""
+    for stream, heads in tables["described"].by("stream"):
+        if len(heads) <= MANY:
+            yield from tree_rows(heads, tables["joins"].where(stream=stream, who="model"))
+
+
+def tree_rows(heads: Sequence[Row], joins: Sequence[Row]) -> list[Row]:
+    """The tree of one stream as rows of a chart: four points for each join, and one for each leaf.
+
+    >>> heads = [{"stream": "encoder", "leaf": leaf} for leaf in (1, 0)]
+    >>> rows = tree_rows(heads, [{"stream": "encoder", "join": 0, "a": 0, "b": 1, "value": 0.5}])
+    >>> [(row["x"], row["y"]) for row in rows if row["part"] == "branch"]
+    [(1.0, 0.0), (1.0, 0.5), (0.0, 0.5), (0.0, 0.0)]
+    """
+    shown = ("layer", "head", "behaviour", "does", "nearest_name", "mean", "entropy")
+    empty = dict.fromkeys(("join", "step", "top", *shown))
+    at = {number: (float(row["leaf"]), 0.0) for number, row in enumerate(heads)}
+    rows: list[Row] = []
+    for join in joins:
+        (left, low), (right, lower) = at[join["a"]], at[join["b"]]
+        top = join["value"]
+        at[len(heads) + join["join"]] = ((left + right) / 2, top)
+        for step, (x, y) in enumerate(((left, low), (left, top), (right, top), (right, lower))):
+            place = {"stream": join["stream"], "part": "branch", "x": x, "y": y}
+            rows.append({**empty, **place, "join": join["join"], "step": step, "top": top})
+    leaves = [
+        {**empty, "stream": row["stream"], "part": "leaf", "x": float(row["leaf"]), "y": 0.0,
+         **{name: row.get(name) for name in shown}}
+        for row in heads
+    ]  # fmt: skip
+    return rows + leaves
+
+
+def answer(tables: Tables) -> Finding | None:
+    """Whether heads of one layer lie together, in the first stream."""
+    return next(layers(tables), None)
+
+
+def others(tables: Tables) -> Iterator[Finding]:
+    """The same of further streams."""
+    yield from list(layers(tables))[1:]
+
+
+def layers(tables: Tables) -> Iterator[Finding]:
+    """Whether heads of one layer lie together, stream by stream."""
+    for stream, rows in tables["togetherness"].by("stream"):
+        model, twin = (next(iter(rows.where(who=who).known("ratio")), None) for who in ("model", "twin"))
+        if model is None:
+            continue
+        near = model["ratio"] < 1 and model["p"] < SURE
+        said = say(
+            "**Heads of one layer{where} {verdict} together**: they are {within:number} nats apart on average{ends}, "
+            "heads of different layers {between:number}, a ratio of **{ratio:number}** (p {p:p} by {deals} random "
+            "deals of the heads to layers)",
+            where=of_stream(tables, stream), verdict="lie" if near else "do not surely lie", within=model["within"],
+            between=model["between"], ratio=model["ratio"], p=model["p"], deals=model["shuffles"],
+            ends=say(" ({low:number} to {high:number})", low=model["within_low"], high=model["within_high"])
+            if model["within_low"] is not None else "",
+        )  # fmt: skip
+        beside = say("; in the untrained twin (random weights) {within:number} and {between:number}, a ratio of "
+                     "{ratio:number} (p {p:p})", **{name: twin[name] for name in ("within", "between", "ratio", "p")}
+                     ) if twin is not None else ""  # fmt: skip
+        claims = [_value(row, column) for row in (model, twin) if row for column in ("within", "between", "ratio")]
+        yield Finding(
+            say("{said}{beside}.", said=said, beside=beside), tuple(claims), see="layers",
+            published=published(stream, f"{CLARK}: heads within the same layer are often fairly close to each other"),
+        )  # fmt: skip
+
+
+def what_they_do(tables: Tables) -> Iterator[Finding]:
+    """How many heads do what."""
+    for stream, rows in tables["behaviours"].by("stream"):
+        own = rows.where(lambda row: row["heads"] > 0 and row["behaviour"] != "other").largest("heads")
+        other = rows.where(behaviour="other").total("heads")
+        twins = rows.where(lambda row: row["twin_heads"] > 0).largest("twin_heads")[:3]
+        yield Finding(
+            say(
+                "What the {n} heads{where} mostly do: {names}{other}.{twins}", n=round(rows.total("heads")),
+                where=of_stream(tables, stream),
+                names=listed([f"{row['behaviour']} ({row['heads']})" for row in own]) if own
+                else "nothing that the bars used here would name",
+                other=say("; {n} do none of this", n=round(other)) if own and other else "",
+                twins=say(" Of the untrained twin's: {names}.",
+                          names=listed([f"{row['behaviour']} ({row['twin_heads']})" for row in twins]))
+                if twins else "",
+            ),
+            tuple(Claim("value", "behaviours", "heads", keyed([row], "stream", "behaviour"), value=row["heads"])
+                  for row in rows),
+            see="map",
+        )  # fmt: skip
+
+
+def nearest(tables: Tables) -> Iterator[Finding]:
+    """The two heads that are most alike."""
+    for stream, pairs in tables["pairs"].by("stream"):
+        chosen, scored = _halves(pairs)
+        row = pairs.smallest(chosen)[0]
+        key = keyed([row], "stream", "layer", "head", "layer_b", "head_b")
+        mean = pairs.mean("value")
+        yield Finding(
+            say(
+                "The two heads{where} most alike are **{one}** and **{other}**, {apart:number} nats apart, where two "
+                "heads are {mean:number} apart on average and {most:number} (ln 2) is the most possible.",
+                where=of_stream(tables, stream), one=label_of(row), apart=row[scored], mean=mean, most=math.log(2),
+                other=label_of({"layer": row["layer_b"], "head": row["head_b"]}),
+            ),
+            (
+                Claim("smallest", "pairs", chosen, key, {"stream": stream}),
+                Claim("value", "pairs", scored, key, value=row[scored]),
+                Claim("mean", "pairs", "value", among={"stream": stream}, value=mean),
+            ),
+            see="pairs",
+        )  # fmt: skip
+
+
+def farthest(tables: Tables) -> Iterator[Finding]:
+    """The head that is least like the others."""
+    for stream, heads in tables["described"].by("stream"):
+        if len(heads) < 3:
+            continue
+        lone = heads.largest("mean")[0]
+        yield Finding(
+            say(
+                "The head{where} farthest from all others is **{head}** ({does}): {mean:number} nats from the others "
+                "on average, and {nearest:number} from its nearest, {name}.",
+                where=of_stream(tables, stream), head=label_of(lone), does=lone["does"], mean=lone["mean"],
+                nearest=lone["nearest"], name=lone["nearest_name"],
+            ),
+            (Claim("largest", "clusters", "mean", keyed([lone]), {"stream": stream}),),
+            see="heads",
+        )  # fmt: skip
+
+
+def trust(tables: Tables) -> Iterator[Finding]:
+    """How far the map and the distances can be trusted."""
+    for row in tables["togetherness"].where(who="model").known("stress"):
+        steady = say(
+            " The distances themselves have a rank correlation of {halves:share} on the two halves of the passages.",
+            halves=row["halves"],
+        ) if row["halves"] is not None else ""  # fmt: skip
+        yield Finding(
+            say(
+                "The map{where} keeps distances only roughly (stress {stress:share}: 0 would be a true map of them): "
+                "what is far apart on it is far apart, what touches may not be alike.{steady}",
+                where=of_stream(tables, row["stream"]), stress=row["stress"], steady=steady,
+            ),
+            (_value(row, "stress"),), see="map",
+        )  # fmt: skip
+
+
+def about(tables: Tables) -> Prose:
+    """What was done."""
+    norm = tables.options.get("measure") == "norm"
+    return say(
+        "Which of the {n} attention heads of **{model}** look at the same pieces (subword tokens) while the model "
+        "reads **{corpus}**, and do heads of one layer lie together? The distance of every pair of heads was "
+        "measured, over all pieces{by}.",
+        n=len(tables["clusters"]), **tables.names,
+        by=", by the norms ‖αf(x)‖, each row divided by its sum, in place of the weights α" if norm else "",
+    )  # fmt: skip
+
+
+def _together(who: str) -> Listing:
+    """What is known of the layers of the model, or of its twin; the stream only where there are several."""
+
+    def rows(tables: Tables) -> Rows:
+        return told(tables, tables["togetherness"].where(who=who).known("ratio"))
+
+    return Listing(
+        "togetherness", "stream", "within", "between", "ratio", "p", "stress", "halves", rows=rows,
+        title=WHO.labels[who].capitalize(),
+    )  # fmt: skip
+
+
+def _halves(pairs: Rows) -> tuple[str, str]:
+    """The column to choose pairs by, and the one to tell their distance from: the same where a half is missing."""
+    halved = len(pairs.known("first_half", "second_half")) == len(pairs)
+    return ("first_half", "second_half") if halved else ("value", "value")
+
+
+def _does(row: Row) -> str:
+    return f"best for {row['relations']}" if row["behaviour"] == "relation" else str(row["behaviour"])
+
+
+def _value(row: Row, column: str) -> Claim:
+    return Claim("value", "togetherness", column, keyed([row], "stream", "who"), value=row[column])
+
+
+PAGE = Page(
+    "clusters",
+    title="Which heads of {model} attend alike?",
+    answer=answer,
+    chart=charts.lines(
+        "gaps", "gap", "relative", key="gaps-chart", title="How far apart heads are, by how many layers lie between",
+        colour="who", style=Style(tell=("value",)),
+        label="Mean distance over the model's mean, by how many layers lie between two heads, model and twin",
+    ),
+    about=about,
+    findings=(others, what_they_do, nearest, farthest, trust),
+    schemas=(CLUSTERS, PAIRS, JOINS, LAYERS, TOGETHER, DESCRIBED, TREE, GAPS, BEHAVIOURS, NEAREST),
+    derived={
+        "described": described, "gaps": gaps, "behaviours": behaviours, "nearest_pairs": nearest_pairs, "tree": tree,
+    },
+    sections=(
+        Section(
+            "map", "A map of heads",
+            "Each sign is one head; heads that attend alike lie near each other, as far as a plane has room for it. "
+            "The axes mean nothing in themselves, only distances do, and both axes have one scale. Signs tell what a "
+            "head mostly does, or which layer it belongs to. Point at a head for its neighbours.",
+            (
+                behaviour_map("described"), layer_map("described"),
+                Listing("behaviours", "behaviour", "heads", order="-heads", title="How many heads do what"),
+            ),
+            short="Map", width="half",
+        ),
+        Section(
+            "layers", "Layer by layer",
+            "If heads of one layer lie together, the diagonal is dark: the first chart shows the mean distance of "
+            "the heads of two layers. The second is the map of the twin: where layers mean nothing, their colours "
+            "mix. p is the share of random deals of the heads to layers in which heads of one layer are as near as "
+            "they really are, the true deal counted in.",
+            (
+                charts.grid(
+                    "layer_pairs", "layer_b", "layer", "value", "twin", key="layer-pairs",
+                    title="Heads of two layers, mean distance",
+                    label="Heat map of the mean distance of heads, layer by layer",
+                ),
+                layer_map("described", twin=True), _together("model"), _together("twin"),
+            ),
+            short="Layers", width="half",
+        ),
+        Section(
+            "tree", "A tree of heads",
+            "Heads that are joined low attend alike. At each height the two groups are joined whose heads are "
+            "nearest on average. Signs are those of the map.",
+            (tree_chart("tree"),), short="Tree",
+        ),
+        Section(
+            "pairs", "The nearest pairs",
+            "The pairs of heads that are most alike: chosen on one half of the passages, with their distance from "
+            "the other half, so that they are not merely the luckiest of so many pairs; the interval and the twin's "
+            "distance of the same two places are from all passages.",
+            (Listing("nearest_pairs", "one", "one_does", "other", "other_does", "scored", "value"),), short="Pairs",
+        ),
+        Section(
+            "heads", "All heads",
+            "One row for each head: what it mostly does and who is nearest, its mean distance from all other heads, "
+            "and the figures behind its behaviour. Search by label (3-) or behaviour (broad).",
+            (
+                Listing(
+                    "described", "head", "does", "nearest_name", "nearest", "mean", "entropy", "previous", "next",
+                    "self", "first", "cls", "sep", "punctuation", "special",
+                ),
+            ),
+            short="Heads",
+        ),
+    ),
+    words={
+        "distance": "how differently two heads attend: the Jensen-Shannon divergence of their rows, a mean over all "
+        "pieces (subword tokens) of all texts, in nats. 0: they always look alike. ln 2 = 0.69: they never look at "
+        "the same piece.",
+        "mostly": "what a head mostly does: over 0.5 of its attention on the previous, next or own piece; over 0.6 "
+        "on special pieces ([CLS], [SEP], a first piece, periods and commas); *broad*: an entropy over 0.78 of that "
+        "of even attention (which is 3.8 nats for 128 pieces, the published bar); *relation*: the best head for one.",
+        **words("untrained twin", "head 8-10"),
+    },
+    limits={
+        "Alike in attention is not alike in work.": "Two heads that look at the same pieces, or by norm take as much "
+        "from them, may move quite different vectors; and resting on [SEP] together may mean that neither does "
+        "anything.",
+        "The behaviours are cut by bars.": "A head just below one is “other”. Groups by behaviour lie together on "
+        "the map by their making, since they are told by the same rows; that layers do is a finding, and has a test.",
+        "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, "
+        "too, is shown, not tested. In models with grouped keys, heads of a group share theirs, as they do in the "
+        "twin.",
+        "The map is a projection.": "Look up distances in the tables before building on two signs that touch.",
+        "Intervals are for this corpus": "with the text as the unit.",
+    },
+    unshown={
+        "clusters": "its rows stand in the map and in the table of heads, described in words",
+        "pairs": "the nearest are listed; there are too many to show all",
+        "joins": "the tree shows them",
+    },
+    published="Clark et al. 2019 (bert-base-uncased on Wikipedia): heads within the same layer are often fairly "
+    "close to each other, and heads of one behaviour form clusters; pictures, and no figures",
+)  # fmt: skip

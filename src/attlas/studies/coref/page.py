@@ -1,0 +1,367 @@
+"""The page of coreference: how often a head's choice is an antecedent, beside simple rules and an untrained twin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from markupsafe import Markup
+
+from attlas.pages import (
+    Claim,
+    Custom,
+    Finding,
+    Listing,
+    Page,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    keyed,
+    label_of,
+    listed,
+    say,
+)
+from attlas.pages.html import tag
+from attlas.store.schema import KINDS, PLACE, Column, Schema
+from attlas.studies.shared.wording import words
+
+SURE = 0.01
+RULES = ("nearest", "head match", "sieve")
+ORDER = ("best head", "best for its kind", "sieve", "head match", "nearest", "twin", "chance")
+SETS = {"mentions": "all other mentions", "preceding": "preceding mentions", "words": "all words"}
+WAYS = {"to": "mention to antecedent", "from": "antecedent to mention"}
+CLARK = "Clark et al. 2019, BERT-base on CoNLL-2012"
+
+KIND = Column("kind", "mentions", meaning="all, pronoun, proper or nominal")
+CANDIDATES = Column("candidates", "chosen among", labels=SETS, meaning="what a head may choose from")
+WAY = Column("direction", "attention from", labels=WAYS, meaning="who attends to whom")
+WHEN = Column("when_chosen", "right where it was chosen, %", "percent")
+FAMILY = "all heads and directions of the kind and set of candidates"
+TESTED = tuple(
+    Column(
+        f"{rule}_p_corrected", f"p against {rule.replace('_', ' ')}", "p", "of being better on the same mentions",
+        family=FAMILY, was=f"p_{rule}",
+    )
+    for rule in ("nearest", "head_match")
+)  # fmt: skip
+VALUE = "share of mentions whose choice is an antecedent"
+_SHARES = (
+    KIND, CANDIDATES,
+    Column("who", "who", labels={"twin": "untrained twin"}, were={"untrained twin": "twin"},
+           meaning="a head chosen on other documents, a rule, the untrained twin's best head, or chance"),
+    Column("value", "right, %", "percent", VALUE, ends=("low", "high"), definition="Clark et al. 2019", head=True),
+    Column("n", "mentions", "count"),
+)  # fmt: skip
+COREF = Schema(
+    "coref",
+    "One row for each kind of mention, set of candidates, and who chooses.",
+    *_SHARES, Column("layer", "layer", "index"), Column("head", "head", "index"), WAY, WHEN, *TESTED,
+    Column("published", "published, %", "percent", "one head throughout (5-4)", definition=CLARK),
+)  # fmt: skip
+_OF_A_HEAD = (
+    Column("who", "of", labels={"model": "the model", "twin": "its untrained twin"},
+           were={"trained": "model", "untrained": "twin"}),
+    *PLACE, WAY, CANDIDATES, KIND,
+    Column("value", "right, %", "percent", VALUE, ends=("low", "high"), chance="chance",
+           definition="Clark et al. 2019", head=True),
+    Column("n", "mentions", "count"), WHEN, *TESTED,
+)  # fmt: skip
+HEADS = Schema("coref_heads", "Every head of the model and of its untrained twin.", *_OF_A_HEAD)
+CASES = Schema(
+    "cases", "The surest choices of the best head, right and wrong, in their context.",
+    KIND, Column("outcome", "outcome"), Column("weight", "attention paid", "share"), Column("document", "document"),
+    Column("mention", "mention"), Column("antecedent", "nearest antecedent"), Column("chose", "what the head chose"),
+    Column("before", "text before"), Column("text", "the mention"), Column("after", "text after"),
+)  # fmt: skip
+RIVALS = Schema("rivals", "Each set of candidates with the rules beside.", *COREF.columns, Column("by", "head"))
+WIDE = Schema(
+    "side_by_side", "The kinds of mentions side by side.", CANDIDATES, _SHARES[2],
+    *(Column(kind, f"{kind}, %", "percent", optional=True) for kind in ("all", "pronoun", "proper", "nominal")),
+)  # fmt: skip
+BETTER = Schema("better_way", "Every head in its better direction.", *_OF_A_HEAD)
+
+
+def rivals(tables: Tables) -> list[Row]:
+    """For each set of candidates all who choose from it, and the rules, which always look back; in one order."""
+    rows = tables["coref"]
+    return [
+        {**row, "candidates": candidates, "by": "" if row["layer"] is None else label_of(row)}
+        for candidates in rows.values("candidates")
+        for who in ORDER
+        for row in rows.where(who=who, candidates="preceding" if who in RULES else candidates)
+    ]
+
+
+def side_by_side(tables: Tables) -> list[Row]:
+    """For each set of candidates and who chooses, the share right by kind of mention."""
+    rows = tables["coref"]
+    kinds = rows.values("kind")
+    return [
+        {"candidates": candidates, "who": who, **dict.fromkeys(kinds),
+         **{row["kind"]: row["value"] for row in own}}
+        for candidates in rows.values("candidates")
+        for who in ORDER
+        if (own := rows.where(candidates=candidates, who=who))
+    ]  # fmt: skip
+
+
+def better_way(tables: Tables) -> list[Row]:
+    """Every head in the direction in which it is right more often; its p are the smaller ones of both."""
+    ways: dict[tuple[object, ...], list[Row]] = {}
+    for row in tables["coref_heads"]:
+        ways.setdefault(tuple(row[name] for name in ("who", "kind", "candidates", "layer", "head")), []).append(row)
+    tested = [column.name for column in TESTED]
+    return [
+        {**max(rows, key=lambda row: row["value"]),
+         **{name: min(Rows(rows).known(name).column(name), default=None) for name in tested}}
+        for rows in ways.values()
+    ]  # fmt: skip
+
+
+def answer(tables: Tables) -> Finding | None:
+    """How often the best head looks at an antecedent, among the other mentions."""
+    best, twin, chance = (_row(tables, "mentions", who) for who in ("best head", "twin", "chance"))
+    if best is None:
+        return None
+    said = say(
+        "Among the other mentions, head **{head}** ({way}) finds an antecedent for **{value:percent} %** of mentions "
+        "({low:percent} to {high:percent} %)",
+        head=label_of(best), way=WAYS[best["direction"]], **{end: best[end] for end in ("value", "low", "high")},
+    )  # fmt: skip
+    rest = [("the best head of the untrained twin (random weights) for {value:percent} %", twin),
+            ("choosing blindly would for {value:percent} %", chance)]  # fmt: skip
+    others = [say(text, value=row["value"]) for text, row in rest if row is not None]
+    said = say("{said}{rest}.", said=said, rest=say("; {others}", others=listed(others)) if others else "")
+    return Finding(
+        said, tuple(_value(row, "value") for row in (best, twin, chance) if row is not None), see="kinds",
+        published="head 5-4 of BERT-base, 65 %; nearest 27, head match 52, rules 69, a neural system 83 "
+        "(Clark et al. 2019)",
+    )  # fmt: skip
+
+
+def against_rules(tables: Tables) -> Iterator[Finding]:
+    """The best head among preceding mentions, as the rules choose."""
+    best = _row(tables, "preceding", "best head")
+    if best is None:
+        return
+    said = say(
+        "With the choice that the rules have, among preceding mentions only, head **{head}** is right for "
+        "**{value:percent} %**{rules}{verdicts}.",
+        head=label_of(best), value=best["value"], rules=_rules(tables, "all"),
+        verdicts=say(": {verdicts}", verdicts=listed(verdicts)) if (verdicts := _verdicts(best)) else "",
+    )  # fmt: skip
+    claims = [_value(best, "value"), *(_value(row, "value") for row in _rule_rows(tables, "all"))]
+    yield Finding(said, tuple(claims), see="kinds")
+
+
+def by_kind(tables: Tables) -> Iterator[Finding]:
+    """The best head for each kind, among preceding mentions."""
+    for row in tables["coref"].where(candidates="preceding", who="best for its kind"):
+        yield Finding(
+            say(
+                "For *{kind}* mentions the best head, again among preceding ones, is **{head}**: {value:percent} %"
+                "{rules}.",
+                kind=row["kind"], head=label_of(row), value=row["value"], rules=_rules(tables, row["kind"]),
+            ),
+            (_value(row, "value"),), see="kinds",
+        )  # fmt: skip
+
+
+def among_words(tables: Tables) -> Iterator[Finding]:
+    """The best head among all words."""
+    best, chance = (_row(tables, "words", who) for who in ("best head", "chance"))
+    if best is not None and chance is not None:
+        yield Finding(
+            say(
+                "Among *all* words of the window, head **{head}** ({way}) looks most at an antecedent for "
+                "{value:percent} % of mentions; choosing blindly would for {chance:percent} %.",
+                head=label_of(best), way=WAYS[best["direction"]], value=best["value"], chance=chance["value"],
+            ),
+            (_value(best, "value"), _value(chance, "value")), see="kinds",
+        )  # fmt: skip
+
+
+def many_heads(tables: Tables) -> Iterator[Finding]:
+    """How many heads beat the simple rules."""
+    among = {"who": "model", "candidates": "preceding", "kind": "all"}
+    heads = tables["better_way"].where(**among)
+    if heads:
+        names = [column.name for column in TESTED]
+        counts = [heads.known(name).count(lambda row, name=name: row[name] < SURE) for name in names]  # type: ignore[misc]
+        yield Finding(
+            say(
+                "{nearest} of {n} heads beat the nearest mention in at least one direction (p < 0.01, corrected for "
+                "all), {match} beat head match.",
+                nearest=counts[0], n=len(heads), match=counts[1] or "none",
+            ),
+            tuple(
+                Claim("count", "better_way", name, among=among, than=SURE, value=number, below=True)
+                for name, number in zip(names, counts, strict=True)
+            ),
+            see="map",
+        )  # fmt: skip
+
+
+def about(tables: Tables) -> Prose:
+    """What was done."""
+    corpus, norm = tables.manifest.corpus, tables.options.get("measure") == "norm"
+    said = say(
+        "When **{model}** reads *she*, does any attention head look at who she is? For every mention in **{corpus}** "
+        "that refers back, each head was asked which other word gets its largest {measure}, and whether that is an "
+        "antecedent.", measure="norm ‖αf(x)‖" if norm else "weight α", **tables.names,
+    )  # fmt: skip
+    if "mentions_scored_on" not in corpus:
+        return said
+    chosen, scored = corpus["mentions_chosen_on"], corpus["mentions_scored_on"]
+    return said + say(
+        "Heads were chosen on {chosen} mentions and scored on {scored} in other documents; {share:percent} % of all "
+        "mentions with an antecedent have one inside their window of {window} pieces (subword tokens).",
+        chosen=chosen, scored=scored, share=(chosen + scored) / max(1, corpus["mentions_with_an_antecedent"]),
+        window=tables.options.get("max_pieces"),
+    )  # fmt: skip
+
+
+def cases(tables: Tables) -> Markup | None:
+    """The surest choices, by how they went, in their context."""
+    folded = [
+        tag("details", tag("summary", outcome.capitalize()), tag("ul", *map(_case, rows)), class_="examples",
+            open=number == 0)
+        for number, (outcome, rows) in enumerate(tables["cases"].by("outcome"))
+    ]  # fmt: skip
+    return Markup("").join(folded) if folded else None
+
+
+def _case(row: Row) -> Markup:
+    verdict = "wrong" if row["outcome"] == "wrong" else "right"
+    same = verdict == "right" and row["chose"] == row["antecedent"]
+    text = tag("span", row["before"], tag("mark", row["text"]), row["after"], dir="auto")
+    paid = f" ({KINDS['percent'].write(row['weight'], None)} %)"
+    antecedent = "" if same else f"; antecedent {row['antecedent']}"
+    told = tag("small", f"{row['kind']}: chose ", tag("b", row["chose"]), paid, antecedent, f" · {row['document']}")
+    sign = tag("span", "✓" if verdict == "right" else "✗", title=verdict)
+    return tag("li", sign, " ", text, Markup("<br>"), told, class_=verdict)
+
+
+def _row(tables: Tables, candidates: str, who: str) -> Row | None:
+    return next(iter(tables["coref"].where(kind="all", candidates=candidates, who=who)), None)
+
+
+def _rule_rows(tables: Tables, kind: str) -> list[Row]:
+    return list(tables["coref"].where(kind=kind, candidates="preceding", who=RULES))
+
+
+def _rules(tables: Tables, kind: str) -> Prose | str:
+    rows = _rule_rows(tables, kind)
+    told = [say("{rule} {value:percent} %", rule=row["who"], value=row["value"]) for row in rows]
+    return say(" ({told})", told=listed(told)) if told else ""
+
+
+def _verdicts(row: Row) -> list[Prose]:
+    return [
+        say("{verdict} than {rule} (p {p:p})", verdict="better" if p < SURE else "not shown to be better",
+            rule=rule, p=p)
+        for rule, column in zip(("nearest", "head match"), TESTED, strict=True)
+        if (p := row.get(column.name)) is not None
+    ]  # fmt: skip
+
+
+def _value(row: Row, column: str) -> Claim:
+    return Claim("value", "coref", column, keyed([row], "kind", "candidates", "who"), value=row[column])
+
+
+PAGE = Page(
+    "coref",
+    title="Which heads of {model} find antecedents?",
+    answer=answer,
+    chart=charts.dots(
+        "rivals", "kind", "value", key="kinds-chart", colour="who",
+        title="Share of mentions for which the choice is an antecedent",
+        style=Style(pick=("candidates",), domain=(0, 1), tell=("by", "direction", "published", "n")),
+        label="Share right by kind of mention: best head, rules, untrained twin, chance",
+    ),
+    about=about,
+    findings=(against_rules, by_kind, among_words, many_heads),
+    schemas=(COREF, HEADS, CASES, RIVALS, WIDE, BETTER),
+    derived={"rivals": rivals, "side_by_side": side_by_side, "better_way": better_way},
+    sections=(
+        Section(
+            "kinds", "By kind of mention",
+            "The best head is the one that was best for all mentions on other documents; beside it the one that was "
+            "best there for each kind. The three rules always look among preceding mentions. Intervals are 95 % "
+            "(bootstrap by document).",
+            (
+                Listing("side_by_side", "candidates", "who", "all", "pronoun", "proper", "nominal",
+                        title="Per cent right"),
+                Listing("coref", "kind", "candidates", "who", "head", "direction", "value", "n",
+                        *(column.name for column in TESTED), "published", title="With heads, intervals and tests"),
+            ),
+            short="Kinds",
+        ),
+        Section(
+            "layers", "Where in the model",
+            "Dots far above those of the untrained twin and above the dashed line, which is chance, are heads that "
+            "have learned something of coreference, or of likeness. Each head is shown in its better direction.",
+            (
+                charts.layer_dots(
+                    "better_way", "value", key="layers-chart", title="Every head by layer", colour="who",
+                    style=Style(pick=("kind", "candidates"), height=240),
+                    label="Share right by layer, one dot for each head of the model and of its untrained twin",
+                ),
+            ),
+            short="Layers",
+        ),
+        Section(
+            "map", "Head by head",
+            "Choose mentions, candidates and direction. The brighter, the more often a head is right; framed heads "
+            "beat the nearest mention even after the correction for having looked at all of them.",
+            (
+                charts.head_map(
+                    "coref_heads", "value", key="coref-map",
+                    style=Style(pick=("kind", "candidates", "direction", "who")), bar=SURE,
+                    sure={"value": "nearest_p_corrected"}, label="Heat map of the share right, layer by head",
+                ),
+            ),
+            short="Map",
+        ),
+        Section(
+            "cases", "Where it is surest",
+            "The mentions where the best head gave most to what it chose among all other mentions, few from any one "
+            "document: the marked mention in its context, what the head chose, and the nearest antecedent.",
+            (Custom(cases, ("cases",)),), short="Cases",
+        ),
+    ),
+    words={
+        "mention, antecedent": "words that refer to something; an earlier mention of the same thing. Both are stood "
+        "for by their head words, as *farmer* in “the old farmer from Kent”.",
+        "mention to antecedent": "the head's choice is the word to which the mention attends most (*to*); "
+        "*antecedent to mention*: the word that attends most to the mention (*from*).",
+        "nearest, head match, sieve": "rules that look back: the nearest mention; the nearest with the same head "
+        "word, else the nearest; the nearest with the same words, else the same head word, else of fitting number, "
+        "gender and person, else any.",
+        "chance": "choosing blindly among the same candidates.",
+        **words("untrained twin", "head 8-10"),
+    },
+    limits={
+        "Heads were chosen on other documents": "than the ones they are scored on. Intervals of the best heads and "
+        "of the rules are bootstrapped by document; those of all other heads, and p, take the window as the unit. p "
+        "is corrected by Holm's method for all heads and directions of its kind and set of candidates.",
+        "Rules look back, heads look both ways.": "Among all other mentions a head may choose one that comes later, "
+        "which is always wrong here; “among preceding mentions” gives heads the same choice as the rules have. In a "
+        "causal model the two are the same.",
+        "A head may go by likeness.": "Much of coreference is the same word again; compare with head match before "
+        "believing in more. The cases under “right where the simple rules fail” are the ones that likeness and "
+        "nearness do not explain.",
+        "Only antecedents in the window count.": "Mentions whose antecedents all lie outside it are left out and "
+        "counted below, so that far coreference is rarer here than in the texts.",
+        "Head words come from the corpus's trees where it has them, else from a rule": "for English, which is right "
+        "for about nine noun phrases in ten; kinds of mentions and the rules' number, gender and person come from "
+        "tags or short lists for English.",
+        "Published figures are another model's on another corpus": "(BERT-base, CoNLL-2012), in windows of another "
+        "length; they say whether the picture is alike, not more.",
+    },
+    published="Clark et al. 2019 (BERT-base, CoNLL-2012), one head throughout (5-4); a neural system there has 83 % "
+    "over all",
+)  # fmt: skip

@@ -1,0 +1,198 @@
+"""The tables of a study of coreference, from what a model and its untrained twin have shown.
+
+- ``coref``: for each kind of mention and set of candidates, the best head (chosen on all mentions of other texts; one
+  head throughout), the best head for its kind (chosen on that kind alone), the twin's best head for the kind, and
+  choosing blindly; and the three baselines, which look among preceding mentions whatever heads may choose from. With
+  the published figures of BERT-base on OntoNotes, also of one head throughout.
+- ``coref_heads``: every head of both, in both directions; with p values against two baselines, each corrected by Holm
+  for all heads and directions of its kind and set of candidates.
+- ``cases``: the surest choices of the best head, right and wrong, in their context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.stats import Bundle, Estimate, holm, p_above_zero
+from attlas.store.columns import as_cell
+from attlas.studies.coref.mentions import CANDIDATES, KINDS, Known
+from attlas.studies.coref.passes import OUTCOMES, RIVALS, Chosen, Coref, Window
+from attlas.studies.coref.sieves import BASELINES
+from attlas.text import Document
+
+BEST, OF_KIND, TWIN, CHANCE = "best head", "best for its kind", "twin", "chance"
+# Clark et al. 2019, table 2: BERT-base, CoNLL-2012; a neural system has .83 over all
+PUBLISHED: Mapping[str, tuple[float, ...]] = {
+    BEST: (0.65, 0.64, 0.73, 0.58),
+    "nearest": (0.27, 0.29, 0.29, 0.19),
+    "head match": (0.52, 0.47, 0.67, 0.40),
+    "sieve": (0.69, 0.70, 0.77, 0.60),
+}
+AROUND, SHOWN = 8, 4  # words of context to each side; cases of each kind and outcome
+
+Columns = dict[str, list[Any]]
+
+
+class Scored(NamedTuple):
+    """A model's study, what it showed where heads were chosen and where they were scored, and the choice.
+
+    >>> Scored._fields
+    ('study', 'choosing', 'scoring', 'chosen')
+    """
+
+    study: Coref
+    choosing: Bundle
+    scoring: Bundle
+    chosen: Chosen
+
+
+def coref_tables(model: Scored, twin: Scored, windows: Sequence[Window]) -> dict[str, Columns]:
+    """All tables; ``windows`` are those that were scored, by their numbers.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.coref.passes import Choice
+    >>> chosen = {cell: Choice(0, 0, 0) for cell in np.ndindex(3, 4)}
+    >>> study = Coref(load(), chosen=chosen)
+    >>> nothing = Scored(study, Coref(study.subject).empty(), study.empty(), chosen)
+    >>> list(coref_tables(nothing, nothing, []))
+    ['coref', 'coref_heads', 'cases']
+    """
+    tested = {rival: _corrected(model.scoring[f"over {rival}"].result()) for rival in RIVALS}
+    return {
+        "coref": _main(model, twin, tested),
+        "coref_heads": _heads(model, twin, tested),
+        "cases": _cases(model, windows),
+    }
+
+
+def _corrected(over: Estimate) -> NDArray[np.float64]:
+    """p for being above a baseline, corrected over all heads and directions of each set of candidates and kind."""
+    p = p_above_zero(over)
+    made = np.full(p.shape, np.nan)
+    for candidates, kind in np.ndindex(*p.shape[3:]):
+        made[..., candidates, kind] = holm(p[..., candidates, kind])
+    return made
+
+
+def _main(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]) -> Columns:
+    rows = _Rows(
+        "kind", "candidates", "who", "value", "n", "low", "high", "layer", "head", "direction", "when_chosen",
+        *(f"{rival.replace(' ', '_')}_p_corrected" for rival in RIVALS), "published",
+    )  # fmt: skip
+    none = (None,) * (4 + len(RIVALS))
+    baselines, chance = model.scoring["baselines"].result(), model.scoring["chance"].result()
+    for (k, kind), (c, candidates) in _product(KINDS, CANDIDATES):
+        for who, scored, part in ((BEST, model, "best"), (OF_KIND, model, "chosen"), (TWIN, twin, "chosen")):
+            if who == OF_KIND and kind == "all":
+                continue
+            choice = scored.chosen[c, 0 if who == BEST else k]
+            cell = (*choice, c, k)
+            then = scored.choosing["heads"].result().value[cell]
+            ps = [as_cell(p[cell]) if who != TWIN else None for p in tested.values()]
+            published = PUBLISHED[BEST][k] if who == BEST and c == 0 else None
+            label = (choice.layer, choice.head, scored.study.directions[choice.direction])
+            found = _estimate(scored.scoring[part].result(), (c, k))
+            rows.add(kind, candidates, who, *found, *label, as_cell(then), *ps, published)
+        rows.add(kind, candidates, CHANCE, *_estimate(chance, (c, k)), *none, None)
+        if candidates == "preceding":
+            for b, name in enumerate(BASELINES):
+                rows.add(kind, candidates, name, *_estimate(baselines, (b, k)), *none, PUBLISHED[name][k])
+    return rows.kept(lambda row: row["n"])
+
+
+def _heads(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]) -> Columns:
+    rows = _Rows(
+        "who", "stream", "layer", "head", "direction", "candidates", "kind", "value", "chance", "n", "low", "high",
+        "when_chosen", *(f"{rival.replace(' ', '_')}_p_corrected" for rival in RIVALS),
+    )  # fmt: skip
+    chance = model.scoring["chance"].result().value
+    for who, scored in (("model", model), ("twin", twin)):
+        study = scored.study
+        found, then = scored.scoring["heads"].result(), scored.choosing["heads"].result().value
+        for cell in np.ndindex(*study.cells):
+            layer, head, d, c, k = cell
+            ps = [as_cell(p[cell]) if who == "model" else None for p in tested.values()]
+            labels = (study.stream.value, layer, head, study.directions[d], CANDIDATES[c], KINDS[k])
+            value, *rest = _estimate(found, cell)
+            rows.add(who, *labels, value, as_cell(chance[c, k]), *rest, as_cell(then[cell]), *ps)
+    return rows.kept(lambda row: row["n"])
+
+
+def _cases(model: Scored, windows: Sequence[Window]) -> Columns:
+    """The surest cases of each kind and outcome, from as many documents as possible."""
+    rows = _Rows("kind", "outcome", "weight", "document", "mention", "antecedent", "chose", "before", "text", "after")
+    by_number = {window.number: window for window in windows}
+    for cell, cases in enumerate(model.scoring["cases"].result()):
+        kind, outcome = divmod(cell, len(OUTCOMES))
+        seen: dict[int, int] = {}
+        ranked = []
+        for order, (weight, (number, mention, word)) in enumerate(cases):
+            window = by_number[number]
+            turn = seen[window.document] = seen.get(window.document, -1) + 1
+            ranked.append((turn, order, weight, window, mention, word))
+        for _, _, weight, window, mention, word in sorted(ranked, key=lambda case: case[:2])[:SHOWN]:
+            rows.add(KINDS[kind + 1], OUTCOMES[outcome], weight, *_told(window, mention, word))
+    return rows.columns
+
+
+def _told(window: Window, place: int, word: int) -> tuple[str, ...]:
+    """A case in words: the document, the mention, its nearest antecedent, what was chosen, and the text around."""
+    question, document = window.question, window.passage.first
+    mention = question.mentions[place]
+    nearest = max(question.right[question.asked.index(place)])
+    antecedent = next(m for m in question.mentions if m.head == nearest and m.chain == mention.chain)
+    chosen = next((m for m in question.mentions if m.head == word), None)
+    chose = _text(document, word, word + 1) if chosen is None else _short(document, chosen)
+    places = document.words
+    first = max(min(antecedent.start, mention.start, word) - AROUND, mention.start - 8 * AROUND, 0)
+    last = min(max(mention.stop, word + 1) + AROUND, mention.stop + 4 * AROUND, len(places))
+    return (
+        document.name,
+        _short(document, mention),
+        _short(document, antecedent),
+        chose,
+        ("… " if first else "") + document.text[places[first].start : places[mention.start].start],
+        _text(document, mention.start, mention.stop),
+        document.text[places[mention.stop - 1].stop : places[last - 1].stop] + (" …" if last < len(places) else ""),
+    )
+
+
+def _short(document: Document, mention: Known, longest: int = 8) -> str:
+    """A mention's words; of a long one those up to its head word and a few more."""
+    stop = min(mention.stop, max(mention.head + 1, mention.start + longest))
+    start = max(mention.start, stop - 2 * longest)
+    return _text(document, start, stop) + (" …" if stop < mention.stop else "")
+
+
+def _text(document: Document, start: int, stop: int) -> str:
+    if start >= stop:
+        return ""
+    return document.text[document.words[start].start : document.words[stop - 1].stop]
+
+
+class _Rows:
+    """Columns that grow row by row."""
+
+    def __init__(self, *names: str) -> None:
+        self.columns: Columns = {name: [] for name in names}
+
+    def add(self, *values: Any) -> None:
+        for column, value in zip(self.columns.values(), values, strict=True):
+            column.append(value)
+
+    def kept(self, wanted: Any) -> Columns:
+        """The rows that are wanted, as columns."""
+        rows = [dict(zip(self.columns, values, strict=True)) for values in zip(*self.columns.values(), strict=True)]
+        return {name: [row[name] for row in rows if wanted(row)] for name in self.columns}
+
+
+def _product(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[int, str], tuple[int, str]]]:
+    return [(a, b) for a in enumerate(one) for b in enumerate(other)]
+
+
+def _estimate(estimate: Estimate, cell: tuple[int, ...]) -> list[float | None]:
+    return [as_cell(float(part[cell])) for part in estimate]

@@ -1,0 +1,214 @@
+"""The tables of attention as explanation, from what the parts of a run have written down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from attlas.store.columns import as_columns
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attlas.ids import Site
+    from attlas.studies.faith.agreement import Pair
+    from attlas.studies.faith.explaining import Explained
+    from attlas.studies.faith.explanations import Named
+    from attlas.studies.faith.interventions import Intervened
+    from attlas.studies.shared.faith.adversary import Adversarial
+    from attlas.studies.shared.faith.instances import Instance, Labelling
+    from attlas.studies.shared.faith.last import Own
+
+SHOWN = 6  # instances that are shown word by word
+LONGEST = 24  # words of one, where there are enough that are shorter
+MOST_PIECES = 128  # of one whose whole attention is kept to be shown
+Row = dict[str, Any]
+
+
+@dataclass
+class Measured:
+    """What the parts of a run have written down.
+
+    >>> sorted(Measured.__dataclass_fields__)
+    ['adversaries', 'adversary', 'changed', 'chosen', 'explained', 'instances', 'lost', 'seed', 'task', 'texts']
+    """
+
+    task: Labelling
+    instances: list[Instance]
+    texts: list[int]
+    chosen: Named
+    seed: int
+    explained: Explained
+    lost: Any
+    changed: Intervened
+    adversary: Adversarial
+    adversaries: Mapping[str, Any]
+
+
+def faith_tables(measured: Measured) -> dict[str, Any]:
+    """All tables of the study: agreement first, and the card, which is made of the others."""
+    from attlas.studies.faith.agreement import agreement_rows, erasure_rows, pairs_of
+    from attlas.studies.faith.card import card_rows
+    from attlas.studies.faith.interventions import intervention_rows
+
+    pairs = pairs_of(measured.explained)
+    instances = _instances(measured, pairs)
+    examples, shown = _examples(measured, shown_instances(instances))
+    tables: dict[str, Any] = {
+        "agreement": agreement_rows(pairs, measured.explained.real, measured.texts, seed=measured.seed),
+        "erasure": erasure_rows(measured.explained.names, measured.lost, measured.texts, seed=measured.seed),
+        "interventions": intervention_rows(
+            measured.task.metric, measured.changed, measured.texts, seed=measured.seed
+        ),
+        "instances": as_columns(instances),
+        "examples": as_columns(examples),
+        "whole": as_columns([_whole(measured)]),
+    }
+    tables["card"] = card_rows({name: _rows(columns) for name, columns in tables.items()}, seed=measured.seed)
+    return tables | {"shown": shown}
+
+
+def _whole(measured: Measured) -> Row:
+    """What the model does by itself on the texts of the instances, and what attention is meant."""
+    from attlas.stats import compare
+
+    first = [measured.texts.index(text) for text in dict.fromkeys(measured.texts)]
+    marks = measured.explained.marks[first]
+    found = compare(measured.task.metric, marks, marks[None], seed=measured.seed, shuffles=1)
+    return {
+        "task": measured.task.name, "metric": measured.task.metric.name, "better": measured.task.metric.better,
+        "score": found.whole, "score_low": found.score_low[0], "score_high": found.score_high[0],
+        "chance_score": _majority(measured, first), "n": len(measured.instances), "texts": len(first),
+        "layers": measured.chosen.layers, "heads": measured.chosen.heads, "attention": _said(measured),
+        "integration_error": float(measured.explained.facts["gap"].mean()),
+    }  # fmt: skip
+
+
+def _said(measured: Measured) -> str:
+    """The attention that is meant, in words."""
+    from attlas.studies.shared.faith.instances import describe_rows, sites_of
+
+    rows, count = describe_rows(measured.task, measured.instances), len(sites_of(measured.task))
+    layers, heads = measured.chosen.layers, measured.chosen.heads
+    of_heads = "the mean over all heads" if heads == "mean" else f"head {int(heads) + 1}"
+    if layers == "all":
+        return f"weights, {of_heads} and all {count} layers: the last at {rows}, those below at all pieces"
+    layer = count if layers == "last" else int(layers) + 1
+    return f"weights, {of_heads} of layer {layer} of {count}, at {rows if layer == count else 'all pieces'}"
+
+
+def _majority(measured: Measured, first: Sequence[int]) -> float | None:
+    """The accuracy of always giving the most frequent label; None for scores that have no such thing."""
+    from attlas.tasks.tagging import wordwise
+
+    if measured.task.metric.name != "accuracy":
+        return None
+    labels: Counter[str] = Counter()
+    for number in first:
+        example = measured.instances[number].example
+        if measured.task.name == "classification":
+            labels[example.passage.first.label or ""] += 1
+        else:
+            labels.update(tag for tag in wordwise(example, measured.task.name.split(":")[1]) if tag)
+    return max(labels.values()) / labels.total()
+
+
+def _instances(measured: Measured, pairs: Mapping[tuple[Named, str], Pair]) -> list[Row]:
+    """One row for each instance."""
+    names = tuple(getattr(measured.task, "tags", measured.task.subject.labels))
+    facts, found = measured.explained.facts, measured.adversaries
+    taus = {against: pairs[measured.chosen, against].tau[0] for against in ("gradient", "leave-one-out")}
+    permuted, uniform = (_changed(measured, kind) for kind in ("permuted", "uniform"))
+    return [
+        {
+            "text": measured.texts[number], "place": instance.place,
+            "words": int(measured.explained.real[number].sum()),
+            "label": names[int(facts["label"][number])], "predicted": names[int(facts["predicted"][number])],
+            "confidence": facts["confidence"][number],
+            "right": bool(facts["label"][number] == facts["predicted"][number]), "largest": facts["largest"][number],
+            "permuted": permuted[number], "uniform": uniform[number], "adversary_jsd": found["jsd"][number],
+            "adversary_tvd": found["tvd"][number], "adversary_within": bool(found["within"][number]),
+            "tau_gradient": taus["gradient"][number], "tau_leave_one_out": taus["leave-one-out"][number],
+        }
+        for number, instance in enumerate(measured.instances)
+    ]  # fmt: skip
+
+
+def _changed(measured: Measured, kind: str) -> Sequence[float | None]:
+    """The TVD of every instance under an intervention at the layers that are meant; at the last where one layer by
+    itself is, or where there is but one."""
+    wanted = measured.changed.column(kind, "all" if measured.chosen.layers == "all" else "last")
+    found = measured.changed.column(kind) if wanted is None else wanted
+    return [None] * len(measured.instances) if found is None else found.tolist()
+
+
+def shown_instances(rows: Sequence[Row], most: int = SHOWN, longest: int = LONGEST) -> list[int]:
+    """The instances that are shown word by word: those whose adversaries went furthest, and typical ones, whose
+    agreement with gradients is nearest to the median; short texts where there are enough of them.
+
+    >>> shown_instances([{"words": 5, "tau_gradient": tau} for tau in (0.1, 0.9, 0.3)], most=2)
+    [0, 2]
+    """
+    short = [number for number, row in enumerate(rows) if row["words"] <= longest]
+    among = short if len(short) >= most else list(range(len(rows)))
+    strong = [number for number in among if rows[number].get("adversary_within")]
+    strong = sorted(strong, key=lambda number: (-rows[number]["adversary_jsd"], number))[: most // 2]
+    known = [row["tau_gradient"] for row in rows if np.isfinite(row["tau_gradient"])]
+    middle = float(np.median(known)) if known else 0.0
+    rest = [number for number in among if number not in strong]
+    typical = sorted(rest, key=lambda number: (abs(np.nan_to_num(rows[number]["tau_gradient"]) - middle), number))
+    return [*strong, *sorted(typical[: most - len(strong)])]
+
+
+def _examples(measured: Measured, numbers: Sequence[int]) -> tuple[list[Row], dict[str, list[Any]]]:
+    """The words of some instances with what each explanation says of them, the model's own attention and its
+    adversary's; and the whole attention of those that are not too long."""
+    from attlas.studies.faith.explanations import REFERENCES, Named
+    from attlas.studies.faith.shown import shown_columns, shown_rows
+    from attlas.studies.shared.faith.adversary import adversaries
+    from attlas.studies.shared.faith.instances import ask
+
+    names = [Named(kind, measured.chosen.layers, measured.chosen.heads) for kind in ("weight", "norm")]
+    names += [Named("rollout", "all", "mean"), *map(Named, REFERENCES)]
+    explained = measured.explained
+    columns = {name.explanation: explained.names.index(name) for name in names if name in explained.names}
+    model, search = measured.adversary.model, measured.adversary.search
+    own = model.record(ask(measured.task, [measured.instances[number] for number in numbers]))
+    adversary = adversaries(model, own, search)
+    texts = [measured.texts[number] for number in numbers]
+    kept = [own.asked.instances[at].example.length <= MOST_PIECES for at in range(len(numbers))]
+    shown = [row for row, short in zip(shown_rows(model, own, adversary, texts), kept, strict=True) if short]
+    before, after = (_on_words(own, each, search.head) for each in (own.weights, adversary.weights))
+    found = []
+    for at, number in enumerate(numbers):
+        instance = measured.instances[number]
+        documents = instance.example.passage.documents
+        spelled = [document.word(word) for document in documents for word in range(len(document.words))]
+        for word in np.flatnonzero(explained.real[number]):
+            values = {kind: explained.values[number, place, word] for kind, place in columns.items()}
+            where = {"text": texts[at], "place": instance.place, "word": int(word), "spelled": spelled[word]}
+            found.append({**where, **values, "own": before[at][word], "adversary": after[at][word]})
+    return found, shown_columns(shown)
+
+
+def _on_words(own: Own, weights: Mapping[Site, Tensor], head: int | None) -> list[list[float]]:
+    """Weights of instances on their words: the mean over sites, rows and heads, or of one head."""
+    import torch
+
+    from attlas.studies.faith.explanations import to_words
+
+    some = slice(None) if head is None else slice(head, head + 1)
+    means = []
+    for site, given in weights.items():
+        there = own.rows[site].there[:, None, :, None].to(given.dtype)
+        means.append(((given[:, some] * there).sum(2) / there.sum(2)).mean(1))
+    values: list[list[float]] = to_words(own.asked, torch.stack(means).mean(0).float()).tolist()
+    return values
+
+
+def _rows(columns: Mapping[str, list[Any]]) -> list[Row]:
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]

@@ -1,0 +1,113 @@
+"""Three studies over one pass: the survey, the relations and the clusters of a treebank's sentences.
+
+Half of the documents are read first, and heads chosen on them; then the other half, on which they are scored. Survey
+and clusters take in both halves, for what they keep of one half merges with what they keep of the other. The
+untrained twin is read in the same way, without the survey, whose chance levels need no twin. Each study leaves a
+result of its own, the same as if it had been run alone on these sentences.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Unpack
+
+from attlas.run.parameters import Measure, Model, Texts, study_call
+from attlas.run.parameters import Reading as Parameters
+from attlas.run.session import Run, begin, folder_of
+from attlas.run.setting import as_corpus, as_subject
+from attlas.store import Result
+from attlas.studies.clusters.call import arranged, clusters_part, fitting_budget, known_heads, require_room
+from attlas.studies.relations.call import (
+    LONGEST,
+    counts,
+    read_sentences,
+    relations_part,
+    scorable,
+    scored_tables,
+    split,
+)
+
+if TYPE_CHECKING:
+    from attlas.studies.shared.watching import Watcher
+
+STUDIES = ("survey", "relations", "clusters")
+RUN = ".run"  # where the checkpoints lie until all results are saved
+
+
+@study_call(budget=None, without=("long",))
+def heads(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    *,
+    measure: Measure = "weight",
+    **running: Unpack[Parameters],
+) -> dict[str, Result]:
+    """Survey, relations and clusters of a treebank, in one pass over its sentences; a result for each.
+
+    Relations and clusters go by the measure, the survey has both. Each result has a folder of its study's name.
+
+    >>> words = {"governors": [1, 2, -1], "relations": ["det", "nsubj", "root"]}
+    >>> from attlas.text import Document
+    >>> texts = [Document.from_words(["The", noun, "slept"], name=noun, **words) for noun in ("farmer", "cat", "dog")]
+    >>> list(heads(None, texts))
+    ['survey', 'relations', 'clusters']
+    """
+    from attlas.capture.measuring import require_measure
+    from attlas.capture.reading import Reading
+    from attlas.studies.survey.call import survey_study
+
+    texts = as_corpus(corpus).sentences()
+    sides = split(texts, None, running["seed"])
+    model = as_subject(subject)
+    limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
+    running["budget"] = running["budget"] or fitting_budget(model, pieces)
+    options: dict[str, Any] = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
+    folder = folder_of(running["out"], "heads", model.name, texts.name)
+    with ExitStack() as opened:
+
+        def run_in(place: str, study: str, options: dict[str, Any]) -> Run:
+            own: Parameters = {**running, "out": None if folder is None else folder / place}
+            return opened.enter_context(begin(study, model, texts, options, own))
+
+        whole = run_in(RUN, "heads", options)
+        runs = {study: run_in(study, study, {**options, "together": list(STUDIES)}) for study in STUDIES}
+        whole.note_cutting(len(texts.documents), "sentences")
+        chosen_on, scored_on = (read_sentences(model, side, pieces, limit, whole.seed) for side in sides)
+        both = Reading(chosen_on.examples + scored_on.examples, chosen_on.skipped + scored_on.skipped)
+        require_room(model, max(example.length for example in both.examples))
+        labels = scorable(chosen_on, scored_on)
+        surveyed = survey_study(model, texts, both, seed=whole.seed)
+        for run in runs.values():
+            run.read(both)
+            run.counts |= counts(texts, chosen_on, scored_on)
+        scored, clustered, tables = [], [], {}
+        for who, studied in whole.twins:
+            relations = relations_part(studied, labels, measure=measure, seed=whole.seed)
+            clusters = clusters_part(studied, [model.pieces.own], measure=measure, seed=whole.seed)
+            watchers: list[Watcher] = [relations, clusters] if who else [surveyed, relations, clusters]
+            chosen = _carry(whole, watchers, chosen_on, f"{who}choosing")
+            relations.choice = relations.choose(chosen["relations"])
+            sums = _carry(whole, watchers, scored_on, f"{who}scoring")
+            for name in sums.keys() - {"relations"}:
+                sums[name].merge(chosen[name])
+            scored.append((relations, sums["relations"]))
+            clustered.append((clusters, sums["clusters"]))
+            if not who:
+                tables["survey"] = surveyed.tables(sums["survey"])
+        whole.progress.note("arranging the heads")
+        tables["relations"] = scored_tables(scored[0], scored[1], scored_on)
+        results = {study: runs[study].finish(tables[study]) for study in ("survey", "relations")}
+        known = known_heads(model, results["relations"])
+        results["clusters"] = runs["clusters"].finish(arranged(*clustered[0], clustered[1][1], known))
+        if whole.out is not None:
+            shutil.rmtree(whole.out, ignore_errors=True)
+        return results
+
+
+def _carry(run: Run, watchers: list[Watcher], reading: Any, name: str) -> dict[str, Any]:
+    """The bundle of each of several studies, after one pass over the texts."""
+    from attlas.studies.shared.watching import Together, part
+
+    bundle = run.carry(Together("heads", watchers), reading, name)
+    return {watcher.name: part(bundle, watcher.name) for watcher in watchers}

@@ -1,6 +1,0 @@
-"""Other ways to find key phrases without training, to stand beside attention in one table.
-
-Each is a function from documents to ranked phrases, one list for each document in turn, and all lists are held
-against the given phrases in the same way. :mod:`~attlas.studies.keywords.baselines.named` says what a phrase is,
-:mod:`~attlas.studies.keywords.baselines.methods` which ways there are.
-"""

@@ -1,0 +1,369 @@
+"""The page of the comparison: key phrases from attention beside those of other methods that need no training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from markupsafe import Markup
+
+from attlas.pages import (
+    Claim,
+    Custom,
+    Finding,
+    Listing,
+    Page,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    keyed,
+    listed,
+    say,
+    with_interval,
+)
+from attlas.pages.charts import Spec
+from attlas.pages.html import tag
+from attlas.store.schema import Column, Schema, is_known
+from attlas.studies.shared.keywords.columns import AT, GOLD, SCORES, TEXTS
+from attlas.studies.shared.published import INSPEC
+
+LEVEL = 0.01
+OURS = "attention"
+SHOWN = 10  # phrases of an example
+GROUPS = ("attention", "attention's candidates, ranked otherwise", "the model's embeddings",
+          "counts over the other texts", "the text alone")  # fmt: skip
+
+METHOD = Column("method", "method")
+FORM = Column("form", "form", meaning="of what phrases, where a method comes in several forms")
+DIFFERENCE = (
+    Column("change", "change", "signed", "of F1 against the first form of attention, on the same texts",
+           ends=("change_low", "change_high")),
+    Column("change_p", "p", "p", "paired permutation test: texts swap their phrases between the two", was="p"),
+    Column("change_p_corrected", "p, corrected", "p", family="all methods at the same depth (Holm)", was="p_holm"),
+    Column("seconds", "seconds", "seconds", "for all texts, each method by itself"),
+)  # fmt: skip
+METHODS = Schema(
+    "methods", "The scores of each form of each method.", METHOD, FORM,
+    Column("needs", "reads", meaning="the text alone, the corpus too, or a model",
+           labels={"nothing": "the text", "corpus": "the corpus", "model": "the model"}),
+    AT, GOLD, *SCORES, *DIFFERENCE, TEXTS,
+)  # fmt: skip
+NAMED = Schema(
+    "named", "The same for charts, the best by F1@10 first.", *METHODS.columns, Column("name", "method"),
+    Column("group", "reads"), Column("each", "ms for a text", "number", "in this run"),
+)  # fmt: skip
+DOCUMENT = Column("document", "text", "index")
+EXAMPLES = Schema(
+    "examples", "The first phrases of each method in a few texts.", DOCUMENT, Column("name", "name"),
+    Column("text", "text"), METHOD, FORM, Column("rank", "rank", "count"), Column("phrase", "phrase"),
+    Column("right", "right", "flag", "whether people gave it too, by its stems"),
+)  # fmt: skip
+GIVEN = Schema(
+    "given", "What people gave these texts.", DOCUMENT, Column("phrase", "phrase"),
+    Column("present", "in the text", "flag"),
+)  # fmt: skip
+WHOLE = Schema(
+    "whole", "What was read.", Column("documents", "documents", "count"), Column("words", "words", "count"),
+    Column("given", "phrases given", "count"), Column("present", "of these in the text", "count"),
+    Column("choice", "attention of"), Column("heads", "heads", "count"), Column("names", "which"),
+    Column("measure", "measure"), Column("over", "over"), Column("language", "language"),
+    Column("corpus", "texts that TF-IDF counts over", "count"),
+)  # fmt: skip
+
+
+def name_of(row: Row) -> str:
+    """A method with its form.
+
+    >>> name_of({"method": "tf-idf", "form": "n-grams"}), name_of({"method": "yake", "form": ""})
+    ('tf-idf, n-grams', 'yake')
+    """
+    return f"{row['method']}, {row['form']}" if row.get("form") else str(row["method"])
+
+
+def is_ours(row: Row) -> bool:
+    """Whether a method reads attention.
+
+    >>> is_ours({"method": "attention weights"}), is_ours({"method": "yake"})
+    (True, False)
+    """
+    return str(row["method"]).startswith(OURS)
+
+
+def borrows(row: Row) -> bool:
+    """Whether a method ranks the candidates that attention gives.
+
+    >>> borrows({"form": "attention's candidates"}), borrows({"form": ""})
+    (True, False)
+    """
+    return "attention" in str(row.get("form") or "")
+
+
+def group_of(row: Row) -> str:
+    """What a method reads, as it is coloured.
+
+    >>> group_of({"method": "yake", "form": "", "needs": "nothing"})
+    'the text alone'
+    """
+    own, borrowed, model, corpus, nothing = GROUPS
+    if is_ours(row):
+        return own
+    return borrowed if borrows(row) else {"model": model, "corpus": corpus}.get(str(row["needs"]), nothing)
+
+
+def at_depth(tables: Tables, at: str = "10", gold: str = "all") -> Rows:
+    """The methods at one depth and by one gold, the best first."""
+    return tables["methods"].where(at=at, gold=gold).largest("f1")
+
+
+def named(tables: Tables) -> Iterator[Row]:
+    """All scores with names, groups and times; first those that are shown first, in their order."""
+    best = [name_of(row) for row in at_depth(tables)]
+    order = {name: place for place, name in enumerate(best)}
+    depths = {("10", "all"): 0, ("5", "all"): 1}
+    rows = sorted(
+        tables["methods"],
+        key=lambda row: (depths.get((row["at"], row["gold"]), 2), order.get(name_of(row), len(order))),
+    )
+    for row in rows:
+        each = 1000 * row["seconds"] / row["n"] if is_known(row.get("seconds")) and row["n"] else None
+        yield {**row, "name": name_of(row), "group": group_of(row), "each": each}
+
+
+def at(depth: str) -> Callable[[Tables], Finding | None]:
+    """How attention stands among the others, by so many first phrases."""
+
+    def find(tables: Tables) -> Finding | None:
+        rows = at_depth(tables, depth)
+        ours = tables["methods"].where(method=OURS, at=depth, gold="all")[:1]
+        others = rows.where(lambda row: not is_ours(row) and not borrows(row))
+        if not ours or not others:
+            return None
+        best = others[0]
+        ahead = others.where(lambda row: sure(row) and row["change"] > 0)
+        behind = others.where(lambda row: sure(row) and row["change"] < 0)
+        rest = others.where(lambda row: not sure(row))
+        text = say(
+            "F1@{at} of {ours} is {f1}, better than {how} methods without attention (p < 0.01 after correction)",
+            at=depth, ours=name_of(ours[0]), f1=with_interval(ours[0], "f1"),
+            how=f"all {len(others)}" if len(behind) == len(others) else f"{len(behind)} of {len(others)}",
+        )  # fmt: skip
+        for said, some in ((", worse than {names}", ahead), (", not to be told apart from {names}", rest)):
+            if some:
+                names = listed([*map(name_of, some)], between="; ")
+                text = say("{so}" + said, so=text, names=names)
+        text = say("{so}; the best of them, {best}, has {f1}{apart}", so=text, best=name_of(best),
+                   f1=with_interval(best, "f1"), apart=apart(best))  # fmt: skip
+        chance = others.where(method="random")
+        if chance:
+            text = say("{so}, phrases at random {f1:share}", so=text, f1=chance[0]["f1"])
+        among = {"at": depth, "gold": "all"}
+        first = keyed(ours, "method", "form")
+        claims = [Claim("value", "methods", "f1", first, among, ours[0]["f1"]),
+                  Claim("value", "methods", "f1", keyed([best], "method", "form"), among, best["f1"])]  # fmt: skip
+        for kind, some in (("below", behind), ("above", ahead)):
+            if some:
+                claims.append(Claim(kind, "methods", "change", keyed(some, "method", "form"), among, than=0.0))
+        return Finding(say("{so}.", so=text), tuple(claims), see="table")
+
+    return find
+
+
+def first_five(tables: Tables) -> Iterator[Finding]:
+    """The same of the first five phrases."""
+    finding = at("5")(tables)
+    if finding is not None:
+        yield finding
+
+
+def borrowed(tables: Tables) -> Iterator[Finding]:
+    """How far it is the candidates that attention gives, and not their order."""
+    rows = at_depth(tables).where(borrows)
+    for best in rows[:1]:
+        chance = rows.where(method="random")
+        text = say(
+            "Where another method ranks the candidates that attention gives, F1@10 is at best {f1}, by {name}{apart}",
+            f1=with_interval(best, "f1"), name=name_of(best), apart=apart(best),
+        )  # fmt: skip
+        if chance:
+            text = say("{so}; in random order they have {f1}: what the candidates alone are worth", so=text,
+                       f1=with_interval(chance[0], "f1"))  # fmt: skip
+        claims = (Claim("value", "methods", "f1", keyed([best], "method", "form"), {"at": "10", "gold": "all"},
+                        best["f1"]),)  # fmt: skip
+        yield Finding(say("{so}.", so=text), claims, see="methods")
+
+
+def fast(tables: Tables) -> Iterator[Finding]:
+    """How long attention takes, and what else needs the model."""
+    timed = tables["methods"].where(lambda row: is_known(row["seconds"]) and row["seconds"] > 0, at="10", gold="all")
+    for ours in timed.where(method=OURS)[:1]:
+        models = timed.where(lambda row: row["needs"] == "model" and not is_ours(row) and not borrows(row))
+        others = [say("{name} takes {times:number} times as long", name=name_of(row),
+                      times=row["seconds"] / ours["seconds"]) for row in models]  # fmt: skip
+        yield Finding(
+            say(
+                "Attention takes **{each:number} ms** for a text in this run{others}.",
+                each=1000 * ours["seconds"] / ours["n"],
+                others=say("; with the same model, {others}", others=listed(others)) if others else "",
+            ),
+            (Claim("value", "named", "each", [{"name": name_of(ours)}], {"at": "10", "gold": "all"},
+                   1000 * ours["seconds"] / ours["n"]),),
+            see="time",
+        )  # fmt: skip
+
+
+def texts(tables: Tables) -> Iterator[Finding]:
+    """What there was to find, and which heads were read."""
+    for row in tables["whole"]:
+        yield Finding(
+            say(
+                "{present:count} of {given:count} phrases that people gave these {documents:count} texts stand in "
+                "their text. Attention is read from {choice}.",
+                present=row["present"], given=row["given"], documents=row["documents"], choice=row["choice"],
+            ),
+            (Claim("total", "whole", "present", value=row["present"]),),
+        )  # fmt: skip
+
+
+def sure(row: Row) -> bool:
+    """Whether a method differs from attention, corrected for all of them.
+
+    >>> sure({"change_p_corrected": 0.001}), sure({"change_p_corrected": None})
+    (True, False)
+    """
+    return is_known(row["change_p_corrected"]) and row["change_p_corrected"] < LEVEL
+
+
+def apart(row: Row) -> Prose:
+    """By how much a method differs from attention."""
+    if not is_known(row["change_p_corrected"]):
+        return say("")
+    return say(" ({change:signed}, p {p:p})", change=row["change"], p=row["change_p_corrected"])
+
+
+def speed(tables: Tables, rows: Rows) -> Spec:
+    """F1 against time, of which alone the logarithm is shown."""
+    dots = charts.scatter("named", "each", "f1", key="", title="", colour="group", style=Style(tell=("name",)))
+    spec = dots.draw(tables, rows)
+    for layer in spec["layer"]:
+        layer["encoding"]["x"]["scale"] = {"type": "log"}
+    return spec
+
+
+def examples(tables: Tables) -> Markup | None:
+    """A few texts with the first phrases of each method; what people gave too is marked."""
+    if not tables["examples"]:
+        return None
+    parts = []
+    for number, (key, rows) in enumerate(sorted(tables["examples"].by("document"), key=lambda item: int(item[0]))):
+        lines = []
+        given = tables["given"].where(document=key)
+        if given:
+            wanted = [_phrase(row["phrase"], absent=not row["present"]) for row in given]
+            lines.append(_line("given by people", wanted, ""))
+        for name, own in Rows({**row, "name_": name_of(row)} for row in rows.smallest("rank")).by("name_"):
+            shown = own[:SHOWN]
+            found = [_phrase(row["phrase"], right=row["right"]) for row in shown]
+            lines.append(_line(name, found, f"{shown.count(lambda row: bool(row['right']))} of {len(shown)}"))
+        head = tag("tr", *(tag("th", title, class_="text", scope="col") for title in ("method", "first phrases",
+                                                                                     "right")))  # fmt: skip
+        parts.append(
+            tag("details", tag("summary", str(rows[0]["name"] or f"text {number + 1}"), dir="auto"),
+                tag("p", str(rows[0]["text"]), class_="sample", dir="auto"),
+                tag("div", tag("table", tag("thead", head), tag("tbody", *lines)), class_="scroll"),
+                class_="folded phrases", open=number == 0)
+        )  # fmt: skip
+    return Markup("").join(parts)
+
+
+def _line(name: str, phrases: Iterable[Markup], right: str) -> Markup:
+    return tag("tr", tag("td", name, class_="text"), tag("td", Markup(", ").join(phrases), class_="text"),
+               tag("td", right))  # fmt: skip
+
+
+def _phrase(phrase: object, *, right: bool = False, absent: bool = False) -> Markup:
+    written = tag("bdi", str(phrase), dir="auto")
+    if right:
+        return tag("mark", written)
+    return Markup("[{}]").format(written) if absent else written
+
+
+PAGE = Page(
+    "keywords-compare",
+    title="Key phrases by {model} and by others",
+    answer=at("10"),
+    chart=charts.dots(
+        "named", "name", "f1", key="methods", title="Every method",
+        style=Style(pick=("at", "gold"), tell=("group", "macro", "precision", "recall", "change",
+                                               "change_p_corrected")),
+        label="Scores of all methods with intervals",
+    ),
+    about="Key phrases of texts of **{corpus}**, found without any training: by the attention of **{model}**, by its "
+    "embeddings, and by methods that count words.",
+    findings=(first_five, borrowed, fast, texts),
+    schemas=(METHODS, EXAMPLES, GIVEN, WHOLE, NAMED),
+    derived={"named": named},
+    sections=(
+        Section(
+            "table", "Scores and differences",
+            "In the order of F1@10. *Change* is against the first form of attention, in F1; p is after Holm's "
+            "correction for all methods.",
+            (
+                Listing("named", "name", "f1", "change", "change_p_corrected", "each", title="The first 10 phrases",
+                        where={"at": "10", "gold": "all"}),
+                Listing("named", "name", "f1", "change", "change_p_corrected", title="The first 5 phrases",
+                        where={"at": "5", "gold": "all"}),
+            ),
+            note="Published F1@5 and F1@10 on Inspec, by other models and protocols: " + "; ".join(
+                f"{row.method} {row.f1_5:.2f} and {row.f1_10:.2f} ({row.source})" for row in INSPEC) + ".",
+            short="Table",
+        ),
+        Section(
+            "time", "Time",
+            "F1@10 against the time that a method takes for a text in this run, each by itself: to the left and "
+            "above is better. For a fair race, see `make bench`.",
+            (
+                charts.custom("speed", "Score and time", "named", ("each", "f1", "group"), speed,
+                              where={"at": ["10"], "gold": ["all"]}, label="F1@10 by the time for a text"),
+            ),
+        ),
+        Section(
+            "examples", "Some texts",
+            "The first ten phrases of each method, one text after another. Marked are those that people gave, too "
+            "(by their stems). Given phrases that do not stand in the text are in brackets.",
+            (Custom(examples, ("examples", "given")),),
+        ),
+        Section(
+            "otherwise", "Counted in other ways", "",
+            (Listing("methods", "method", "form", "needs", "at", "gold", "f1", "precision", "recall", "macro",
+                     "change", "change_p_corrected", "seconds"),),
+            short="Otherwise",
+        ),
+        Section("read", "The texts", "", (Listing("whole", *WHOLE.names),), short="Texts"),
+    ),
+    words={
+        "F1@5, F1@10, F1@M": "of the first five or ten phrases of each text, or of all that were found; counted over "
+        "all texts (micro). Phrases are compared whole, by their stems.",
+        "all given, those in the text": "held against all phrases that people gave, or only against those that stand "
+        "in the text, which alone can be found there.",
+        "change, p": "what a method is better (or worse) by than attention, on the same texts; p is the share of "
+        "shuffles in which the two swap their phrases text by text that differ as much, after Holm's correction.",
+        "reads": "the text alone; the other texts, too (TF-IDF counts in how many of them a word stands); or what "
+        "the model makes of the text, the same model for all.",
+        "attention's candidates": "the runs of heavy words that our phrases are chosen from, ranked by another "
+        "method: what part of the score is due to the candidates.",
+    },
+    limits={
+        "One collection is one taste.": "These texts and their phrases are of one kind; another kind may turn the "
+        "order round.",
+        "Methods are as their packages have them,": "or as their papers say, and none was tuned here. The heads of "
+        "attention were chosen on other texts, or by the rule.",
+        "Published figures are of other models under other protocols:": "which words are candidates, how phrases are "
+        "stemmed, and whether absent phrases count differ from paper to paper. They say in which region a number "
+        "lies.",
+        "A phrase counts whole or not at all.": "“neural network” is no part of “artificial neural network”.",
+    },
+    static=("keywords_study.css",),
+)  # fmt: skip

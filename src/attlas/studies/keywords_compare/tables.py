@@ -1,0 +1,166 @@
+"""The tables of a comparison of methods, from what each has found.
+
+Every method is held against the first form of attention, on the same documents: the change of F1 with its interval,
+and p by a paired permutation test, documents swapping their phrases between the two (:mod:`attlas.stats.paired`).
+Holm's correction is over all methods that are held against it at the same depth and by the same gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from attlas.ids import paper_label
+from attlas.stats import compare, holm
+from attlas.store.columns import as_columns
+from attlas.studies.keywords_compare.baselines.named import Named, distinct
+from attlas.studies.shared.keywords.scoring import DEPTHS, GOLD, MICRO, Given, marks, score_rows
+from attlas.text import Document
+from attlas.text.keyphrases import phrase_stems
+from attlas.text.stems import Stem
+
+if TYPE_CHECKING:
+    from attlas.studies.keywords_compare.baselines.methods import Field
+
+SHOWN, PHRASES = 5, 10  # documents that are shown, and phrases of a method
+LONGEST, ENOUGH = 200, 5  # words of one that is shown, and given phrases in it, where there are such
+Row = dict[str, Any]
+
+
+class Told(NamedTuple):
+    """What one form of a method has found in all documents, and how long it took.
+
+    >>> Told("yake", "", "nothing", [], 0.5).stems
+    []
+    """
+
+    method: str
+    form: str
+    needs: str
+    found: list[list[Named]]
+    seconds: float
+
+    @property
+    def stems(self) -> list[list[tuple[str, ...]]]:
+        """The phrases by their stems.
+
+        >>> Told("yake", "", "nothing", [[Named("cells", ("cell",))]], 0.5).stems
+        [[('cell',)]]
+        """
+        return [[phrase.stems for phrase in phrases] for phrases in self.found]
+
+
+def tables_of(
+    told: Sequence[Told], documents: Sequence[Document], given: Sequence[Given], field: Field
+) -> dict[str, Any]:
+    """The tables of the study.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.keywords_compare.baselines.methods import Field
+    >>> from attlas.studies.shared.keywords.choice import last_layer
+    >>> tables_of([], [], [], Field(load(), last_layer(load(), "norm"), []))["whole"]["heads"]
+    [12]
+    """
+    choice = field.choice
+    whole = {
+        "documents": len(documents), "words": sum(len(document.words) for document in documents),
+        "given": sum(len(one.all) for one in given), "present": sum(len(one.present) for one in given),
+        "choice": f"{len(choice.heads)} heads ({choice.why}), {choice.measure}, {choice.over} over words",
+        "heads": len(choice.heads), "names": ", ".join(paper_label(head.layer, head.head) for head in choice.heads),
+        "measure": choice.measure, "over": choice.over, "language": field.language, "corpus": len(field.corpus),
+    }  # fmt: skip
+    return {
+        "methods": as_columns(method_rows(told, given, field.seed) if told else []),
+        "examples": as_columns(example_rows(told, documents, given)),
+        "given": as_columns(given_rows(documents, given, field.stem)),
+        "whole": as_columns([whole]),
+    }
+
+
+def method_rows(told: Sequence[Told], given: Sequence[Given], seed: int = 0) -> list[Row]:
+    """The scores of all methods, each beside the first.
+
+    >>> given = [Given((("a",), ("b",)), (("a",),))] * 8
+    >>> one = Told("attention", "", "model", [[Named("a", ("a",)), Named("c", ("c",))]] * 8, 1.0)
+    >>> other = Told("first", "", "nothing", [[Named("c", ("c",))]] * 8, 1.0)
+    >>> rows = method_rows([one, other], given)
+    >>> [(row["method"], row["at"], row["f1"], row["change"]) for row in rows if row["gold"] == "all"][:4:3]
+    [('attention', '5', 0.5, None), ('first', '5', 0.0, -0.5)]
+    """
+    rows: list[Row] = []
+    for one in told:
+        about = {"method": one.method, "form": one.form, "needs": one.needs}
+        for row in score_rows(one.stems, given, seed=seed):
+            documents = row.pop("n")
+            rows.append({**about, **row, **dict.fromkeys(_BESIDE), "seconds": one.seconds, "n": documents})
+    for gold in GOLD:
+        wanted = [one.of(gold) for one in given]
+        for depth in DEPTHS:
+            first, *others = (marks(one.stems, wanted, depth) for one in told)
+            if not others:
+                continue
+            found = compare(MICRO, first, np.stack(others), seed=seed)
+            corrected = holm(found.p)
+            at = "M" if depth is None else str(depth)
+            here = [row for row in rows if row["at"] == at and row["gold"] == gold][1:]
+            for number, row in enumerate(here):
+                values = (found.change, found.low, found.high, found.p, corrected)
+                row.update(zip(_BESIDE, (float(value[number]) for value in values), strict=True))
+    return rows
+
+
+_BESIDE = ("change", "change_low", "change_high", "change_p", "change_p_corrected")
+
+
+def shown_documents(documents: Sequence[Document], given: Sequence[Given]) -> list[int]:
+    """The first few documents that are not long and have some given phrases in them; else the first.
+
+    >>> documents = [Document.from_text("a"), Document.from_text("b")]
+    >>> shown_documents(documents, [Given((), ()), Given((), ())])
+    [0, 1]
+    """
+    every = range(len(documents))
+    good = [at for at in every if len(documents[at].words) <= LONGEST and len(given[at].present) >= ENOUGH]
+    return sorted((good + [at for at in every if at not in set(good)])[:SHOWN])
+
+
+def example_rows(told: Sequence[Told], documents: Sequence[Document], given: Sequence[Given]) -> list[Row]:
+    """The first phrases that each method found in a few documents; of every method its first form.
+
+    >>> one = Told("yake", "", "nothing", [[Named("cells", ("cell",))]], 0.5)
+    >>> example_rows([one], [Document.from_text("Cells age.")], [Given((("cell",),), (("cell",),))])[0]["right"]
+    True
+    """
+    first = {one.method: one for one in reversed(told)}
+    rows = []
+    for at in shown_documents(documents, given):
+        right = set(given[at].all)
+        for one in told:
+            if first[one.method] is not one:
+                continue
+            for rank, phrase in enumerate(distinct(one.found[at], PHRASES), start=1):
+                rows.append(
+                    {
+                        "document": at, "name": documents[at].name, "text": documents[at].text, "method": one.method,
+                        "form": one.form, "rank": rank, "phrase": phrase.text, "right": phrase.stems in right,
+                    }
+                )  # fmt: skip
+    return rows
+
+
+def given_rows(documents: Sequence[Document], given: Sequence[Given], stem: Stem | None = None) -> list[Row]:
+    """The phrases that people gave the documents that are shown, and whether they stand in the text.
+
+    >>> from dataclasses import replace
+    >>> document = replace(Document.from_text("Cells age."), keyphrases=("cell", "sun"))
+    >>> [row["present"] for row in given_rows([document], [Given((("cell",), ("sun",)), (("cell",),))])]
+    [True, False]
+    """
+    rows = []
+    for at in shown_documents(documents, given):
+        present = set(given[at].present)
+        written = {phrase_stems(phrase, stem): phrase for phrase in documents[at].keyphrases or ()}
+        rows += [{"document": at, "phrase": written[one], "present": one in present} for one in given[at].all]
+    return rows

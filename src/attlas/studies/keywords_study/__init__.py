@@ -1,0 +1,13 @@
+"""Which heads know the key words of a text, and what do all of them know together? (Štefánik)"""
+
+from __future__ import annotations
+
+from attlas.studies import Study
+
+STUDY = Study(
+    "keywords-study",
+    call="attlas.studies.keywords_study.call:keywords_study",
+    page="attlas.studies.keywords_study.page:PAGE",
+    group="use",
+    command="keywords study",
+)

@@ -1,0 +1,323 @@
+"""What heads know of key words, as one call: capture what words receive, look at heads, choose some, train on all.
+
+A run goes through the model and then through its untrained twin. What their words receive lies on disk meanwhile, in
+a folder of its own that is deleted before the next model's is written. Each step that is done is kept until the
+result is saved, and is not repeated when the run is resumed.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+from attlas.corpora import Corpus
+from attlas.errors import CorpusError, PlanError
+from attlas.run.parameters import Help, Model, Reading, Role, Texts, numbers_of, study_call
+from attlas.run.session import Run, begin
+from attlas.run.setting import as_corpus, as_subject
+from attlas.store import Result
+from attlas.store.checkpoint import checkpoint_file
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.studies.keywords_study.passes import Part, Received
+    from attlas.studies.shared.keywords.weighing import Kind
+    from attlas.text import Document
+    from attlas.text.stems import Stem
+
+LONGEST = 512
+RECEIVED = ".received"
+TRAINED, UNTRAINED = "model", "untrained twin"
+
+
+@study_call(without=("long",))
+def keywords_study(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    *,
+    test: Annotated[
+        Texts | None, Role("other corpus"), Help("Texts to score on; else one half of the documents is for each.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        Help(
+            "Attention by which all heads together are read: weight-mean, weight-max, norm-mean or norm-max; else "
+            "the one whose heads are best where they are chosen."
+        ),
+    ] = None,
+    folds: Annotated[int, Help("Folds of the cross-validation.", least=2)] = 5,
+    steps: Annotated[
+        Sequence[int] | str | None,
+        Help("How many heads the regression keeps, such as 1,5,20; up to all.", kind=str | None),
+    ] = None,
+    language: Annotated[str, Help("Whose stemmer finds key phrases in texts; or none.")] = "english",
+    twin: Annotated[bool, Help("The untrained twin (random weights) beside the model.")] = True,
+    max_disk: Annotated[float, Help("Most room (GB) that attention may take meanwhile.", least=0)] = 8.0,
+    **running: Unpack[Reading],
+) -> Result:
+    """Ask of every head how much more attention key words receive than others, and choose heads that find them.
+
+    The corpus has texts with key phrases (JSON lines). Heads are chosen, and a regression and a scalar mix of all
+    heads are trained, on one part of the texts and scored on the other, beside an untrained twin and what needs no
+    model. attlas keywords takes the heads from the result (--study).
+
+    >>> result = keywords_study(limit=12, folds=2, twin=False)
+    >>> result.manifest.study, sorted(result.tables)
+    ('keywords-study', ['choice', 'heads', 'mix', 'phrases', 'predictors', 'regression', 'regression_weights',
+    'whole'])
+    """
+    from attlas.text.stems import stemmer
+
+    if folds < 2:
+        raise PlanError(f"cross-validation needs at least 2 folds, and {folds} was given")
+    kept = None if steps is None else numbers_of(steps, "--steps")
+    if kept is not None and any(step < 1 for step in kept):
+        raise PlanError(f"the numbers of heads to keep must be at least 1, and {min(kept)} was given")
+    stem = stemmer(language)
+    texts = as_corpus(corpus)
+    other = None if test is None else as_corpus(test)
+    chosen_on, scored_on = split(texts, other, running["seed"])
+    model = as_subject(subject)
+    asked = None if kind is None else kind_named(kind, model)
+    limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
+    options = {
+        "kind": None if asked is None else str(asked), "folds": folds, "steps": kept, "language": language,
+        "twin": twin, "max_pieces": pieces, "limit": limit,
+    }  # fmt: skip
+    more = {} if other is None else {"test": other}
+    with begin("keywords-study", model, texts, options, running, more=more) as run:
+        sides = [readable(side, limit, run.seed, run.skipped) for side in (chosen_on, scored_on)]
+        require_key_words(sides[0], chosen_on.name, folds, stem)
+        require_key_words(sides[1], scored_on.name, 1, stem)
+        work = _Steps(run, _laid_out(run, sides, stem), kinds_of(model), stem)
+        work.check_room(max_disk)
+        return run.finish(work.tables(asked))
+
+
+def kinds_of(model: Subject) -> tuple[Kind, ...]:
+    """The kinds of attention that a model has: by weights, and by norms where these can be computed.
+
+    >>> [str(kind) for kind in kinds_of(as_subject(None))]
+    ['weight, mean', 'weight, max', 'norm, mean', 'norm, max']
+    """
+    from attlas.studies.shared.keywords.weighing import KINDS
+
+    return tuple(kind for kind in KINDS if kind.measure == "weight" or model.has_norms)
+
+
+def kind_named(name: str, model: Subject) -> Kind:
+    """A kind of attention by its name, such as "norm-mean"; refused where there is none, or the model lacks it.
+
+    >>> kind_named("norm-max", as_subject(None))
+    Kind(measure='norm', over='max')
+    >>> kind_named("mean", as_subject(None))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: 'mean' is no kind of attention; choose one of weight-mean, weight-max, ...
+    """
+    from attlas.capture.measuring import require_measure
+    from attlas.studies.shared.keywords.weighing import KINDS
+
+    names = {f"{kind.measure}-{kind.over}": kind for kind in KINDS}
+    if name not in names:
+        raise PlanError(f"{name!r} is no kind of attention; choose one of {', '.join(names)}")
+    require_measure(model, names[name].measure)
+    return names[name]
+
+
+def split(texts: Corpus, test: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
+    """What to choose on, and what to score on: two corpora, or the two halves of one.
+
+    >>> from attlas.text import Document
+    >>> split(as_corpus([Document.from_text("It rained.")]), None, 0)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: documents: it has no key phrases, which this study asks about; give texts with ...
+    """
+    for corpus in (texts, *([] if test is None else [test])):
+        if "keyphrases" not in corpus.annotations:
+            raise CorpusError(
+                "it has no key phrases, which this study asks about; give texts with key phrases in JSON lines",
+                file=corpus.name,
+            )
+    return texts.halves(seed) if test is None else (texts, test)
+
+
+def readable(corpus: Corpus, limit: int | None, seed: int, skipped: Counter[str]) -> list[Document]:
+    """The documents of a part that have key phrases, or so many of them, drawn.
+
+    >>> skipped = Counter()
+    >>> len(readable(as_corpus("sample"), 10, 0, skipped)), dict(+skipped)
+    (10, {'documents not drawn': 110})
+    """
+    documents = [document for document in corpus.documents if document.keyphrases]
+    skipped["documents without a key phrase"] += len(corpus.documents) - len(documents)
+    if limit is not None and len(documents) > limit:
+        skipped["documents not drawn"] += len(documents) - limit
+        kept = sorted(random.Random(seed).sample(range(len(documents)), limit))
+        documents = [documents[index] for index in kept]
+    return documents
+
+
+def require_key_words(documents: Sequence[Document], name: str, least: int, stem: Stem) -> None:
+    """Refuse a part where too few documents have both key words and other words.
+
+    >>> from dataclasses import replace
+    >>> from attlas.text import Document
+    >>> from attlas.text.stems import stemmer
+    >>> require_key_words([replace(Document.from_text("It rained."), keyphrases=("sun",))], "a.jsonl", 1, stemmer())
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: a.jsonl: no key phrase occurs in any text, ...
+    """
+    from attlas.text.keyphrases import key_words
+
+    marked = [key_words(document, stem) for document in documents]
+    if not any(key.any() for key in marked):
+        raise CorpusError(
+            "no key phrase occurs in any text, so there is no key word to ask about; give texts that hold their own "
+            "key phrases, or say their language (--language)",
+            file=name,
+        )
+    mixed = sum(key.any() and not key.all() for key in marked)
+    if mixed < least or not mixed:
+        held = f"{mixed} of its documents hold" if mixed != 1 else "one of its documents holds"
+        wanted = f"; {least} folds are asked for, so give more documents or ask for fewer (--folds)"
+        raise CorpusError(
+            f"only {held} both key words and other words" + (wanted if least > 1 else "; give more documents"),
+            file=name,
+        )
+
+
+def _laid_out(run: Run, sides: Sequence[Sequence[Document]], stem: Stem) -> dict[str, Part]:
+    """Both parts cut into windows, with their key words; what was cut is counted."""
+    from attlas.studies.keywords_study.passes import lay_out
+    from attlas.studies.keywords_study.steps import CHOSEN, SCORED
+
+    pieces = run.options["max_pieces"]
+    run.note_cutting(sum(len(side) for side in sides))
+    parts = {
+        name: lay_out(name, run.subject, side, pieces, stem)
+        for name, side in zip((CHOSEN, SCORED), sides, strict=True)
+    }
+    for part in parts.values():
+        lacking = sum(len(example.source.segmentation.wordless) for example in part.examples)
+        run.skipped["words without a piece of their own"] += lacking
+        windows = len(part.examples) - len(part.documents)
+        run.skipped[f"further windows of documents longer than {pieces} pieces"] += windows
+    examples = [example for part in parts.values() for example in part.examples]
+    run.counts |= {
+        "documents": sum(len(part.documents) for part in parts.values()), "passages": len(examples),
+        "pieces": sum(example.length for example in examples), "chosen_on": len(parts[CHOSEN].documents),
+        "scored_on": len(parts[SCORED].documents),
+    }  # fmt: skip
+    return parts
+
+
+@dataclass
+class _Steps:
+    """All steps of a run, and what words receive from the model whose turn it is."""
+
+    run: Run
+    parts: Mapping[str, Part]
+    kinds: tuple[Kind, ...]
+    stem: Stem
+    captured: dict[str, Received] = field(default_factory=dict)
+    room: Path | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many layers there are, and heads in each."""
+        return self.run.subject.shape(self.run.subject.pieces.own)
+
+    @property
+    def heads(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    def check_room(self, max_disk: float) -> None:
+        """See that there is room for what words receive."""
+        from attlas.probes.files import check_room, size_of
+
+        needed = {name: 4 * len(self.kinds) * part.words * self.heads for name, part in self.parts.items()}
+        place = Path(tempfile.gettempdir()) if self.run.out is None else self.run.out
+        earlier = 0 if self.run.out is None else sum(f.stat().st_size for f in (place / RECEIVED).rglob("*.bin"))
+        check_room(place, needed, max_disk, earlier, what="attention that words receive", less="--limit")
+        key = sum(int(part.key.sum()) for part in self.parts.values())
+        words = sum(part.words for part in self.parts.values())
+        size = size_of(sum(needed.values()))
+        self.run.progress.note(f"{key:,} of {words:,} words are key words; what they receive takes {size} on disk")
+
+    def tables(self, asked: Kind | None) -> dict[str, dict[str, list[Any]]]:
+        """All steps, one after the other, and the tables made of them."""
+        from attlas.studies.keywords_study import steps as do
+        from attlas.studies.keywords_study import tables as lay
+        from attlas.studies.keywords_study.predicting import steps_for
+
+        run, each = self.run, self.shape[1]
+        seed, options, say, once = run.seed, run.options, run.progress.note, run.once
+
+        def trained() -> Received:  # captured only if a step is still to be done
+            return self.received(TRAINED)
+
+        heads = once("heads", lambda: do.head_step(trained(), seed, say))
+        phrases = once("phrases", lambda: do.phrase_step(trained(), heads, each, self.stem, seed, say))
+        kind = asked or do.best_kind(heads, self.kinds)
+        auc = heads["kinds"][self.kinds.index(kind)]["choosing_auc"]
+        counts = steps_for(self.heads, options["steps"])
+        regression = once(
+            "regression", lambda: do.regression_step(trained(), kind, options["folds"], counts, seed, say)
+        )
+        mix = once("mix", lambda: do.mix_step(trained(), kind, seed, say))
+        others = once("predictors", lambda: do.predictor_step(trained(), kind, auc, self.stem, seed, say))["rows"]
+        self.leave(TRAINED)
+        twin: dict[str, Any] = {}
+        if options["twin"]:
+            twin = once("twin", lambda: do.twin_step(self.received(UNTRAINED), kind, seed, say))
+            self.leave(UNTRAINED)
+        named = lay.named_heads(run.subject.pieces.own.value, self.heads, each)
+        predictors = [*others, *(step["predictor"] for step in (mix, regression, twin) if step)]
+        parts = self.parts.values()
+        return {
+            "heads": lay.head_table(heads, phrases, self.kinds, named, twin.get("auc")),
+            "choice": lay.choice_table(phrases, named),
+            "phrases": lay.columns(phrases["rows"]),
+            "regression": lay.columns(regression["rows"], without=("auc_low", "auc_high")),
+            "regression_weights": named | regression["weights"],
+            "mix": named | {"share": mix["share"], "gamma": [mix["gamma"]] * self.heads},
+            "predictors": lay.predictor_table(predictors),
+            "whole": lay.columns([lay.whole_row(part, self.stem, options["language"], kind) for part in parts]),
+        }
+
+    def received(self, model: str) -> Received:
+        """What words receive from the model or its twin, captured unless it is there."""
+        from attlas.studies.keywords_study.passes import Received, Writer, items_of
+
+        if model in self.captured:
+            return self.captured[model]
+        run = self.run
+        studied = run.subject if model == TRAINED else run.subject.twin(run.seed)
+        self.room = self.room or run.scratch(RECEIVED)
+        made_for = {"plan": run.plan.to_dict(), "model": model}
+        received = Received(self.room / model, self.parts, self.kinds, self.heads, made_for)
+        if run.out is not None and not received.kept:  # what was written is gone: begin again
+            checkpoint_file(run.out, model).unlink(missing_ok=True)
+        items = items_of(self.parts)
+        run.carry(Writer(studied, received), items, model, lengths=[item.example.length for item in items])
+        self.captured[model] = received
+        return received
+
+    def leave(self, model: str) -> None:
+        """Give back the room that a model's files take."""
+        self.captured.pop(model, None)
+        room = self.room or (None if self.run.out is None else self.run.out / RECEIVED)
+        if room is not None:
+            shutil.rmtree(room / model, ignore_errors=True)
+        if room is not None and room.is_dir() and not any(room.iterdir()):
+            self.run.give_back(room)
+            self.room = None

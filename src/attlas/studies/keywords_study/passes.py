@@ -1,0 +1,260 @@
+"""What all words of all documents receive, on disk, so that it is computed once and read by all that follows.
+
+For each part of a corpus there is one file of numbers in float32, (kind, word, head): the words of all documents one
+after the other, the heads of all layers side by side. Values are kept as the model gives them; what is made of them
+(shares of a window, logarithms) is made when they are read. A document longer than the model's window is cut into
+windows, whose words follow each other in the file as they do in the text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.capture import Subject
+from attlas.errors import StoreError
+from attlas.models import Example
+from attlas.stats import Bundle
+from attlas.studies.shared.keywords.weighing import Kind, Numbers, cut, received_by_words
+from attlas.text import Document, Passage
+from attlas.text.keyphrases import key_words
+from attlas.text.stems import Stem
+
+INDEX = "index.json"
+AT_ONCE = 20_000  # words of a block
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Documents of one part, the windows they were cut into, and where the words of each lie among all words.
+
+    ``starts`` and ``windows`` are the first words of each document and each window, with the number of all words at
+    the end; ``key`` says of every word whether it is a key word.
+
+    >>> ends = np.array([0, 3])
+    >>> part = Part("a", (Document.from_text("It rained."),), (), ends, ends, np.zeros(3, bool))
+    >>> part.words
+    3
+    """
+
+    name: str
+    documents: tuple[Document, ...]
+    examples: tuple[Example, ...]
+    starts: Integers
+    windows: Integers
+    key: NDArray[np.bool_]
+
+    @property
+    def words(self) -> int:
+        """How many words there are.
+
+        >>> Part("a", (), (), np.array([0]), np.array([0]), np.zeros(0, bool)).words
+        0
+        """
+        return int(self.starts[-1])
+
+    @property
+    def documents_of(self) -> Integers:
+        """The document of every word.
+
+        >>> two = (Document.from_text("Rain."), Document.from_text("Snow."))
+        >>> Part("a", two, (), np.array([0, 2, 4]), np.array([0, 2, 4]), np.zeros(4, bool)).documents_of.tolist()
+        [0, 0, 1, 1]
+        """
+        return np.repeat(np.arange(len(self.documents)), np.diff(self.starts))
+
+    @property
+    def mixed(self) -> NDArray[np.bool_]:
+        """Which documents have both key words and others.
+
+        >>> two, ends = (Document.from_text("Rain."), Document.from_text("Snow.")), np.array([0, 2, 4])
+        >>> Part("a", two, (), ends, ends, np.array([True, False, False, False])).mixed.tolist()
+        [True, False]
+        """
+        marked = np.add.reduceat(self.key.astype(np.int64), self.starts[:-1])
+        return np.asarray((marked > 0) & (marked < np.diff(self.starts)))
+
+
+def lay_out(
+    name: str,
+    subject: Subject,
+    documents: Sequence[Document],
+    max_pieces: int | None = None,
+    stem: Stem | None = None,
+) -> Part:
+    """Cut documents into windows and find their key words.
+
+    >>> from dataclasses import replace
+    >>> from attlas.capture import load
+    >>> document = replace(Document.from_text("It rained. Solar cells age."), keyphrases=("solar cell",))
+    >>> part = lay_out("a", load(), [document], 6)
+    >>> part.windows.tolist(), part.key.tolist()
+    ([0, 3, 7], [False, False, False, True, True, False, False])
+    """
+    windows = [window for document in documents for window in cut(subject, document, max_pieces)]
+    return Part(
+        name, tuple(documents), tuple(subject.pieces.encode_all([Passage(window) for window in windows])),
+        _edges(len(document.words) for document in documents), _edges(len(window.words) for window in windows),
+        np.concatenate([key_words(document, stem) for document in documents]),
+    )  # fmt: skip
+
+
+class Received:
+    """The files of one model on the parts of a corpus, in a folder of their own.
+
+    >>> import tempfile
+    >>> from attlas.studies.shared.keywords.weighing import KINDS
+    >>> Received(Path(tempfile.mkdtemp()), {}, KINDS, 72, {"model": "tiny"}).kept
+    False
+    """
+
+    def __init__(
+        self, folder: Path, parts: Mapping[str, Part], kinds: Sequence[Kind], heads: int, made_for: Mapping[str, Any]
+    ) -> None:
+        self.folder, self.parts, self.kinds, self.heads = folder, dict(parts), tuple(kinds), heads
+        sizes = {name: part.words for name, part in parts.items()}
+        index = json.dumps({"for": made_for, "words": sizes, "kinds": [str(kind) for kind in kinds], "heads": heads})
+        place = folder / INDEX
+        try:
+            self.kept = place.exists() and place.read_text(encoding="utf-8") == index
+            """Whether the folder held files of this very plan already."""
+            if not self.kept:
+                folder.mkdir(parents=True, exist_ok=True)
+                for name in sizes:
+                    with open(self._file(name), "wb") as file:
+                        file.truncate(self.bytes(name))
+                place.write_text(index, encoding="utf-8")
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: what words receive cannot be written ({error.strerror or error}); choose another --out"
+            ) from error
+
+    def bytes(self, part: str) -> int:
+        """How large the file of a part is."""
+        return 4 * len(self.kinds) * self.parts[part].words * self.heads
+
+    def write(self, part: str, first: int, values: Numbers) -> None:
+        """Put what the words of a window receive, (kind, layer, head, word), into their places."""
+        words = self.parts[part].words
+        rows = np.ascontiguousarray(np.moveaxis(values.reshape(len(self.kinds), self.heads, -1), 2, 1))
+        try:
+            with open(self._file(part), "r+b", buffering=0) as file:
+                for number, some in enumerate(rows):
+                    file.seek(4 * self.heads * (number * words + first))
+                    file.write(some.tobytes())
+        except OSError as error:
+            raise StoreError(
+                f"{self.folder}: what words receive cannot be written ({error.strerror or error})"
+            ) from error
+
+    def read(self, part: str, kind: Kind, start: int = 0, stop: int | None = None) -> Numbers:
+        """What some words receive, (word, head), as the model gave it."""
+        words = self.parts[part].words
+        last = words if stop is None else stop
+        first = 4 * self.heads * (self.kinds.index(kind) * words + start)
+        count = (last - start) * self.heads
+        return np.fromfile(self._file(part), np.float32, count, offset=first).reshape(last - start, self.heads)
+
+    def blocks(self, part: str, kind: Kind, most: int = AT_ONCE) -> Iterator[tuple[slice, Numbers, Numbers]]:
+        """Documents, a few at a time: which ones, what their words receive, (word, head), and the same relative to
+        the mean over the words of the window.
+        """
+        laid = self.parts[part]
+        first = 0
+        while first < len(laid.documents):
+            beyond = int(np.searchsorted(laid.starts, laid.starts[first] + most, "right")) - 1
+            last = max(first + 1, beyond)
+            start, stop = int(laid.starts[first]), int(laid.starts[last])
+            values = self.read(part, kind, start, stop)
+            edges = laid.windows[(laid.windows >= start) & (laid.windows <= stop)] - start
+            yield slice(first, last), values, relative_in_windows(values, edges)
+            first = last
+
+    def relative(self, part: str, kind: Kind) -> Numbers:
+        """What all words of a part receive relative to their windows' means, (word, head)."""
+        whole = np.empty((self.parts[part].words, self.heads), np.float32)
+        starts = self.parts[part].starts
+        for some, _, shares in self.blocks(part, kind):
+            whole[starts[some.start] : starts[some.stop]] = shares
+        return whole
+
+    def _file(self, part: str) -> Path:
+        return self.folder / f"{part}.bin"
+
+
+def relative_in_windows(values: Numbers, edges: Integers) -> Numbers:
+    """What words receive, (word, head), divided by its mean over the words of their window; 0 where that is 0.
+
+    >>> relative_in_windows(np.array([[1.0], [3.0], [5.0]], np.float32), np.array([0, 2, 3])).tolist()
+    [[0.5], [1.5], [1.0]]
+    """
+    sizes = np.diff(edges)
+    means = np.add.reduceat(values, edges[:-1], axis=0) / sizes[:, None]
+    scale = np.divide(1, means, out=np.zeros_like(means), where=means > 0).astype(np.float32)
+    return np.asarray(values * np.repeat(scale, sizes, axis=0), np.float32)
+
+
+class Item(NamedTuple):
+    """A window to be captured, and where its words belong.
+
+    >>> Item._fields
+    ('example', 'part', 'first')
+    """
+
+    example: Example
+    part: str
+    first: int
+
+
+def items_of(parts: Mapping[str, Part]) -> list[Item]:
+    """The windows of all parts, each with its place.
+
+    >>> items_of({})
+    []
+    """
+    return [
+        Item(example, part.name, int(first))
+        for part in parts.values()
+        for example, first in zip(part.examples, part.windows, strict=False)
+    ]
+
+
+class Writer:
+    """Takes windows through a model and writes what their words receive; to the engine, a study like any other.
+
+    >>> from attlas.capture import load
+    >>> Writer(load(), None).name
+    'attention to words'
+    """
+
+    name = "attention to words"
+
+    def __init__(self, subject: Subject, received: Received | None) -> None:
+        self.subject, self.received = subject, received
+
+    def empty(self) -> Bundle:
+        """Nothing: all goes into files.
+
+        >>> from attlas.capture import load
+        >>> len(Writer(load(), None).empty())
+        0
+        """
+        return Bundle({})
+
+    def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:
+        """Run a batch through the model and write what its words receive."""
+        assert self.received is not None
+        found = received_by_words(self.subject, [item.example for item in batch], self.received.kinds)
+        for item, values in zip(batch, found, strict=True):
+            self.received.write(item.part, item.first, values)
+
+
+def _edges(sizes: Iterator[int] | Any) -> Integers:
+    return np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)]).astype(np.int64)

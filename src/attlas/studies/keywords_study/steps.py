@@ -1,0 +1,241 @@
+"""The steps of the study of key words, each from what words receive to rows that are finished.
+
+A step reads files and gives back what JSON can hold, so a run that was interrupted need not repeat it. Parts are
+called :data:`CHOSEN` (heads are chosen and predictors trained there) and :data:`SCORED`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from attlas.studies.keywords_study.heads import Floats, best_first, head_columns, seen_by_heads
+from attlas.studies.keywords_study.mixing import learn_mix
+from attlas.studies.keywords_study.passes import Received
+from attlas.studies.keywords_study.predicting import (
+    Flags,
+    Say,
+    best_threshold,
+    cross_validated,
+    features,
+    learn,
+    rows_of,
+    word_scores,
+)
+from attlas.studies.keywords_study.selecting import BEST, LAST, candidates, phrase_rows, winner
+from attlas.studies.keywords_study.without_model import plain_features
+from attlas.studies.shared.keywords.weighing import Kind, Numbers
+from attlas.text.stems import Stem
+
+CHOSEN, SCORED, CROSS_VALIDATED = "chosen on", "scored on", "cross-validated"
+PREDICTORS = (
+    "every word", "length, place and frequency", "all heads of the untrained twin", "best head",
+    "scalar mix of all heads", "all heads", "all heads, with length, place and frequency",
+)  # fmt: skip
+EVERY, PLAIN, TWIN, HEAD, MIX, ALL, BOTH = PREDICTORS
+Rows = list[dict[str, Any]]
+
+
+def silent(_: str) -> None:
+    """Say nothing.
+
+    >>> silent("unheard")
+    """
+
+
+def head_step(received: Received, seed: int = 0, say: Say = silent) -> dict[str, Any]:
+    """For each kind, in their order: the columns of all heads on the part that is scored, and means on the other.
+
+    >>> from attlas.studies.keywords_study.planted import planted
+    >>> step = head_step(planted())
+    >>> [round(auc, 2) for auc in step["kinds"][0]["choosing_auc"]], step["n"]
+    ([1.0, 0.5, 0.0], 6)
+    """
+    kinds = []
+    count = 0
+    for kind in received.kinds:
+        say(f"heads by {kind}")
+        chosen, scored = (seen_by_heads(received, part, kind) for part in (CHOSEN, SCORED))
+        choosing = {"auc": chosen.auc, "relative": chosen.relative, "saved": chosen.saved}
+        means = {f"choosing_{name}": values.mean(0).tolist() for name, values in choosing.items()}
+        kinds.append(head_columns(scored, seed) | means)
+        count = len(scored.even)
+    return {"kinds": kinds, "n": count}
+
+
+def best_kind(step: Mapping[str, Any], kinds: Sequence[Kind]) -> Kind:
+    """The kind whose heads have the best mean AUC on the part that heads are chosen on.
+
+    >>> kinds = (Kind("weight", "mean"), Kind("norm", "mean"))
+    >>> str(best_kind({"kinds": [{"choosing_auc": [0.5]}, {"choosing_auc": [0.6]}]}, kinds))
+    'norm, mean'
+    """
+    means = [float(np.mean(columns["choosing_auc"])) for columns in step["kinds"]]
+    return kinds[int(np.argmax(means))]
+
+
+def phrase_step(
+    received: Received, heads: Mapping[str, Any], last: int, stem: Stem, seed: int = 0, say: Say = silent
+) -> dict[str, Any]:
+    """Try all sets of heads on the part they are chosen on; score the best, the best single head and the last layer
+    (by norms where there are any, by the mean) on the other. ``last`` is how many heads the last layer has.
+
+    >>> from attlas.studies.keywords_study.planted import planted
+    >>> from attlas.text.stems import stemmer
+    >>> received = planted()
+    >>> step = phrase_step(received, head_step(received), 3, stemmer())
+    >>> step["heads"], step["kind"]
+    ([0], ['weight', 'mean'])
+    """
+    auc = dict(zip(received.kinds, (columns["choosing_auc"] for columns in heads["kinds"]), strict=True))
+    tried = candidates(auc, last)
+    say(f"phrases of {len(tried)} sets of heads")
+    rows = phrase_rows(received, CHOSEN, tried, CHOSEN, stem, seed)
+    best = winner(tried, rows)
+    rule = next(kind for kind in reversed(received.kinds) if kind.over == "mean")
+    single = [number for number, one in enumerate(tried) if one.selection == BEST]
+    beside = [
+        single[winner([tried[number] for number in single], [rows[number] for number in single])],
+        next(number for number, one in enumerate(tried) if (one.kind, one.selection) == (rule, LAST)),
+    ]
+    scored = list(dict.fromkeys([best, *beside]))
+    again = phrase_rows(received, SCORED, [tried[number] for number in scored], SCORED, stem, seed)
+    for row in (*rows[best], *again[0]):
+        row["chosen"] = True
+    winning = tried[best]
+    return {
+        "rows": [row for some in (*rows, *again) for row in some],
+        "heads": list(winning.heads),
+        "kind": list(winning.kind),
+        "choosing_auc": [auc[winning.kind][head] for head in winning.heads],
+    }
+
+
+def regression_step(
+    received: Received, kind: Kind, folds: int, steps: Sequence[int], seed: int = 0, say: Say = silent
+) -> dict[str, Any]:
+    """F1 by the number of heads kept, cross-validated and on the part that is scored; the weights of heads over
+    folds; the order in which the regression on all documents keeps them; and how the regression on all heads scores.
+
+    >>> from attlas.studies.keywords_study.planted import planted
+    >>> step = regression_step(planted(), Kind("weight", "mean"), 2, [1, 3])
+    >>> [(row["part"], row["heads"], row["f1"]) for row in step["rows"]][::3]
+    [('cross-validated', 1, 1.0), ('scored on', 3, 1.0)]
+    """
+    part = received.parts[CHOSEN]
+    x = features(received.relative(CHOSEN, kind))
+    scores, found = np.zeros((len(steps), len(x))), np.zeros((len(steps), len(x)), bool)
+    weights, strengths = [], []
+    for held, learned in cross_validated(x, part, folds, steps, seed, say):
+        rows = rows_of(part, held)
+        mine = x[rows]
+        for number, one in enumerate(learned.fitted):
+            scores[number, rows] = one.scores(mine)
+            found[number, rows] = scores[number, rows] > one.threshold
+        weights.append(learned.fitted[-1].weights)
+        strengths.append(learned.fitted[-1].c)
+    c = float(np.median(strengths))
+    made = [
+        {"part": CROSS_VALIDATED, "heads": step, **word_scores(part, scores[number], found[number], seed), "c": c}
+        for number, step in enumerate(steps)
+    ]
+    say("regression: all documents")
+    learned = learn(x, part, np.arange(len(part.documents)), seed, steps)
+    x = features(received.relative(SCORED, kind))
+    for step, one in zip(steps, learned.fitted, strict=True):
+        scored = _scored(one.scores(x), one.threshold, received, seed)
+        made.append({"part": SCORED, "heads": step, **scored, "c": one.c})
+    ranks = np.empty(received.heads, np.int64)
+    ranks[learned.order] = np.arange(1, received.heads + 1)
+    over = np.stack(weights)
+    return {
+        "rows": made,
+        "weights": {
+            "weight": over.mean(0).tolist(),
+            "least": over.min(0).tolist(),
+            "most": over.max(0).tolist(),
+            "order": ranks.tolist(),
+        },
+        "predictor": {"predictor": ALL, **_shown(made[-1])},
+    }
+
+
+def mix_step(received: Received, kind: Kind, seed: int = 0, say: Say = silent) -> dict[str, Any]:
+    """The scalar mix: shares of heads, gamma, and how it scores.
+
+    >>> from attlas.studies.keywords_study.planted import planted
+    >>> step = mix_step(planted(), Kind("weight", "mean"))
+    >>> step["share"][0] > 0.9, step["predictor"]["f1"]
+    (True, 1.0)
+    """
+    say("scalar mix")
+    mixed = learn_mix(received.relative(CHOSEN, kind), received.parts[CHOSEN].key)
+    scores = mixed.scores(received.relative(SCORED, kind))
+    row = {"predictor": MIX, **_scored(scores, mixed.threshold, received, seed)}
+    return {"share": mixed.shares.tolist(), "gamma": mixed.gamma, "predictor": row}
+
+
+def predictor_step(
+    received: Received, kind: Kind, auc: Sequence[float], stem: Stem, seed: int = 0, say: Say = silent
+) -> dict[str, Any]:
+    """What stands beside: every word, what needs no model, the best single head, and all heads with what needs no
+    model. ``auc`` is that of each head on the part that heads are chosen on.
+
+    >>> from attlas.studies.keywords_study.planted import planted
+    >>> from attlas.text.stems import stemmer
+    >>> rows = predictor_step(planted(), Kind("weight", "mean"), [1.0, 0.5, 0.0], stemmer())["rows"]
+    >>> [(row["predictor"], round(row["f1"], 2)) for row in rows][::2]
+    [('every word', 0.33), ('best head', 1.0)]
+    """
+    say("what needs no model, and the best head")
+    part, scored = received.parts[CHOSEN], received.parts[SCORED]
+    every = word_scores(scored, np.zeros(scored.words), np.ones(scored.words, bool), seed)
+    rows: Rows = [{"predictor": EVERY, **every}]
+    plain, plain_scored = plain_features(part, stem), plain_features(scored, stem)
+    rows.append({"predictor": PLAIN, **regressed(received, plain, plain_scored, seed)})
+    chosen, other = received.relative(CHOSEN, kind), received.relative(SCORED, kind)
+    head = best_first(auc)[0]
+    threshold = best_threshold(chosen[:, head].astype(np.float64), part.key)
+    rows.append({"predictor": HEAD, **_scored(other[:, head].astype(np.float64), threshold, received, seed)})
+    both = [np.hstack(pair) for pair in ((features(chosen), plain), (features(other), plain_scored))]
+    rows.append({"predictor": BOTH, **regressed(received, both[0], both[1], seed)})
+    return {"rows": rows}
+
+
+def twin_step(received: Received, kind: Kind, seed: int = 0, say: Say = silent) -> dict[str, Any]:
+    """The untrained twin: the AUC of its heads by each kind on the part that is scored, and all of them together by
+    the same regression.
+
+    >>> from attlas.studies.keywords_study.planted import planted
+    >>> twin_step(planted(), Kind("weight", "mean"))["auc"][0]
+    [1.0, 0.5, 0.0]
+    """
+    say("the heads of the untrained twin")
+    auc = [seen_by_heads(received, SCORED, one).auc.mean(0).tolist() for one in received.kinds]
+    chosen, scored = (features(received.relative(part, kind)) for part in (CHOSEN, SCORED))
+    return {"auc": auc, "predictor": {"predictor": TWIN, **regressed(received, chosen, scored, seed)}}
+
+
+def regressed(received: Received, chosen: Numbers, scored: Numbers, seed: int = 0) -> dict[str, Any]:
+    """How a regression that was learned on the columns of one part scores on those of the other.
+
+    >>> from attlas.studies.keywords_study.planted import planted
+    >>> received = planted()
+    >>> x, y = (features(received.relative(part, received.kinds[0])) for part in (CHOSEN, SCORED))
+    >>> regressed(received, x, y)["f1"]
+    1.0
+    """
+    part = received.parts[CHOSEN]
+    (fitted,) = learn(chosen, part, np.arange(len(part.documents)), seed).fitted
+    return _scored(fitted.scores(scored), fitted.threshold, received, seed)
+
+
+def _scored(scores: Floats, threshold: float, received: Received, seed: int) -> dict[str, Any]:
+    found: Flags = scores > threshold
+    return word_scores(received.parts[SCORED], scores, found, seed)
+
+
+def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("part", "heads", "c")}

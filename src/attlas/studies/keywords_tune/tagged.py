@@ -1,0 +1,206 @@
+"""Key phrases from a model that was trained to tag them.
+
+A document is cut into windows that the model can take, every word gets the tag of the highest score, and words that
+are tagged make spans as chunks do (see :func:`attlas.tasks.tagging.spans`). A phrase is what spans with the same
+stems have in common; its score is the highest, over its spans, of the mean probability that a word of it is tagged at
+all. The phrase of the highest score comes first, of equals the one that stands first. A word without a piece of its
+own is in no span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from attlas.studies.shared.keywords.phrases import Phrase
+from attlas.studies.shared.keywords.scoring import MACRO, MICRO, Given, Marks, interval, macro, score_rows
+from attlas.studies.shared.keywords.weighing import BUDGET, cut
+from attlas.tasks.tagging import OUTSIDE, Tagging
+from attlas.text import Document, Passage, Span
+from attlas.text.keyphrases import Stems, document_stems, key_chunks, key_words
+from attlas.text.stems import Stem
+
+Numbers = NDArray[np.float64]
+AT_ONCE = 64  # documents that are cut and sorted by length together
+
+
+class Tagged(NamedTuple):
+    """What a tagger says of a document: for every word the probability that it is in a key phrase, and the spans.
+
+    >>> Tagged(np.array([0.9, 0.1]), (Span(0, 1),)).words.tolist()
+    [True, False]
+    """
+
+    chances: Numbers
+    spans: tuple[Span, ...]
+
+    @property
+    def words(self) -> NDArray[np.bool_]:
+        """Which words are in a span.
+
+        >>> Tagged(np.array([0.1, 0.8, 0.9]), (Span(1, 3),)).words.tolist()
+        [False, True, True]
+        """
+        found = np.zeros(len(self.chances), dtype=bool)
+        for start, stop in self.spans:
+            found[start:stop] = True
+        return found
+
+
+def tag_documents(
+    task: Tagging,
+    documents: Iterable[Document],
+    *,
+    max_pieces: int | None = None,
+    budget: int = BUDGET,
+    each: Callable[[int], None] | None = None,
+) -> Iterator[Tagged]:
+    """Documents as a tagger sees them, in their order; ``each`` is told the pieces of every batch that is done.
+
+    >>> from attlas.capture import load
+    >>> from attlas.tasks.tagging import LinearMap
+    >>> subject = load()
+    >>> task = Tagging(subject, "keyphrases", tags=["B-KEY", "O"])
+    >>> task.head = LinearMap(torch.zeros(2, 384), torch.tensor([1.0, 0.0]))
+    >>> [one.spans for one in tag_documents(task, [Document.from_text("Solar cells")])]
+    [(Span(start=0, stop=1), Span(start=1, stop=2))]
+    """
+    remaining = iter(documents)
+    while some := list(islice(remaining, AT_ONCE)):
+        windows = [window for document in some for window in cut(task.subject, document, max_pieces)]
+        parts = iter(_tagged(task, windows, budget, each))
+        for document in some:
+            found: list[Tagged] = []
+            while sum(len(part.chances) for part in found) < len(document.words):
+                found.append(next(parts))
+            yield _joined(found)
+
+
+def phrases_of(document: Document, tagged: Tagged, stem: Stem | None = None) -> list[Phrase]:
+    """The phrases of a document that was tagged, the likeliest first.
+
+    >>> document = Document.from_text("Solar cells and a solar cell age")
+    >>> tagged = Tagged(np.array([0.6, 0.8, 0, 0, 0.9, 0.9, 0.5]), (Span(0, 2), Span(4, 6), Span(6, 7)))
+    >>> [(phrase.text, phrase.score, len(phrase.places)) for phrase in phrases_of(document, tagged)]
+    [('Solar cells', 0.9, 2), ('age', 0.5, 1)]
+    """
+    stems = document_stems(document, stem)
+    found: dict[Stems, list[Span]] = {}
+    for span in tagged.spans:
+        found.setdefault(stems[span.start : span.stop], []).append(span)
+    phrases = []
+    for words, spans in found.items():
+        first = document.text[document.words[spans[0].start].start : document.words[spans[0].stop - 1].stop]
+        score = max(float(tagged.chances[start:stop].mean()) for start, stop in spans)
+        phrases.append(Phrase(" ".join(first.split()), words, score, tuple(spans)))
+    return sorted(phrases, key=lambda phrase: (-phrase.score, phrase.places[0]))
+
+
+def tagged_phrases(
+    task: Tagging, documents: Sequence[Document], *, max_pieces: int | None = None, budget: int = BUDGET
+) -> list[list[Phrase]]:
+    """The phrases that a tagger finds in documents.
+
+    >>> from attlas.capture import load
+    >>> from attlas.tasks.tagging import LinearMap
+    >>> task = Tagging(load(), "keyphrases", tags=["B-KEY", "O"])
+    >>> task.head = LinearMap(torch.zeros(2, 384), torch.tensor([1.0, 0.0]))
+    >>> [[phrase.stems for phrase in one] for one in tagged_phrases(task, [Document.from_text("Solar cells")])]
+    [[('solar',), ('cell',)]]
+    """
+    found = tag_documents(task, documents, max_pieces=max_pieces, budget=budget)
+    return [phrases_of(document, tagged) for document, tagged in zip(documents, found, strict=True)]
+
+
+def unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict[str, Marks]:
+    """Per document what both have, what was found and what was given: of spans that do not overlap, and of words.
+
+    >>> from dataclasses import replace
+    >>> document = replace(Document.from_text("Solar cells age."), keyphrases=("solar cell",))
+    >>> marks = unit_marks([document], [Tagged(np.zeros(4), (Span(1, 2), Span(2, 3)))])
+    >>> marks["spans"].tolist(), marks["words"].tolist()
+    ([[0.0, 2.0, 1.0]], [[1.0, 2.0, 2.0]])
+    """
+    spans, words = np.zeros((len(documents), 3)), np.zeros((len(documents), 3))
+    for row, (document, one) in enumerate(zip(documents, tagged, strict=True)):
+        given = {Span(start, stop) for start, stop, _ in key_chunks(document)}
+        spans[row] = len(given & set(one.spans)), len(one.spans), len(given)
+        found, key = one.words, key_words(document)
+        words[row] = (found & key).sum(), found.sum(), key.sum()
+    return {"spans": spans, "words": words}
+
+
+def tagged_rows(
+    documents: Sequence[Document], tagged: Sequence[Tagged], given: Sequence[Given], *, seed: int = 0
+) -> list[dict[str, Any]]:
+    """Scores of a tagger, with intervals over documents: phrases at every depth and by either gold, spans, words.
+
+    >>> from dataclasses import replace
+    >>> from attlas.studies.shared.keywords.scoring import given_in
+    >>> document = replace(Document.from_text("Solar cells age."), keyphrases=("solar cell",))
+    >>> rows = tagged_rows([document], [Tagged(np.ones(4), (Span(0, 2),))], [given_in(document)])
+    >>> [(row["unit"], row["at"], row["gold"], row["f1"]) for row in rows[-3:]]
+    [('phrases', 'M', 'present', 1.0), ('spans', '', '', 1.0), ('words', '', '', 1.0)]
+    """
+    found = [[phrase.stems for phrase in phrases_of(*pair)] for pair in zip(documents, tagged, strict=True)]
+    rows = [{"unit": "phrases", **row} for row in score_rows(found, given, seed=seed)]
+    for unit, counted in unit_marks(documents, tagged).items():
+        value, low, high = interval(MICRO, counted, seed)
+        mean, mean_low, mean_high = interval(MACRO, macro(counted), seed)
+        common, some, every = counted.sum(0)
+        rows.append(
+            {
+                "unit": unit, "at": "", "gold": "", "f1": value, "low": low, "high": high,
+                "precision": common / some if some else 0.0, "recall": common / every if every else 0.0,
+                "macro": mean, "macro_low": mean_low, "macro_high": mean_high, "n": len(counted),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _tagged(
+    task: Tagging, windows: Sequence[Document], budget: int, each: Callable[[int], None] | None
+) -> list[Tagged]:
+    """Windows as a tagger sees them, in batches of like length."""
+    found: list[Tagged] = [Tagged(np.zeros(0), ())] * len(windows)
+    examples = task.subject.pieces.encode_all([Passage(window) for window in windows])
+    order = sorted(range(len(windows)), key=lambda index: -examples[index].length)
+    at = 0
+    while at < len(order):
+        some = order[at : at + max(1, budget // max(1, examples[order[at]].length))]
+        question = task.ask([examples[index] for index in some])
+        with torch.no_grad():
+            scores = task.scores(question, task.run(question)).float().cpu()
+        for row, index in enumerate(some):
+            segmentation = examples[index].source.segmentation
+            own = scores[row, : segmentation.word_count]
+            there = torch.ones(len(own), dtype=torch.bool)
+            there[list(segmentation.wordless)] = False
+            found[index] = _one(task, own, there)
+        if each is not None:
+            each(sum(examples[index].length for index in some))
+        at += len(some)
+    return found
+
+
+def _one(task: Tagging, scores: torch.Tensor, there: torch.Tensor) -> Tagged:
+    """A window, from the scores (word, tag) of its words."""
+    starts, _, ends = task.spans_in(scores.argmax(-1), there)
+    inside = [number for number, tag in enumerate(task.tags) if tag != OUTSIDE]
+    chances = torch.where(there, scores.double().softmax(-1)[:, inside].sum(-1), 0.0)
+    spans = tuple(Span(start, int(ends[start])) for start in starts.nonzero()[:, 0].tolist())
+    return Tagged(chances.numpy(), spans)
+
+
+def _joined(parts: Sequence[Tagged]) -> Tagged:
+    """The windows of a document, one after another."""
+    spans, at = [], 0
+    for part in parts:
+        spans += [Span(start + at, stop + at) for start, stop in part.spans]
+        at += len(part.chances)
+    return Tagged(np.concatenate([part.chances for part in parts]), tuple(spans))

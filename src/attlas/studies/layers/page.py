@@ -1,0 +1,594 @@
+"""The page of layers: where in a model tasks are solved, as edge probing sees it.
+
+First where every task lies (the paper's Figure 1), then gains and mixing weights layer by layer (its Figure 2), the
+scores behind them with their controls, single labels, and, where heads were mixed, a map of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from statistics import fmean
+from typing import NamedTuple
+
+from attlas.pages import (
+    Chart,
+    Claim,
+    Finding,
+    Listing,
+    Page,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    listed,
+    say,
+)  # fmt: skip
+from attlas.pages.charts import Spec
+from attlas.store.schema import HEAD, LAYER, Column, Schema, is_known
+from attlas.studies.layers import tables as reading
+from attlas.studies.layers.tables import MEASURES, depth_of, over_heads
+from attlas.studies.shared.layer_runs import TASKS as NAMES
+from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
+
+ALIKE = 0.03  # nats, within which two means of K are called alike
+SYNTAX, SEMANTICS = ("pos", "constituents", "dependencies"), ("roles", "coreference", "proto-roles", "relations")
+KNOWN = (*NAMES, "spans")
+
+TASK = Column("task", "task", labels=NAMES)
+WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin", "none": "neither"},
+             meaning="the model or its untrained twin", was="model")  # fmt: skip
+GOLD = Column("labels", "labels", meaning="gold labels, or control labels")
+UP_TO = Column("layer", "layer", "count", "0: what the model reads; l: after l layers")
+SEED = Column("seed", "seed", "count")
+SEEDS = Column("seeds", "seeds", "count")
+IN_TRAINING, IN_TEST = Column("train", "in training", "count"), Column("test", "in test", "count")
+
+TASKS = Schema(
+    "tasks",
+    "The answers: a row for each task, measure, model or twin, and kind of labels.",
+    TASK, WHO, GOLD, Column("measure", "measure"),
+    Column("value", "value", "number", "F1, points of it, layers or nats, as the measure says", ends=("low", "high")),
+    Column("n", "seeds", "count"),
+)  # fmt: skip
+SCORES = Schema(
+    "scores",
+    "Every probe: those on layers 0 to l (cumulative), and those on one layer (single).",
+    TASK, WHO, GOLD, Column("series", "series", meaning="cumulative or single"), UP_TO, SEED,
+    Column("value", "F1", "percent", "micro-averaged over labels, on test", ends=("low", "high")),
+    Column("difference", "gain", "percent", "above the probe on one layer less", ends=("difference_low",
+           "difference_high"), definition="Tenney et al. 2019"),
+    Column("selectivity", "selectivity", "percent", "gold less control", definition="Hewitt & Liang 2019"),
+    Column("validation", "F1 on validation", "percent", was="dev"),
+    Column("n", "labels given", "count"),
+)  # fmt: skip
+WEIGHTS = Schema(
+    "weights",
+    "The mix of the probe over all layers.",
+    TASK, WHO, GOLD, SEED, UP_TO, Column("head", "head", "index", "counted from 0; none where layers are mixed"),
+    Column("value", "weight", "share", "of the mix; they sum to one"),
+    Column("gamma", "γ", "number", "what the mix is multiplied by"),
+)  # fmt: skip
+LABELS = Schema(
+    "labels",
+    "How well each label is told, by the layers that the probe may see.",
+    TASK, Column("label", "label"), SEED, UP_TO, Column("value", "F1", "percent"), IN_TRAINING, IN_TEST,
+)  # fmt: skip
+
+
+def _with_ends(name: str, title: str, kind: str, meaning: str = "", **more: str) -> Column:
+    return Column(name, title, kind, meaning, ends=(f"{name}_low", f"{name}_high"), optional=True, **more)  # type: ignore[arg-type]
+
+
+SUMMARY = Schema(
+    "summary",
+    "All that is measured of a task, in one row.",
+    TASK,
+    _with_ends("expected", "expected layer", "number", twin="twin_expected"),
+    Column("published_expected", "published", "number"),
+    Column("control_expected", "on control labels", "number"),
+    Column("share", "of the depth", "percent"),
+    Column("published_share", "published", "percent"),
+    _with_ends("centre", "centre of gravity", "number", twin="twin_centre"),
+    Column("published_centre", "published", "number"),
+    Column("control_centre", "on control labels", "number"),
+    Column("scaled_expected", "expected, published", "number"),
+    Column("scaled_centre", "centre, published", "number"),
+    Column("k_weights", "K(s)", "number"),
+    Column("k_gains", "K(D)", "number"),
+    _with_ends("score", "F1, all layers", "percent", twin="twin_score", chance="chance_score"),
+    Column("published_score", "published", "percent"),
+    _with_ends("base", "F1, layer 0", "percent", twin="twin_base"),
+    Column("published_base", "published", "percent"),
+    _with_ends("gain", "gain", "percent"),
+    Column("best", "best layer", "count"),
+    _with_ends("alone", "alone", "percent"),
+    Column("control_base", "control, layer 0", "percent"),
+    Column("control_score", "control", "percent"),
+    _with_ends("selectivity", "selectivity", "percent", twin="twin_selectivity"),
+    Column("base_selectivity", "at layer 0", "percent"),
+    SEEDS,
+)
+GAINS = Schema("gains", "What each further layer adds.", TASK, UP_TO,
+               Column("gain", "points of F1", "percent", ends=("gain_low", "gain_high")),
+               Column("points", "points of F1", "number"))  # fmt: skip
+MIX = Schema("mix", "How much weight each layer has.", TASK, UP_TO, Column("weight", "weight", "share"))
+CURVES = Schema("curves", "Scores by layer.", TASK, Column("line", "probe"), UP_TO,
+                Column("value", "F1, per cent", "percent", ends=("low", "high")), SEEDS)  # fmt: skip
+CONTROLS = Schema("controls", "What is known by heart.", TASK, WHO, UP_TO,
+                  Column("selectivity", "selectivity, points of F1", "percent"),
+                  Column("control", "F1 on control labels", "percent"))  # fmt: skip
+FREQUENT = Schema("frequent", "The most frequent labels.", TASK, Column("label", "label"), UP_TO,
+                  Column("value", "F1", "percent"), IN_TRAINING, IN_TEST)  # fmt: skip
+HEADS = Schema("head_mix", "The mix over heads.", TASK, WHO, LAYER, HEAD,
+               Column("times", "in even shares", "number", head=True), Column("weight", "weight", "share", head=True),
+               SEEDS)  # fmt: skip
+DATA = Schema(
+    "data",
+    "The data of every task.",
+    TASK, Column("name", "file"), Column("labels", "labels", "count"), Column("train", "edges in train", "count"),
+    Column("validation", "validation", "count"), Column("test", "test", "count"),
+    Column("types_known", "control word known", "percent"), Column("unseen", "labels unseen in training"),
+    Column("epochs", "epochs", "count"), Column("divided", "divided"),
+)  # fmt: skip
+
+
+def _claims(rows: Rows | list[Row], *names: str) -> tuple[Claim, ...]:
+    """That the table of tasks has these figures."""
+    return tuple(
+        Claim("value", "tasks", "value",
+              [dict(zip(("measure", "who", "labels"), MEASURES[name], strict=True), task=row["task"])],
+              value=row[name])
+        for row in rows for name in names if is_known(row.get(name))
+    )  # fmt: skip
+
+
+def _named(row: Row) -> str:
+    return NAMES.get(row["task"], row["task"])
+
+
+def _figure(row: Row, name: str, kind: str = "number") -> Prose:
+    """A figure with its interval, where it has one."""
+    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
+    if low is None or high is None:
+        return say(f"**{{value:{kind}}}**", value=row[name])
+    return say(f"**{{value:{kind}}}** ({{low:{kind}}} to {{high:{kind}}})", value=row[name], low=low, high=high)
+
+
+def answer(tables: Tables) -> Finding | None:
+    """Where the score rises and how high, beside the twin and the most frequent label."""
+    rows = tables["summary"]
+    placed, scored = rows.known("expected"), rows.known("score")
+    if not placed and not scored:
+        return None
+    depth, names = depth_of(tables), ("score", "twin_score", "chance_score")
+    if not placed:
+        where = say("No layer adds anything that can be told from chance")
+    elif len(rows) == 1:
+        where = say("The score for **{task}** rises around layer {at} of {depth}", task=_named(placed[0]),
+                    at=_figure(placed[0], "expected"), depth=depth)  # fmt: skip
+    else:
+        where = say(
+            "Of {n} tasks, **{first}** comes first, with a score that rises around layer {early} of {depth}, and "
+            "**{last}** last, around {late}",
+            n=len(rows), first=_named(placed[0]), early=_figure(placed[0], "expected"), depth=depth,
+            last=_named(placed[-1]), late=_figure(placed[-1], "expected"),
+        )  # fmt: skip
+    means = {name: mean for name in names if (mean := scored.mean(name)) is not None}
+    words = {
+        "score": f"all layers reach an F1 of {{score:percent}} %{' on average' if len(rows) > 1 else ''}",
+        "twin_score": "the untrained twin {twin_score:percent} %",
+        "chance_score": "always saying the most frequent label {chance_score:percent} %",
+    }
+    reached = listed([say(words[name], **means) for name in names if name in means])
+    text = say("{where}; {reached}.", where=where, reached=reached) if means else say("{where}.", where=where)
+    return Finding(text, (*_claims(placed, "expected"), *_claims(scored, *names)), see="places")
+
+
+def places(tables: Tables) -> Iterator[Finding]:
+    """The tasks from early to late, and where the probe over all layers listens."""
+    rows = tables["summary"].known("expected")
+    told = sorted((row["task"] for row in rows if row["task"] in PIPELINE), key=_published_layer)
+    published = ", ".join(f"{NAMES[task]} {PIPELINE[task].expected_layer:.1f}" for task in told)
+    if len(rows) > 1:
+        order = listed([say("{task} {at}", task=_named(row), at=_figure(row, "expected")) for row in rows])
+        yield Finding(
+            say("From early to late, by the layer at which the score rises: {order}.", order=order),
+            _claims(rows, "expected"), "table", f"of {PIPELINE_LAYERS} layers, {PIPELINE_MODEL}: {published}",
+        )  # fmt: skip
+    for row in rows.known("centre") if len(rows) == 1 else ():
+        yield Finding(
+            say("The probe over all layers listens around layer {at} (centre of gravity).",
+                at=_figure(row, "centre")),
+            _claims([row], "centre"), "bars",
+            f"of {PIPELINE_LAYERS} layers, {PIPELINE_MODEL}: the score rises at {published}" if published else "",
+        )  # fmt: skip
+
+
+def _published_layer(task: str) -> float:
+    return PIPELINE[task].expected_layer
+
+
+def nowhere(tables: Tables) -> Iterator[Finding]:
+    """Tasks to which the layers add nothing sure."""
+    lost = [row for row in tables["summary"].known("gain") if not is_known(row.get("expected"))]
+    if lost:
+        named = " and ".join(_named(row) for row in lost)
+        yield Finding(say("For {named} the layers add nothing that can be told from chance: no place is given.",
+                          named=named), _claims(lost, "gain"))  # fmt: skip
+
+
+class Order(NamedTuple):
+    """How an order of tasks agrees with the published one: pairs of tasks, those in the same order, those whose
+    intervals are apart, and of these the ones in the same order; and the pairs that are turned round.
+
+    >>> Order(4, 1, 0, 0, ()).tau
+    -0.5
+    """
+
+    pairs: int
+    same: int
+    apart: int
+    apart_same: int
+    turned: tuple[tuple[Row, Row], ...]
+
+    @property
+    def tau(self) -> float:
+        """Kendall's rank correlation.
+
+        >>> Order(3, 3, 2, 2, ()).tau
+        1.0
+        """
+        return (2 * self.same - self.pairs) / self.pairs
+
+
+def order_of(tables: Tables, column: str, *, across: bool = False) -> Order | None:
+    """Compare the order of tasks by ``expected`` or ``centre`` with the published one, pair by pair: of all tasks, or
+    with ``across`` of syntactic with semantic ones, where the syntactic one is to come first. None where there is no
+    pair.
+
+    >>> from attlas.store import Manifest, Result
+    >>> order_of(Tables(Result(Manifest("layers"), {"tasks": {"task": []}})), "expected") is None
+    True
+    """
+    published = {"expected": "expected_layer", "centre": "centre_of_gravity"}[column]
+    rows = {row["task"]: row for row in tables["summary"].known(column)}
+    pairs = []
+    for one, other in combinations([task for task in PIPELINE if task in rows], 2):
+        if across and not (one in SYNTAX and other in SEMANTICS):
+            continue
+        turn = not across and getattr(PIPELINE[one], published) > getattr(PIPELINE[other], published)
+        pairs.append((rows[other], rows[one]) if turn else (rows[one], rows[other]))
+    same = [first[column] < later[column] for first, later in pairs]
+    apart = [_apart(first, later, column) for first, later in pairs]
+    if not pairs:
+        return None
+    both = sum(agrees and sure for agrees, sure in zip(same, apart, strict=True))
+    turned = tuple(pair for pair, agrees in zip(pairs, same, strict=True) if not agrees)
+    return Order(len(pairs), sum(same), sum(apart), both, turned)
+
+
+def _apart(row: Row, other: Row, column: str) -> bool:
+    """Whether two intervals have nothing in common."""
+    ends = [each.get(f"{column}{end}") for each in (row, other) for end in ("_low", "_high")]
+    return None not in ends and bool(ends[1] < ends[2] or ends[3] < ends[0])
+
+
+def published_order(tables: Tables) -> Iterator[Finding]:
+    """In how many pairs of tasks the published order holds."""
+    order, centre = order_of(tables, "expected"), order_of(tables, "centre")
+    if order is None or order.pairs < 2:
+        return
+    text = say("Of {pairs} pairs of tasks, **{same}** stand in the published order by expected layer (Kendall's τ "
+               "{tau:signed}).", pairs=order.pairs, same=order.same, tau=order.tau)  # fmt: skip
+    if order.apart:
+        text += say("Of the {n} whose intervals are apart, {same} do.", n=order.apart, same=order.apart_same)
+    else:
+        text += say("No two of them have intervals that are apart.")
+    if centre is not None:
+        text += say("By centre of gravity it is {same} of {pairs} (τ {tau:signed}).", same=centre.same,
+                    pairs=centre.pairs, tau=centre.tau)  # fmt: skip
+    yield Finding(text, _claims(tables["summary"], "expected", "centre"), "table")
+
+
+def syntax_first(tables: Tables) -> Iterator[Finding]:
+    """Whether syntactic tasks come before semantic ones."""
+    order = order_of(tables, "expected", across=True)
+    if order is None or order.pairs < 2:
+        return
+    late = [say("{first} ({a:number}) comes after {later} ({b:number})", first=_named(first), a=first["expected"],
+                later=_named(later), b=later["expected"]) for first, later in order.turned]  # fmt: skip
+    more = [say("{n} more", n=len(late) - 4)] if len(late) > 4 else []
+    verdict = (
+        "**Syntax comes before semantics** throughout" if not order.turned
+        else "**Syntax mostly comes before semantics**" if order.same > 0.75 * order.pairs
+        else "**Syntax does not clearly come before semantics**" if order.same >= 0.25 * order.pairs
+        else "**Syntax comes after semantics**"
+    )  # fmt: skip
+    yield Finding(
+        say(
+            f"{verdict}: in {{same}} of {{pairs}} pairs of a syntactic task (part of speech, constituents, "
+            "dependencies) and a semantic one (roles, coreference, proto-roles, relations) the syntactic one has the "
+            "lower expected layer{but}.",
+            same=order.same, pairs=order.pairs,
+            but=say(", but {late}", late=listed([*late[:4], *more])) if late else "",
+        ),
+        _claims(tables["summary"], "expected"), "places", f"all {order.pairs} of these pairs ({PIPELINE_MODEL})",
+    )  # fmt: skip
+
+
+def spread(tables: Tables) -> Iterator[Finding]:
+    """Whether syntax is local and semantics spread, by how far gains and weights are from uniform."""
+    told, more = [], []
+    rows = tables["summary"]
+    for column, what in (("k_gains", "gains K(D)"), ("k_weights", "mixing weights K(s)")):
+        syntax, semantics = (rows.where(task=list(group)).mean(column) for group in (SYNTAX, SEMANTICS))
+        if syntax is not None and semantics is not None:
+            more.append(syntax - semantics)
+            told.append(say("for {what} is **{a:number}** in syntax and **{b:number}** in semantics", what=what,
+                            a=syntax, b=semantics))  # fmt: skip
+    if not told:
+        return
+    verdict = "Whether syntax is more local depends on the measure"
+    if max(map(abs, more)) < ALIKE:
+        verdict = "Neither syntax nor semantics is more local"
+    elif min(more) > -ALIKE:
+        verdict = "Syntax is the more local"
+    elif max(more) < ALIKE:
+        verdict = "Semantics is the more local"
+    yield Finding(
+        say("**{verdict}**: {told} (mean of the tasks; the larger, the more in a few layers).", verdict=verdict,
+            told=listed(told)),
+        _claims(rows, "k_gains", "k_weights"), "bars", "syntax is local, semantics is spread over layers",
+    )  # fmt: skip
+
+
+def gain(tables: Tables) -> Iterator[Finding]:
+    """What further layers bring, most and least."""
+    rows = tables["summary"].largest("gain")
+    if not rows:
+        return
+    ends = [rows[0], rows[-1]] if len(rows) > 1 else [rows[0]]
+    first = min(tables["scores"].column("layer"), default=0)
+
+    def brought(row: Row) -> Prose:
+        known = is_known(row.get("base")) and is_known(row.get("score"))
+        change = say(", {base:percent} to {score:percent}", base=row["base"], score=row["score"]) if known else ""
+        return say("{task} (**{gain:percent}**{change})", task=_named(row), gain=row["gain"], change=change)
+
+    if len(ends) == 1:
+        text = say("Layers above {first} bring {most} points of F1.", first=first, most=brought(ends[0]))
+    else:
+        text = say("Layers above {first} bring most to {most} and least to {least}, in points of F1.", first=first,
+                   most=brought(ends[0]), least=brought(ends[1]))  # fmt: skip
+    told = [(row["task"], PIPELINE[row["task"]]) for row in ends if row["task"] in PIPELINE]
+    published = ", ".join(f"{NAMES[task]} {100 * (known.score - known.base):.1f}" for task, known in told)
+    yield Finding(text, _claims(ends, "gain", "base", "score"), "table",
+                  f"{published} ({PIPELINE_MODEL}, dev)" if published else "")  # fmt: skip
+
+
+def twin(tables: Tables) -> Iterator[Finding]:
+    """How far the untrained twin stays below."""
+    rows = tables["summary"].known("score", "twin_score")
+    if not rows:
+        return
+    leads = [row["score"] - row["twin_score"] for row in rows]
+    least, row = min(zip(leads, rows, strict=True), key=lambda pair: pair[0])
+    if len(rows) == 1:
+        text = say("The same probes on the untrained twin reach {twin:percent} %: {lead:percent} points are learned.",
+                   twin=row["twin_score"], lead=least)  # fmt: skip
+    else:
+        text = say(
+            "The same probes on the untrained twin stay **{mean:percent}** points below on average, the least for "
+            "{task} ({lead:percent}; the twin has {twin:percent}). What it has, words and positions alone give away.",
+            mean=fmean(leads), task=_named(row), lead=least, twin=row["twin_score"],
+        )  # fmt: skip
+    yield Finding(text, _claims(rows, "score", "twin_score"), "scores")
+
+
+def selectivity(tables: Tables) -> Iterator[Finding]:
+    """How much better gold labels are told than control labels."""
+    rows = tables["summary"].smallest("selectivity")
+    if not rows:
+        return
+    row = rows[0]
+    least = say("{figure} points", figure=_figure(row, "selectivity", "percent"))
+    if is_known(row.get("control_score")):
+        least = say("{least}, where control labels are told at {control:percent}", least=least,
+                    control=row["control_score"])  # fmt: skip
+    if len(rows) == 1:
+        text = say("Selectivity, gold less control labels, is {least}.", least=least)
+    else:
+        text = say("Selectivity, gold less control labels, is {mean:percent} points on average and least for {task}: "
+                   "{least}.", mean=rows.mean("selectivity"), task=_named(row), least=least)  # fmt: skip
+    yield Finding(text, _claims(rows, "selectivity", "control_score"), "controls")
+
+
+def single(tables: Tables) -> Iterator[Finding]:
+    """The best layer alone, against the mix of all."""
+    rows = tables["summary"].known("best", "alone", "score")
+    if rows:
+        bests = listed([say("{task} {best:count} ({points:percent})", task=_named(row), best=row["best"],
+                            points=row["alone"] - row["score"]) for row in rows])  # fmt: skip
+        text = say("The best layer alone, chosen on validation, and how it scores against the mix of all, in points: "
+                   "{bests}.", bests=bests)  # fmt: skip
+        yield Finding(text, _claims(rows, "best", "alone", "score"), "scores")
+
+
+def about(tables: Tables) -> Prose:
+    """What was done, and with how many seeds."""
+    seeds = tables["summary"].values("seeds") or [1]
+    most = f"{max(seeds)} seeds" if max(seeds) > 1 else "one seed"
+    return say(
+        "Where in **{model}** can {tasks} be told? Small probes (classifiers) read spans of words, or pairs of them, "
+        "off its frozen {what}, layer by layer, and are scored on texts that they have not seen ({seeds}).",
+        model=tables.model, tasks=listed([_named(row) for row in tables["summary"]]),
+        what="outputs of heads" if over_heads(tables) else "states",
+        seeds=f"one to {most}" if len(set(seeds)) > 1 else most,
+    )  # fmt: skip
+
+
+def _curve(task: str) -> Chart:
+    """Scores of one task by layer, on an axis of its own."""
+
+    def draw(tables: Tables, rows: Rows) -> Spec:
+        ends = [row[name] for row in rows for name in ("value", "low", "high") if is_known(row[name])]
+        room = 0.06 * (max(ends) - min(ends)) or 0.01
+        style = Style(height=210, tell=("seeds",), domain=(max(0.0, min(ends) - room), min(1.0, max(ends) + room)))
+        drawn = charts.lines("curves", "layer", "value", key="", title="", colour="line", style=style)
+        return drawn.draw(tables, rows)
+
+    name = NAMES.get(task, task)
+    return charts.custom(f"curve-{task}", name.capitalize(), "curves", ("layer", "value", "line"), draw,
+                         where={"task": [task]}, label=f"F1 by layer: {name}")  # fmt: skip
+
+
+def _label_map(task: str) -> Chart:
+    name = NAMES.get(task, task)
+    return charts.grid("frequent", "layer", "label", "value", key=f"labels-{task}", title=name.capitalize(),
+                       where={"task": [task]}, label=f"Heat map of F1 by label and layer: {name}")  # fmt: skip
+
+
+PAGE = Page(
+    "layers",
+    title="Which layers of {model} know what?",
+    answer=answer,
+    chart=charts.dots(
+        "summary", "task", "expected", "centre", "scaled_expected", "scaled_centre", key="places",
+        title="Expected layer and centre of gravity",
+        label="Expected layer and centre of gravity of every task, with intervals",
+    ).having(columns=("task", "centre")),
+    about=about,
+    findings=(places, nowhere, published_order, syntax_first, spread, gain, twin, selectivity, single),
+    schemas=(TASKS, SCORES, WEIGHTS, LABELS, SUMMARY, GAINS, MIX, CURVES, CONTROLS, FREQUENT, HEADS, DATA),
+    derived={
+        "summary": reading.summary, "gains": reading.gains, "mix": reading.mix, "curves": reading.curves,
+        "controls": reading.controls, "frequent": reading.frequent_labels, "head_mix": reading.head_mix,
+        "data": reading.data,
+    },
+    sections=(
+        Section(
+            "table", "Where tasks lie",
+            f"Tasks from early to late. Published: {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers; in the chart above "
+            "these are moved to this model's depth. An empty cell: not measured, or no place, since further layers "
+            "add nothing that can be told from chance.",
+            (
+                Listing("summary", "task", "expected", "score"),
+                Listing("summary", "task", "published_expected", "share", "published_share", "centre",
+                        "published_centre", "k_weights", "k_gains", "control_expected", "control_centre", "seeds",
+                        title="Their places"),
+            ),
+            short="Places",
+        ),
+        Section(
+            "bars", "Layer by layer",
+            "As Figure 2 of the paper: the points of F1 that each further layer adds, and how much weight the probe "
+            "over all layers gives to each (of heads, the sum).",
+            (
+                charts.grid("gains", "layer", "task", "points", key="gains", diverging=True,
+                            title="Points of F1 that each layer adds"),
+                charts.grid("mix", "layer", "task", "weight", key="mix", title="Mixing weights"),
+                Listing("gains", "task", "layer", "gain", title="What each layer adds"),
+            ),
+            short="By layer",
+        ),
+        Section(
+            "scores", "Scores by layer",
+            "F1 on test, by the layers that a probe may see. Where the mix of layers 0 to l is far above layer l "
+            "alone, it knows more than any one of them; the untrained twin is what the same probes find in a model "
+            "that has learned nothing. Bands are intervals over test sentences, or with several seeds the range of "
+            "the seeds. Scales differ.",
+            (
+                *(_curve(task) for task in KNOWN),
+                Listing("summary", "task", "base", "published_base", "score", "published_score", "gain", "best",
+                        "alone", "control_base", "control_score", "selectivity", "base_selectivity"),
+            ),
+            short="Scores",
+            width="half",
+            note="Micro-F1 on test, per cent. *Best layer*: the single layer that is best on validation, *alone* its "
+            "score on test; *selectivity*: all layers on gold less all layers on control labels; *chance*: always "
+            f"saying the most frequent label. Published: {PIPELINE_MODEL}, on dev.",
+        ),
+        Section(
+            "controls", "What is known by heart",
+            "How much better the probes tell real labels than labels that belong to words by chance (selectivity), "
+            "and how well they tell the latter: what they can learn by heart. Where scores rise and selectivity does "
+            "not, what is gained is in part that the probe knows word types again.",
+            (
+                charts.lines("controls", "layer", "selectivity", "control", key="control-lines", title="By layer",
+                             colour="task", style=Style(pick=("who",), height=260)),
+            ),
+            short="Controls",
+        ),
+        Section(
+            "labels", "Label by label",
+            f"F1 of single labels, by the layers 0 to l that the probe may see; up to {reading.SHOWN_LABELS}, the "
+            "most frequent in test first. Labels that are told at layer 0 already need no context; those that come "
+            "late say where it is made.",
+            tuple(_label_map(task) for task in KNOWN),
+            short="Labels",
+            width="half",
+        ),
+        Section(
+            "heads", "Which heads",
+            "The probe over all layers mixes what single heads bring. The number is the head's weight in even "
+            "shares, 1 being what it would have if all had the same. Heads that do the same share their weight.",
+            (
+                charts.head_map("head_mix", "times", "weight", key="head-map",
+                                title="Weight of every head in the mix",
+                                style=Style(pick=("task", "who")), label="Heat map of mixing weights, layer by head"),
+            ),
+            short="Heads",
+        ),
+        Section(
+            "edges", "The data of every task",
+            "*Control word known*: the share of test edges whose word, by which the control label goes, training "
+            "has; of others it cannot be known. Labels that training has not seen count as missed.",
+            (
+                Listing("data", "task", "name", "labels", "train", "validation", "test", "types_known", "unseen",
+                        "epochs", "divided"),
+            ),
+            short="Data",
+        ),
+    ),
+    words={
+        "edge, probe": "a span of words, or a pair of spans, with labels; a small classifier on frozen states that "
+        "reads these labels.",
+        "layer 0": "what the model reads (embeddings), before any layer; layer l is after l layers.",
+        "mixing weights s": "a probe over all layers mixes their states by weights that sum to one. Their mean layer "
+        "is the *centre of gravity*; K(s) says how far they are from uniform, in nats.",
+        "gain D": "by how much the F1 of a probe on layers 0 to l is above that of one on 0 to l−1. The mean layer "
+        "of the gains is the *expected layer*; K(D) says how far they are from uniform, losses taken as none.",
+        "control labels": "every word type has drawn the labels of some training edge; a probe can only know them by "
+        "heart. *Selectivity* is gold less control.",
+        "untrained twin": "(random-weights baseline) the same architecture with random weights, probed the same way.",
+        "F1": "micro-averaged over labels; a label is predicted where its sigmoid is above one half.",
+    },
+    limits={
+        "A probe learns, too.": "That a label can be read off states does not show that the model uses it. Control "
+        "labels say how much a probe of this size learns by heart, the untrained twin how much words and positions "
+        "alone give away.",
+        "Mixing weights are not importance.": "Neighbouring layers hold much the same, so that a mix may take "
+        "either; and a probe that hardly leaves uniform weights (small K) has not chosen. States are brought to one "
+        "length before they are mixed, or weights would say which layer has the longest.",
+        "The expected layer is a mean over gains.": "Where layers add little in all, it is a mean over noise: look "
+        "at its interval, and at the points below it. Losses count, too.",
+        "Tasks differ in more than what they ask:": "in size, in number of labels, in texts. Their order is safer "
+        "than their distances.",
+        "Published figures": f"are those of {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers, on other data, on dev. "
+        "What can be compared is the order. Most could not be held against the paper's text again; check them before "
+        "you cite them.",
+        "Intervals": "are over seeds where there are several, with few of them wide; with one seed they are over "
+        "test sentences, and say nothing of another training; mixing weights then have none.",
+    },
+    unshown={
+        "tasks": "its figures stand in the tables of tasks", "scores": "they are drawn as lines, means of the seeds",
+        "weights": "they are drawn by layer or by head", "labels": "the most frequent are drawn",
+    },
+    published=f"{PIPELINE_MODEL}, {PIPELINE_LAYERS} layers (Figure 1; scores on dev, mostly OntoNotes); that model "
+    "and that corpus are not at hand, so that what can agree is the order of the tasks. Of these figures only the "
+    "expected layer of coreference is confirmed (quoted in issue 1084 of the authors' toolkit, nyu-mll/jiant).",
+)  # fmt: skip

@@ -1,0 +1,288 @@
+"""What a run of edge probing does: edges of all parts, states on disk, series of probes trained on them.
+
+A run goes through the model and then through its untrained twin: states first, then one series of probes for each
+seed. Each of these is a part that is not repeated when the run is resumed, and a training goes on after its last
+epoch. The states of the model are deleted before those of the twin are written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attlas.capture.reading import read_documents
+from attlas.corpora import Corpus
+from attlas.errors import CorpusError
+from attlas.models import Example
+from attlas.probes.edges import kept
+from attlas.probes.edges.layout import (
+    Answers,
+    Layout,
+    Vocabulary,
+    known_types,
+    lay_out,
+    majority,
+    vocabulary_of,
+)
+from attlas.probes.edges.reading import Reader
+from attlas.probes.edges.series import Series, Spec, Trained, allowed_for, specs_for
+from attlas.probes.edges.states import Mixable, States, Writer, items_of, scales_of
+from attlas.probes.edges.tables import tables_of
+from attlas.probes.edges.training import Schedule, Training, epochs_for
+from attlas.probes.files import size_of
+from attlas.run.session import Run
+from attlas.run.setting import draw
+from attlas.store.checkpoint import FOLDER as CHECKPOINT
+from attlas.store.checkpoint import checkpoint_file
+from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
+
+STATES, PROBES = ".states", ".probes.safetensors"
+FORGIVEN = 0.1  # a larger share of edges with labels that training has never seen is refused
+SAID = {"model": "the model", "twin": "the untrained twin"}
+_ARRAYS = ("marks", "label_marks", "weights", "gammas", "dev")
+
+
+@dataclass(frozen=True)
+class Edges:
+    """The edges of all parts, each placed among the pieces of its text, and the labels that training knows.
+
+    >>> Edges({}, None, {}).layouts
+    {}
+    """
+
+    layouts: Mapping[str, Layout]
+    known: Vocabulary
+    unseen: Mapping[str, Mapping[str, int]]
+
+
+def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> Edges:
+    """Cut all parts into pieces and place their edges; what is left out is counted.
+
+    >>> from attlas.run.session import begin
+    >>> from attlas.run.setting import as_subject
+    >>> from attlas.studies.layers.call import edge_parts
+    >>> texts = edge_parts("pos", "sample")["train"]
+    >>> with begin("layers", as_subject(None), texts, {}) as run:
+    ...     edges = read_edges_of(run, dict.fromkeys(("train", "dev", "test"), texts), 64, 3)
+    >>> edges.layouts["test"].sentences
+    3
+    """
+    examples: dict[str, Sequence[Example]] = {}
+    for name, corpus in corpora.items():
+        documents = [document for document in corpus.documents if document.edges]
+        run.skipped["texts without an edge"] += len(corpus.documents) - len(documents)
+        if not documents:
+            raise CorpusError(f"no text of its {name} part has an edge to probe", file=corpus.name)
+        reading = draw(read_documents(run.subject, documents, limit=pieces, long="skip"), limit, run.seed)
+        examples[name] = reading.examples
+        run.skipped += reading.skipped
+    known = vocabulary_of(examples["train"], corpora["train"].name)
+    layouts = {name: lay_out(name, texts, known) for name, texts in examples.items()}
+    for layout in layouts.values():
+        run.skipped += layout.skipped
+    if len({layout.paired for layout in layouts.values()}) > 1:
+        raise CorpusError("some parts have single spans and others pairs; give parts of one kind")
+    return Edges(layouts, known, {name: _unseen(run, name, layouts[name], known) for name in ("dev", "test")})
+
+
+def _unseen(run: Run, part: str, layout: Layout, known: Vocabulary) -> dict[str, int]:
+    """Labels that training never saw, counted; refused where there are many."""
+    counts = Counter(
+        label
+        for example in layout.examples
+        for edge in example.passage.first.edges or ()
+        for label in edge.labels
+        if label not in known.numbers
+    )
+    if not counts:
+        return {}
+    named = ", ".join(repr(label) for label, _ in counts.most_common(3)) + (" ..." if len(counts) > 3 else "")
+    edges, touched = len(layout.labels), int((known.unknown()[layout.labels] > 0).sum())
+    if touched > FORGIVEN * edges:
+        raise CorpusError(
+            f"{touched:,} of the {edges:,} edges of the {part} part have labels that training has never seen "
+            f"({named}); give parts of one data set, or more to train on"
+        )
+    run.progress.note(
+        f"{touched:,} of {edges:,} edges of the {part} part have labels that training has never seen ({named}); "
+        "they count as missed"
+    )
+    return dict(counts.most_common())
+
+
+@dataclass
+class Work:
+    """One run on its way: where states lie, and how far it has come.
+
+    >>> list(Work.__dataclass_fields__)[:2]
+    ['run', 'edges']
+    """
+
+    run: Run
+    edges: Edges
+    mixable: Mixable
+    folder: Path
+    bytes: int
+    epochs: int
+    scales: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    captured: dict[str, tuple[States, NDArray[np.float64], Mixable]] = field(default_factory=dict)
+
+    @classmethod
+    def prepare(cls, run: Run, edges: Edges, max_disk: float) -> Work:
+        """See that the states will fit, and say how large they are, before the model runs."""
+        mixable = Mixable(run.subject, run.options["over"])
+        needed = {name: mixable.room.bytes(int(layout.rows[-1])) for name, layout in edges.layouts.items()}
+        folder = run.scratch(STATES, needed, most=max_disk, what="states", less="--limit, --max-pieces")
+        total = sum(needed.values())
+        count = sum(len(layout.spans) for layout in edges.layouts.values())
+        run.progress.note(
+            f"{count:,} edges with {len(edges.known.names)} labels; states take {size_of(total)} on disk"
+        )
+        pieces = int(edges.layouts["train"].rows[-1])
+        epochs = run.options["epochs"] or epochs_for(pieces, run.options["step_pieces"])
+        return cls(run, edges, mixable, folder, total, epochs)
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where a training that is not finished leaves its state."""
+        return (self.run.out or self.folder) / CHECKPOINT / "training.safetensors"
+
+    def train(self, who: str, seed: int) -> Trained:
+        """The series of the model or its twin with one seed: from an earlier run, or trained now."""
+        options = self.run.options
+        specs = specs_for(self.mixable.origins, singles=options["singles"], control=options["control"])
+        trained_now = False
+
+        def train() -> dict[str, NDArray[Any]]:
+            nonlocal trained_now
+            trained_now = True
+            training = self._training(who, seed, specs)
+            series = training.series
+            marks, label_marks = training.marks("test")
+            if self.run.out is not None and who == "model" and seed == self.run.seed:
+                self._keep(series, specs)
+            return {
+                "marks": marks, "label_marks": label_marks,
+                "weights": series.mixing().detach().double().cpu().numpy(),
+                "gammas": series.gamma.detach().double().cpu().numpy(), "dev": training.best,
+            }  # fmt: skip
+
+        arrays = self.run.once_arrays(f"series-{who}-{seed}", train)
+        if not trained_now:
+            self.run.progress.note(f"the probes of {SAID[who]} with seed {seed} are trained already")
+        if self.run.out is not None:
+            clear_arrays(self.checkpoint)
+        return Trained(who, seed, specs, **{name: arrays[name] for name in _ARRAYS})
+
+    def leave(self, who: str) -> None:
+        """Give back the room that the states of the model or its twin take."""
+        self.captured.pop(who, None)
+        self.run.give_back(self.folder / who)
+
+    def put_away(self) -> None:
+        """Put the probes where they are found by their name, and give back all room on disk."""
+        if self.run.out is not None:
+            (self.run.out / PROBES).replace(self.run.out / kept.FILE)
+            clear_arrays(self.checkpoint)
+        self.run.give_back(self.folder)
+
+    def tables(self, trained: Sequence[Trained]) -> dict[str, dict[str, list[Any]]]:
+        """What the result consists of."""
+        known, layouts = self.edges.known, self.edges.layouts
+        table = known.table()
+        counts = {name: table[layout.labels].sum(0).tolist() for name, layout in layouts.items()}
+        return tables_of(
+            self.run.options["task"], trained, self.mixable.origins, known.names, counts["train"], counts["test"],
+            majority(layouts, known), self.run.seed,
+        )  # fmt: skip
+
+    def count(self, divided: str) -> None:
+        """Tell the manifest of the texts."""
+        layouts = self.edges.layouts
+        about = {
+            "name": self.run.corpus.name,
+            "parts": {
+                name: {"sentences": layout.sentences, "edges": len(layout.spans)} for name, layout in layouts.items()
+            },
+            "labels": len(self.edges.known.names),
+            "unseen": self.edges.unseen,
+            "types_known": known_types(layouts),
+            "store_bytes": self.bytes,
+            "epochs": self.epochs,
+        }
+        self.run.counts |= {
+            "passages": sum(layout.sentences for layout in layouts.values()),
+            "pieces": sum(example.length for layout in layouts.values() for example in layout.examples),
+            "tasks": {self.run.options["task"]: about | ({"divided": divided} if divided else {})},
+        }
+
+    def _training(self, who: str, seed: int, specs: tuple[Spec, ...]) -> Training:
+        run, layouts = self.run, self.edges.layouts
+        states, self.scales, mixable = self._states(who)
+        options, device = run.options, run.subject.device
+        reader = Reader(
+            layouts, Answers(layouts, self.edges.known, seed), states, mixable, self.scales.tolist(),
+            pieces=options["step_pieces"], lengths=options["lengths"],
+            kinds=tuple(dict.fromkeys(spec.labels for spec in specs)), device=device,
+        )  # fmt: skip
+        series = Series(
+            allowed_for(specs, mixable.origins), mixable.size, len(self.edges.known.names),
+            paired=layouts["train"].paired, seed=seed,
+        ).to(device)  # fmt: skip
+        schedule = Schedule(self.epochs, options["learning_rate"], options["mixing_rate"], seed)
+        training = Training(series, specs, reader, schedule)
+        whose = {"plan": run.plan.to_dict(), "who": who, "seed": seed}
+        if run.resume and (earlier := load_arrays(self.checkpoint)) and earlier[1]["whose"] == whose:
+            training.restore(earlier[0], earlier[1]["numbers"])
+            run.progress.note(f"resuming after {training.epoch} of {schedule.epochs} epochs")
+        pieces = int(layouts["train"].rows[-1])
+        name = f"{len(specs)} probes, {SAID[who]}, seed {seed}"
+        run.progress.start(name, pieces * schedule.epochs, pieces * training.epoch)
+        saved = time.monotonic()
+        try:
+            while not training.finished:
+                losses, scores = training.run_epoch(run.progress.advance)
+                best = 100 * max(score for score, spec in zip(scores, specs, strict=True) if spec.labels == "gold")
+                run.progress.note(
+                    f"epoch {training.epoch} of {schedule.epochs}: loss {losses.mean():.3f}, best validation F1 "
+                    f"{best:.1f}"
+                )
+                if run.out is not None and time.monotonic() - saved >= run.checkpoint_every:
+                    arrays, numbers = training.state()
+                    save_arrays(self.checkpoint, arrays, {"whose": whose, "numbers": numbers})
+                    saved = time.monotonic()
+        finally:
+            run.progress.finish()
+        training.take_best()
+        return training
+
+    def _states(self, who: str) -> tuple[States, NDArray[np.float64], Mixable]:
+        """The states of the model or of its twin, captured unless they are there, and how long they usually are."""
+        if who in self.captured:
+            return self.captured[who]
+        run, part = self.run, f"states-{who}"
+        mixable = self.mixable if who == "model" else Mixable(run.subject.twin(run.seed), self.mixable.over)
+        states = States(self.folder / who, self.edges.layouts, mixable.room, {"plan": run.plan.to_dict(), "who": who})
+        if run.out is not None and not states.kept:  # what was written is gone: begin again
+            checkpoint_file(run.out, part).unlink(missing_ok=True)
+        items = items_of(self.edges.layouts)
+        bundle = run.carry(Writer(mixable, states), items, part, lengths=[item.example.length for item in items])
+        states.finish()
+        self.captured[who] = states, scales_of(bundle), mixable
+        return self.captured[who]
+
+    def _keep(self, series: Series, specs: Sequence[Spec]) -> None:
+        run = self.run
+        about = {
+            "task": run.options["task"], "labels": list(self.edges.known.names), "model": run.subject.describe(),
+            "over": self.mixable.over, "lengths": run.options["lengths"],
+        }  # fmt: skip
+        assert run.out is not None
+        kept.keep(run.out / PROBES, series, specs, self.mixable.origins, self.scales.tolist(), about)

@@ -1,0 +1,112 @@
+"""Parsing from attention as one call: features are captured to disk, the probes are trained on them, and scored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Unpack
+
+from attlas.corpora import Corpus
+from attlas.errors import CorpusError, PlanError
+from attlas.run import setting
+from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, study_call
+from attlas.run.parts import parts_of
+from attlas.run.session import begin
+from attlas.run.setting import as_corpus, as_subject
+from attlas.store import Result
+
+LONGEST = 128
+
+
+@study_call(without=("long",))
+def parse(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    *,
+    validation: Annotated[
+        setting.Texts | None,
+        Role("other corpus"),
+        Help("The part that training is stopped by; else some of the treebank."),
+    ] = None,
+    test: Annotated[
+        setting.Texts | None, Role("other corpus"), Help("The part that is scored on; else some of the treebank.")
+    ] = None,
+    vectors: Annotated[
+        str | Path,
+        Help(
+            'Word vectors: a text file ("word v1 v2 ...", also .gz), a .npy with vocab.txt[.gz] beside it, or '
+            '"input" for the model\'s own input embeddings.',
+            kind=str,
+        ),
+    ] = "input",
+    measure: Measure = "weight",
+    structural: Annotated[bool, Help("Also the structural probe, on states.")] = True,
+    rank: Annotated[int, Help("Dimensions of the structural probe.", least=1)] = 64,
+    epochs: Annotated[int, Help("At most so many for each probe.", least=1)] = 30,
+    patience: Annotated[int, Help("Stop after so many epochs that bring nothing on validation.", least=1)] = 3,
+    max_disk: Annotated[float, Help("Most GB that features may take on disk at a time.", least=0)] = 8.0,
+    keep_features: Annotated[bool, Help("Leave the captured features in the folder.")] = False,
+    **running: Unpack[Reading],
+) -> Result:
+    """Train probes that read dependency trees off attention, beside baselines and the untrained twin.
+
+    The treebank is trained on; without ``validation`` and ``test`` it is divided by article. Sentences have 128
+    pieces at most. Features go to disk, into ``out`` or a temporary folder, and are deleted at the end.
+
+    >>> result = parse(limit=4, epochs=1, structural=False)
+    >>> result.table.column("probe").to_pylist()[3:5]
+    ['attention', 'attention + vectors']
+    """
+    from attlas.capture.measuring import require_measure
+    from attlas.probes.parse import jobs_for
+    from attlas.probes.tables import tables
+    from attlas.probes.training import Schedule
+    from attlas.probes.vectors import digest
+    from attlas.studies.parse.passes import Work, read_sentences
+
+    for name, value in (("epochs", epochs), ("patience", patience), ("rank", rank)):
+        if value < 1:
+            raise PlanError(f"{name} must be at least 1, and {value} was given")
+    given = {"train": as_corpus(corpus)}
+    given |= {part: as_corpus(texts) for part, texts in (("dev", validation), ("test", test)) if texts is not None}
+    for treebank in given.values():
+        require_trees(treebank)
+    model = as_subject(subject)
+    limit = running["limit"]
+    pieces = running["max_pieces"] or min(model.pieces.window, LONGEST)
+    options = {
+        "vectors": "input" if vectors == "input" else Path(vectors).name, "vectors_sha256": digest(str(vectors)),
+        "measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit, "structural": structural,
+        "rank": rank, "epochs": epochs, "patience": patience,
+    }  # fmt: skip
+    names = {"dev": "validation", "test": "test"}
+    more = {names[part]: treebank for part, treebank in given.items() if part != "train"}
+    with begin("parse", model, given["train"], options, running, more=more) as run:
+        corpora, divided = parts_of(given, run.seed)
+        sentences = read_sentences(run, corpora, pieces, limit)
+        if divided:
+            run.progress.note(divided)
+            run.counts["divided"] = divided
+        schedule = Schedule(epochs=epochs, patience=patience, seed=run.seed)
+        work = Work.prepare(run, sentences, str(vectors), schedule, rank, structural, max_disk, keep_features)
+        bundles = [work.train(jobs_for(twin=twin, structural=structural), twin=twin) for twin in (False, True)]
+        stream = model.pieces.own
+        result = run.finish(tables(bundles, work.relations, stream.value, model.shape(stream)))
+        work.leave()
+    return result
+
+
+def require_trees(corpus: Corpus) -> None:
+    """Refuse a corpus without governors.
+
+    >>> from attlas.text import Document
+    >>> require_trees(as_corpus([Document.from_text("It rained.")]))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: documents: it has no governors (dependency trees), which parsing needs; ...
+    """
+    if "governors" not in corpus.annotations:
+        raise CorpusError(
+            f"it has no governors (dependency trees), which parsing needs; give a treebank in CoNLL-U format "
+            f"(this was read as {corpus.format})",
+            file=corpus.name,
+        )

@@ -1,0 +1,366 @@
+"""The page of the parsing probes: how much of a dependency tree can be read off a model's attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Section, Style, Tables, charts, keyed, listed, say
+from attlas.pages.rows import label_of
+from attlas.store.schema import PLACE, Column, Schema
+
+WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin", "none": "position alone"},
+             meaning="the model, its untrained twin, or none of them", was="model")  # fmt: skip
+PROBE = Column("probe", "probe")
+RIGHT = Column("value", "right", "percent", "share of words whose governor is found", ends=("low", "high"))
+SHORT = {
+    "right-branching": "next word", "best fixed offset": "best offset", "distances + vectors": "distances",
+    "attention + vectors": "+ vectors", "untrained: attention": "twin",
+    "untrained: attention + vectors": "twin + vectors",
+}  # fmt: skip
+_BY_RELATION = (
+    Column("probe", "probe", labels=SHORT),
+    Column("relation", "relation"),
+    RIGHT,
+    Column("n", "words", "count"),
+)
+
+SCORES = Schema(
+    "parse",
+    "One row for each probe.",
+    PROBE,
+    Column("reads", "what it reads"),
+    WHO,
+    Column("metric", "score", meaning="UAS: of words, their governor; UUAS: of edges, without direction"),
+    Column("value", "right on test", "percent", "share of words (UAS) or edges (UUAS)", ends=("low", "high"),
+           definition="Clark et al. 2019; UUAS: Hewitt & Manning 2019"),
+    Column("n", "words", "count"),
+    Column("validation", "validation", "percent", "the same on the validation part", was="dev"),
+    Column("published", "published", "percent", "bert-base-uncased on the Wall Street Journal"),
+    Column("one_root", "one root", "percent", "share of sentences in which exactly one word was given to ROOT"),
+    Column("chosen", "chosen", meaning="the layer or the offset that was chosen"),
+    Column("parameters", "parameters", "count"),
+    Column("epochs", "epochs", "count"),
+    Column("seconds", "seconds", "seconds"),
+)  # fmt: skip
+DIFFERENCES = Schema(
+    "differences",
+    "What each probe has more than each other, on the same resampled sentences.",
+    PROBE,
+    Column("other", "than"),
+    Column("value", "more", "percent", ends=("low", "high")),
+)
+WEIGHTS = Schema(
+    "head_weights",
+    "What the probe on attention has learned of each head.",
+    WHO,
+    *PLACE,
+    Column("direction", "direction", meaning="whose attention to whom"),
+    Column("effect", "effect", "signed", "the weight times the head's usual attention between words", head=True),
+    Column("weight", "weight", "signed", head=True),
+)
+TRAINING = Schema(
+    "training",
+    "How training went.",
+    PROBE,
+    Column("epoch", "epoch", "count"),
+    Column("train_loss", "loss in training", "number", "nats per word"),
+    Column("validation_loss", "loss on validation", "number", "nats per word", was="dev_loss"),
+    Column("validation_score", "UAS on validation", "percent", was="dev_score"),
+)
+BY_RELATION = Schema("by_relation", "The same by the relation of a word to its governor.", *_BY_RELATION)
+FREQUENT = Schema("frequent", "The most frequent relations.", *_BY_RELATION)
+LAYERS = Schema(
+    "structural_layers",
+    "The structural probe by layer.",
+    WHO,
+    Column("layer", "layer of states", "count", "0: before the first layer"),
+    Column("validation_uuas", "UUAS on validation", "percent", was="dev_uuas"),
+)
+
+SHOWN_RELATIONS = 30
+ORDER = (
+    "right-branching", "untrained: attention + vectors", "distances + vectors", "attention", "attention + vectors",
+)  # fmt: skip
+TRAINED = ("distances + vectors", "attention", "attention + vectors", "untrained: attention",
+           "untrained: attention + vectors")  # fmt: skip
+
+
+def _scores(tables: Tables, *names: str) -> list[Row]:
+    """The rows of these probes; none where one of them is missing."""
+    rows = {row["probe"]: row for row in tables["parse"]}
+    return [rows[name] for name in names] if all(name in rows for name in names) else []
+
+
+def _right(*rows: Row) -> tuple[Claim, ...]:
+    return tuple(Claim("value", "parse", "value", keyed([row], "probe"), value=row["value"]) for row in rows)
+
+
+def _score(row: Row) -> Prose:
+    return say("**{value:percent} %** ({low:percent}–{high:percent})", **row)
+
+
+def difference(tables: Tables, probe: str, other: str) -> tuple[Row, float, float, float] | None:
+    """What one probe has more than another, with the ends of its interval, and the row that says so.
+
+    >>> from attlas.store import Manifest, Result
+    >>> rows = {"probe": ["b"], "other": ["a"], "value": [0.3], "low": [0.2], "high": [0.4]}
+    >>> difference(Tables(Result(Manifest("parse"), {"differences": rows})), "a", "b")[1:]
+    (-0.3, -0.4, -0.2)
+    """
+    for row in tables["differences"].known("low").where(probe=[probe, other], other=[probe, other]):
+        if row["probe"] == probe:
+            return row, row["value"], row["low"], row["high"]
+        return row, -row["value"], -row["high"], -row["low"]
+    return None
+
+
+def answer(tables: Tables) -> Finding | None:
+    """How many governors attention alone finds, and how many its twin and the next word do."""
+    attention = _scores(tables, "attention")
+    if not attention:
+        return None
+    others = [(what, row) for what, name in (("that of the untrained twin", "untrained: attention"),
+                                             ("always naming the next word", "right-branching"))
+              for row in _scores(tables, name)]  # fmt: skip
+    against = listed([say("{what} {value:percent} %", what=what, value=row["value"]) for what, row in others])
+    return Finding(
+        say("Attention alone finds {score} of all governors{against}.", score=_score(attention[0]),
+            against=say("; {others}", others=against) if others else ""),
+        _right(*attention, *(row for _, row in others)),
+        published="bert-base-uncased on WSJ, Clark et al. 2019: 61; the next word: 26",
+    )  # fmt: skip
+
+
+def vectors(tables: Tables) -> Iterator[Finding]:
+    """What word vectors add, and how much of it is owed to what heads have learned."""
+    rows = _scores(
+        tables, "attention", "attention + vectors", "untrained: attention + vectors", "distances + vectors"
+    )
+    if not rows:
+        return
+    alone, both, twin, distances = rows
+    rival = max(twin, distances, key=lambda row: row["value"])
+    more = difference(tables, both["probe"], rival["probe"])
+    if more is not None and more[2] > 0:
+        credit = say("{value:percent} points ({low:percent}–{high:percent}) are owed to what the heads have learned",
+                     value=more[1], low=more[2], high=more[3])  # fmt: skip
+    else:
+        credit = say("what the heads have learned adds nothing that can be told from chance")
+    gain = both["value"] - alone["value"]
+    claims = [] if more is None else [
+        Claim("value", "differences", "value", keyed([more[0]], "probe", "other"), value=more[0]["value"])
+    ]  # fmt: skip
+    yield Finding(
+        say(
+            "With word vectors it is {score}, {gain:percent} points {way}. The same vectors reach {twin:percent} % "
+            "with the attention of the untrained twin and {distances:percent} % with distances in its place: "
+            "{credit}.",
+            score=_score(both), gain=abs(gain), way="more" if gain >= 0 else "less", twin=twin["value"],
+            distances=distances["value"], credit=credit,
+        ),
+        (*_right(*rows), *claims),
+        see="table",
+        published="77; with random weights 30, with distances 58",
+    )  # fmt: skip
+
+
+def order(tables: Tables) -> Iterator[Finding]:
+    """Whether the rows stand in the paper's order, and which neighbours do not."""
+    rows = _scores(tables, *ORDER)
+    if not rows:
+        return
+    turned = []
+    for low, high in pairwise(rows):
+        if low["value"] >= high["value"]:
+            more = difference(tables, low["probe"], high["probe"])
+            how = "above" if more is not None and more[2] > 0 else "level with"
+            turned.append(
+                say("*{low}* ({a:percent}) is {how} *{high}* ({b:percent})", low=low["probe"], a=low["value"],
+                    how=how, high=high["probe"], b=high["value"])
+            )  # fmt: skip
+    text = (
+        say("The paper's order does not hold throughout: {turned}.", turned=listed(turned)) if turned
+        else say("The paper's order holds: right-branching is last, then untrained attention with vectors, distances "
+                 "with vectors, attention alone, and attention with vectors.")
+    )  # fmt: skip
+    yield Finding(text, _right(*rows), published="26, 30, 58, 61, 77")
+
+
+def structural(tables: Tables) -> Iterator[Finding]:
+    """What the structural probe finds on states."""
+    for row in _scores(tables, "structural probe"):
+        twins = _scores(tables, "untrained: structural probe")
+        against = say(", on the untrained twin's {value:percent} %", **twins[0]) if twins else ""
+        yield Finding(
+            say(
+                "The structural probe on the states of {chosen} finds {score} of the edges{against}. It is another "
+                "measure: edges without direction (UUAS).",
+                chosen=row["chosen"], score=_score(row), against=against,
+            ),
+            _right(row, *twins),
+            see="layers",
+            published="80",
+        )  # fmt: skip
+
+
+def heads(tables: Tables) -> Iterator[Finding]:
+    """The heads that speak most for a governor."""
+    most = tables["head_weights"].where(who="model").largest("effect")[:4]
+    if most:
+        named = [say("**{head}** ({direction}, {effect:signed})", head=label_of(row), **_only(row)) for row in most]
+        keys = keyed(most, "stream", "layer", "head", "direction")
+        yield Finding(
+            say("The heads that speak most for a governor, with their effect: {heads}.", heads=listed(named)),
+            (Claim("largest", "head_weights", "effect", keys, {"who": "model"}),),
+            see="weights",
+        )
+
+
+def _only(row: Row) -> dict[str, object]:
+    return {name: row[name] for name in ("direction", "effect")}
+
+
+def roots(tables: Tables) -> Iterator[Finding]:
+    """How often exactly one root is found."""
+    rows = tables["parse"].where(probe=["attention", "attention + vectors"]).known("one_root")
+    if rows:
+        shares = [say("{share:percent} % of the sentences by *{probe}*", share=row["one_root"], probe=row["probe"])
+                  for row in rows]  # fmt: skip
+        yield Finding(
+            say("Governors are chosen word by word; still exactly one root is found in {shares}.",
+                shares=listed(shares)),
+            tuple(Claim("value", "parse", "one_root", keyed([row], "probe"), value=row["one_root"]) for row in rows),
+        )  # fmt: skip
+
+
+def frequent(tables: Tables) -> list[Row]:
+    """By relation, those that most words have."""
+    rows = tables["by_relation"]
+    sizes = {relation: max(same.column("n")) for relation, same in rows.by("relation")}
+    kept = sorted(sizes, key=lambda name: (-sizes[name], name))[:SHOWN_RELATIONS]
+    return [row for relation in kept for row in rows.where(relation=relation) if row["probe"] != "best fixed offset"]
+
+
+def about(tables: Tables) -> Prose:
+    """What was done: on how many sentences, with which vectors."""
+    corpus, norms = tables.manifest.corpus, tables.options.get("measure") == "norm"
+    parts = corpus.get("parts", {})
+    purposes = {"train": "train on", "dev": "stop by", "test": "score on"}
+    sizes = [say("{n:count} sentences to {what}", n=part["sentences"], what=purposes[name])
+             for name, part in parts.items()]  # fmt: skip
+    told = say(
+        "For every word of **{corpus}** a probe chooses its governor from the attention between words in all {heads} "
+        "heads{by}; it is trained on some sentences and scored on others ({sizes}).",
+        corpus=tables.corpus, heads=len({(row["layer"], row["head"]) for row in tables["head_weights"]}),
+        by=", by norms ‖αf(x)‖" if norms else "", sizes=listed(sizes),
+    )  # fmt: skip
+    if "divided" in corpus:
+        told += say("{divided}.", divided=corpus["divided"])
+    if "vectors" in corpus:
+        known = corpus["vectors"]
+        told += say("Word vectors: {name}, which has {share:percent} % of the words.", name=known["name"],
+                    share=known["known"] / max(1, known["words"]))  # fmt: skip
+    return told
+
+
+PAGE = Page(
+    "parse",
+    title="How much of a tree is in the attention of {model}?",
+    answer=answer,
+    chart=charts.dots(
+        "parse", "probe", "value", "published", key="scores", title="Right on test, per cent",
+        style=Style(domain=(0, 1), tell=("metric", "n")), label="Score of every probe, with its interval",
+    ),
+    about=about,
+    findings=(vectors, order, structural, heads, roots),
+    schemas=(SCORES, DIFFERENCES, WEIGHTS, TRAINING, BY_RELATION, FREQUENT, LAYERS),
+    derived={"frequent": frequent},
+    sections=(
+        Section(
+            "table", "All probes",
+            "What is right of a hundred words, or of edges (UUAS), on sentences that no probe has seen.",
+            (
+                Listing("parse", "probe", "metric", "value", "validation", "published"),
+                Listing("parse", "probe", "reads", "chosen", "one_root", "parameters", "epochs", "seconds",
+                        title="What they are made of"),
+            ),
+            short="Scores",
+        ),
+        Section(
+            "weights", "Which heads",
+            "The probe on attention alone has two weights per head: for what a word gives to its candidate governor, "
+            "and for what the candidate gives to the word. Shown is the *effect*, the weight times the head's usual "
+            "attention between words: how much of the decision runs over this head. Red speaks for a governor, blue "
+            "against. Heads that do the same share their credit, so a pale head is not a useless one.",
+            (
+                charts.head_map(
+                    "head_weights", "effect", key="weights-map", title="What each head says",
+                    style=Style(pick=("direction", "who"), tell=("weight",)), shade={"effect": "effect"},
+                    label="Heat map of learned weights, layer by head",
+                ),
+            ),
+            short="Heads",
+        ),
+        Section(
+            "relations", "By relation",
+            f"The same by the relation of a word to its governor, the {SHOWN_RELATIONS} most frequent first: what is "
+            "right of a hundred such words. Where attention is far above distances, it is not mere position.",
+            (
+                charts.grid("frequent", "probe", "relation", "value", key="relations-map", title="Right by relation",
+                            label="Heat map of accuracy by relation and probe"),
+                Listing("by_relation", "relation", "probe", "value", "n"),
+            ),
+            short="Relations",
+        ),
+        Section(
+            "layers", "States, layer by layer",
+            "One structural probe for the states of every layer. The layer with the best figure here, on the "
+            "validation part, is the one that was scored on test.",
+            (
+                charts.lines("structural_layers", "layer", "validation_uuas", key="layer-lines", colour="who",
+                             title="Structural probe, layer by layer", style=Style(height=240)),
+            ),
+            short="Layers",
+        ),
+        Section(
+            "training", "How training went",
+            "After each epoch the probe is tried on the validation part; the learning rate is halved when nothing "
+            "was gained, training stops when that has happened some times in a row, and the probe with the least "
+            "loss is kept.",
+            (
+                charts.lines("training", "epoch", "validation_loss", "train_loss", "validation_score", key="epochs",
+                             title="Epoch by epoch", colour="probe", style=Style(height=240),
+                             where={"probe": TRAINED}),
+            ),
+            short="Training",
+        ),
+    ),
+    words={
+        "pieces": "(subword tokens) what the model reads; attention is summed to words.",
+        "governor": "(head, in dependency grammar) the word that another depends on in the tree; the root's governor "
+        "is ROOT, which competes with the words: its attention is that of [CLS], [SEP] and their like together.",
+        "UAS": "the share of words, punctuation aside, whose governor is found. *UUAS*: of edges, without direction.",
+        "untrained twin": "(random-weights baseline) the same architecture with random weights, captured and probed "
+        "in the same way.",
+        "right-branching, best fixed offset": "the next word; the word at the distance that is right most often.",
+        "attention": "two weights per head; *+ vectors*: weights per head that depend on the two words' vectors.",
+        "distances + vectors": "how far apart two words stand, in place of attention.",
+        "structural probe": "distances between projected states, trained towards distances in the tree.",
+    },
+    limits={
+        "A probe learns, too.": "What it gets right shows that the information is there in a form that a linear rule "
+        "can read, not that the model uses it. The rows of the untrained twin and of distances say how much the "
+        "probe can do without anything that the model has learned.",
+        "Two scores.": "UAS and UUAS are not the same measure, and UUAS is the easier one.",
+        "Governors are chosen one by one,": "as in the paper: what comes out need not be a tree.",
+        "The published figures": "are those of bert-base-uncased on the Wall Street Journal with Stanford "
+        "dependencies; here model, texts, annotation and often the vectors are others. What can be compared is the "
+        "order of the rows.",
+        "Intervals": "are for other sentences of the same kind (bootstrap by sentence), not for another training or "
+        "another kind of text.",
+    },
+    unshown={"differences": "those that matter stand among the findings"},
+    published="bert-base-uncased on the Wall Street Journal with Stanford dependencies (Clark et al. 2019, table 3); "
+    "model and treebank here are others, so that what can agree is the order of the rows.",
+)  # fmt: skip

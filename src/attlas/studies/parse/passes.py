@@ -1,0 +1,172 @@
+"""What a run of parsing probes does: sentences with their trees, features on disk, probes trained on them.
+
+A run has four parts, each resumable: the model's features, its probes, the untrained twin's features, its probes.
+The features of the model are deleted before those of the twin are written, unless they are to be kept.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from attlas.capture.reading import read_documents
+from attlas.corpora import Corpus
+from attlas.errors import CorpusError
+from attlas.models import Example
+from attlas.probes.files import Features, Room, size_of
+from attlas.probes.parse import Job, Trainer
+from attlas.probes.training import Schedule
+from attlas.probes.trees import UNKNOWN, Part, number_relations, tree_of
+from attlas.probes.vectors import Vectors, find_vectors
+from attlas.probes.writing import Writer, items_of, room_for
+from attlas.run.progress import Silent
+from attlas.run.session import Run
+from attlas.run.setting import draw
+from attlas.stats import Bundle
+from attlas.store import load_checkpoint
+from attlas.store.checkpoint import checkpoint_file
+
+KEPT, HIDDEN = "features", ".features"
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """The sentences of all parts, cut into pieces, with their trees.
+
+    >>> Sentences({}, []).parts
+    []
+    """
+
+    examples: Mapping[str, Sequence[Example]]
+    parts: Sequence[Part]
+
+
+def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> Sentences:
+    """The sentences of all parts that have a word to score; what is left out is counted.
+
+    >>> from attlas.run.session import begin
+    >>> from attlas.run.setting import as_corpus, as_subject
+    >>> with begin("parse", as_subject(None), as_corpus("sample"), {}) as run:
+    ...     [part.sentences for part in read_sentences(run, {"train": run.corpus}, 64, 3).parts]
+    [3]
+    """
+    examples: dict[str, list[Example]] = {}
+    parts = []
+    for name, corpus in corpora.items():
+        documents = [document for document in corpus.sentences().documents if document.governors is not None]
+        reading = draw(read_documents(run.subject, documents, limit=pieces, long="skip"), limit, run.seed)
+        trees = [tree_of(example) for example in reading.examples]
+        kept = [place for place, tree in enumerate(trees) if any(tree.scored)]
+        reading.skipped["sentences without a word to score"] += len(trees) - len(kept)
+        if not kept:
+            raise CorpusError(f"no sentence of its {name} part has a word to score", file=corpus.name)
+        reading.skipped["words whose governor is not known or has no piece"] += sum(
+            governor == UNKNOWN for place in kept for governor in trees[place].governors
+        )
+        examples[name] = [reading.examples[place] for place in kept]
+        parts.append(Part.of(name, [trees[place] for place in kept]))
+        run.skipped += reading.skipped
+    run.counts |= {
+        "passages": sum(part.sentences for part in parts),
+        "pieces": sum(example.length for part in examples.values() for example in part),
+        "parts": {part.name: {"sentences": part.sentences, "scored_words": part.scored} for part in parts},
+    }
+    return Sentences(examples, parts)
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run on its way: what is read, where features lie, and what the probes know of words.
+
+    >>> Work.__dataclass_params__.frozen
+    True
+    """
+
+    run: Run
+    sentences: Sentences
+    vectors: Vectors
+    relations: Mapping[str, int]
+    room: Room
+    schedule: Schedule
+    rank: int
+    folder: Path
+    keep: bool
+
+    @classmethod
+    def prepare(
+        cls,
+        run: Run,
+        sentences: Sentences,
+        source: str,
+        schedule: Schedule,
+        rank: int,
+        structural: bool,
+        max_disk: float,
+        keep: bool,
+    ) -> Work:
+        """Find the vectors, and see that the features will have room, before the model runs."""
+        vectors = find_vectors(source, run.subject, sentences.parts, sentences.examples)
+        run.counts["vectors"] = {
+            "name": vectors.name, "size": vectors.size, "known": vectors.known, "words": vectors.total
+        }  # fmt: skip
+        known = 100 * vectors.known / vectors.total
+        run.progress.note(f"{vectors.name}: vectors of {vectors.size} numbers for {known:.1f} % of the words")
+        room = room_for(run.subject, states=structural)
+        needed = {kind: count * (2 if keep else 1) for kind, count in room.bytes(sentences.parts).items()}
+        if run.out is not None and run.resume and not (run.out / HIDDEN).exists() and (run.out / KEPT).exists():
+            (run.out / KEPT).rename(run.out / HIDDEN)
+        less = "--limit, --max-pieces, --no-structural"
+        folder = run.scratch(HIDDEN, needed, most=max_disk, what="features", less=less)
+        count = sum(part.sentences for part in sentences.parts)
+        run.progress.note(f"features of {count:,} sentences take {size_of(sum(needed.values()))} on disk")
+        relations = number_relations(sentences.parts)
+        return cls(run, sentences, vectors, relations, room, schedule, rank, folder, keep)
+
+    def train(self, jobs: Sequence[Job], *, twin: bool) -> Bundle:
+        """Capture the features of the model or of its twin, and train the probes on them."""
+        part = "probes-untrained" if twin else "probes"
+        run, trained = self.run, 0
+        if run.out is not None and run.resume and (checkpoint := load_checkpoint(run.out, part)):
+            trained = int(checkpoint.progress["batches"])
+            run.progress.note(f"{trained} of {len(jobs)} probes are trained already")
+        features = self._features(twin) if trained < len(jobs) else None
+        model = run.subject
+        trainer = Trainer(
+            jobs, {part.name: part for part in self.sentences.parts}, features, self.vectors, self.relations,
+            self.schedule, model.shape(model.pieces.own), self.room.layers, self.rank, model.device,
+            run.progress.note,
+        )  # fmt: skip
+        step_by_step = replace(run, checkpoint_every=0.0, progress=Silent())  # each probe tells of itself
+        bundle = step_by_step.carry(
+            trainer, jobs, part, lengths=range(len(jobs), 0, -1), budget=1, max_items=1
+        )  # fmt: skip
+        if features is not None and not self.keep:
+            features.delete()
+        return bundle
+
+    def leave(self) -> None:
+        """Give back the room on disk, or leave the features where they are found by their name."""
+        if self.run.out is not None and self.keep:
+            shutil.rmtree(self.run.out / KEPT, ignore_errors=True)
+            self.folder.rename(self.run.out / KEPT)
+        else:
+            self.run.give_back(self.folder)
+
+    def _features(self, twin: bool) -> Features:
+        run, parts = self.run, self.sentences.parts
+        part = "features-untrained" if twin else "features"
+        made_for = {"plan": run.plan.to_dict(), "untrained": twin}
+        features = Features(self.folder / ("untrained" if twin else "trained"), parts, self.room, made_for)
+        if run.resume and features.finished:
+            run.progress.note("the features of the earlier run are used again")
+            return features
+        if run.out is not None and not features.kept and run.resume:  # what was written is gone: begin again
+            checkpoint_file(run.out, part).unlink(missing_ok=True)
+        subject = run.subject.twin(run.seed) if twin else run.subject
+        items = [item for one in parts for item in items_of(one, self.sentences.examples[one.name])]
+        writer = Writer(subject, features, measure=run.options["measure"])
+        run.carry(writer, items, part, lengths=[item.example.length for item in items])
+        features.finish()
+        return features

@@ -1,0 +1,410 @@
+"""The page of prune: how many heads can go, which went, and what the smaller model is like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, listed, say
+from attlas.pages.charts import Spec
+from attlas.store.schema import PLACE, Column, Schema, is_known
+
+ORDERS = {
+    "importance": "by importance", "loss": "by measured loss", "loss reversed": "by measured loss, reversed",
+    "score": "by fall of the score", "score reversed": "by fall of the score, reversed", "random": "by chance",
+    "named": "by name",
+}  # fmt: skip
+MEASURED = ("importance", "loss", "score")
+FALLS = (0.01, 0.05)
+UPRIGHTS = {"BERT on MNLI": 0.4, "translation": 0.2}  # shares until which others found little lost
+
+ORDER = Column("order", "heads go", labels=ORDERS)
+DRAW = Column("draw", "draw", "index", "of an order by chance")
+GONE = Column("share", "share of heads gone", "percent", "of units: heads, or groups that share keys and values")
+HEADS = Column("heads", "heads", "count")
+SCORE = Column("score", "score", "number", "of the model without them, by bootstrap over texts", ends=("low", "high"))
+LOSS = Column("loss", "loss", "number", "mean loss per prediction, in nats")
+METRIC = (Column("metric", "score is"), Column("better", "better when"))
+CURVE = Schema(
+    "curve", "One row for each step of each order.", ORDER, DRAW, GONE, Column("units", "units gone", "count"), HEADS,
+    SCORE, LOSS, Column("n", "texts", "count"),
+)  # fmt: skip
+SHARES = Schema(
+    "shares", "For each order, the share of heads that are gone when so much of the score is lost.", ORDER, DRAW,
+    Column("fall", "lost", "percent", "of the whole model's score"),
+    Column("share", "gone by then", "percent", "missing where it never is", ends=("low", "high")),
+    Column("score", "score of the whole model", "number"), *METRIC, Column("n", "texts", "count"),
+)  # fmt: skip
+TURNS = (
+    Column("unit", "unit", "index", "what goes at once: a head, or a group that shares keys and values"),
+    Column("importance", "importance", "share", "E|dL/dξ| of its unit, of its layer's norm", optional=True, head=True,
+           definition="Michel et al. 2019"),
+    Column("importance_size", "E|dL/dξ|", "number", "the same, not divided", optional=True, head=True),
+    Column("loss", "change of loss, alone", "signed", "when its unit alone is removed", optional=True, head=True,
+           ends=("loss_low", "loss_high")),
+    Column("score", "fall of the score, alone", "signed", "when its unit alone is removed", optional=True, head=True),
+    *(Column(f"{name}_turn", f"turn {ORDERS[name]}", "index", "when it goes", optional=True) for name in MEASURED),
+    Column("cut", "taken out", "flag", "of the weights"),
+)  # fmt: skip
+HEAD_ORDER = Schema("order", "One row for each head: what it is worth, and when it goes.", *PLACE, *TURNS)
+SIZES = Schema(
+    "sizes", "The model before, with the heads gone from its weights, and trained again.",
+    Column("stage", "model",
+           labels={"whole": "whole model", "cut": "without the heads", "retuned": "and trained again"}),
+    SCORE, LOSS, Column("parameters", "parameters", "count"), HEADS, Column("file", "file, bytes", "count"), *METRIC,
+    Column("difference", "difference", "number",
+           "the largest between its outputs and those of the gated model, over the largest output"),
+    Column("plain", "opens in plain transformers", "flag"),
+    Column("silent_layers", "layers without a head", "count"),
+)  # fmt: skip
+TIMES = (
+    Column("batch", "texts", "count"), Column("length", "pieces", "count"),
+    Column("whole", "whole, ms", "number", "milliseconds of a pass"),
+    Column("gated", "gated, ms", "number", "with gates of 0"),
+    Column("pruned", "pruned, ms", "number", "with the heads gone from the weights"),
+    Column("reason", "left out", meaning="why a cell was not timed"),
+)  # fmt: skip
+SPEED = Schema("speed", "How fast the models are, for every number and length of texts.", *TIMES)
+DRAWN = (
+    Schema("line", "The curves, with the draws of chance as one.", ORDER, GONE, HEADS, SCORE, LOSS),
+    Schema(
+        "gone", "What can go, by order.", ORDER, DRAW,
+        Column("one", "1 % lost", "percent", ends=("one_low", "one_high")),
+        Column("five", "5 % lost", "percent", ends=("five_low", "five_high")),
+    ),
+    Schema(
+        "turns", "The table of heads, with the share that is gone once each is.", *PLACE, *TURNS,
+        *(Column(f"{name}_share", f"when it goes {ORDERS[name]}", "share") for name in MEASURED),
+        Column("kept", "kept", "count"),
+    ),
+    Schema(
+        "faster", "How many times faster than the whole model, and than the gated one.", *TIMES,
+        Column("cell", "texts × pieces"), Column("times", "pruned, times faster than whole", "number"),
+        Column("gated_times", "gated", "number"), Column("than_gated", "pruned, than gated", "number"),
+    ),
+)  # fmt: skip
+PUBLISHED = (
+    "BERT on MNLI loses little until about 40 % of its heads are gone, a translation model until about 20 % (Michel "
+    "et al. 2019; by importance, heads removed from all layers)"
+)
+
+
+def _lines(tables: Tables) -> Iterator[Row]:
+    """A row for each order and share; the draws of chance are one, with their range."""
+    for order, rows in tables["curve"].by("order"):
+        for share, same in rows.known("score").by("share"):
+            low, high = (same.column("score"), same.column("score")) if order == "random" else (
+                same.column("low"), same.column("high"))  # fmt: skip
+            yield {
+                "order": order, "share": share, "heads": same[0]["heads"], "score": same.mean("score"),
+                "low": min(low), "high": max(high), "loss": same.mean("loss"),
+            }  # fmt: skip
+    if "curve" not in tables:
+        heads = max((row["heads"] for row in tables["sizes"]), default=0)
+        for row in tables["sizes"].where(stage=["whole", "cut"]):
+            known = {name: row[name] for name in ("score", "low", "high", "loss")}
+            yield {"order": "named", "share": 1 - row["heads"] / heads, "heads": heads - row["heads"], **known}
+
+
+def _gone(tables: Tables) -> Iterator[Row]:
+    for order, rows in tables["shares"].by("order"):
+        for draw, own in rows.by("draw"):
+            row: dict[str, Any] = {"order": order, "draw": draw if order == "random" else None}
+            for name, fall in zip(("one", "five"), FALLS, strict=True):
+                for at in own.where(fall=fall):
+                    row |= {name: at["share"], f"{name}_low": at["low"], f"{name}_high": at["high"]}
+            yield row
+
+
+def _turns(tables: Tables) -> Iterator[Row]:
+    units = len(tables["order"].values("unit"))
+    for row in tables["order"]:
+        known = {name: row[f"{name}_turn"] for name in MEASURED if f"{name}_turn" in row}
+        shares = {f"{name}_share": (turn + 1) / units for name, turn in known.items()}
+        yield {**row, **shares, "kept": int(not row["cut"])}
+
+
+def _faster(tables: Tables) -> Iterator[Row]:
+    for row in tables["speed"]:
+        timed = is_known(row["pruned"])
+        yield {
+            **row, "cell": f"{row['batch']} × {row['length']}",
+            "times": row["whole"] / row["pruned"] if timed else None,
+            "gated_times": row["whole"] / row["gated"] if timed else None,
+            "than_gated": row["gated"] / row["pruned"] if timed else None,
+        }  # fmt: skip
+
+
+def _metric(tables: Tables) -> tuple[str, str]:
+    """The name of the score, and which way is better."""
+    for row in tables["shares"] + tables["sizes"]:
+        return row["metric"], row["better"]
+    return "score", "higher"
+
+
+def _whole(tables: Tables) -> float | None:
+    return next((row["score"] for row in tables["shares"] + tables["sizes"]), None)
+
+
+def answer(tables: Tables) -> Finding | None:
+    """What share of the heads can go; or what removing those that were named has done."""
+    return next(iter([*_by_order(tables), *smaller(tables)]), None)
+
+
+def others(tables: Tables) -> Iterator[Finding]:
+    """The same by the other orders, and by chance."""
+    yield from _by_order(tables)[1:]
+
+
+def _by_order(tables: Tables) -> list[Finding]:
+    metric, better = _metric(tables)
+    told: list[Finding] = []
+    for order, rows in tables["shares"].by("order"):
+        one, five = (rows.where(fall=fall) for fall in FALLS)
+        first = not told
+        text = say(
+            "With heads removed {order}, {metric}{whole} has {verb} by 1 % {one}{interval}, and by 5 % {five}"
+            "{chance}.",
+            order=ORDERS[order], metric=metric, verb="fallen" if better == "higher" else "risen",
+            whole=say(" ({whole:number})", whole=_whole(tables)) if first else "", one=_when(one), five=_when(five),
+            interval="" if order == "random" else say(
+                " (95 % interval {low:percent} to {high:percent} %)", low=one[0]["low"], high=one[0]["high"]
+            ),
+            chance=_by_chance(tables) if first else "",
+        )  # fmt: skip
+        claims = tuple(
+            Claim("value", "shares", "share", keyed([row], "order", "draw", "fall"), value=row["share"])
+            for row in rows.known("share")
+        )
+        told.append(Finding(text, claims, see="curve", published=PUBLISHED if first else ""))
+    return told
+
+
+def _by_chance(tables: Tables) -> Any:
+    drawn = tables["shares"].where(order="random", fall=FALLS[0])
+    return say("; in orders drawn by chance, 1 % is lost {when}", when=_when(drawn)) if drawn else ""
+
+
+def _when(rows: Rows) -> Any:
+    """When a score has fallen by so much, in one or several draws of an order."""
+    known = rows.known("share")
+    if not known:
+        return "not even when all are gone"
+    never = " (in a draw never)" if len(known) < len(rows) else ""
+    shares = listed(known.column("share"), "percent")
+    return say("when **{shares} %** are gone{never}", shares=shares, never=never)
+
+
+def best(tables: Tables) -> Iterator[Finding]:
+    """Whether the model is ever better with fewer heads than with all."""
+    whole, (_, better) = _whole(tables), _metric(tables)
+    rows = tables["curve"].where(lambda row: row["order"] != "random").known("score")
+    if not rows or whole is None:
+        return
+    ranked = rows.largest("score") if better == "higher" else rows.smallest("score")
+    top, sign = ranked[0], 1 if better == "higher" else -1
+    if sign * (top["score"] - whole) > 0 and top["share"]:
+        yield Finding(
+            say(
+                "It is at its best with {share:percent} % of its heads gone {order}: **{score:number}** "
+                "({low:number} to {high:number}); as the best of all steps, that may be luck.",
+                **{name: top[name] for name in ("share", "score", "low", "high")}, order=ORDERS[top["order"]],
+            ),
+            (Claim("largest" if sign > 0 else "smallest", "curve", "score", keyed([top], "order", "draw", "units"),
+                   {"order": rows.values("order")}),),
+            see="curve",
+        )  # fmt: skip
+
+
+def groups(tables: Tables) -> Iterator[Finding]:
+    """How many heads go at once."""
+    heads, units = len(tables["order"]), len(tables["order"].values("unit"))
+    if units < heads:
+        yield Finding(say("Its {heads} heads share keys and values in {units} groups, and go group by group.",
+                          heads=heads, units=units))  # fmt: skip
+
+
+def smaller(tables: Tables) -> Iterator[Finding]:
+    """What the smaller model is like."""
+    stages = {row["stage"]: row for row in tables["sizes"]}
+    if "cut" not in stages:
+        return
+    whole, cut, retuned = stages["whole"], stages["cut"], stages.get("retuned")
+    again = "" if retuned is None else say(", and {score:number} after training again", score=retuned["score"])
+    apart = say("to {value:number}", value=cut["difference"]) if cut["difference"] else "to the last digit"
+    yield Finding(
+        say(
+            "The smaller model has **{left} of {all} heads** and {size:count} instead of {before:count} parameters; "
+            "{metric} is **{score:number}** ({low:number} to {high:number}) instead of {whole:number}{again}.",
+            left=cut["heads"], all=whole["heads"], size=cut["parameters"], before=whole["parameters"],
+            metric=cut["metric"], score=cut["score"], low=cut["low"], high=cut["high"], whole=whole["score"],
+            again=again,
+        ),
+        (
+            *(Claim("value", "sizes", "score", keyed([row], "stage"), value=row["score"]) for row in stages.values()),
+            Claim("value", "sizes", "heads", keyed([cut], "stage"), value=cut["heads"]),
+        ),
+        see="sizes",
+    )  # fmt: skip
+    opens = (
+        "any program can open it, since its configuration says how many heads there are" if cut["plain"]
+        else "only `attlas.load` opens it, since its configuration cannot say that layers have these heads"
+    )  # fmt: skip
+    yield Finding(say(f"Its outputs are those of the gated model {{apart}}; {opens}.", apart=apart), see="sizes")
+    if count := cut["silent_layers"]:
+        yield Finding(
+            say(
+                "{layers} lost all heads: attention there adds its output bias and nothing else (one head's shape is "
+                "kept, with zeros, since the model library cannot do without).",
+                layers="1 layer has" if count == 1 else f"{count} layers have",
+            ),
+            (Claim("value", "sizes", "silent_layers", keyed([cut], "stage"), value=count),), see="sizes",
+        )  # fmt: skip
+
+
+def after_cut(tables: Tables) -> Iterator[Finding]:
+    """The same, where it is not the answer already."""
+    told = list(smaller(tables))
+    yield from told if tables["shares"] else told[1:]
+
+
+def whole_model(tables: Tables) -> Iterator[Finding]:
+    """What the whole model does, and on which texts heads were put in order."""
+    chosen, whole = tables.manifest.corpus.get("chosen_on"), _whole(tables)
+    if whole is not None:
+        others = say("; heads were put in order on {n:count} other texts", n=chosen) if chosen else ""
+        shares = tables["shares"][:1]
+        claims = (Claim("value", "shares", "score", keyed(shares, "order", "draw", "fall"), value=whole),)
+        yield Finding(
+            say("The whole model's {metric} is {whole:number} on {texts:count} texts{others}.", whole=whole,
+                metric=_metric(tables)[0], texts=tables.manifest.corpus.get("passages"), others=others),
+            claims if shares else (),
+        )  # fmt: skip
+
+
+def _curve(tables: Tables, rows: Rows) -> Spec:
+    """The score against the share of heads gone, with lines where so much is lost, and what was published."""
+    (metric, better), whole = _metric(tables), _whole(tables) or 0.0
+    sign = -1 if better == "higher" else 1
+    ends = [*rows.column("low"), *rows.column("high")]
+    pad = 0.04 * (max(ends) - min(ends) or 1.0)
+    log = metric == "perplexity"
+    domain = None if log else (min(ends) - pad, max(ends) + pad)
+    style = Style(height=330, log=log, domain=domain)
+    spec = charts.lines("line", "share", "score", key="", title="", colour="order", style=style).draw(tables, rows)
+    rule = {"type": "rule", "stroke": "currentColor", "opacity": 0.5, "strokeDash": [2, 3]}
+    text = {"type": "text", "fontSize": 11, "color": "currentColor", "opacity": 0.8}
+    for number, fall in enumerate(FALLS):
+        place = {"y": {"datum": whole + sign * abs(whole) * fall, "type": "quantitative"}}
+        name = f"{100 * fall:.0f} % {'less' if sign < 0 else 'more'}"
+        mark = {**text, "text": name, "align": "right", "dy": -7 if (number == 0) == (sign < 0) else 9}
+        spec["layer"].insert(0, _once(rule, place))
+        spec["layer"].append(_once(mark, {**place, "x": {"value": {"expr": "width - 4"}}}))
+    for number, (name, share) in enumerate(UPRIGHTS.items()):
+        place = {"x": {"datum": share, "type": "quantitative"}}
+        mark = {**text, "text": f"{name}: {100 * share:.0f} %", "align": "left", "dx": 4, "dy": -15 * number}
+        spec["layer"].insert(0, _once({**rule, "strokeDash": [1, 0], "opacity": 0.3}, place))
+        spec["layer"].append(_once(mark, {**place, "y": {"value": {"expr": "height - 6"}}}))
+    for layer in spec["layer"]:  # bands and lines across, too
+        if "value" not in layer["encoding"].get("y", {"value": 0}):
+            scale = {"type": "log"} if log else {"domain": list(domain or ()), "zero": False}
+            layer["encoding"]["y"]["scale"] = {**scale, "nice": False}
+    return spec
+
+
+def _once(mark: Spec, encoding: Spec) -> Spec:
+    count = {"aggregate": [{"op": "count", "as": "n"}], "groupby": []}
+    return {"data": {"name": "rows"}, "transform": [count], "mark": mark, "encoding": encoding}
+
+
+def _map(tables: Tables, rows: Rows) -> Spec:
+    """When each head goes, or how much it is worth, by the orders that there are; heads that were cut are framed."""
+    show = [name for end in ("_share", "") for order in MEASURED if (name := f"{order}{end}") in rows[0]]
+    show = show or ["kept"]
+    return charts.head_map("turns", *show, sure=dict.fromkeys(show, "kept"), bar=0.5).draw(tables, rows)
+
+
+PAGE = Page(
+    "prune",
+    title="How many heads does {model} need?",
+    answer=answer,
+    chart=charts.custom(
+        "curve", "The score as heads go", "line", ("order", "share", "score"), _curve,
+        label="Score against the share of heads that are gone, a line for each order",
+    ).having(note="bands: 95 % confidence intervals; for orders by chance, the range of the draws"),
+    about="Heads of **{model}** are removed one after another, and it is scored without them on **{corpus}**, on "
+    "texts that the order was not made on.",
+    findings=(others, best, groups, after_cut, whole_model),
+    schemas=(CURVE, SHARES, HEAD_ORDER, SIZES, SPEED, *DRAWN),
+    derived={"line": _lines, "gone": _gone, "turns": _turns, "faster": _faster},
+    sections=(
+        Section(
+            "shares", "What can go",
+            "The share of heads that are gone when the score has fallen by so much of the whole model's; in a "
+            "straight line between steps, the first crossing. The interval is over resampled texts. Where a cell is "
+            "empty, even the model without any head in these layers is not that much worse. Upright lines of the "
+            "chart are what was published of other models and tasks.",
+            (Listing("gone", "order", "draw", "one", "five"),), short="What can go",
+        ),
+        Section(
+            "loss", "The loss as heads go", "The same steps by the loss, which is finer than a score.",
+            (charts.lines("line", "share", "loss", key="loss-curve", title="Loss", colour="order"),
+             Listing("curve", "order", "draw", "share", "heads", "score", "loss")),
+            short="Loss",
+        ),
+        Section(
+            "map", "Head by head",
+            "Rows are layers, columns are heads. The brighter, the later a head goes; choose the order, or the "
+            "numbers that made it. Heads in a frame were taken out of the weights.",
+            (
+                charts.custom("turns", "Which heads went when", "turns", ("layer", "head", "kept"), _map,
+                              label="Heat map of the turn at which each head goes, layer by head"),
+                Listing("order", "head", "unit", "importance", "loss", "score", "importance_turn", "loss_turn",
+                        "score_turn", "cut"),
+            ),
+            short="Map",
+        ),
+        Section(
+            "sizes", "The smaller model",
+            "The model before, with the heads gone from its weights, and (if asked for) trained again; all scored on "
+            "the same texts. *Difference* is measured on texts of the corpus and on a batch with padding.",
+            (Listing("sizes", "stage", "heads", "parameters", "file", "score", "loss", "difference", "plain"),),
+            short="Size",
+        ),
+        Section(
+            "speed", "Speed",
+            "Milliseconds of one pass over random pieces, without the language-model head, which no pruning touches; "
+            "the three took turns. More than 1 is faster than the whole model.",
+            (
+                charts.dots("faster", "cell", "times", "gated_times", key="faster",
+                            title="Times faster than the whole model"),
+                Listing("faster", "batch", "length", "whole", "gated", "pruned", "times", "than_gated", "reason"),
+            ),
+        ),
+    ),
+    words={
+        "unit": "what is removed at once: a head, or in models whose heads share keys and values (grouped-query "
+        "attention) the whole group of heads that do, since no part of a group can be taken out of the weights.",
+        "by importance": "least important first: E|dL/dξ| of a head's gate ξ, added up over a group and divided by "
+        "the Euclidean norm of its layer.",
+        "by measured loss": "first what cost least when it was removed alone (the change of a text's mean loss).",
+        "by fall of the score": "first what cost least of the score when it was removed alone.",
+        "reversed": "first what cost most when it was removed alone: how fast the score can fall.",
+        "by chance": "three orders drawn by the seed: what any order is worth.",
+        "gated, pruned": "heads closed by a gate of 0 are still computed; heads that are pruned are gone from the "
+        "weights. Both give the same answers.",
+    },
+    limits={
+        "An order is no optimum.": "Heads are ranked one by one; which set of heads can go together is another "
+        "question.",
+        "The task decides.": "What this score does not need may matter to another.",
+        "Heads that go are not replaced.": "A model that is trained again after the cut may do well with far fewer.",
+        "Speed is of this machine.": "Attention is a part of the work; most of it is elsewhere, so half the heads "
+        "are never twice the speed.",
+    },
+    unshown={
+        "shares": "shown as the table gone, a line for each order",
+        "speed": "shown as the table faster, with how many times",
+    },
+    published=f"{PUBLISHED}.",
+)  # fmt: skip

@@ -1,0 +1,175 @@
+"""The study of relations as one call: choose heads on some texts, score them on others, and an untrained twin beside.
+
+The run has four parts, each with a checkpoint of its own: the model chooses and is scored, then its twin. Reading and
+what is made of the parts are functions of their own, for :mod:`attlas.studies.heads` takes them into its one pass.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from attlas.corpora import Corpus
+from attlas.errors import CorpusError
+from attlas.run.parameters import ChooseOn, Measure, Model, Texts, study_call
+from attlas.run.parameters import Reading as Parameters
+from attlas.run.session import begin
+from attlas.run.setting import as_corpus, as_subject, draw
+from attlas.store import Result
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.capture.reading import Reading
+    from attlas.stats import Bundle
+    from attlas.studies.relations.passes import Relations
+
+    Scored = tuple[Relations, Bundle]
+
+LONGEST = 512
+
+
+@study_call(without=("long",))
+def relations(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    *,
+    choose_on: ChooseOn = None,
+    measure: Measure = "weight",
+    **running: Unpack[Parameters],
+) -> Result:
+    """Ask of every head how well it finds the governor of a word, for each relation of a treebank.
+
+    Heads and offsets are chosen on one part of the texts and scored on the rest, beside the best fixed offset and an
+    untrained twin of the model. Sentences longer than 512 pieces, or the model's window, are left out.
+
+    >>> words = {"governors": [1, 2, -1], "relations": ["det", "nsubj", "root"]}
+    >>> from attlas.text import Document
+    >>> texts = [Document.from_words(["The", noun, "slept"], name=noun, **words) for noun in ("farmer", "cat", "dog")]
+    >>> result = relations(None, texts)
+    >>> result.manifest.study, sorted(set(result.table.column("relation").to_pylist()))
+    ('relations', ['all', 'det', 'nsubj'])
+    """
+    from attlas.capture.measuring import require_measure
+
+    texts, other = as_corpus(corpus).sentences(), None if choose_on is None else as_corpus(choose_on).sentences()
+    sides = split(texts, other, running["seed"])
+    model = as_subject(subject)
+    limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
+    options = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
+    with begin(
+        "relations", model, texts, options, running, more={} if other is None else {"choose_on": other}
+    ) as run:
+        run.note_cutting(sum(len(side.documents) for side in sides), "sentences")
+        chosen_on, scored_on = (run.read(read_sentences(model, side, pieces, limit, run.seed)) for side in sides)
+        labels = scorable(chosen_on, scored_on)
+        run.counts |= counts(texts, chosen_on, scored_on)
+        scored = []
+        for who, studied in run.twins:
+            part = relations_part(studied, labels, measure=measure, seed=run.seed)
+            part.choice = part.choose(run.carry(part, chosen_on, f"{who}choosing"))
+            scored.append((part, run.carry(part, scored_on, f"{who}scoring")))
+        return run.finish(scored_tables(scored[0], scored[1], scored_on))
+
+
+def relations_part(model: Subject, labels: tuple[str, ...], *, measure: str, seed: int) -> Relations:
+    """What is counted for one model: every head, for these relations.
+
+    >>> relations_part(as_subject(None), ("all", "det"), measure="weight", seed=0).labels
+    ('all', 'det')
+    """
+    from attlas.studies.relations.passes import Relations
+
+    return Relations(model, labels, measure=measure, seed=seed)
+
+
+def scored_tables(own: Scored, twin: Scored, reading: Reading) -> dict[str, Any]:
+    """All tables of the study: a model and its twin after scoring, each with its bundle, and what was read.
+
+    >>> from attlas.capture.reading import Reading
+    >>> from attlas.studies.relations.passes import Relations
+    >>> study = Relations(as_subject(None), labels=("all",))
+    >>> study.choice = study.choose(study.empty())
+    >>> list(scored_tables((study, study.empty()), (study, study.empty()), Reading()))
+    ['relations', 'relation_heads', 'offsets', 'examples']
+    """
+    from attlas.studies.relations.tables import example_rows, head_rows, offset_rows, relation_rows
+
+    study, bundle = own
+    return {
+        "relations": relation_rows(study, bundle, *twin),
+        "relation_heads": head_rows(study, bundle, twin[1]),
+        "offsets": offset_rows(study, bundle),
+        "examples": example_rows(study, bundle, by_key(reading).__getitem__),
+    }
+
+
+def split(texts: Corpus, choose_on: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
+    """What to choose on, and what to score on: two corpora, or the two halves of one.
+
+    >>> from attlas.text import Document
+    >>> split(as_corpus([Document.from_text("It rained.")]), None, 0)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: documents: it has no governors and relations, ...
+    """
+    for corpus in (texts, *([] if choose_on is None else [choose_on])):
+        if not {"governors", "relations"} <= set(corpus.annotations):
+            raise CorpusError(
+                "it has no governors and relations, which this study scores; give a treebank in CoNLL-U",
+                file=corpus.name,
+            )
+    return texts.halves(seed) if choose_on is None else (choose_on, texts)
+
+
+def read_sentences(model: Subject, corpus: Corpus, pieces: int, limit: int | None, seed: int) -> Reading:
+    """The sentences of a treebank as examples; those that are too long are left out and counted, not cut.
+
+    >>> len(read_sentences(as_subject(None), as_corpus("sample"), 512, 3, 0).examples)
+    3
+    """
+    from attlas.capture.reading import read_documents
+
+    return draw(read_documents(model, corpus.documents, limit=pieces, long="skip"), limit, seed)
+
+
+def scorable(chosen_on: Reading, scored_on: Reading) -> tuple[str, ...]:
+    """The relations to ask about: all that either side has; refused where a side has none.
+
+    >>> from attlas.capture.reading import Reading
+    >>> scorable(Reading(), Reading())
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: no word with a governor is left to choose heads on; give more sentences
+    """
+    from attlas.studies.relations.passes import labels_of
+
+    sides = [[example.passage.first for example in reading.examples] for reading in (chosen_on, scored_on)]
+    for side, purpose in zip(sides, ("to choose heads on", "to score heads on"), strict=True):
+        if len(labels_of(side)) == 1:
+            raise CorpusError(f"no word with a governor is left {purpose}; give more sentences")
+    return labels_of(sides[0] + sides[1])
+
+
+def by_key(reading: Reading) -> dict[int, Any]:
+    """The documents that were read, by their keys.
+
+    >>> from attlas.capture.reading import Reading
+    >>> by_key(Reading())
+    {}
+    """
+    from attlas.studies.relations.passes import key_of
+
+    return {key_of(example.passage.first): example.passage.first for example in reading.examples}
+
+
+def counts(texts: Corpus, chosen_on: Reading, scored_on: Reading) -> dict[str, int]:
+    """What the manifest says of the sentences beside how many were read.
+
+    >>> from attlas.capture.reading import Reading
+    >>> counts(as_corpus("sample"), Reading(), Reading())["chosen_on"]
+    0
+    """
+    return {
+        "documents": len(set(texts.articles)),
+        "chosen_on": len(chosen_on.examples),
+        "scored_on": len(scored_on.examples),
+    }

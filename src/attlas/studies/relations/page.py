@@ -1,0 +1,341 @@
+"""The page of relations: which heads find which governors, how surely, and against what."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from attlas.pages import (
+    Claim,
+    Custom,
+    Finding,
+    Listing,
+    Page,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    count_of,
+    keyed,
+    label_of,
+    say,
+)
+from attlas.store.schema import PLACE, Column, Schema
+from attlas.studies.relations.examples import examples
+from attlas.studies.shared.wording import words
+
+FEWEST = 20  # cases of a relation, below which it is not charted
+SURE = 0.01
+WAYS = {"to": "dependent to governor", "from": "governor to dependent"}
+CLARK = "Clark et al. 2019, bert-base-uncased"
+
+RELATION = Column("relation", "relation", meaning="as the treebank has it; all of them together: all")
+WAY = Column("direction", "attention from", labels=WAYS, meaning="who attends to whom")
+MARGIN = "accuracy less that of the offset on the same words"
+RELATIONS = Schema(
+    "relations",
+    "One row for each relation and direction: the head that was chosen on other texts, scored on these.",
+    RELATION, WAY,
+    Column("best", "best", "flag", "the better of the two directions, where heads were chosen"),
+    *PLACE,
+    Column("measure", "measure"),
+    Column(
+        "value", "accuracy, %", "percent", "share of words whose governor the head finds", ends=("low", "high"),
+        twin="twin", definition="Clark et al. 2019", head=True,
+    ),
+    Column("n", "cases", "count"),
+    Column("chosen_value", "accuracy where it was chosen, %", "percent"),
+    Column("offset", "offset", "count", "how many words further on the governor is by the rule; before: minus"),
+    Column("baseline", "best offset, %", "percent", "by the best fixed offset",
+           ends=("baseline_low", "baseline_high")),
+    Column("margin", "better by, points", "percent", MARGIN, ends=("margin_low", "margin_high"), head=True),
+    Column("p", "raw p", "p", "of being better than the offset, one-sided; none where fewer than 10 texts have it"),
+    Column("p_corrected", "p", "p", "Holm's", family="all chosen heads", was="p_adjusted"),
+    Column("twin_layer", "layer of the twin's head", "index"),
+    Column("twin_head", "head of the twin", "index"),
+    Column("twin", "untrained twin, %", "percent", "its own best head, chosen in the same way",
+           ends=("twin_low", "twin_high")),
+    Column("published_relation", "published relation", meaning="the one that joins the same words"),
+    Column("published_head", "published head"),
+    Column("published", "published, %", "percent", definition=CLARK),
+    Column("published_baseline", "published offset, %", "percent", definition=CLARK),
+    Column("published_note", "note"),
+)  # fmt: skip
+_OF_A_HEAD = (
+    *PLACE, WAY, RELATION,
+    Column("value", "accuracy, %", "percent", "share of words whose governor the head finds", ends=("low", "high"),
+           twin="twin", definition="Clark et al. 2019", head=True),
+    Column("n", "cases", "count"),
+    Column("margin", "better than the best offset by, points", "percent", MARGIN, optional=True, head=True),
+    Column("p_corrected", "p", "p", "Holm's", family="all heads and both directions of the relation",
+           optional=True, head=True, was="p_adjusted"),
+    Column("twin", "untrained twin, %", "percent", "the head of the same place", optional=True),
+)  # fmt: skip
+HEADS = Schema("relation_heads", "Every head, for every relation and direction.", *_OF_A_HEAD)
+OFFSETS = Schema(
+    "offsets", "How often each fixed offset is right, for every relation.",
+    RELATION, Column("offset", "offset", "count", "words further on; before: minus"),
+    Column("value", "accuracy, %", "percent", ends=("low", "high")), Column("n", "cases", "count"),
+)  # fmt: skip
+EXAMPLES = Schema(
+    "examples", "Sentences in which the chosen heads were surest, right and wrong, with their weights.",
+    RELATION, WAY, *PLACE, Column("verdict", "verdict", meaning="right or wrong"),
+    Column("value", "attention paid", "share"), Column("name", "sentence"), Column("text", "text"),
+    Column("words", "words"), Column("dependent", "place of the dependent", "index"),
+    Column("governor", "place of its governor", "index"), Column("predicted", "place of the word chosen", "index"),
+    Column("pieces", "pieces"), Column("piece_words", "word of each piece"),
+    Column("piece_documents", "document of each piece"),
+    Column("weights", "weights", meaning="(query, key), float32, little-endian"),
+    Column("lengths", "lengths ‖f(x)‖ of the keys", meaning="float32, little-endian; none where there are none"),
+)  # fmt: skip
+_TITLES = {"value": "chosen head", "baseline": "best fixed offset", "twin": "untrained twin",
+           "published": "published head"}  # fmt: skip
+LINES = Schema(
+    "lines", "The better direction of each relation that is charted.",
+    *(replace(column, title=_TITLES.get(column.name, column.title)) for column in RELATIONS.columns),
+)  # fmt: skip
+MAP = Schema("map", "Every head, for the relations that are charted.", *_OF_A_HEAD)
+
+
+def best(tables: Tables) -> Rows:
+    """The better direction of each relation."""
+    return tables["relations"].where(best=True)
+
+
+def charted(tables: Tables) -> Rows:
+    """Those with enough cases to be charted; all of them where none has."""
+    return best(tables).where(lambda row: row["n"] >= FEWEST) or best(tables)
+
+
+def sure(row: Row) -> bool:
+    """Whether a head is better than the best offset, corrected for having looked at many.
+
+    >>> sure({"p_corrected": 0.001}), sure({"p_corrected": None})
+    (True, False)
+    """
+    p = row.get("p_corrected")
+    return p is not None and p < SURE
+
+
+def able(tables: Tables) -> list[Row]:
+    """For every head, for how many relations and directions it beats the offset."""
+    rows = tables["relation_heads"]
+    counts: Counter[tuple[str, int, int]] = Counter()
+    for row in rows:
+        counts[row["stream"], row["layer"], row["head"]] += sure(row)
+    return [{"stream": s, "layer": layer, "head": head, "beats": n} for (s, layer, head), n in counts.items()]
+
+
+def answer(tables: Tables) -> Finding | None:
+    """How many of all governors the best head finds."""
+    for row in best(tables).where(relation="all"):
+        return Finding(
+            say(
+                "The best single head, **{head}** ({way}), finds **{value:percent} %** of all governors "
+                "({low:percent} to {high:percent} %); the best fixed offset ({further}) finds "
+                "{baseline:percent} %, the best head of the untrained twin (random weights) {twin:percent} %.",
+                head=label_of(row), way=WAYS[row["direction"]], **_figures(row),
+                further=f"{count_of(abs(row['offset']), 'word')} {'on' if row['offset'] > 0 else 'back'}",
+            ),
+            (_value(row, "value"), _value(row, "baseline"), _value(row, "twin")),
+            see="relations", published=_published(row),
+        )  # fmt: skip
+    return None
+
+
+def better(tables: Tables) -> Iterator[Finding]:
+    """For how many relations a head beats its offset."""
+    known = _known(tables)
+    number = known.count(sure)
+    if known:
+        among = {"best": True, "relation": known.values("relation")}
+        yield Finding(
+            say(
+                "For **{better} of {n} relations** with at least {fewest} cases, the chosen head is better than the "
+                "best fixed offset (p < 0.01 after Holm's correction).",
+                better=number, n=len(known), fewest=FEWEST,
+            ),
+            (Claim("count", "relations", "p_corrected", among=among, than=SURE, value=number, below=True),),
+            see="relations",
+        )  # fmt: skip
+
+
+def furthest(tables: Tables) -> Iterator[Finding]:
+    """The relations in which a head is furthest above the offset."""
+    rows = _known(tables).where(sure)
+    top = rows.largest("margin_low")[:3]
+    among = {"best": True, "relation": rows.values("relation")}
+    for place, row in enumerate(top):
+        yield Finding(
+            say(
+                "{first} **{head}** for *{relation}*: {value:percent} % against {baseline:percent} % "
+                "(untrained: {twin:percent} %).",
+                first="Then" if place else "Surely furthest above its offset is", head=label_of(row),
+                relation=row["relation"], **_figures(row),
+            ),
+            (
+                Claim("largest", "relations", "margin_low", keyed(top[: place + 1], "relation", "direction"), among),
+                _value(row, "value"),
+            ),
+            see="relations", published=_published(row),
+        )  # fmt: skip
+
+
+def popular(tables: Tables) -> Iterator[Finding]:
+    """A head that is the best for many relations."""
+    rows = _known(tables).where(sure)
+    for head, times in Counter(label_of(row) for row in rows).most_common(1):
+        if times > 2:
+            first = next(row for row in rows if label_of(row) == head)
+            place = {name: first[name] for name in ("stream", "layer", "head")}
+            among = {"best": True, "relation": rows.values("relation"), **place}
+            yield Finding(
+                say("One head, **{head}**, is the best for {times} of these relations.", head=head, times=times),
+                (Claim("count", "relations", "p_corrected", among=among, than=SURE, value=times, below=True),),
+                see="relations",
+            )
+
+
+def many_heads(tables: Tables) -> Iterator[Finding]:
+    """How many heads beat the offset for anything."""
+    heads = tables["able"]
+    if tables.has("relation_heads", "p_corrected"):
+        number = heads.count(lambda row: row["beats"] > 0)
+        yield Finding(
+            say(
+                "{number} of {n} heads beat the offset for at least one relation or direction, corrected for all "
+                "heads of that relation.", number=number, n=len(heads),
+            ),
+            (Claim("count", "able", "beats", than=0, value=number),),
+            see="map",
+        )  # fmt: skip
+
+
+def about(tables: Tables) -> Prose:
+    """What was done."""
+    corpus, norm = tables.manifest.corpus, tables.options.get("measure") == "norm"
+    said = say(
+        "Does an attention head of **{model}** know which word governs which? Every head was taken as a parser of "
+        "**{corpus}**: a word's governor is the word with the largest {measure} between them.",
+        measure="norm ‖αf(x)‖" if norm else "weight α", **tables.names,
+    )  # fmt: skip
+    if "chosen_on" not in corpus:
+        return said
+    sides = {side: corpus[side] for side in ("chosen_on", "scored_on")}
+    return said + say("Heads were chosen on {chosen_on} sentences and scored on {scored_on} others.", **sides)
+
+
+def notes(tables: Tables) -> Prose | None:
+    """What is to be said of published figures."""
+    noted = best(tables).where(lambda row: bool(row.get("published_note")))
+    if not noted:
+        return None
+    notes = "; ".join(f"{row['published_relation']}: {row['published_note']}" for row in noted)
+    return say("Of the published figures: {notes}.", notes=notes)
+
+
+def _known(tables: Tables) -> Rows:
+    return best(tables).where(lambda row: row["n"] >= FEWEST and row["relation"] != "all")
+
+
+def _figures(row: Row) -> dict[str, object]:
+    return {name: row[name] for name in ("value", "low", "high", "baseline", "twin")}
+
+
+def _value(row: Row, column: str) -> Claim:
+    return Claim("value", "relations", column, keyed([row], "relation", "direction"), value=row[column])
+
+
+def _published(row: Row) -> str:
+    if row.get("published") is None:
+        return ""
+    return str(say(
+        "{relation}, head {head} of BERT-base, {value:percent} % against {baseline:percent} %",
+        relation=row["published_relation"], head=row["published_head"], value=row["published"],
+        baseline=row["published_baseline"],
+    ))  # fmt: skip
+
+
+PAGE = Page(
+    "relations",
+    title="Which governors do the heads of {model} find?",
+    answer=answer,
+    chart=charts.dots(
+        "lines", "relation", "value", "baseline", "twin", "published", key="relations-chart",
+        title="Accuracy by relation", style=Style(domain=(0, 1), axis="accuracy", tell=("offset", "n")),
+        label="Accuracy of the chosen head, the best offset, the untrained twin and the published head, by relation",
+    ),
+    about=about,
+    findings=(better, furthest, popular, many_heads),
+    schemas=(RELATIONS, HEADS, OFFSETS, EXAMPLES, LINES, MAP),
+    derived={
+        "lines": charted,
+        "map": lambda tables: tables["relation_heads"].where(relation=charted(tables).values("relation")),
+        "able": able,
+    },
+    sections=(
+        Section(
+            "relations", "Relation by relation",
+            "Each row is a relation: the head that was best on the texts for choosing, and how often it is right on "
+            "the others, with a 95 % interval by sentence (bootstrap); beside it the untrained twin, the best fixed "
+            "offset, and what the head is better by. Published figures are those of Clark et al. (2019).",
+            (
+                Listing(
+                    "relations", "relation", "n", "head", "value", "baseline", "offset", "p_corrected", "margin",
+                    "direction", "published_relation", "published_head", "published", "published_baseline",
+                    where={"best": True},
+                ),
+            ),
+            short="Relations", note=notes,
+        ),
+        Section(
+            "map", "Head by head",
+            "Choose a relation and a direction. The brighter, the more often a head is right; framed heads beat the "
+            "best fixed offset even after the correction for having looked at all of them.",
+            (
+                charts.head_map(
+                    "map", "value", "margin", key="relation-map", style=Style(pick=("relation", "direction")),
+                    sure={"value": "p_corrected", "margin": "p_corrected"}, bar=SURE,
+                    label="Heat map of accuracy for one relation, layer by head",
+                ),
+            ),
+            short="Map",
+        ),
+        Section(
+            "examples", "Where they are surest",
+            "For each relation, sentences in which its best head paid most to one word, where that was the governor "
+            "(✓) and where it was not (✗). Marked are the dependent, its **governor** and, struck through, another "
+            "word that was chosen. Every one opens in the head view.",
+            (Custom(examples, ("examples",)),),
+            short="Examples",
+        ),
+    ),
+    words={
+        "governor, dependent": "a word and one that depends on it (head and dependent in a dependency tree).",
+        "dependent to governor": "the governor is predicted as the word to which the dependent attends most (*to*); "
+        "*governor to dependent*: as the word that attends most to the dependent (*from*).",
+        "best offset": "the best rule of the form “the governor stands k words further on”, k from −10 to 10; −1 is "
+        "the word before.",
+        **words("untrained twin", "head 8-10"),
+    },
+    limits={
+        "Heads and offsets were chosen on other texts": "than the ones they are scored on, so that having looked at "
+        "all heads does not flatter the figures. In the map p is corrected (Holm) for all heads and directions of "
+        "that relation, in the table for all chosen heads.",
+        "A head that finds governors need not know syntax.": "Words that belong together often stand next to each "
+        "other or resemble each other; the offset is a first control for that, the untrained twin a second.",
+        "Published figures are another model's on another treebank": "(bert-base-uncased, Wall Street Journal, "
+        "Stanford dependencies); they stand beside the relation that joins the same words, and say whether the "
+        "picture is alike, not more.",
+        "Only single heads are asked.": "What several heads know together is another question (`attlas parse`).",
+    },
+    unshown={
+        "offsets": "the best offset of each relation stands in the table of relations",
+        "relation_heads": "the map shows them for the relations that are charted",
+    },
+    published="Clark et al. 2019 (bert-base-uncased, Wall Street Journal, Stanford dependencies)",
+)  # fmt: skip

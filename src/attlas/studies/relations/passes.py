@@ -1,0 +1,303 @@
+"""Every head as a dependency parser (Clark et al., section 4.2), with the statistics the paper lacked.
+
+A word's governor is predicted as the word it attends to most ("to"), or as the word that attends most to it ("from");
+the word itself and special pieces are no candidates, punctuation and roots are not scored. Beside every head stands
+the best fixed offset: "the governor is the next word" is right surprisingly often.
+
+The study is made in two parts, on different texts. Without a :class:`Choice` it only counts how often each head and
+each offset is right, for every relation; :meth:`Relations.choose` then picks the best of them. With that choice, on
+other texts, it scores: all heads again, their margin over the chosen offset, a bootstrap of the chosen heads by text,
+and the cases in which these were surest, right and wrong. So no figure of a chosen head comes from the texts it was
+chosen on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from attlas.capture import Subject
+from attlas.capture.measuring import measured, require_measure
+from attlas.ids import Stream
+from attlas.measures.words import Grouping, between_words, group
+from attlas.models import AttentionCall, Batch, Example
+from attlas.models.seam import mix
+from attlas.stats import Bundle, Estimate, Largest, PooledMean, Resampled
+from attlas.studies.shared.watching import watch
+from attlas.text import ROOT, Document
+
+ALL = "all"
+DIRECTIONS = ("to", "from")
+OFFSETS = tuple(offset for offset in range(-10, 11) if offset)
+VERDICTS = ("right", "wrong")
+WHO = ("head", "offset", "margin")
+UNSCORED = ("punct", "root")
+SUREST = 3
+
+
+def labels_of(documents: Iterable[Document]) -> tuple[str, ...]:
+    """All relations that are scored, most frequent first, behind "all".
+
+    >>> words = ["The", "farmer", "slept", "."]
+    >>> tree = {"governors": [1, 2, ROOT, 2], "relations": ["det", "nsubj", "root", "punct"]}
+    >>> labels_of([Document.from_words(words, **tree)])
+    ('all', 'det', 'nsubj')
+    """
+    counts: dict[str, int] = {}
+    for document in documents:
+        for _, _, label in scored(document):
+            counts[label] = counts.get(label, 0) + 1
+    return (ALL, *sorted(counts, key=lambda label: (-counts[label], label)))
+
+
+def scored(document: Document) -> list[tuple[int, int, str]]:
+    """(dependent, governor, relation) of all words that are scored.
+
+    >>> tree = {"governors": [1, ROOT, 1], "relations": ["nsubj", "root", "punct"]}
+    >>> scored(Document.from_words(["It", "rained", "."], **tree))
+    [(0, 1, 'nsubj')]
+    """
+    return [
+        (dependent, governor, relation)
+        for dependent, (governor, relation) in enumerate(
+            zip(document.governors or (), document.relations or (), strict=False)
+        )
+        if governor is not None and governor != ROOT and relation.split(":")[0] not in UNSCORED
+    ]
+
+
+def key_of(document: Document) -> int:
+    """A number that tells a text from all others: the same in every run, whatever batch the text is in.
+
+    >>> key_of(Document.from_words(["Hi"], name="a")) != key_of(Document.from_words(["Hi"], name="b"))
+    True
+    """
+    digest = hashlib.blake2b(f"{document.name}\0{document.text}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was best on other texts: for each direction and relation a layer and head (or -1), for each relation an
+    offset, and how often each was right there.
+
+    >>> Choice(np.full((2, 1, 2), -1), np.ones(1, int), np.zeros((2, 1)), np.zeros(1)).offsets.tolist()
+    [1]
+    """
+
+    heads: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    head_values: NDArray[np.float64]
+    offset_values: NDArray[np.float64]
+
+    def best(self, relation: int) -> int | None:
+        """The direction whose head was better for a relation; None where there was nothing to choose on.
+
+        >>> Choice(np.zeros((2, 1, 2), int), np.ones(1, int), np.array([[0.4], [0.6]]), np.zeros(1)).best(0)
+        1
+        """
+        values = self.head_values[:, relation]
+        return int(np.argmax(values)) if np.isfinite(values).all() else None
+
+
+class Relations:
+    """The study, for the self-attention of one stream. ``labels`` come from :func:`labels_of`.
+
+    >>> from attlas.capture import load
+    >>> study = Relations(load(), labels=("all", "det"))
+    >>> study.empty()["figures"].shape
+    (2, 6, 12, 2)
+    """
+
+    name = "relations"
+
+    def __init__(
+        self,
+        subject: Subject,
+        labels: Sequence[str],
+        *,
+        measure: str = "weight",
+        choice: Choice | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.subject = subject
+        self.stream: Stream = subject.pieces.own
+        self.labels = tuple(labels)
+        self.measure = require_measure(subject, measure)
+        self.choice = choice
+        self.seed = seed
+        self._places = {label: place for place, label in enumerate(self.labels)}
+
+    def empty(self) -> Bundle:
+        """A bundle that has seen nothing: heads and offsets; with a choice also margins, bootstrap and surest cases.
+
+        >>> from attlas.capture import load
+        >>> sorted(Relations(load(), labels=("all",)).empty())
+        ['figures', 'offsets']
+        """
+        layers, heads = self.subject.shape(self.stream)
+        count = len(self.labels)
+        parts: dict[str, Any] = {
+            "figures": PooledMean((len(DIRECTIONS), layers, heads, count)),
+            "offsets": PooledMean((len(OFFSETS), count)),
+        }
+        if self.choice is not None:
+            parts["margins"] = PooledMean((len(DIRECTIONS), layers, heads, count))
+            parts["chosen"] = Resampled((len(DIRECTIONS), count, len(WHO)), seed=self.seed)
+            parts["surest"] = Largest(len(DIRECTIONS) * count * len(VERDICTS), SUREST, width=3)
+        return Bundle(parts)
+
+    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+        """Run a batch through the model and count.
+
+        >>> from attlas.capture import load
+        >>> study = Relations(load(), labels=("all",))
+        >>> study.update(study.empty(), [])
+        """
+        watch(batch, (self, bundle))
+
+    def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
+        """Open a pass over a batch.
+
+        >>> from attlas.capture import load
+        >>> from attlas.text import Passage
+        >>> study = Relations(load(), labels=("all", "nsubj"))
+        >>> document = Document.from_words(["It", "rained"], governors=[1, ROOT], relations=["nsubj", "root"])
+        >>> examples = study.subject.pieces.encode_all([Passage(document)])
+        >>> study.begin(study.subject.pieces.batch(examples), examples).governors.tolist()
+        [[1, -1]]
+        """
+        return _Pass(self, made, [example.passage.first for example in batch])
+
+    def choose(self, bundle: Bundle) -> Choice:
+        """The best head of each direction, and the best offset, for every relation; the first where several are.
+
+        >>> from attlas.capture import load
+        >>> study = Relations(load(), labels=("all",))
+        >>> study.choose(study.empty()).heads.tolist()
+        [[[-1, -1]], [[-1, -1]]]
+        """
+        figures, offsets = bundle["figures"].result(), bundle["offsets"].result()
+        count = len(self.labels)
+        heads, values = np.full((len(DIRECTIONS), count, 2), -1), np.full((len(DIRECTIONS), count), np.nan)
+        best, known = np.ones(count, int), np.full(count, np.nan)
+        for relation in range(count):
+            if not offsets.n[0, relation]:
+                continue
+            place = int(np.argmax(offsets.value[:, relation]))
+            best[relation], known[relation] = OFFSETS[place], offsets.value[place, relation]
+            for direction in range(len(DIRECTIONS)):
+                accuracy = figures.value[direction, :, :, relation]
+                heads[direction, relation] = np.unravel_index(int(np.argmax(accuracy)), accuracy.shape)
+                values[direction, relation] = accuracy.max()
+        return Choice(heads, best, values, known)
+
+
+class _Pass:
+    """One forward pass: which head finds which governor, layer by layer."""
+
+    def __init__(self, study: Relations, made: Batch, documents: Sequence[Document]) -> None:
+        side = made.queries(study.stream)
+        assert side is not None
+        self.study, self.documents = study, documents
+        segmentations = [encoded.segmentation for encoded in side.encoded]
+        device = side.real.device
+        self.groups: Grouping = group(segmentations, side.real.shape[1], side.starts, device)
+        words, count = self.groups.words, len(study.labels)
+        governors = np.full((len(documents), words), -1)
+        labels = np.zeros((len(documents), words, count), np.float32)
+        offsets = np.zeros((len(documents), len(OFFSETS), count))
+        present = self.groups.present.cpu().numpy()
+        for row, document in enumerate(documents):
+            for dependent, governor, relation in scored(document):
+                if not present[row, dependent]:
+                    continue
+                kinds = [0, study._places[relation]] if relation in study._places else [0]
+                governors[row, dependent] = governor
+                labels[row, dependent, kinds] = 1
+                if governor - dependent in OFFSETS:
+                    offsets[row, OFFSETS.index(governor - dependent), kinds] += 1
+        self.governors = torch.from_numpy(governors).to(device)
+        self.labels = torch.from_numpy(labels).to(device)
+        self.offsets = offsets
+        self.counts = labels.sum(1).astype(np.float64)
+        # no candidate: the word itself, and words without a piece of their own
+        itself = torch.eye(words, dtype=torch.bool, device=device)
+        absent = ~self.groups.present
+        self._barred = (itself | absent[:, :, None] | absent[:, None, :])[:, None]
+        self._hits: list[Tensor] = []
+        self._cases: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = []
+
+    def take(self, call: AttentionCall) -> None:
+        """Count the governors that each head of one layer finds."""
+        if call.site.stream is not self.study.stream:
+            return
+        attention = measured(self.study.subject, call, self.study.measure)
+        if call.fusable and call.mixed is None:  # the model need not compute them again
+            call.mixed = mix(call.weights(), call.values)
+        words = self.groups.words
+        between = between_words(attention, self.groups)[..., :words, :words].masked_fill_(self._barred, -1.0)
+        found = [between.max(-1), between.max(-2)]  # by the dependent's row, and by its column
+        hits = []
+        for direction, (paid, at) in enumerate(found):
+            right = (at == self.governors[:, None]) & (paid > 0)
+            hits.append(torch.matmul(right.float(), self.labels))
+            if self.study.choice is not None:
+                self._surest(call.site.layer, direction, paid, at, right)
+        self._hits.append(torch.stack(hits, 1))
+
+    def _surest(self, layer: int, direction: int, paid: Tensor, at: Tensor, right: Tensor) -> None:
+        """Keep the cases of the heads of this layer that were chosen for some relation."""
+        choice = self.study.choice
+        assert choice is not None
+        for relation, (chosen, head) in enumerate(choice.heads[direction]):
+            if chosen != layer:
+                continue
+            rows, words = torch.nonzero(self.labels[..., relation], as_tuple=True)
+            if not len(rows):
+                continue
+            verdict = (~right[rows, head, words]).long()
+            cells = (direction * len(self.study.labels) + relation) * len(VERDICTS) + verdict
+            keys = np.array([key_of(self.documents[row]) for row in rows.tolist()])
+            places = np.stack([keys, words.cpu().numpy(), at[rows, head, words].cpu().numpy()], 1)
+            values = paid[rows, head, words].double().cpu().numpy()
+            self._cases.append((cells.cpu().numpy(), values, places))
+
+    def give(self, bundle: Bundle) -> None:
+        """Take the counts of all layers into the bundle."""
+        hits = torch.stack(self._hits, dim=2).double().cpu().numpy()  # (text, direction, layer, head, relation)
+        counts = self.counts[:, None, None, None]
+        bundle["figures"].update(hits, counts)
+        bundle["offsets"].update(self.offsets, self.counts[:, None])
+        choice = self.study.choice
+        if choice is None:
+            return
+        relations = np.arange(len(self.study.labels))
+        base = self.offsets[:, [OFFSETS.index(offset) for offset in choice.offsets], relations]
+        bundle["margins"].update(hits - base[:, None, None, None], counts)
+        known = choice.heads[..., 0] >= 0
+        directions = np.arange(len(DIRECTIONS))[:, None]
+        own = hits[:, directions, choice.heads[..., 0], choice.heads[..., 1], relations] * known
+        baseline = base[:, None] * known
+        sums = np.stack([own, baseline, own - baseline], -1)
+        number = np.broadcast_to((self.counts[:, None] * known)[..., None], sums.shape)
+        bundle["chosen"].update(sums, number, keys=[key_of(document) for document in self.documents])
+        for cells, values, places in self._cases:
+            bundle["surest"].update(cells, values, places)
+
+
+def estimates(bundle: Bundle) -> Mapping[str, Estimate]:
+    """The estimates of a filled bundle by name.
+
+    >>> from attlas.capture import load
+    >>> list(estimates(Relations(load(), labels=("all",)).empty()))
+    ['figures', 'offsets']
+    """
+    return {name: bundle[name].result() for name in ("figures", "offsets", "margins", "chosen") if name in bundle}

@@ -1,0 +1,148 @@
+"""What cutting heads did, as pages show it: how bad each change is, whether it is sure, and two charts of that.
+
+A change is shown as it is; colour says whether it is for the worse (red) or for the better (blue), which for an
+accuracy and for a loss are opposite directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import altair as alt
+
+from attlas.pages import Chart, Row, Rows, Tables, charts, label_of
+from attlas.pages.charts import BETTER, GREY, WORSE, Spec
+from attlas.store.schema import Column, is_known
+
+LEVEL = 0.01
+HARM = (
+    Column("harm", "harm", "signed", "the change of score, turned so that more is worse"),
+    Column("sure_harm", "sure harm", "signed", "the same where it is significant after correction, else 0"),
+    Column("sure_loss", "sure change of loss", "signed", "the change of loss where it is significant, else 0"),
+)
+_SURE = {"change": "sure_harm", "loss_change": "sure_loss"}
+_TITLES = {"change": "change of score", "loss_change": "change of loss"}
+
+
+def with_harm(rows: Iterable[Row], better: str) -> Iterator[dict[str, Any]]:
+    """Rows of cuts with how bad each is, for a score that is better ``higher`` or ``lower``.
+
+    >>> row = {"change": -0.2, "p_corrected": 0.001, "loss_change": 0.1, "loss_p_corrected": 0.5}
+    >>> told = next(with_harm([row], "higher"))
+    >>> told["harm"], told["sure_harm"], told["sure_loss"]
+    (0.2, 0.2, 0.0)
+    """
+    for row in rows:
+        change, loss = row["change"] or 0.0, row["loss_change"] or 0.0
+        harm = -change if better == "higher" else change
+        yield {
+            **row, "harm": harm, "sure_harm": harm if _is_sure(row["p_corrected"]) else 0.0,
+            "sure_loss": loss if _is_sure(row["loss_p_corrected"]) else 0.0,
+        }  # fmt: skip
+
+
+def worst_of(rows: Rows) -> Row:
+    """The cut that costs most: by the score, and where that is the same by the loss.
+
+    >>> rows = Rows([{"harm": 0.0, "loss_change": 0.1}, {"harm": 0.0, "loss_change": 0.3}])
+    >>> worst_of(rows)["loss_change"]
+    0.3
+    """
+    return max(rows, key=lambda row: (row["harm"], row["loss_change"] or 0.0))
+
+
+def head_of(row: Row, tables: Tables) -> str:
+    """A row's head by label, with its stream where the model has several.
+
+    >>> from attlas.store import Manifest, Result
+    >>> places = {"stream": ["encoder", "cross"], "layer": [0, 5], "head": [0, 2]}
+    >>> tables = Tables(Result(Manifest("toy"), {"heads": places}))
+    >>> [head_of(row, tables) for row in tables["heads"]]
+    ['encoder 1-1', 'cross 6-3']
+    """
+    return f"{row['stream']} {label_of(row)}" if len(tables.streams) > 1 else label_of(row)
+
+
+def effect_map(table: str = "effects") -> Chart:
+    """A cell for each head: what cutting it does to score or loss, framed where that is significant.
+
+    >>> effect_map().key
+    'map'
+    """
+
+    def draw(tables: Tables, rows: Rows) -> Spec:
+        drawn = charts.head_map(
+            table, *_shown(rows), shade={"change": "harm", "loss_change": "loss_change"},
+            sure={"change": "p_corrected", "loss_change": "loss_p_corrected"}, bar=LEVEL,
+        )  # fmt: skip
+        return drawn.draw(tables, rows)
+
+    return charts.custom(
+        "map", "What cutting each head does", table, ("layer", "head", "change", "loss_change"), draw,
+        label="Heat map of what cutting each head does, layer by head",
+    ).having(note="red: worse without it, blue: better; framed: p < 0.01 after correction")  # fmt: skip
+
+
+def effects_in_order(table: str = "effects") -> Chart:
+    """A dot with its interval for each head, from the worst cut to the best.
+
+    >>> effects_in_order().key
+    'sorted'
+    """
+
+    def draw(tables: Tables, rows: Rows) -> Spec:
+        schema, shown = tables.schema(table), _shown(rows)
+
+        def chosen(columns: dict[str, str]) -> str:
+            return "".join(f"show == '{name}' ? datum['{columns[name]}'] : " for name in shown) + "null"
+
+        ends = {name: schema[name].ends or ("", "") for name in shown}
+        ranked = (
+            charts.rows_of_page()
+            .transform_calculate(
+                name=charts.HEAD_LABEL, shown=chosen({name: name for name in shown}), sure=chosen(_SURE),
+                low=chosen({name: ends[name][0] for name in shown}),
+                high=chosen({name: ends[name][1] for name in shown}),
+                bad=chosen({"change": "harm", "loss_change": "loss_change"}),
+            )
+            .transform_filter("isValid(datum.shown)")
+            .transform_calculate(verdict="datum.sure > 0 ? 'worse' : datum.sure < 0 ? 'better' : 'not significant'")
+            .transform_window(rank="row_number()", sort=[alt.SortField("bad", order="descending"),
+                                                         alt.SortField("loss_change", order="descending")])
+        )  # fmt: skip
+        x = alt.X("rank:Q", title="heads, from the worst cut to the best", axis=alt.Axis(grid=False, tickMinStep=1),
+                  scale=alt.Scale(nice=False, zero=False, padding=10))  # fmt: skip
+        told = alt.Scale(domain=["worse", "better", "not significant"], range=[WORSE, BETTER, GREY])
+        colour = alt.Color("verdict:N", title=None, scale=told, legend=alt.Legend(symbolType="circle"))
+        tooltip = [
+            alt.Tooltip("name:N", title="head"), alt.Tooltip("shown:Q", title="change", format="+.3~r"),
+            alt.Tooltip("low:Q", title="95 % interval from", format="+.3~r"),
+            alt.Tooltip("high:Q", title="to", format="+.3~r"), alt.Tooltip("verdict:N", title="without it"),
+        ]  # fmt: skip
+        title = _TITLES[shown[0]] if len(shown) == 1 else "change when cut"
+        whiskers = ranked.mark_rule(opacity=0.55).encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q",
+                                                         color=colour)  # fmt: skip
+        points = ranked.mark_point(filled=True, size=34, opacity=0.95).encode(
+            x=x, y=alt.Y("shown:Q", axis=alt.Axis(format="+.3~r")), color=colour, tooltip=tooltip
+        )  # fmt: skip
+        zero = charts.rows_of_page().transform_aggregate(n="count()").mark_rule(opacity=0.5, stroke="currentColor")
+        options = charts.choice("show", shown, [_TITLES[name] for name in shown])
+        layered = alt.layer(zero.encode(y=alt.YDatum(0, type="quantitative")), whiskers, points)
+        param = options if len(shown) > 1 else alt.param(name="show", value=shown[0])
+        return charts.finished(layered.add_params(param).properties(width="container", height=280))
+
+    return charts.custom("sorted", "In order", table, ("change", "loss_change"), draw,
+                         label="Changes of all heads in order, with intervals")  # fmt: skip
+
+
+def _is_sure(p: Any) -> bool:
+    return is_known(p) and p < LEVEL
+
+
+def _shown(rows: Rows) -> tuple[str, ...]:
+    """The changes to choose from, first the score's, unless only the loss has anything to show."""
+    if all(row["change"] == row["loss_change"] for row in rows):
+        return ("loss_change",)
+    only_loss = any(row["sure_loss"] for row in rows) and not any(row["sure_harm"] for row in rows)
+    return ("loss_change", "change") if only_loss else ("change", "loss_change")
