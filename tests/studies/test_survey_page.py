@@ -21,7 +21,8 @@ from attlas.pages.html import html_page
 from attlas.pages.laws import check_page, claims_of
 from attlas.store import Manifest, Result
 from attlas.studies.reporting import write_report
-from attlas.studies.survey.page import PAGE, lengths, resting_place, survey_page
+from attlas.studies.survey.findings import lengths, resting_place
+from attlas.studies.survey.page import PAGE, survey_page
 from attlas.studies.survey.passes import Survey
 from attlas.text import ROOT, Document
 

@@ -16,6 +16,8 @@ from attlas.studies.shared.wording import (
     CLARK,
     KEY_NAMES,
     KEY_TITLES,
+    first,
+    further,
     in_layers,
     longest_run,
     of_all,
@@ -100,17 +102,8 @@ def resting(tables: Tables, stream: str) -> str:
     return str(rows[0]["keys"]) if rows else ""
 
 
-def answer(tables: Tables) -> Finding | None:
+def depends(tables: Tables) -> Iterator[Finding]:
     """Whether the loss depends on attention to the resting place, in the layer where most is paid to it."""
-    return next(_depends(tables), None)
-
-
-def others(tables: Tables) -> Iterator[Finding]:
-    """The same of further streams."""
-    yield from list(_depends(tables))[1:]
-
-
-def _depends(tables: Tables) -> Iterator[Finding]:
     for stream, rest, rows in _rests(tables):
         row = rows.largest("weight")[0]
         yield Finding(
@@ -349,7 +342,7 @@ def _lines(key: str, title: str, keys: tuple[str, ...], *show: str) -> charts.Ch
 PAGE = Page(
     "noop",
     title="Does {model} do nothing where its heads rest?",
-    answer=answer,
+    answer=first(depends),
     chart=_lines("classes", "Gradient over that for other keys of the layer", CLASSES, "relative").having(
         note="dashed: the untrained twin (random weights)"
     ),
@@ -357,7 +350,7 @@ PAGE = Page(
     about="Heads put much of their attention on [SEP], the first piece or punctuation. Is that a way of doing "
     "nothing? How much the loss of **{model}** on **{corpus}** depends on each attention weight was measured, by the "
     "class of the key that it goes to.",
-    findings=(others, rests, from_where, heads, rest_of_keys, loss),
+    findings=(further(depends), rests, from_where, heads, rest_of_keys, loss),
     schemas=(HEADS, LAYERS, LOSS, BY_CLASS),
     derived={"by_class": by_class},
     sections=(

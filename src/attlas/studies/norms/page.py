@@ -21,6 +21,8 @@ from attlas.studies.shared.wording import (
     KEY_TITLES,
     KOBAYASHI,
     band_of,
+    first,
+    further,
     in_layers,
     of_all,
     of_stream,
@@ -204,17 +206,8 @@ def _widest_first(tables: Tables, rows: Rows) -> Iterator[Row]:
         yield from sorted(own, key=lambda row, kind=kind: row["keys"] != kind)  # type: ignore[misc]
 
 
-def answer(tables: Tables) -> Finding | None:
-    """Where weight and norm are farthest apart."""
-    return next(_apart(tables), None)
-
-
-def others(tables: Tables) -> Iterator[Finding]:
-    """The same of further streams."""
-    yield from list(_apart(tables))[1:]
-
-
-def _apart(tables: Tables) -> Iterator[Finding]:
+def apart(tables: Tables) -> Iterator[Finding]:
+    """Where weight and norm are farthest apart, stream by stream."""
     for stream in tables.streams:
         row = widest(tables, stream)
         if row is None:
@@ -428,14 +421,14 @@ _TWIN = "dashed: the untrained twin (random weights)"
 PAGE = Page(
     "norms",
     title="What does {model}’s attention add up?",
-    answer=answer,
+    answer=first(apart),
     chart=charts.lines(
         "shares", "layer", "value", key="shares-layers", title="Share of attention by layer", colour="measure",
         style=Style(pick=("keys",)), label="Share of weight, norm and joint norm on a class of keys by layer",
     ).having(note=f"{_TWIN}; dotted: even attention"),
     about="Attention adds up vectors, each multiplied by its weight; weights alone do not show how long the vectors "
     "are. The two were set against each other in **{model}** on **{corpus}**, by what kind of piece is attended to.",
-    findings=(others, parked, related, together, frequency, mixing),
+    findings=(further(apart), parked, related, together, frequency, mixing),
     schemas=(NORMS, LAYERS, SPEARMAN, SPEARMAN_LAYERS, FREQUENCY, FREQUENCY_LAYERS, BANDS, MIXING, SCATTER, SHARES,
              MEANS, PAIRS, BY_CLASS, BY_HEAD, BY_BAND),
     derived={"shares": shares, "means": means, "pairs": pairs, "by_class": by_class, "by_head": by_head,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from attlas.pages import Row, Rows, Tables
+from attlas.pages import Finding, Row, Rows, Tables
 from attlas.store.schema import is_known
 
 CLARK = "bert-base-uncased, Clark et al. 2019"
@@ -51,6 +51,24 @@ def words(*terms: str) -> dict[str, str]:
     ['piece', 'norm']
     """
     return {term: WORDS[term] for term in terms}
+
+
+def first(find: Callable[[Tables], Iterable[Finding]]) -> Callable[[Tables], Finding | None]:
+    """The first of what is found, stream by stream: the answer of a page; the others are for :func:`further`.
+
+    >>> first(lambda tables: [])(None) is None
+    True
+    """
+    return lambda tables: next(iter(find(tables)), None)
+
+
+def further(find: Callable[[Tables], Iterable[Finding]]) -> Callable[[Tables], Iterable[Finding]]:
+    """What is found of further streams.
+
+    >>> further(lambda tables: [])(None)
+    []
+    """
+    return lambda tables: list(find(tables))[1:]
 
 
 def of_stream(tables: Tables, stream: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from statistics import median
 from typing import Any
 
 import altair as alt
@@ -17,8 +16,6 @@ import altair as alt
 from attlas.measures.quantities import QUANTITIES, Quantity, places, titles
 from attlas.pages import (
     Chart,
-    Claim,
-    Finding,
     Listing,
     Page,
     Row,
@@ -27,17 +24,12 @@ from attlas.pages import (
     Style,
     Tables,
     charts,
-    count_of,
-    keyed,
-    say,
 )
-from attlas.pages.prose import Prose, listed
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.shared import wording
-from attlas.studies.shared.wording import CLARK, KOBAYASHI, MEASURES, in_layers, layer_means, of_stream, published
+from attlas.studies.shared.wording import MEASURES
+from attlas.studies.survey import findings
 
-OVER = 0.5  # of its weight: from there on a head is said to look at one place
-RESTS = ("sep", "cls", "first")
 POS = Schema(
     "pos",
     "Of the attention between words, the share to and from each part of speech.",
@@ -107,10 +99,11 @@ def by_head_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
     '[SEP] norm'
     """
     columns = [
-        Column(f"{one.name}{'' if measure == 'weight' else '_norm'}",
-               f"{one.column or one.title}{'' if measure == 'weight' else ' norm'}", one.kind, optional=True,
-               chance=f"chance_{one.name}" if measure == "weight" else "")
-        for one in quantities
+        Column(f"{quantity.name}{'' if measure == 'weight' else '_norm'}",
+               f"{quantity.column or quantity.title}{'' if measure == 'weight' else ' norm'}", quantity.kind,
+               optional=True,
+               chance=f"chance_{quantity.name}" if measure == "weight" else "")
+        for quantity in quantities
         for measure in MEASURES
     ]  # fmt: skip
     return Schema(
@@ -170,247 +163,6 @@ def bands(tables: Tables) -> Iterator[Row]:
             for _, band in own.by("rank_from"):
                 relative = (band.mean("value") or 0.0) / whole
                 yield {"stream": stream, "layer": layer, "band": wording.band_of(band[0]), "relative": relative}
-
-
-def answer(tables: Tables) -> Finding | None:
-    """How many heads look at one place, and at which."""
-    return next(_one_place(tables), None)
-
-
-def others(tables: Tables) -> Iterator[Finding]:
-    """The same of further streams."""
-    yield from list(_one_place(tables))[1:]
-
-
-def _one_place(tables: Tables) -> Iterator[Finding]:
-    labels = tables.schema("by_head")["place"].labels
-    for stream, heads in tables["by_head"].known("share").by("stream"):
-        over = heads.where(lambda row: row["share"] > OVER)
-        counts = Counter(over.column("place"))
-        best = (heads.largest("low") or heads.largest("share"))[0]
-        among = {"stream": stream}
-        claims = [Claim("count", "by_head", "share", among=among, than=OVER, value=len(over))]
-        claims += [
-            Claim("count", "by_head", "share", among={**among, "place": place}, than=OVER, value=count)
-            for place, count in counts.items()
-        ]
-        claims.append(Claim("value", "by_head", "share", keyed([best]), value=best["share"]))
-        where = [say("{n} on {place}", n=count, place=labels[place]) for place, count in counts.most_common()]
-        yield Finding(
-            say(
-                "**{over}** heads{of} put more than half of their weight on one place{where}; the surest is "
-                "**{head}**, with **{share:share}** on {place}{interval}.",
-                over=wording.of_all(len(over), len(heads)), of=of_stream(tables, stream),
-                where=say(": {places}", places=listed(where)) if where else "", head=Rows([best]).sentence(),
-                share=best["share"], place=labels[best["place"]], interval=_interval(best),
-            ),
-            tuple(claims),
-            see="where",
-        )  # fmt: skip
-
-
-def _interval(row: Row) -> Prose:
-    """ " (0.96 to 0.98, chance 0.03)", as far as it is known."""
-    parts_known = []
-    if row.get("low") is not None and row.get("high") is not None:
-        parts_known.append(say("{low:share} to {high:share}", low=row["low"], high=row["high"]))
-    if row.get("chance") is not None:
-        parts_known.append(say("chance {chance:share}", chance=row["chance"]))
-    if not parts_known:
-        return say("")
-    inside = parts_known[0] if len(parts_known) == 1 else say("{a}, {b}", a=parts_known[0], b=parts_known[1])
-    return say(" ({inside})", inside=inside)
-
-
-def neighbours(tables: Tables) -> Iterator[Finding]:
-    """Heads that look at the piece before or after."""
-    for stream in tables.streams:
-        for quantity, known in (
-            ("previous", "4 heads over half on the previous piece (layers 2, 4, 7, 8)"),
-            ("next", "5 heads over half on the next piece (layers 1, 2, 2, 3, 6)"),
-        ):
-            heads, among = _weights(tables, stream, quantity)
-            if not heads:
-                continue
-            ranked = heads.largest("value")
-            over = ranked.where(lambda row: row["value"] > OVER)
-            shown = over[:5] or ranked[:1]
-            more = f" and {len(over) - 5} more" if len(over) > 5 else ""
-            yield Finding(
-                say(
-                    "{over}{of} {put} more than half of the weight on {place}{named}{chance}.",
-                    over=count_of(len(over), "head") if over else "No head", put="put" if len(over) > 1 else "puts",
-                    of=of_stream(tables, stream), place=places("where")[quantity],
-                    named=say(": **{heads}**{more}" if over else "; the most is **{heads}**",
-                              heads=shown.sentence("value", "share"), more=more),
-                    chance=_chance(heads),
-                ),
-                (Claim("largest", "heads", "value", keyed(shown), among),
-                 Claim("count", "heads", "value", among=among, than=OVER, value=len(over))),
-                see="where", published=published(stream, f"{CLARK}: {known}"),
-            )  # fmt: skip
-
-
-def resting_place(tables: Tables) -> Iterator[Finding]:
-    """The piece on which attention rests: whichever of [SEP], [CLS] and the first piece has the most in any layer."""
-    for stream in tables.streams:
-        means = {name: layer_means(_weights(tables, stream, name)[0]) for name in RESTS}
-        quantity = max(means, key=lambda name: max(means[name].values(), default=0.0))
-        weights = means[quantity]
-        if not weights:
-            continue
-        run = wording.longest_run(layer for layer, mean in weights.items() if mean > OVER)
-        layers = run or [max(weights, key=lambda layer: weights[layer])]
-        heads, among = _weights(tables, stream, quantity)
-        figures = {"weight": heads.where(layer=layers).mean("value")}
-        figures["norm"] = _heads(tables, stream, quantity, "norm")[0].where(layer=layers).mean("value")
-        figures["own"] = _weights(tables, stream, "sep_to_sep")[0].where(layer=layers).mean("value")
-        at = {**among, "layer": layers}
-        claims = [Claim("mean", "heads", "value", among=at, value=figures["weight"])]
-        norm = own = say("")
-        if figures["norm"] is not None and figures["weight"] is not None:
-            but = "but only" if figures["norm"] < figures["weight"] / 2 else "and"
-            norm = say(f", {but} **{{norm:share}}** of the norm", norm=figures["norm"])
-            claims.append(Claim("mean", "heads", "value", among={**at, "measure": "norm"}, value=figures["norm"]))
-        if quantity == "sep" and figures["own"] is not None:
-            own = say(" [SEP] itself puts {own:share} on [SEP] there.", own=figures["own"])
-        name = places("where")[quantity]
-        yield Finding(
-            say(
-                "{name}{of} takes {most}**{weight:share}** of the weight in {layers}{norm}{chance}.{own}",
-                name=name[0].upper() + name[1:], of=of_stream(tables, stream), weight=figures["weight"],
-                most="" if run else "at most ", layers=in_layers(layers), norm=norm, own=own, chance=_chance(heads),
-            ),
-            tuple(claims), see="where",
-            published=published(stream, f"{CLARK}: over half of the attention of layers 6–10 goes to [SEP]; [SEP] "
-                                        "puts over 0.90 on [SEP]"),
-        )  # fmt: skip
-
-
-def lengths(tables: Tables) -> Iterator[Finding]:
-    """Whether much weight goes with short vectors, and rare words with long ones."""
-    for stream, heads in tables["spearman"].known("value").by("stream"):
-        below, middle = heads.count(lambda row: row["value"] < 0), median(heads.column("value"))
-        tendency = (
-            "much weight does not go with short vectors" if middle >= 0
-            else "what gets much weight tends to have a short vector" if middle <= -0.3
-            else "what gets much weight tends, weakly, to have a short vector"
-        )  # fmt: skip
-        bands = tables["frequency"].where(stream=stream).known("value")
-        means = {first: rows.mean("value") or 0.0 for first, rows in bands.by("rank_from")}
-        rare = say("")
-        if len(means) > 1 and means[min(means)] > 0:
-            rare = say(" The rarest words' vectors are {ratio:number} times as long as those of the most frequent.",
-                       ratio=means[max(means)] / means[min(means)])  # fmt: skip
-        yield Finding(
-            say(
-                "In **{below}** heads{of}, weight and ‖f(x)‖ are negatively related (median rank correlation "
-                "{middle:signed}): {tendency}.{rare}",
-                below=wording.of_all(below, len(heads)), of=of_stream(tables, stream), middle=middle,
-                tendency=tendency, rare=rare,
-            ),
-            (Claim("count", "spearman", "value", among={"stream": stream}, than=0.0, below=True, value=below),),
-            see="norms",
-            published=published(stream, f"{KOBAYASHI}: negatively related; rare words have the longer vectors"),
-        )  # fmt: skip
-
-
-def edges(tables: Tables) -> Iterator[Finding]:
-    """The head that follows dependency edges most."""
-    for stream in tables.streams:
-        heads, among = _weights(tables, stream, "edges")
-        heads = heads.where(lambda row: bool(row.get("chance")))
-        if not heads:
-            continue
-        head, value, claims = _best(heads, among)
-        twice = heads.count(lambda row: row["value"] > 2 * row["chance"])
-        yield Finding(
-            say(
-                "Head **{head}**{of} follows dependency edges most: **{value:share}** of its attention between "
-                "words, {times:number} times chance. {twice} heads put more than twice chance there.",
-                head=Rows([head]).sentence(), of=of_stream(tables, stream), value=value,
-                times=value / head["chance"], twice=wording.of_all(twice, len(heads)),
-            ),
-            claims, see="edges",
-        )  # fmt: skip
-
-
-def breadth(tables: Tables) -> Iterator[Finding]:
-    """The broadest and the most focused heads and layers."""
-    for stream in tables.streams:
-        heads, among = _weights(tables, stream, "entropy")
-        if not heads:
-            continue
-        broad, widest, claims = _best(heads, among)
-        narrow, least, more_claims = _best(heads, among, least=True)
-        means = layer_means(heads)
-        ends = (max(means, key=lambda layer: means[layer]), min(means, key=lambda layer: means[layer]))
-        own = layer_means(_weights(tables, stream, "entropy_cls")[0])
-        yield Finding(
-            say(
-                "The broadest head{of} is **{broad}** ({widest:number} nats{chance}), the most focused **{narrow}** "
-                "({least:number}).{layers}{cls}",
-                of=of_stream(tables, stream), broad=Rows([broad]).sentence(), widest=widest,
-                narrow=Rows([narrow]).sentence(), least=least,
-                chance=_chance(heads, "; uniform attention {chance:number}"),
-                layers=say(" Layer {a} is the broadest ({x:number} on average) and layer {b} the most focused "
-                           "({y:number}).", a=ends[0] + 1, x=means[ends[0]], b=ends[1] + 1, y=means[ends[1]])
-                if len(means) > 1 else say(""),
-                cls=say(" From [CLS], the last layer's entropy is {own:number} nats.", own=own[max(own)])
-                if own else say(""),
-            ),
-            claims + more_claims, see="entropy",
-            published=published(stream, f"{CLARK}: last-layer entropy from [CLS] 3.89 nats; layer 1 has heads that "
-                                        "spread over the whole text"),
-        )  # fmt: skip
-
-
-def reach(tables: Tables) -> Iterator[Finding]:
-    """How far heads look."""
-    for stream in tables.streams:
-        heads, among = _weights(tables, stream, "distance")
-        if not heads:
-            continue
-        near, least, claims = _best(heads, among, least=True)
-        far, most, more_claims = _best(heads, among)
-        mean = heads.mean("value")
-        yield Finding(
-            say(
-                "A head{of} looks {mean:number} pieces away on average{chance}; the nearest is **{near}** "
-                "({least:number}), the farthest is **{far}** ({most:number}).",
-                of=of_stream(tables, stream), mean=mean, near=Rows([near]).sentence(), least=least,
-                far=Rows([far]).sentence(), most=most, chance=_chance(heads, " (uniform attention: {chance:number})"),
-            ),
-            (Claim("mean", "heads", "value", among=among, value=mean), *claims, *more_claims), see="distance",
-        )  # fmt: skip
-
-
-def _heads(tables: Tables, stream: str, quantity: str, measure: str) -> tuple[Rows, dict[str, Any]]:
-    """The rows of a quantity that are known, and what tells them apart."""
-    among = {"stream": stream, "measure": measure, "quantity": quantity}
-    return tables["heads"].where(**among).known("value"), among
-
-
-def _weights(tables: Tables, stream: str, quantity: str) -> tuple[Rows, dict[str, Any]]:
-    return _heads(tables, stream, quantity, "weight")
-
-
-def _best(heads: Rows, among: dict[str, Any], *, least: bool = False) -> tuple[Row, float, tuple[Claim, ...]]:
-    """The head with the most (or the least), chosen on one half of the passages, with its number on the other; both
-    from all passages where halves are not known. The best of many is partly luck."""
-    halved = len(heads.known("first_half", "second_half")) == len(heads)
-    by, of = ("first_half", "second_half") if halved else ("value", "value")
-    head = (heads.smallest(by) if least else heads.largest(by))[0]
-    return head, head[of], (
-        Claim("smallest" if least else "largest", "heads", by, keyed([head]), among),
-        Claim("value", "heads", of, keyed([head]), among, value=head[of]),
-    )  # fmt: skip
-
-
-def _chance(heads: Rows, said: str = "; uniform attention would put {chance:share} there") -> Prose:
-    """What chance gives, as part of a sentence; nothing where it is not known."""
-    chance = heads.mean("chance")
-    return say("") if chance is None else say(said, chance=chance)
 
 
 def _by_place(rows: Rows, column: str) -> dict[tuple[Any, ...], Any]:
@@ -507,11 +259,12 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
     return Page(
         "survey",
         title="Where do the heads of {model} look?",
-        answer=answer,
+        answer=wording.first(findings.one_place),
         chart=place_map(quantities),
         about="Where does each attention head of **{model}** look while the model reads **{corpus}**? For every "
         "head, attention was sorted by where it goes and averaged over the corpus, in weights and in norms.",
-        findings=(others, resting_place, neighbours, lengths, edges, breadth, reach),
+        findings=(wording.further(findings.one_place), findings.resting_place, findings.neighbours, findings.lengths,
+                  findings.edges, findings.breadth, findings.reach),
         schemas=(heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
         derived={"by_head": by_head(quantities), "parts": parts,
                  "bands": bands},
