@@ -49,12 +49,6 @@ TaskCorpus = Annotated[
         'too), or "sample".'
     ),
 ]
-Pairs = Annotated[
-    bool | None,
-    typer.Option(
-        "--pairs/--single", help="Read neighbouring segments as pairs; default for plain text with paragraphs."
-    ),
-]
 MaxPieces = Annotated[
     int | None,
     typer.Option("--max-pieces", min=4, help="Longest text in pieces; if left out, what the study asks for."),
@@ -62,9 +56,6 @@ MaxPieces = Annotated[
 Long = Annotated[str, typer.Option("--long", help="What to do with longer texts: cut, refuse or skip.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="So many texts (of each part), drawn by the seed.")]
 Measure = Annotated[str, typer.Option("--measure", help="weight, or norm (of weight times vector).")]
-Select = Annotated[
-    str | None, typer.Option("--select", help="A corpus to choose heads on; else one half of the documents is.")
-]
 Budget = Annotated[int, typer.Option("--budget", min=1, help="Pieces per batch, padding included.")]
 FittingBudget = Annotated[
     int | None, typer.Option("--budget", min=1, help="Pieces per batch, padding included; by default what fits.")
