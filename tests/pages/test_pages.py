@@ -175,6 +175,16 @@ def test_the_terminal_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(json.dumps(data))["rows"][0]["kind"] == "det"
 
 
+def test_a_narrow_terminal_shows_the_columns_that_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    from rich.console import Console
+
+    print_page(PAGE, toy_result(), Console(width=24))
+    said = capsys.readouterr().out
+    assert "90.0" in said
+    assert "80.0–95.0" not in said
+    assert "... and 2 columns more" in said
+
+
 def test_parts_that_have_nothing_to_show_fall_out() -> None:
     page = replace(PAGE, sections=(*PAGE.sections, Section("custom", "Custom", parts=(Custom(lambda tables: None),))))
     text = html_page(page, toy_result())
