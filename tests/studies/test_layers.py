@@ -16,12 +16,14 @@ import attlas.probes.edges.kept as under_kept
 import twins
 from attlas.capture import Subject, load
 from attlas.errors import CapabilityError, CorpusError, PlanError, StoreError, TextError
+from attlas.pages.laws import check_page
 from attlas.probes.edges.kept import load_kept
 from attlas.probes.edges.series import Asked, Series, Spec
 from attlas.run.progress import Silent
 from attlas.run.session import Run
 from attlas.store import Result
 from attlas.studies.layers.call import layers
+from attlas.studies.layers.page import PAGE
 from attlas.text import Document, Edge, Passage, Span
 
 SMALL: dict[str, Any] = {"epochs": 2, "step_pieces": 48, "checkpoint_every": 0.0}
@@ -65,6 +67,7 @@ def rows(result: Result) -> dict[str, list[dict[str, Any]]]:
 @pytest.mark.parametrize("family", ["bert", "llama", "t5"])
 def test_a_run_gives_all_tables_for_every_kind_of_model(family: str, tmp_path: Path) -> None:
     result = layers(subject(family), texts(), "spans", out=tmp_path / "run", **SMALL)
+    check_page(PAGE, result)
     scores = rows(result)["scores"]
     assert {(r["who"], r["labels"], r["series"]) for r in scores} == {
         (model, *kind)

@@ -14,9 +14,11 @@ from attlas.capture import Subject
 from attlas.capture.reading import read_documents
 from attlas.errors import AttlasError, ModelError, StoreError, TextError
 from attlas.models import Example
+from attlas.pages.laws import check_page
 from attlas.probes.edges import kept
 from attlas.probes.edges.kept import load_kept
 from attlas.studies.layers_case.call import Asked, layers_case, read_span
+from attlas.studies.layers_case.page import PAGE
 from attlas.text import Document
 from attlas.text.document import Span
 from edge_runs import run_folder
@@ -60,6 +62,7 @@ def test_what_is_no_span_is_refused(written: str) -> None:
 
 def test_the_table_holds_what_the_probes_say(bert: Subject, runs: Path, tmp_path: Path) -> None:
     result = layers_case(bert, TEXT, ["1:2", "0:2,3:4"], [runs], out=tmp_path / "out")
+    check_page(PAGE, result)
     rows = result.table.to_pylist()
     example = read_documents(bert, [Document.from_text(TEXT)]).examples[0]
     for name, edge, spans in (

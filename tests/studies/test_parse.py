@@ -14,11 +14,13 @@ import planted
 
 from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, CorpusError, PlanError, StoreError
+from attlas.pages.laws import check_page
 from attlas.probes.parse import JOBS, Trainer
 from attlas.probes.writing import Writer
 from attlas.run.parts import parts_of
 from attlas.store import Result
 from attlas.studies.parse.call import parse
+from attlas.studies.parse.page import PAGE
 
 SMALL: dict[str, Any] = {"epochs": 2, "rank": 8, "seed": 3, "budget": 100}
 
@@ -45,6 +47,7 @@ def whole() -> Result:
 
 
 def test_every_probe_has_its_row(whole: Result) -> None:
+    check_page(PAGE, whole)
     rows = {row["probe"]: row for row in whole.table.to_pylist()}
     assert list(rows) == [job.name for job in JOBS]
     assert {row["metric"] for row in rows.values()} == {"UAS", "UUAS"}

@@ -29,8 +29,7 @@ from attlas.pages import (
 )  # fmt: skip
 from attlas.pages.charts import Spec
 from attlas.store.schema import HEAD, LAYER, Column, Schema, is_known
-from attlas.studies.layers import tables as reading
-from attlas.studies.layers.tables import MEASURES, depth_of, over_heads
+from attlas.studies.layers.tables import DERIVED, MEASURES, SHOWN_LABELS, depth_of, over_heads
 from attlas.studies.shared.layer_runs import TASKS as NAMES
 from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
 
@@ -480,11 +479,7 @@ PAGE = Page(
     about=about,
     findings=(places, nowhere, published_order, syntax_first, spread, gain, twin, selectivity, single),
     schemas=(TASKS, SCORES, WEIGHTS, LABELS, SUMMARY, GAINS, MIX, CURVES, CONTROLS, FREQUENT, HEADS, DATA),
-    derived={
-        "summary": reading.summary, "gains": reading.gains, "mix": reading.mix, "curves": reading.curves,
-        "controls": reading.controls, "frequent": reading.frequent_labels, "head_mix": reading.head_mix,
-        "data": reading.data,
-    },
+    derived=DERIVED,
     sections=(
         Section(
             "table", "Where tasks lie",
@@ -541,7 +536,7 @@ PAGE = Page(
         ),
         Section(
             "labels", "Label by label",
-            f"F1 of single labels, by the layers 0 to l that the probe may see; up to {reading.SHOWN_LABELS}, the "
+            f"F1 of single labels, by the layers 0 to l that the probe may see; up to {SHOWN_LABELS}, the "
             "most frequent in test first. Labels that are told at layer 0 already need no context; those that come "
             "late say where it is made.",
             tuple(_label_map(task) for task in KNOWN),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attlas.pages.rows import Row, Rows, Tables
@@ -105,13 +105,8 @@ def _is_place(expected: Row | None, gain: Row | None, depth: int) -> bool:
     return expected is not None and 0 <= expected["value"] <= (depth or expected["value"])
 
 
-def gains(tables: Tables) -> Iterator[Row]:
-    """What each further layer adds, means of the seeds.
-
-    >>> from attlas.store import Manifest, Result
-    >>> list(gains(Tables(Result(Manifest("layers"), {"tasks": {"task": []}}))))
-    []
-    """
+def _gains(tables: Tables) -> Iterator[Row]:
+    """What each further layer adds, means of the seeds."""
     for task in _tasks(tables):
         for layer, same in _by_layer(_scores(tables, task).known("difference")):
             added = same.mean("difference") or 0.0
@@ -119,26 +114,16 @@ def gains(tables: Tables) -> Iterator[Row]:
                    "points": 100 * added}  # fmt: skip
 
 
-def mix(tables: Tables) -> Iterator[Row]:
-    """The weight of each layer in the mix of all, heads summed, means of the seeds.
-
-    >>> from attlas.store import Manifest, Result
-    >>> list(mix(Tables(Result(Manifest("layers"), {"tasks": {"task": []}}))))
-    []
-    """
+def _mix(tables: Tables) -> Iterator[Row]:
+    """The weight of each layer in the mix of all, heads summed, means of the seeds."""
     for task in _tasks(tables):
         weights = tables["weights"].where(task=task, who="model", labels="gold").known("value")
         for layer, same in _by_layer(weights):
             yield {"task": task, "layer": layer, "weight": same.total("value") / len(weights.values("seed"))}
 
 
-def curves(tables: Tables) -> Iterator[Row]:
-    """Scores by layer, means of the seeds: a line for each kind of probe.
-
-    >>> from attlas.store import Manifest, Result
-    >>> list(curves(Tables(Result(Manifest("layers"), {"tasks": {"task": []}}))))
-    []
-    """
+def _curves(tables: Tables) -> Iterator[Row]:
+    """Scores by layer, means of the seeds: a line for each kind of probe."""
     for task in _tasks(tables):
         all_below, single = _scores(tables, task), _scores(tables, task, series="single")
         first = min(all_below.column("layer"), default=0)
@@ -153,13 +138,8 @@ def curves(tables: Tables) -> Iterator[Row]:
                        **_reach(same, "value", ""), "seeds": len(same)}  # fmt: skip
 
 
-def controls(tables: Tables) -> Iterator[Row]:
-    """Scores on control labels and selectivity by layer, means of the seeds, of the model and its twin.
-
-    >>> from attlas.store import Manifest, Result
-    >>> list(controls(Tables(Result(Manifest("layers"), {"tasks": {"task": []}}))))
-    []
-    """
+def _controls(tables: Tables) -> Iterator[Row]:
+    """Scores on control labels and selectivity by layer, means of the seeds, of the model and its twin."""
     for task in _tasks(tables):
         for who in ("model", "twin"):
             gold = dict(_by_layer(_scores(tables, task, who=who).known("selectivity")))
@@ -169,13 +149,8 @@ def controls(tables: Tables) -> Iterator[Row]:
                        "control": same.mean("value")}  # fmt: skip
 
 
-def frequent_labels(tables: Tables) -> Iterator[Row]:
-    """F1 of the labels that test has most often, by layer, means of the seeds.
-
-    >>> from attlas.store import Manifest, Result
-    >>> list(frequent_labels(Tables(Result(Manifest("layers"), {"tasks": {"task": []}}))))
-    []
-    """
+def _frequent_labels(tables: Tables) -> Iterator[Row]:
+    """F1 of the labels that test has most often, by layer, means of the seeds."""
     for task in _tasks(tables):
         labels = {label: rows for label, rows in tables["labels"].where(task=task).by("label") if rows[0]["test"]}
         kept = sorted(labels, key=lambda label: (-labels[label][0]["test"], label))
@@ -185,13 +160,8 @@ def frequent_labels(tables: Tables) -> Iterator[Row]:
                 yield {"task": task, "label": label, "layer": layer, "value": same.mean("value"), **counts}
 
 
-def head_mix(tables: Tables) -> Iterator[Row]:
-    """Weights of heads in the mix, means of the seeds; layers as maps of heads take them, from 0.
-
-    >>> from attlas.store import Manifest, Result
-    >>> list(head_mix(Tables(Result(Manifest("layers"), {"tasks": {"task": []}}))))
-    []
-    """
+def _head_mix(tables: Tables) -> Iterator[Row]:
+    """Weights of heads in the mix, means of the seeds; layers as maps of heads take them, from 0."""
     for task in _tasks(tables):
         for who in ("model", "twin"):
             rows = tables["weights"].where(task=task, who=who, labels="gold").known("value", "head")
@@ -203,14 +173,8 @@ def head_mix(tables: Tables) -> Iterator[Row]:
                            "times": weight * count, "seeds": len(of_head)}  # fmt: skip
 
 
-def data(tables: Tables) -> Iterator[Row]:
-    """How large every task is, as the manifest says.
-
-    >>> from attlas.store import Manifest, Result
-    >>> about = Manifest("layers", corpus={"tasks": {"pos": {"labels": 17}}})
-    >>> next(iter(data(Tables(Result(about, {"tasks": {"task": ["pos"]}})))))["labels"]
-    17
-    """
+def _data(tables: Tables) -> Iterator[Row]:
+    """How large every task is, as the manifest says."""
     known = tables.manifest.corpus.get("tasks", {})
     for task in [*_tasks(tables), *(set(known) - set(_tasks(tables)))]:
         about = known.get(task, {})
@@ -246,3 +210,9 @@ def _reach(rows: Rows, name: str, named: str) -> dict[str, Any]:
         low, high = (f"{name}_low", f"{name}_high") if name != "value" else ("low", "high")
         return {f"{named}low": rows[0].get(low), f"{named}high": rows[0].get(high)}
     return {f"{named}low": min(rows.column(name)), f"{named}high": max(rows.column(name))}
+
+
+DERIVED: Mapping[str, Callable[[Tables], Iterable[Row]]] = {  # the summary first: others go by its order of tasks
+    "summary": summary, "gains": _gains, "mix": _mix, "curves": _curves, "controls": _controls,
+    "frequent": _frequent_labels, "head_mix": _head_mix, "data": _data,
+}  # fmt: skip

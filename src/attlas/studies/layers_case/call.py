@@ -247,12 +247,12 @@ class _Asking(NamedTuple):
         """How often each label was seen in training, and its F1 with all layers, the mean over seeds."""
         rows = self._own("labels")
         last = max((row["layer"] for row in rows), default=0)
-        found: dict[str, list[dict[str, Any]]] = {}
+        by_label: dict[str, list[dict[str, Any]]] = {}
         for row in rows:
             if row["layer"] == last:
-                found.setdefault(row["label"], []).append(row)
+                by_label.setdefault(row["label"], []).append(row)
         answers = []
-        for label, seeds in found.items():
+        for label, seeds in by_label.items():
             values = [row["value"] for row in seeds if row["value"] is not None]
             mean = sum(values) / len(values) if values else None
             counts = {"train": seeds[0]["train"], "test": seeds[0]["test"]}
