@@ -59,7 +59,7 @@ def test_parameters_come_in_one_order_and_each_is_described(study: Study) -> Non
         if help_of(parameter) is not None:
             assert f"{parameter.name}:" in (study.load_call().__doc__ or "")
     names = {parameter.name for parameter in parameters}
-    assert not names & {"select", "dev", "rate", "treebank", "head"}, names
+    assert not names & {"select", "dev", "rate", "treebank"}, names
     own = inspect.signature(inspect.unwrap(study.load_call())).parameters
     assert len([name for name in own if name != "running"]) <= 12
 
