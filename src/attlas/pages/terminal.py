@@ -44,11 +44,14 @@ def print_page(page: Page, result: Result, console: Console, *, most: int = MOST
         return
     rows = part.shown(tables)
     cells = cells_of(tables.schema(part.table), rows, part.columns)
-    widths = [max(map(len, (*title.split(), *written[:most]))) + 2 for title, _, _, written in cells]
+    widths = [_width(title, number, written[:most]) for title, number, _, written in cells]
     fitting = max(1, sum(total <= console.width for total in accumulate(widths)))
     table = Table(box=None, header_style="bold", padding=(0, 1))
-    for title, number, _, _ in cells[:fitting]:
-        table.add_column(title, justify="right" if number else "left")
+    for (title, number, _, _), width in zip(cells[:fitting], widths, strict=False):
+        if number:
+            table.add_column(title, justify="right", width=width - 2)
+        else:
+            table.add_column(title, min_width=width - 2)
     for at in range(min(most, len(rows))):
         table.add_row(*(Text(written[at]) for _, _, _, written in cells[:fitting]))
     console.print(table)
@@ -56,6 +59,11 @@ def print_page(page: Page, result: Result, console: Console, *, most: int = MOST
     told = [count_of(number, one, many) for number, one, many in more if number > 0]
     if told:
         console.print(f"... and {' and '.join(told)} more, in the report", highlight=False)
+
+
+def _width(title: str, number: bool, written: list[str]) -> int:
+    """The least width of a column: of its widest number, or of the longest word of a text, which can be wrapped."""
+    return 2 + max(map(len, (*title.split(), *(written if number else " ".join(written).split()))), default=0)
 
 
 def as_json(page: Page, result: Result) -> dict[str, Any]:
