@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from attlas.store import Result
 
 MOST = 12
+WIDEST = 40  # letters of a column of text, which goes over several lines beyond
 
 
 def print_page(page: Page, result: Result, console: Console, *, most: int = MOST) -> None:
@@ -44,11 +45,14 @@ def print_page(page: Page, result: Result, console: Console, *, most: int = MOST
         return
     rows = part.shown(tables)
     cells = cells_of(tables.schema(part.table), rows, part.columns)
-    widths = [max(map(len, (*title.split(), *written[:most]))) + 2 for title, _, _, written in cells]
+    longest = [max(map(len, (*title.split(), *written[:most]))) for title, _, _, written in cells]
+    widths = [
+        2 + (width if number else min(width, WIDEST)) for width, (_, number, _, _) in zip(longest, cells, strict=True)
+    ]
     fitting = max(1, sum(total <= console.width for total in accumulate(widths)))
     table = Table(box=None, header_style="bold", padding=(0, 1))
-    for title, number, _, _ in cells[:fitting]:
-        table.add_column(title, justify="right" if number else "left")
+    for (title, number, _, _), width in zip(cells[:fitting], widths, strict=False):
+        table.add_column(title, justify="right" if number else "left", width=min(width - 2, console.width))
     for at in range(min(most, len(rows))):
         table.add_row(*(Text(written[at]) for _, _, _, written in cells[:fitting]))
     console.print(table)
