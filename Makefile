@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint same-figures sample clean
+.PHONY: demo test bench chaos lint same-figures sample clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
@@ -13,6 +13,10 @@ demo: $(READY)
 # further options, such as --require-browser.
 test: $(READY) lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(PYTEST)
+
+# Every study killed on its way, by a signal, and resumed to the same bits: minutes, so no part of the tests.
+chaos: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist load -m campaign
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -78,6 +78,7 @@ def test_a_treebank_is_read_by_document(place: Path, model: Path, capfd: pytest.
     assert set(kinds) == {"all", "pronoun"}
 
 
+@pytest.mark.campaign
 def test_killed_in_any_part_and_resumed(place: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subject = load(model)
     alone = coref(subject, "tales", choose_on="two.conll", budget=20)

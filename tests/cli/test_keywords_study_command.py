@@ -34,6 +34,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 def test_a_study_that_was_killed(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Killed as it reads, it goes on to the same tables as one that was left alone."""

@@ -102,6 +102,7 @@ def test_taggers_curves_and_scores(place: Path, model: Path, capfd: pytest.Captu
         assert scores[stage, "phrases", "M", "all"]["f1"] == pytest.approx(2 * common / total), stage
 
 
+@pytest.mark.campaign
 def test_a_stopped_run_goes_on_to_the_same_numbers(
     place: Path, model: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

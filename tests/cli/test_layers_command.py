@@ -130,6 +130,7 @@ def test_a_file_that_cannot_serve_the_task(twin: Path, tmp_path: Path, capfd: py
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.campaign
 def test_a_run_that_was_killed_goes_on(twin: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     data = write(tmp_path / "mine.jsonl", spans())
     out = tmp_path / "out"

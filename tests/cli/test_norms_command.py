@@ -87,6 +87,7 @@ def test_what_does_not_fit_is_refused_in_one_sentence(
     assert not (place / "out").exists()
 
 
+@pytest.mark.campaign
 def test_a_killed_run_goes_on_to_the_same_numbers(
     place: Path, models: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -86,6 +86,7 @@ def manifest(folder: Path) -> dict[str, Any]:
     return read
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 def test_a_survey_killed_again_and_again(place: Path, whole: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Killed as it begins and as it goes on, each time in a process of its own; then it goes on to its end here."""

@@ -104,6 +104,7 @@ def test_its_model_can_be_cut_and_viewed(place: Path, capfd: pytest.CaptureFixtu
     assert seen.status == 0, seen
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 def test_a_killed_run_goes_on_to_the_same_bits(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     asked = ["translate-train", "train.tsv.xz", "--validation", "dev.tsv", "--epochs", "12", *TINY]

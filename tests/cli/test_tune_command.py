@@ -151,6 +151,7 @@ def without_time(folder: Path) -> dict[str, Any]:
     return read
 
 
+@pytest.mark.campaign
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 def test_a_killed_run_goes_on_to_the_same_bits(place: Path, models: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """It is killed in a process of its own and resumed in this one; one thread here as there."""

@@ -106,6 +106,7 @@ def test_only_a_foreign_character_is_unknown() -> None:
     assert tokenizer("the 猫")["input_ids"].count(unknown) == 1
 
 
+@pytest.mark.campaign
 def test_the_same_texts_give_the_same_pieces_in_every_process() -> None:
     """The library's hash tables are in another order in every process; the alphabet is small, so that ties abound."""
     program = (

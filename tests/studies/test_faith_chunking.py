@@ -155,6 +155,7 @@ def test_a_kept_model_answers_as_it_did(result):
     assert per_word(rows, "jsd") == pytest.approx(0, abs=1e-6)
 
 
+@pytest.mark.campaign
 def test_a_killed_run_goes_on_where_it_was(tmp_path, result):
     whole, _ = result
     folder = tmp_path / "run"

@@ -52,6 +52,7 @@ def test_together_they_say_what_each_says_alone(measure: str) -> None:
         assert_alike(together["clusters"], apart, table)
 
 
+@pytest.mark.campaign
 def test_a_killed_run_goes_on_and_leaves_three_results(tmp_path: Path) -> None:
     subject, calls = bert(), []
     out = tmp_path / "out"
