@@ -27,6 +27,7 @@ from attlas.store.schema import Column
 
 _FAINT = "rgba(128, 128, 128, 0.12)"
 _WRITTEN = 16  # columns up to which numbers stand in the cells
+_ROOM = 32  # pixels that a number takes
 
 
 def head_map(
@@ -70,7 +71,7 @@ def head_map(
                 sketch,
                 tooltip,
                 parted=bool(shade),
-                numbers=tables.layers <= 24 and tables.heads <= _WRITTEN,
+                columns=tables.heads if tables.layers <= 24 else _WRITTEN + 1,
             ),
         ]
         if sure:
@@ -112,7 +113,7 @@ def grid(
             alt.Tooltip("shown:Q", title=sketch.title, format=sketch.format),
         ]
         painted = _painted(
-            base, across, up, sketch, tooltip, parted=diverging, numbers=len(columns) <= _WRITTEN
+            base, across, up, sketch, tooltip, parted=diverging, columns=len(columns)
         )  # fmt: skip
         return drawn(painted, sketch.params(), map_size(len(lines))["height"])
 
@@ -120,9 +121,9 @@ def grid(
 
 
 def _painted(
-    base: Any, x: alt.X, y: alt.Y, sketch: Sketch, tooltip: list[alt.Tooltip], *, parted: bool, numbers: bool
+    base: Any, x: alt.X, y: alt.Y, sketch: Sketch, tooltip: list[alt.Tooltip], *, parted: bool, columns: int
 ) -> list[Any]:
-    """Coloured cells, with their numbers in them where there is room."""
+    """Coloured cells, with their numbers in them where there is room (on a phone there is not)."""
     sized = base.transform_calculate(size="abs(datum.shade)").transform_joinaggregate(top="max(size)")
     if parted:
         depth = "datum.top > 0 ? (datum.shade > 0 ? 1 : -1) * sqrt(datum.size / datum.top) : 0"
@@ -137,9 +138,10 @@ def _painted(
         colour = alt.Color("shown:Q", title=None, scale=scale, legend=legend)
         ink = alt.condition("datum.shown > 0.6 * datum.top", alt.value("#111"), alt.value("#fff"))
     cells = [sized.mark_rect().encode(x=x, y=y, color=colour, tooltip=tooltip)]
-    if numbers:
+    if columns <= _WRITTEN:
         written = sized.transform_calculate(text=_text(sketch.columns[0])).mark_text(fontSize=11)
-        cells.append(written.encode(x=x, y=y, text="text:N", color=ink, tooltip=tooltip))
+        room = alt.value(alt.ExprRef(f"width < {_ROOM * columns} ? 0 : 1"))
+        cells.append(written.encode(x=x, y=y, text="text:N", color=ink, opacity=room, tooltip=tooltip))
     return cells
 
 
