@@ -147,7 +147,7 @@ def _opening(page: Page, tables: Tables, title: str) -> list[Markup]:
         )
     )
     if answer is not None and answer.published:
-        found = [Finding(say("On others' models:"), published=answer.published), *found]
+        parts.append(tag("p", answer.published.rstrip("."), ".", class_="published"))
     if found:
         items = Markup("").join(_finding(finding) for finding in found)
         heading = tag("h2", "What was found", id="found-title")
