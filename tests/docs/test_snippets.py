@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import threading
 import time
 import tomllib
 import urllib.request
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from functools import partial
 from importlib import import_module
@@ -29,6 +30,7 @@ from page_worlds import BUNDLED, build_world, make_inputs
 from attlas import translate_train
 from attlas.corpora import read
 from attlas.models import bundled
+from attlas.studies import ENTRY_POINTS, studies
 from attlas.views.server import Server
 
 NOT_RUN = {  # (page, language of the block): why
@@ -75,9 +77,26 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def installed_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The study of another package as if it had been installed, and a command line that has found it."""
+    about = tomllib.loads((EXAMPLE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    folder = tmp_path / "site" / "own_study.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {about['name']}\nVersion: {about['version']}\n")
+    entries = "".join(f"{name} = {place}\n" for name, place in about["entry-points"][ENTRY_POINTS].items())
+    (folder / "entry_points.txt").write_text(f"[{ENTRY_POINTS}]\n{entries}")
+    for place in (folder.parent, EXAMPLE / "src"):
+        monkeypatch.syspath_prepend(str(place))
+    monkeypatch.delitem(sys.modules, "attlas.cli.app", raising=False)
+    studies.cache_clear()
+    yield
+    studies.cache_clear()
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_snippet_runs(
-    page: str, inputs: Any, stand_in: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    page: str, request: pytest.FixtureRequest, inputs: Any, stand_in: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     installed = bundled.bundled_folder()
@@ -87,6 +106,8 @@ def test_every_snippet_runs(
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
     monkeypatch.setattr(Server, "run", asked_once(Server.run))
+    if page == "own-study.md":
+        request.getfixturevalue("installed_example")
     monkeypatch.setattr("attlas.translate_train", partial(translate_train, epochs=1, layers=1, width=16, ffn=16))
     namespace: dict[str, Any] = {}
     for block in blocks_of(PAGES[page]):
