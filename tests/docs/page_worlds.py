@@ -1,0 +1,166 @@
+"""The world in which the snippets of a page run: small files and tiny models under the names that the page uses.
+
+Texts come from the small grammar of ``tools/same_figures``: tales with their trees, chunks, mentions, translations and
+key phrases. Models have random weights and the layers and heads of those whose names they bear, where a page speaks
+of these. A folder of a model's name in the working directory is opened before anything else of that name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import shutil
+import zipfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+import transformers
+
+import twins
+from tools.same_figures.inputs import Inputs, make_inputs
+
+FILES = {  # what lies in every world, unless its page means something else by the name
+    "corpus.txt": "plain one", "chapter.txt": "plain one", "paper.txt": "plain one",
+    "treebank.conllu": "treebank one", "train.conllu": "treebank one", "dev.conllu": "treebank two",
+    "test.conllu": "treebank three",
+    "corpus.conll": "columns one", "test/a.conll": "columns one", "dev/a.conll": "columns two",
+    "bitext.txt": "bitext one", "gold.txt": "gold one",
+    "train.tsv": "labelled one", "dev.tsv": "labelled two", "test.tsv": "labelled three",
+    "texts.tsv": "labelled one", "letters.tsv": "labelled two", "pairs.tsv": "similar one",
+    "train.txt": "chunked one", "test.txt": "chunked two",
+    "texts.jsonl": "keyphrases one", "train.jsonl": "keyphrases one", "dev.jsonl": "keyphrases two",
+    "test.jsonl": "keyphrases three",
+}  # fmt: skip
+
+
+class Model(NamedTuple):
+    """A tiny model: its family, its class in the model library, its layers, its heads, and its labels."""
+
+    family: str = "bert"
+    kind: str = "AutoModel"
+    layers: int = 3
+    heads: int = 4
+    labels: tuple[str, ...] = ()
+    seed: int = 0
+
+    def save(self, folder: Path) -> None:
+        """Write its random weights and a tokenizer."""
+        config = twins.config(self.family)
+        if self.family in ("bert", "llama"):
+            config.num_hidden_layers = self.layers
+        if self.family == "bert":
+            config.num_attention_heads, config.hidden_size = self.heads, 8 * self.heads
+        if self.labels:
+            config.id2label = dict(enumerate(self.labels))
+            config.label2id = {label: number for number, label in config.id2label.items()}
+        torch.manual_seed(self.seed)
+        model = getattr(transformers, self.kind).from_config(config)
+        twins.spread(model)
+        model.save_pretrained(folder)
+        twins.tokenizer(self.family in twins.CAUSAL).save_pretrained(folder)
+
+
+CLASSIFIER = Model(kind="AutoModelForSequenceClassification", layers=6, labels=("bad", "good"))
+TAGS = ("B-NP", "B-PP", "B-VP", "I-NP", "O")
+MODELS = {  # what lies in every world
+    "bert-base-uncased": Model(kind="AutoModelForPreTraining"),
+    "e5-small": Model(),
+    "smollm2": Model("llama", "AutoModelForCausalLM", layers=6),
+    "opus-mt-en-fr": Model("marian", "AutoModelForSeq2SeqLM"),
+}
+BUNDLED = Model(layers=6, heads=12)  # stands for the bundled model in commands
+
+
+def tables_of_pairs(folder: Path, inputs: Inputs) -> None:
+    """Translations as tables of two columns, and as two files."""
+    for name, number in (("train", "one"), ("dev", "two"), ("test", "three")):
+        lines = Path(inputs[f"bitext {number}"]).read_text(encoding="utf-8").splitlines()
+        (folder / f"{name}.tsv").write_text("\n".join(line.replace(" ||| ", "\t") for line in lines) + "\n")
+        if name == "dev":
+            for side, language in enumerate(("de", "en")):
+                text = "\n".join(line.split(" ||| ")[side] for line in lines) + "\n"
+                (folder / f"captions.{language}").write_text(text)
+
+
+def table_of_pairs(folder: Path, inputs: Inputs) -> None:
+    """Translations as one table."""
+    text = Path(inputs["bitext one"]).read_text(encoding="utf-8")
+    (folder / "bitext.tsv").write_text(text.replace(" ||| ", "\t"), encoding="utf-8")
+
+
+def vectors(folder: Path, inputs: Inputs) -> None:
+    """Vectors of words, as GloVe has them."""
+    words = sorted(set(Path(inputs["plain one"]).read_text(encoding="utf-8").lower().split()))
+    draw = random.Random(0)
+    lines = [" ".join([word, *(f"{draw.gauss(0, 1):.3f}" for _ in range(5))]) for word in words]
+    (folder / "glove.txt").write_text("\n".join(lines) + "\n")
+
+
+def counted_from_one(folder: Path, inputs: Inputs) -> None:
+    """Gold links whose words count from 1."""
+    lines = Path(inputs["gold one"]).read_text(encoding="utf-8").splitlines()
+    split = [[(link.replace("p", "-").split("-"), "p" if "p" in link else "-") for link in line.split()] for line in lines]
+    moved = [" ".join(f"{int(i) + 1}{mark}{int(j) + 1}" for (i, j), mark in links) for links in split]
+    (folder / "gold.txt").write_text("\n".join(moved) + "\n")
+
+
+def sources_of_spans(folder: Path, inputs: Inputs) -> None:
+    """The corpora that labelled spans are made of, packed as they are handed out."""
+    for name, kind in (
+        ("en_ewt-ud-dev.conllu.gz", "treebank one"), ("dev.jsonl.gz", "propbank one"),
+        ("emerging.dev.conll.gz", "entities one"), ("spr_dev.jsonl.gz", "properties one"),
+        ("TRAIN_FILE.TXT.gz", "nominals one"),
+    ):  # fmt: skip
+        (folder / name).write_bytes(gzip.compress(Path(inputs[kind]).read_bytes()))
+    with zipfile.ZipFile(folder / "ontogum_coref.zip", "w") as archive:
+        for part, number in (("train", "one"), ("dev", "two"), ("test", "three")):
+            archive.write(inputs[f"columns {number}"], f"{part}/tales.conll")
+
+
+def models(**wanted: Model) -> Callable[[Path, Inputs], None]:
+    """Further models."""
+
+    def save(folder: Path, inputs: Inputs) -> None:
+        for name, model in wanted.items():
+            model.save(folder / name.replace("_", "-"))
+
+    return save
+
+
+OF_PAGE: dict[str, tuple[Callable[[Path, Inputs], None], ...]] = {  # what lies in the world of one page
+    "ablate.md": (models(tuned=CLASSIFIER),),
+    "importance.md": (models(tuned=CLASSIFIER),),
+    "prune.md": (models(tuned=CLASSIFIER),),
+    "views.md": (models(tuned=CLASSIFIER),),
+    "faith.md": (
+        models(
+            tuned=CLASSIFIER,
+            tuned_again=CLASSIFIER._replace(seed=1),
+            tuned_evened=CLASSIFIER._replace(seed=2),
+            tagger=Model(kind="AutoModelForTokenClassification", labels=TAGS),
+        ),
+    ),
+    "norms.md": (models(e5_small=Model(layers=8, heads=10)),),
+    "align.md": (counted_from_one, models(opus_mt_fr_en=Model("marian", "AutoModelForSeq2SeqLM", seed=1))),
+    "spans.md": (sources_of_spans,),
+    "translate-train.md": (tables_of_pairs,),
+    "parse.md": (vectors,),
+    "README.md": (vectors, table_of_pairs, models(**{"Qwen/Qwen3-0.6B": Model("qwen3", "AutoModelForCausalLM")})),
+}
+
+
+def build_world(folder: Path, page: str, inputs: Inputs) -> None:
+    """Fill a folder for a page."""
+    for name, kind in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(inputs[kind], folder / name)
+    for name, model in MODELS.items():
+        model.save(folder / name)
+    for fill in OF_PAGE.get(page, ()):
+        fill(folder, inputs)
+
+
+__all__ = ["BUNDLED", "build_world", "make_inputs", "partial"]
