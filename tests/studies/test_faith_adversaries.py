@@ -12,7 +12,7 @@ import faith_models
 from attlas.capture import Override
 from attlas.errors import CapabilityError, PlanError
 from attlas.measures.distances import js, tvd
-from attlas.studies.shared.faith.adversary import Adversarial, Search, adversaries, chosen_sites
+from attlas.studies.shared.faith.adversary import Adversarial, Search, adversaries
 from attlas.studies.shared.faith.instances import ask, predicted, sites_of
 from attlas.studies.shared.faith.last import Reweighed
 
@@ -48,7 +48,7 @@ def by_hand(task: Any, asked: Any, own: Any, found: Any) -> torch.Tensor:
 def test_adversaries_are_far_away_and_within_their_bound(name: str, family: str, layers: str) -> None:
     task, instances = faith_models.posed(name, family)
     asked = ask(task, instances)
-    model = Reweighed(task, chosen_sites(task, layers))
+    model = Reweighed(task, sites_of(task, layers))
     own = model.record(asked)
     found = adversaries(model, own, QUICK)
     again = tvd(own.predicted, by_hand(task, asked, own, found))
@@ -75,7 +75,7 @@ def test_a_batch_gives_what_instances_give_one_by_one(name: str, layers: str) ->
     search = Search(bound=0.05, steps=12, restarts=2)
 
     def look(some: Any) -> Any:
-        model = Reweighed(task, chosen_sites(task, layers))
+        model = Reweighed(task, sites_of(task, layers))
         return adversaries(model, model.record(ask(task, some)), search)
 
     together = look(instances)
@@ -123,8 +123,8 @@ def test_what_cannot_be_looked_for_is_refused() -> None:
     task, instances = faith_models.posed()
     with pytest.raises(PlanError, match="a bound between 0 and 1"):
         Search(bound=1.5)
-    with pytest.raises(CapabilityError, match="no layer 3; choose one from 0 to 2"):
-        chosen_sites(task, "3")
+    with pytest.raises(CapabilityError, match="no layer 4; choose one from 1 to 3"):
+        sites_of(task, "3")
     model = Reweighed(task)
     with pytest.raises(CapabilityError, match="no head 4"):
         adversaries(model, model.record(ask(task, instances)), Search(head=4))

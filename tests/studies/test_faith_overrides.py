@@ -16,8 +16,8 @@ from attlas.measures.distances import js, tvd
 from attlas.stats import METRICS
 from attlas.studies.faith.interventions import (
     Interventions,
+    _require_same_labels,
     intervention_rows,
-    require_same_labels,
     shuffled,
 )
 from attlas.studies.shared.faith.instances import ask, predicted, sites_of, texts_of
@@ -226,4 +226,4 @@ def test_models_with_other_labels_are_not_compared() -> None:
     task, other = faith_models.posed()[0], faith_models.posed()[0]
     other.subject.model.config.id2label = {0: "no", 1: "yes"}
     with pytest.raises(CapabilityError, match=r"other labels \(no, yes\)"):
-        require_same_labels(task, other)
+        _require_same_labels(task, other)

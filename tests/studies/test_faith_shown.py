@@ -9,9 +9,9 @@ import torch
 import twins
 from attlas.capture import Override, Subject
 from attlas.store import Manifest, Result
-from attlas.studies.faith.shown import COLUMNS, shown_columns, shown_of, shown_rows
-from attlas.studies.shared.faith.adversary import Search, adversaries, chosen_sites
-from attlas.studies.shared.faith.instances import _tagging, ask, instances_of, predicted
+from attlas.studies.faith.shown import COLUMNS, shown_columns, shown_rows
+from attlas.studies.shared.faith.adversary import Search, adversaries
+from attlas.studies.shared.faith.instances import _example, ask, instances_of, predicted, sites_of
 from attlas.studies.shared.faith.last import Reweighed
 from attlas.text import Document, Passage
 
@@ -21,19 +21,18 @@ SENTENCES = ["The farmer offered unbelievable apples .", "The designer slept ."]
 @pytest.mark.parametrize(("family", "layers"), [("bert", "last"), ("bert", "all"), ("llama", "last")])
 def test_weights_in_the_table_are_those_of_the_model(family: str, layers: str) -> None:
     subject = Subject.of(twins.model(family), twins.tokenizer(family in twins.CAUSAL), family)
-    task = _tagging(subject)
+    task, _ = _example(subject)
     documents = [Document.from_words(text.split(), upos=["X"] * len(text.split())) for text in SENTENCES]
     instances = instances_of(task, subject.pieces.encode_all([Passage(one) for one in documents]), limit=None)
-    model = Reweighed(task, chosen_sites(task, layers))
+    model = Reweighed(task, sites_of(task, layers))
     own = model.record(ask(task, instances))
     found = adversaries(model, own, Search(bound=0.05, steps=15))
     rows = shown_rows(model, own, found, [3, 5])
     assert [row["text"] for row in rows] == [3, 5]
-    alone = shown_of(task, instances[1:], [5], Search(bound=0.05, steps=15), layers)
+    by_itself = model.record(ask(task, instances[1:]))
+    (alone,) = shown_rows(model, by_itself, adversaries(model, by_itself, Search(bound=0.05, steps=15)), [5])
     size = 2 * [len(rows[1]["pieces"])]
-    once, again = (
-        np.frombuffer(each, "<f4").reshape(-1, *size) for each in (rows[1]["adversary"], *alone["adversary"])
-    )
+    once, again = (np.frombuffer(each["adversary"], "<f4").reshape(-1, *size) for each in (rows[1], alone))
     np.testing.assert_allclose(once, again, atol=1e-3)
     for row, instance, text in zip(rows, instances, SENTENCES, strict=True):
         seen = subject.look(instance.example.passage)

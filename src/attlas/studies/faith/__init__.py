@@ -10,9 +10,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "faith",
-    call="attlas.studies.faith.call:faith",
-    page="attlas.studies.faith.page:PAGE",
-    group="test",
-)
+STUDY = Study("faith", call="attlas.studies.faith.call:faith", page="attlas.studies.faith.page:PAGE", group="test")

@@ -9,6 +9,7 @@ report it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from attlas.measures.ranks import kendall
-from attlas.store.columns import as_cell, as_columns
+from attlas.store.columns import as_columns
 from attlas.studies.faith.erasing import first_words, taken
 from attlas.studies.faith.explaining import Explained
 from attlas.studies.faith.explanations import REFERENCES, Named
@@ -32,8 +33,8 @@ _AT_ONCE = 4_000_000  # pairs of words in one go
 class Middle(NamedTuple):
     """A figure over instances, and its interval by bootstrap over texts.
 
-    >>> Middle(0.5, 0.4, 0.6).low
-    0.4
+    >>> Middle(0.5, 0.4, 0.6).columns("tau")
+    {'tau': 0.5, 'tau_low': 0.4, 'tau_high': 0.6}
     """
 
     value: float
@@ -41,58 +42,43 @@ class Middle(NamedTuple):
     high: float
 
     def columns(self, name: str) -> dict[str, Any]:
-        """It as three cells of a table.
-
-        >>> Middle(0.5, 0.4, 0.6).columns("tau")
-        {'tau': 0.5, 'tau_low': 0.4, 'tau_high': 0.6}
-        """
-        return {name: as_cell(self.value), f"{name}_low": as_cell(self.low), f"{name}_high": as_cell(self.high)}
+        """It as three cells of a table."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
 def over_texts(
-    values: ArrayLike,
-    texts: Sequence[int],
-    *,
-    figure: Callable[[Numbers], Any] = np.mean,
-    seed: int = 0,
-    resamples: int = RESAMPLES,
+    values: ArrayLike, texts: Sequence[int], *, figure: Callable[[Numbers], Any] = np.mean, seed: int = 0
 ) -> Middle:
     """A figure of instances (the mean, or say the median), with the middle 95 % of what it is when texts are drawn
     anew. What is not known (NaN) is left out; with a single text there is no interval.
 
-    >>> found = over_texts([0.0, 1.0, 0.0, 1.0], texts=[0, 0, 1, 1])
-    >>> found.value, found.low, found.high
-    (0.5, 0.5, 0.5)
+    >>> over_texts([0.0, 1.0, 0.0, 1.0], texts=[0, 0, 1, 1])
+    Middle(value=0.5, low=0.5, high=0.5)
     """
     given, owners = np.asarray(values, dtype=np.float64), np.asarray(texts)
     known = np.isfinite(given)
     given, owners = given[known], owners[known]
     if not len(given):
-        return Middle(float("nan"), float("nan"), float("nan"))
+        return Middle(math.nan, math.nan, math.nan)
     order = np.argsort(owners, kind="stable")
     given = given[order]
-    _, sizes = np.unique(owners[order], return_counts=True)
+    starts, sizes = np.unique(owners[order], return_index=True, return_counts=True)[1:]
     if len(sizes) < 2:
-        return Middle(float(figure(given)), float("nan"), float("nan"))
+        return Middle(float(figure(given)), math.nan, math.nan)
     rng = np.random.default_rng(seed)
     if figure is np.mean:
-        sums = np.add.reduceat(given, np.concatenate([[0], np.cumsum(sizes)[:-1]]))
-        copies = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=resamples).astype(np.float64)
-        drawn = (copies @ sums) / (copies @ sizes.astype(np.float64))
+        copies = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=RESAMPLES).astype(np.float64)
+        drawn = (copies @ np.add.reduceat(given, starts)) / (copies @ sizes.astype(np.float64))
     else:
-        parts = np.split(given, np.cumsum(sizes)[:-1])
-        choices = rng.integers(0, len(parts), (resamples, len(parts)))
+        parts = np.split(given, starts[1:])
+        choices = rng.integers(0, len(parts), (RESAMPLES, len(parts)))
         drawn = np.array([figure(np.concatenate([parts[part] for part in choice])) for choice in choices])
     low, high = np.quantile(drawn, (0.025, 0.975))
     return Middle(float(figure(given)), float(low), float(high))
 
 
 class Pair(NamedTuple):
-    """Of every instance, how two explanations agree: tau, its p value, the overlap of the first words.
-
-    >>> Pair._fields
-    ('tau', 'p', 'overlap')
-    """
+    """Of every instance, how two explanations agree: tau, its p value, the overlap of the first words."""
 
     tau: Numbers
     p: Numbers
@@ -126,22 +112,19 @@ def agree(one: Numbers, other: Numbers, real: NDArray[np.bool_]) -> Pair:
 def pairs_of(explained: Explained) -> dict[tuple[Named, str], Pair]:
     """Every explanation beside the three that attention is held against; random ones are averaged over their draws.
 
-    >>> from attlas.studies.faith.explaining import Explained
     >>> names = (Named("weight", "last", "mean"), *map(Named, REFERENCES), Named("random"), Named("random"))
     >>> values = np.random.default_rng(0).random((2, len(names), 5))
-    >>> found = pairs_of(Explained(names, values, np.ones((2, 5), dtype=bool), {}, np.zeros((2, 2))))
-    >>> len(found)
+    >>> len(pairs_of(Explained(names, values, np.ones((2, 5), dtype=bool), {}, np.zeros((2, 2)))))
     12
     """
-    rows = {name: [at for at, other in enumerate(explained.names) if other == name] for name in explained.names}
     pairs = {}
-    for reference in REFERENCES:
-        beside = explained.values[:, rows[Named(reference)][0]]
-        for name, places in rows.items():
-            if name == Named(reference):
-                continue
-            made = [agree(explained.values[:, place], beside, explained.real) for place in places]
-            pairs[name, reference] = Pair(*(np.stack(column) for column in zip(*made, strict=True)))
+    for reference in map(Named, REFERENCES):
+        beside = explained.values[:, explained.names.index(reference)]
+        for name in dict.fromkeys(explained.names):
+            if name != reference:
+                draws = [explained.values[:, at] for at, other in enumerate(explained.names) if other == name]
+                compared = [agree(values, beside, explained.real) for values in draws]
+                pairs[name, reference.explanation] = Pair(*map(np.stack, zip(*compared, strict=True)))
     return pairs
 
 
@@ -150,12 +133,10 @@ def agreement_rows(
 ) -> Columns:
     """The table of agreement: one row for each explanation and what it is held against.
 
-    >>> names = (Named("weight", "last", "mean"), *map(Named, REFERENCES))
-    >>> values = np.random.default_rng(0).random((2, len(names), 5))
-    >>> every = np.ones((2, 5), dtype=bool)
-    >>> pairs = pairs_of(Explained(names, values, every, {}, np.zeros((2, 2))))
-    >>> agreement_rows(pairs, every, [0, 1])["against"][:3]
-    ['gradient', 'gradient', 'gradient']
+    >>> pair = agree(np.eye(2, 5), np.eye(2, 5), np.ones((2, 5), dtype=bool))
+    >>> pairs = {(Named("gradient"), "leave-one-out"): Pair(*(values[None] for values in pair))}
+    >>> agreement_rows(pairs, np.ones((2, 5), dtype=bool), [0, 1])["tau"]
+    [1.0]
     """
     k = float(np.mean([taken(int(count), TOP) for count in real.sum(1)])) if len(real) else float("nan")
     rows = []

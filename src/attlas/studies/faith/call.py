@@ -7,10 +7,11 @@ weights or another model's), and the adversary of every instance.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Unpack
 
 from attlas.errors import CapabilityError, CorpusError, PlanError
 from attlas.ids import parse_head, parse_layer
@@ -20,7 +21,6 @@ from attlas.run.setting import Opening, as_corpus
 from attlas.store import Result
 
 if TYPE_CHECKING:
-    from attlas.capture.frozen import Frozen
     from attlas.capture.reading import Reading as Read
     from attlas.corpora import Corpus
     from attlas.run.part import Part
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 BUDGET = 1024  # pieces of the instances between two checkpoints; each is read again for every word that is left out
 LIMIT = 500
+Thing = TypeVar("Thing")
 _TESTS = ("bound", "adversary_steps", "permutations", "erase", "steps")
 
 
@@ -95,18 +96,19 @@ def faith(
     attlas.errors.CapabilityError: all-MiniLM-L6-v2 cannot be put to the task classification: its checkpoint ...
     """
     from attlas.capture import Override
+    from attlas.capture.frozen import Frozen
     from attlas.run.tasks import open_for_task, read_for_task, task_for
     from attlas.studies.faith.erasing import Eraser, Erasing
     from attlas.studies.faith.explaining import Explaining
     from attlas.studies.faith.explanations import chosen_attention, names_of
-    from attlas.studies.faith.interventions import Intervention, Interventions, joined
+    from attlas.studies.faith.interventions import Intervention, Interventions
     from attlas.studies.faith.tables import Measured, faith_tables
     from attlas.studies.shared.faith.adversary import Adversarial, Search
     from attlas.studies.shared.faith.instances import require_labels, texts_of
 
     texts = as_corpus(corpus)
-    require_explainable(task)
-    layers, number = meant(layer, head)
+    _require_explainable(task)
+    layers, number = _meant(layer, head)
     seed = running["seed"]
     how = {name: value for name, value in running.items() if name in _TESTS}
     if min(running["steps"], running["adversary_steps"]) < 1 or running["permutations"] < 0:
@@ -125,8 +127,9 @@ def faith(
     chosen = chosen_attention(asked, layers, number)
     Eraser.of(model.pieces.tokenizer, running["erase"])
     search = Search(bound=running["bound"], steps=running["adversary_steps"], head=number, seed=seed)
-    kept = _frozen([frozen] if isinstance(frozen, str | Path) else frozen)
-    others_posed = _by_name(posed(other) for other in others)
+    files = [frozen] if isinstance(frozen, str | Path) else frozen
+    kept = _by_name((file, Frozen.load(file)) for file in files)
+    others_posed = _by_name((other.subject.name, other) for other in map(posed, others))
     even = None if evened is None else posed(evened)
     if even is not None:
         even.instruments = (Override.uniform(),)
@@ -156,7 +159,7 @@ def faith(
         adversary = Adversarial(asked, len(instances), layers=layers, search=search)
         bundle = _carry(run, adversary, instances, "adversary")
         figures = adversary.figures(bundle)
-        changed = joined(changed, Intervention("adversary", layers), figures, bundle["marks"].result())
+        changed = changed.with_one_more(Intervention("adversary", layers), figures, bundle["marks"].result())
         numbers = texts_of(instances)
         run.skipped.update(reading.skipped)
         run.counts |= {
@@ -170,15 +173,11 @@ def faith(
         )
 
 
-def meant(layer: str, head: str | None) -> tuple[str, int | None]:
+def _meant(layer: str, head: str | None) -> tuple[str, int | None]:
     """The layers and the head that are meant, as the tables name them, which count from 0.
 
-    >>> meant("last", None), meant("6", "3"), meant("last", "6-3")
+    >>> _meant("last", None), _meant("6", "3"), _meant("last", "6-3")
     (('last', None), ('5', 2), ('5', 2))
-    >>> meant("2", "6-3")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: head 6-3 is not in layer 2; leave the layer out, or give the head without one
     """
     layers = layer if layer in ("last", "all") else str(parse_layer(layer))
     if head is None:
@@ -201,14 +200,8 @@ def _carry(run: Run, part: Part[Any], instances: Sequence[Instance], name: str) 
     return bundle
 
 
-def require_explainable(task: str) -> None:
-    """Refuse a task without labels before a model is opened for it.
-
-    >>> require_explainable("masked-lm")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: the task masked-lm gives no labels whose reasons could be asked for; choose ...
-    """
+def _require_explainable(task: str) -> None:
+    """Refuse a task without labels before a model is opened for it."""
     from attlas.tasks import require_task
 
     require_task(task)
@@ -219,35 +212,18 @@ def require_explainable(task: str) -> None:
         )
 
 
-def _frozen(files: Iterable[Path | str]) -> dict[str, Frozen]:
-    """Frozen attention by the names of its files."""
-    from attlas.capture.frozen import Frozen
+def _by_name(things: Iterable[tuple[Path | str, Thing]]) -> dict[str, Thing]:
+    """Things by the last parts of their names, with a number after those that were there before.
 
-    loaded: dict[str, Frozen] = {}
-    for file in files:
-        loaded[_unlike(Path(file).name, loaded)] = Frozen.load(file)
-    return loaded
-
-
-def _by_name(tasks: Iterable[Labelling]) -> dict[str, Labelling]:
-    """Tasks by the names of their models."""
-    named: dict[str, Labelling] = {}
-    for task in tasks:
-        named[_unlike(Path(task.subject.name).name, named)] = task
-    return named
-
-
-def _unlike(name: str, taken: Mapping[str, Any]) -> str:
-    """A name that is not taken yet.
-
-    >>> _unlike("minilm", {"minilm": 1})
-    'minilm (2)'
+    >>> _by_name([("a/minilm", 1), ("b/minilm", 2)])
+    {'minilm': 1, 'minilm (2)': 2}
     """
-    number = 2
-    wanted = name
-    while wanted in taken:
-        wanted, number = f"{name} ({number})", number + 1
-    return wanted
+    named: dict[str, Thing] = {}
+    for path, thing in things:
+        name = Path(path).name
+        names = (name if number == 1 else f"{name} ({number})" for number in count(1))
+        named[next(name for name in names if name not in named)] = thing
+    return named
 
 
 def _drawn(

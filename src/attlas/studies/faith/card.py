@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,27 +34,38 @@ NEEDED = 0.1
 # The most attended words should matter half as much, over random words, as those that gradients name.
 HALF = 0.5
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot tell"
+AGREEMENT = {"gradient": "agreement with gradients (τ)", "leave-one-out": "agreement with leave-one-out (τ)"}
+LAYERS = {"all": "all layers", "last": "the last layer"}
 
 
-class Figure(NamedTuple):
-    """One figure of a card.
+def card_rows(tables: Tables, *, seed: int = 0) -> dict[str, list[Any]]:
+    """The table of the card, from the tables of the study: what was not measured is left out.
 
-    >>> Figure("permuted", "permuted attention", Middle(0.2, 0.15, 0.3), "holds", "it matters").verdict
-    'holds'
+    >>> weight = {"explanation": "weight", "layers": "last", "heads": "mean"}
+    >>> row = {**weight, "against": "gradient", "tau": 0.1, "low": 0.05, "high": 0.15}
+    >>> made = card_rows({"whole": [{"layers": "last", "heads": "mean"}], "agreement": [row]})
+    >>> made["figure"], made["verdict"]
+    (['tau_gradient', 'paragraph'], ['does not hold', ''])
     """
+    whole = tables["whole"][0]
+    measured = (
+        _tau(tables, whole, "gradient"), _tau(tables, whole, "leave-one-out"), _permuted(tables, seed),
+        _adversary(tables, seed), _uniform(tables, whole), _comprehensive(tables, whole),
+    )  # fmt: skip
+    figures = [figure for figure in measured if figure is not None]
+    says = _paragraph({figure["figure"]: figure for figure in figures}, whole, _evened(tables))
+    return as_columns([*figures, _figure("paragraph", "", Middle(math.nan, math.nan, math.nan), "", says)])
 
-    figure: str
-    name: str
-    middle: Middle
-    verdict: str
-    says: str
+
+def _figure(figure: str, name: str, middle: Middle, verdict: str, says: str) -> Row:
+    return {"figure": figure, "name": name, **middle._asdict(), "verdict": verdict, "says": says}
 
 
-def judged(middle: Middle, bar: float, *, above: bool = True) -> str:
+def _judged(middle: Middle, bar: float, *, above: bool = True) -> str:
     """The verdict on a figure that should be above its bar, or below it.
 
-    >>> judged(Middle(0.3, 0.2, 0.4), 0.1), judged(Middle(0.3, 0.2, 0.4), 0.5), judged(Middle(0.3, 0.2, 0.4), 0.3)
-    ('holds', 'does not hold', 'cannot tell')
+    >>> [_judged(Middle(0.3, 0.2, 0.4), bar) for bar in (0.1, 0.5, 0.3)]
+    ['holds', 'does not hold', 'cannot tell']
     """
     low, high = (middle.low, middle.high) if above else (-middle.high, -middle.low)
     bar = bar if above else -bar
@@ -63,28 +74,7 @@ def judged(middle: Middle, bar: float, *, above: bool = True) -> str:
     return HOLDS if low >= bar else FAILS if high < bar else OPEN
 
 
-def card_rows(tables: Tables, *, seed: int = 0) -> dict[str, list[Any]]:
-    """The table of the card, from the tables of the study: what was not measured is left out.
-
-    >>> from attlas.studies.faith.card import _EXAMPLE
-    >>> made = card_rows(_EXAMPLE)
-    >>> made["figure"], made["verdict"][0]
-    (['tau_gradient', 'tau_leave_one_out', 'comprehensiveness', 'paragraph'], 'does not hold')
-    """
-    whole = tables["whole"][0]
-    made = [_tau(tables, whole, "gradient"), _tau(tables, whole, "leave-one-out"), _permuted(tables, seed)]
-    made += [_adversary(tables, seed), _uniform(tables, whole), _comprehensive(tables, whole)]
-    figures = [figure for figure in made if figure is not None]
-    rows = [
-        {"figure": one.figure, "name": one.name, **one.middle._asdict(), "verdict": one.verdict, "says": one.says}
-        for one in figures
-    ]
-    says = paragraph({one.figure: one for one in figures}, whole, _evened(tables))
-    empty = {"name": "", "value": None, "low": None, "high": None, "verdict": ""}
-    return as_columns([*rows, {"figure": "paragraph", **empty, "says": says}])
-
-
-def _tau(tables: Tables, whole: Row, against: str) -> Figure | None:
+def _tau(tables: Tables, whole: Row, against: str) -> Row | None:
     """How well attention agrees with another explanation, beside what gradients and leave-one-out have."""
     row = _of(tables.get("agreement", ()), whole, against=against)
     if row is None or row["tau"] is None:
@@ -93,70 +83,70 @@ def _tau(tables: Tables, whole: Row, against: str) -> Figure | None:
     beside = _found(tables["agreement"], explanation="gradient", against="leave-one-out")
     peers = None if beside is None else beside["tau"]
     bar = min(MOST_TAU, max(LEAST_TAU, MOST_TAU if peers is None else peers))
-    share = (1 + middle.value) / 2
-    says = f"of two words, both put the same one first in {share:.0%} of cases"
+    says = f"of two words, both put the same one first in {(1 + middle.value) / 2:.0%} of cases"
     if against == "leave-one-out" and peers is not None:
         says += f"; gradients and leave-one-out do in {(1 + peers) / 2:.0%}"
-    key, name = f"tau_{against.replace('-', '_')}", "gradients" if against == "gradient" else against
-    return Figure(key, f"agreement with {name} (τ)", middle, judged(middle, bar), says)
+    return _figure(f"tau_{against.replace('-', '_')}", AGREEMENT[against], middle, _judged(middle, bar), says)
 
 
-def _permuted(tables: Tables, seed: int) -> Figure | None:
+def _permuted(tables: Tables, seed: int) -> Row | None:
     """How much shuffled attention moves the prediction."""
     rows = [row for row in tables.get("instances", ()) if row.get("permuted") is not None]
     if not rows:
         return None
-    middle = over_texts([row["permuted"] for row in rows], _texts(rows), figure=np.median, seed=seed)
-    verdict = judged(middle, MOVED)
-    moved = sum(row["permuted"] >= MOVED for row in rows) / len(rows)
+    values = [row["permuted"] for row in rows]
+    middle = over_texts(values, [row["text"] for row in rows], figure=np.median, seed=seed)
+    moved = sum(value >= MOVED for value in values) / len(values)
     says = f"shuffling moves a tenth of the probability, or more, in {moved:.0%} of cases"
-    return Figure("permuted", "shuffled attention: median change of the output (TVD)", middle, verdict, says)
+    name = "shuffled attention: median change of the output (TVD)"
+    return _figure("permuted", name, middle, _judged(middle, MOVED), says)
 
 
-def _adversary(tables: Tables, seed: int) -> Figure | None:
+def _adversary(tables: Tables, seed: int) -> Row | None:
     """How far attention can go while the prediction stays."""
     rows = [row for row in tables.get("instances", ()) if row.get("adversary_jsd") is not None]
     rows = [row for row in rows if row["adversary_within"]]
     if not rows:
         return None
     shares = [row["adversary_jsd"] / math.log(2) for row in rows]
-    middle = over_texts(shares, _texts(rows), figure=np.median, seed=seed)
-    verdict = judged(middle, FAR, above=False)
+    middle = over_texts(shares, [row["text"] for row in rows], figure=np.median, seed=seed)
+    verdict = _judged(middle, FAR, above=False)
     says = {
         HOLDS: "other attention would have given another answer",
         FAILS: "very different attention gives the same answer",
         OPEN: "rather different attention gives the same answer",
     }[verdict]
-    return Figure("adversary", "adversary: divergence of attention, of ln 2", middle, verdict, says)
+    return _figure("adversary", "adversary: divergence of attention, of ln 2", middle, verdict, says)
 
 
-def _uniform(tables: Tables, whole: Row) -> Figure | None:
+def _uniform(tables: Tables, whole: Row) -> Row | None:
     """What the score loses when attention is uniform: after training with it, or else put on afterwards."""
     evened = _evened(tables)
-    wanted = "all" if whole["layers"] == "all" else "last"
-    row = evened or _found(tables.get("interventions", ()), intervention="uniform", layers=wanted)
+    layers = "all" if whole["layers"] == "all" else "last"
+    row = evened or _found(tables.get("interventions", ()), intervention="uniform", layers=layers)
     if row is None or row["change"] is None or whole["score"] is None:
         return None
     change = _middle(row, "change", "change_low", "change_high")
-    higher = whole["better"] == "higher"
-    lost = Middle(-change.value, -change.high, -change.low) if higher else change
-    bar = NEEDED * abs(whole["score"] - (whole["chance_score"] or 0.0))
-    verdict = judged(lost, bar)
+    lost = Middle(-change.value, -change.high, -change.low) if whole["better"] == "higher" else change
+    verdict = _judged(lost, NEEDED * abs(whole["score"] - (whole["chance_score"] or 0.0)))
     if evened is not None:
-        name = f"trained with uniform attention: change of {whole['metric']}"
-        says = {HOLDS: "the task needs attention", FAILS: "the task does not need attention"}.get(
-            verdict, "whether the task needs attention remains open"
-        )
+        done = "trained with uniform attention"
+        says = {
+            HOLDS: "the task needs attention",
+            FAILS: "the task does not need attention",
+            OPEN: "whether the task needs attention remains open",
+        }
     else:
-        where = "in all layers" if wanted == "all" else "in the last layer"
-        name = f"uniform attention {where}: change of {whole['metric']}"
-        says = {HOLDS: "the model needs its attention there", FAILS: "the model does as well without it"}.get(
-            verdict, "whether the model needs it there remains open"
-        )
-    return Figure("uniform", name, change, verdict, says)
+        done = f"uniform attention in {LAYERS[layers]}"
+        says = {
+            HOLDS: "the model needs its attention there",
+            FAILS: "the model does as well without it",
+            OPEN: "whether the model needs it there remains open",
+        }
+    return _figure("uniform", f"{done}: change of {whole['metric']}", change, verdict, says[verdict])
 
 
-def _comprehensive(tables: Tables, whole: Row) -> Figure | None:
+def _comprehensive(tables: Tables, whole: Row) -> Row | None:
     """What erasing the most attended words costs, over random ones."""
     row = _of(tables.get("erasure", ()), whole)
     if row is None or row["over_random"] is None:
@@ -164,24 +154,20 @@ def _comprehensive(tables: Tables, whole: Row) -> Figure | None:
     middle = _middle(row, "over_random", "over_random_low", "over_random_high")
     beside = _found(tables["erasure"], explanation="gradient")
     rival = None if beside is None else beside["over_random"]
-    verdict = judged(middle, max(0.0, HALF * (rival or 0.0)))
+    verdict = _judged(middle, max(0.0, HALF * (rival or 0.0)))
     says = "erasing the most attended words costs "
     says += f"{abs(middle.value):.2f} {'more' if middle.value >= 0 else 'less'} probability than random ones"
     if rival is not None:
         says += f"; those that gradients name, {rival:.2f}"
-    return Figure("comprehensiveness", "erasing the most attended words, over random ones", middle, verdict, says)
+    return _figure("comprehensiveness", "erasing the most attended words, over random ones", middle, verdict, says)
 
 
-def paragraph(figures: Mapping[str, Figure], whole: Row, evened: Row | None = None) -> str:
-    """What may be read into a picture of this attention, and what not.
-
-    >>> said = paragraph({}, {"attention": "the mean over heads of the last layer", "task": "classification"})
-    >>> said
-    'Nothing was measured that says what a picture of this attention shows.'
-    """
+def _paragraph(figures: Mapping[str, Row], whole: Row, evened: Row | None) -> str:
+    """What may be read into a picture of this attention, and what not."""
     if not figures:
         return "Nothing was measured that says what a picture of this attention shows."
-    verdicts = {key: one.verdict for key, one in figures.items()}
+    verdicts = {key: figure["verdict"] for key, figure in figures.items()}
+    tied = [verdicts[key] for key in ("permuted", "adversary") if key in verdicts]
     said = []
     if evened is not None and verdicts.get("uniform") == FAILS:
         said.append(
@@ -190,79 +176,68 @@ def paragraph(figures: Mapping[str, Figure], whole: Row, evened: Row | None = No
             "solved by."
         )
     elif evened is not None and verdicts.get("uniform") == HOLDS:
-        said.append(f"This task needs attention: trained without it the model loses {_lost(figures['uniform'])}.")
-    agree = [verdicts[key] for key in ("tau_gradient", "tau_leave_one_out", "comprehensiveness") if key in verdicts]
-    tied = [verdicts[key] for key in ("permuted", "adversary") if key in verdicts]
-    said.append(_reading(agree, tied))
-    said.append(_ranking(figures))
+        lost = f"{abs(figures['uniform']['value']):.3g} of its score"
+        said.append(f"This task needs attention: trained without it the model loses {lost}.")
+    said += [_reading(verdicts, tied), _ranking(figures)]
     if tied:
-        said.append(_binding(verdicts))
-    if evened is None and "uniform" in verdicts:
-        where = "all layers" if whole["layers"] == "all" else "the last layer"
-        said.append(f"With uniform attention put on in {where} after training, {figures['uniform'].says}.")
+        said.append(_binding(verdicts.get("permuted"), verdicts.get("adversary")))
+    if evened is None and "uniform" in figures:
+        where = LAYERS["all" if whole["layers"] == "all" else "last"]
+        said.append(f"With uniform attention put on in {where} after training, {figures['uniform']['says']}.")
     return " ".join(sentence for sentence in said if sentence)
 
 
-def _reading(agree: Sequence[str], tied: Sequence[str]) -> str:
+def _reading(verdicts: Mapping[str, str], tied: Sequence[str]) -> str:
     """The sentence that comes first: how the picture may be read."""
-    if agree and all(one == HOLDS for one in agree) and all(one == HOLDS for one in tied):
+    agree = {verdicts[key] for key in ("tau_gradient", "tau_leave_one_out", "comprehensiveness") if key in verdicts}
+    if agree == {HOLDS} == {HOLDS, *tied}:
         return "A picture of this attention may be read as a fair account of which words decide."
-    if agree and all(one == HOLDS for one in agree):
+    if agree == {HOLDS}:
         return (
             "A picture of this attention may be read as a hint at which words matter, but not as the way in which "
             "the model gets from them to its answer."
         )
-    if agree and all(one == FAILS for one in agree):
-        return (
-            "A picture of this attention shows where the model looks; it must not be read as saying which words "
-            "the answer is owed to."
-        )
-    return (
-        "A picture of this attention shows where the model looks; which words the answer is owed to it tells in part "
-        "at best."
-    )
+    shows = "A picture of this attention shows where the model looks; "
+    if agree == {FAILS}:
+        return f"{shows}it must not be read as saying which words the answer is owed to."
+    return f"{shows}which words the answer is owed to it tells in part at best."
 
 
-def _ranking(figures: Mapping[str, Figure]) -> str:
+def _ranking(figures: Mapping[str, Row]) -> str:
     """How far words that get much attention are those that matter."""
     agreeing = [figures[key] for key in ("tau_gradient", "tau_leave_one_out") if key in figures]
     parts = []
     if agreeing:
-        names = " and ".join(one.name.removeprefix("agreement with ").removesuffix(" (τ)") for one in agreeing)
-        taus = " and ".join(f"{one.middle.value:.2f}" for one in agreeing)
+        names = " and ".join(row["name"].removeprefix("agreement with ").removesuffix(" (τ)") for row in agreeing)
+        taus = " and ".join(f"{row['value']:.2f}" for row in agreeing)
         parts.append(f"Its ranking of words agrees with {names} by τ {taus}")
     if "comprehensiveness" in figures:
-        parts.append(figures["comprehensiveness"].says)
+        parts.append(figures["comprehensiveness"]["says"])
     joined = ", and ".join(parts)
     return f"{joined[:1].upper()}{joined[1:]}." if joined else ""
 
 
-def _binding(verdicts: Mapping[str, str]) -> str:
+def _binding(permuted: str | None, adversary: str | None) -> str:
     """Whether the answer hangs on this attention."""
-    permuted, adversary = verdicts.get("permuted"), verdicts.get("adversary")
-    if permuted == FAILS and adversary == FAILS:
-        return (
-            "The answer does not hang on it: shuffled attention mostly leaves it as it is, and very different "
-            "attention can be found that gives the same."
-        )
-    if adversary == FAILS and permuted == HOLDS:
-        return (
-            "The answer hangs on it, as shuffling shows, but not on it alone: very different attention can be found "
-            "that gives the same answer, so that this picture is one of many."
-        )
-    if adversary == FAILS:
-        return (
-            "Very different attention can be found that gives the same answer, so that this picture is one of many."
-        )
-    if permuted == FAILS:
-        return "Shuffled attention mostly leaves the answer as it is."
-    if permuted == HOLDS and adversary == HOLDS:
-        return "The answer hangs on it: shuffling moves it, and no very different attention gives the same."
+    many = "that this picture is one of many."
+    match permuted, adversary:
+        case "does not hold", "does not hold":
+            return (
+                "The answer does not hang on it: shuffled attention mostly leaves it as it is, and very different "
+                "attention can be found that gives the same."
+            )
+        case "holds", "does not hold":
+            return (
+                "The answer hangs on it, as shuffling shows, but not on it alone: very different attention can be "
+                f"found that gives the same answer, so {many}"
+            )
+        case _, "does not hold":
+            return f"Very different attention can be found that gives the same answer, so {many}"
+        case "does not hold", _:
+            return "Shuffled attention mostly leaves the answer as it is."
+        case "holds", "holds":
+            return "The answer hangs on it: shuffling moves it, and no very different attention gives the same."
     return "How much the answer hangs on it remains open."
-
-
-def _lost(figure: Figure) -> str:
-    return f"{abs(figure.middle.value):.3g} of its score"
 
 
 def _evened(tables: Tables) -> Row | None:
@@ -280,20 +255,3 @@ def _found(rows: Sequence[Row], **wanted: str) -> Row | None:
 
 def _middle(row: Row, *names: str) -> Middle:
     return Middle(*(math.nan if row[name] is None else float(row[name]) for name in names))
-
-
-def _texts(rows: Sequence[Row]) -> list[int]:
-    return [int(row["text"]) for row in rows]
-
-
-_WEIGHT = {"explanation": "weight", "layers": "last", "heads": "mean"}
-_EXAMPLE: dict[str, list[dict[str, Any]]] = {
-    "whole": [{"layers": "last", "heads": "mean", "metric": "accuracy", "better": "higher", "score": 0.9,
-               "chance_score": 0.5, "attention": "", "task": "classification"}],
-    "agreement": [
-        {**_WEIGHT, "against": "gradient", "tau": 0.1, "low": 0.05, "high": 0.15},
-        {**_WEIGHT, "against": "leave-one-out", "tau": 0.2, "low": 0.15, "high": 0.25},
-        {"explanation": "gradient", "layers": "", "heads": "", "against": "leave-one-out", "tau": 0.4},
-    ],
-    "erasure": [{**_WEIGHT, "over_random": 0.1, "over_random_low": 0.08, "over_random_high": 0.12}],
-}  # fmt: skip

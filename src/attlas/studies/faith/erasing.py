@@ -12,7 +12,7 @@ The word whose own tag is explained has to stay in its place, and is always mask
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,9 +37,15 @@ PIECES = 4096  # of one pass over erased texts
 class Eraser:
     """How words are erased: by deleting them, or with the piece that stands for what is hidden.
 
-    >>> from attlas.capture import load
-    >>> Eraser.of(load().pieces.tokenizer, "mask").filler
-    103
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
+    >>> eraser = Eraser.of(task.subject.pieces.tokenizer)
+    >>> eraser.filler, eraser.without(asked.instances[0], {1}).example.source.segmentation.pieces
+    (103, ('[CLS]', 'It', 'here', '.', '[SEP]'))
+    >>> Eraser.of(task.subject.pieces.tokenizer, "burn")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: words cannot be erased by 'burn'; choose delete or mask
     """
 
     way: str
@@ -47,14 +53,7 @@ class Eraser:
 
     @classmethod
     def of(cls, tokenizer: Any, way: str = "delete") -> Eraser:
-        """The eraser for a tokenizer: its mask piece, or else the one for what it does not know.
-
-        >>> from attlas.capture import load
-        >>> Eraser.of(load().pieces.tokenizer, "burn")
-        Traceback (most recent call last):
-            ...
-        attlas.errors.PlanError: words cannot be erased by 'burn'; choose delete or mask
-        """
+        """The eraser for a tokenizer: its mask piece, or else the one for what it does not know."""
         if way not in WAYS:
             raise PlanError(f"words cannot be erased by {way!r}; choose {' or '.join(WAYS)}")
         names = ("mask_token_id", "unk_token_id", "pad_token_id", "eos_token_id")
@@ -62,38 +61,28 @@ class Eraser:
         return cls(way, known[0] if known else 0)
 
     def without(self, instance: Instance, words: Collection[int]) -> Instance:
-        """An instance without some of its words.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> pieces = load().pieces
-        >>> instance = Instance(pieces.encode(Passage(Document.from_text("It rained here."))))
-        >>> Eraser.of(pieces.tokenizer).without(instance, {1}).example.source.segmentation.pieces
-        ('[CLS]', 'It', 'here', '.', '[SEP]')
-        """
+        """An instance without some of its words."""
         gone = frozenset(words)
         old = instance.example.source
-        owners = old.segmentation.words
+        whole = old.segmentation
         masked = gone if self.way == "mask" else gone & {instance.place}
-        kept = [place for place, word in enumerate(owners) if word not in gone or word in masked]
-        ids = tuple(self.filler if owners[place] in masked else old.ids[place] for place in kept)
-        types = tuple(old.types[place] for place in kept)
-        roles = tuple(old.roles[place] for place in kept)
-        names, words_left, documents = (
-            tuple(column[place] for place in kept)
-            for column in (old.segmentation.pieces, owners, old.segmentation.documents)
-        )
-        cut = Segmentation(names, words_left, documents, old.segmentation.word_count)  # type: ignore[arg-type]
-        return Instance(replace(instance.example, source=Encoded(ids, types, roles, cut)), instance.place)
+        kept = [place for place, word in enumerate(whole.words) if word not in gone or word in masked]
+
+        def left(column: Sequence[Any]) -> tuple[Any, ...]:
+            return tuple(column[place] for place in kept)
+
+        ids = tuple(self.filler if whole.words[place] in masked else old.ids[place] for place in kept)
+        cut = Segmentation(left(whole.pieces), left(whole.words), left(whole.documents), whole.word_count)
+        source = Encoded(ids, left(old.types), left(old.roles), cut)
+        return Instance(replace(instance.example, source=source), instance.place)
 
 
 def answers(task: Labelling, instances: Sequence[Instance], pieces: int = PIECES) -> Tensor:
     """The probabilities of all labels of every instance, (instance, label), in passes of so many pieces at most.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> task = _tagging(load())
-    >>> answers(task, instances_of(task, _sentences(task), limit=None)).shape
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
+    >>> answers(task, asked.instances).shape
     torch.Size([2, 2])
     """
     order = sorted(range(len(instances)), key=lambda number: (instances[number].example.length, number))
@@ -103,11 +92,10 @@ def answers(task: Labelling, instances: Sequence[Instance], pieces: int = PIECES
         stop = at + 1
         while stop < len(order) and instances[order[stop]].example.length * (stop + 1 - at) <= pieces:
             stop += 1
-        some = order[at:stop]
+        some = [instances[number] for number in order[at:stop]]
         with torch.no_grad():
-            question = task.ask([instances[number].example for number in some])
-            places = [instances[number].place for number in some]
-            outputs[some] = probabilities(task, question, task.run(question), places).cpu()
+            question = task.ask([instance.example for instance in some])
+            outputs[order[at:stop]] = probabilities(task, question, some, task.run(question)).cpu()
         at = stop
     return outputs
 
@@ -133,12 +121,11 @@ def first_words(values: Numbers, words: Sequence[int]) -> list[int]:
 class Erasing:
     """The study: comprehensiveness and sufficiency of explanations, ``values`` (instance, explanation, word).
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> task = _tagging(load())
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
     >>> study = Erasing(task, np.random.default_rng(0).random((2, 3, 4)))
     >>> bundle = study.empty()
-    >>> study.update(bundle, list(enumerate(instances_of(task, _sentences(task), limit=None))))
+    >>> study.update(bundle, list(enumerate(asked.instances)))
     >>> bundle["lost"].result().shape
     (2, 3, 2)
     """
@@ -158,23 +145,25 @@ class Erasing:
     def update(self, bundle: Bundle, batch: Sequence[tuple[int, Instance]]) -> None:
         """Erase words of a batch of numbered instances; what two explanations erase alike is run once."""
         wanted: dict[tuple[int, frozenset[int]], int] = {}
-        plans = []
+        rows: dict[int, list[int]] = {}
         for number, instance in batch:
             words = words_of(instance.example)
-            rows = []
-            for values in self.values[number]:
-                order = first_words(values, words)
-                for share in SHARES:
-                    named = frozenset(order[: taken(len(words), share)])
-                    for gone in (named, frozenset(words) - named):
-                        rows.append(wanted.setdefault((number, gone), len(wanted)))
-            whole = wanted.setdefault((number, frozenset()), len(wanted))
-            plans.append((whole, rows))
+            gone = [named for values in self.values[number] for named in _named(values, words)]
+            rows[number] = [wanted.setdefault((number, some), len(wanted)) for some in (*gone, frozenset())]
         instances = dict(batch)
-        cut = [self.eraser.without(instances[number], gone) for number, gone in wanted]
-        found = answers(self.task, cut).double().numpy()
-        for (number, _), (whole, rows) in zip(batch, plans, strict=True):
-            label = int(found[whole].argmax())
-            lost = found[whole, label] - found[rows, label]
+        cut = [self.eraser.without(instances[number], some) for number, some in wanted]
+        predicted = answers(self.task, cut).double().numpy()
+        for number, (*erased, whole) in rows.items():
+            label = int(predicted[whole].argmax())
+            lost = predicted[whole, label] - predicted[erased, label]
             shape = (1, self.values.shape[1], len(SHARES), 2)
             bundle["lost"].update([number], lost.reshape(shape).mean(2))
+
+
+def _named(values: Numbers, words: Sequence[int]) -> Iterator[frozenset[int]]:
+    """For each share of the words, those that an explanation names first, and all others."""
+    order = first_words(values, words)
+    for share in SHARES:
+        named = frozenset(order[: taken(len(words), share)])
+        yield named
+        yield frozenset(words) - named

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from attlas.errors import NumberError
-from attlas.stats import METRICS, Bundle, Ledger
+from attlas.stats import Bundle, Ledger
 from attlas.studies.faith.erasing import Eraser
 from attlas.studies.faith.explanations import (
     REFERENCES,
@@ -27,7 +27,8 @@ from attlas.studies.faith.explanations import (
     integrated_gradients,
     leave_one_out,
 )
-from attlas.studies.shared.faith.instances import Asked, Instance, Labelling, ask, predicted, words_of
+from attlas.studies.shared.faith.adversary import marks_of
+from attlas.studies.shared.faith.instances import Instance, Labelling, ask, predicted, words_of
 
 Numbers = NDArray[np.float64]
 DRAWS = 3
@@ -37,11 +38,7 @@ LAST = Named("weight", "last", "mean")
 
 class Explained(NamedTuple):
     """What the study has written down: explanations by name (instance, word) in their order, random ones several
-    times; which words there are; facts of every instance by name; and the marks of its text.
-
-    >>> Explained._fields
-    ('names', 'values', 'real', 'facts', 'marks')
-    """
+    times; which words there are; facts of every instance by name; and the marks of its text."""
 
     names: tuple[Named, ...]
     values: Numbers
@@ -53,13 +50,11 @@ class Explained(NamedTuple):
 class Explaining:
     """The study: explanations ``names`` from attention of some instances, and the others beside them.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> task = _tagging(load())
-    >>> instances = instances_of(task, _sentences(task), limit=None)
-    >>> study = Explaining(task, instances, [LAST], steps=2)
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
+    >>> study = Explaining(task, asked.instances, [LAST], steps=2)
     >>> bundle = study.empty()
-    >>> study.update(bundle, list(enumerate(instances)))
+    >>> study.update(bundle, list(enumerate(asked.instances)))
     >>> study.result(bundle).values.shape
     (2, 8, 4)
     """
@@ -85,24 +80,17 @@ class Explaining:
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing."""
-        count = len(self.instances)
-        columns = self.task.choices**2 if self.task.metric is METRICS["matthews"] else len(self.task.metric.columns)
-        return Bundle(
-            {
-                "values": Ledger(count, (len(self.names), self.words)),
-                "facts": Ledger(count, (len(FACTS),)),
-                "marks": Ledger(count, (columns,)),
-            }
-        )
+        shapes = {"values": (len(self.names), self.words), "facts": (len(FACTS),), "marks": (marks_of(self.task),)}
+        return Bundle({name: Ledger(len(self.instances), shape) for name, shape in shapes.items()})
 
     def update(self, bundle: Bundle, batch: Sequence[tuple[int, Instance]]) -> None:
         """Explain a batch of numbered instances."""
         numbers, instances = [number for number, _ in batch], [instance for _, instance in batch]
         asked = ask(self.task, instances)
         wanted = list(dict.fromkeys([*self.attention, LAST]))
-        explained = attention_explanations(self.task, asked, names=wanted)
+        explained = attention_explanations(self.task, asked, wanted)
         explained[Named("gradient")] = gradient(self.task, asked)
-        signed = integrated_gradients(self.task, asked, self.steps, signed=True)
+        signed = integrated_gradients(self.task, asked, self.steps)
         explained[Named("integrated gradients")] = signed.abs()
         explained[Named("leave-one-out")] = leave_one_out(self.task, asked, self.eraser)
         values = np.zeros((len(batch), len(self.names), self.words))
@@ -111,31 +99,23 @@ class Explaining:
                 made = explained[name].double().cpu().numpy()
                 values[:, place, : made.shape[1]] = made
         for row, (number, instance) in enumerate(batch):
-            values[row, -DRAWS - 1] = _nearness(instance, self.words)
+            values[row, -DRAWS - 1] = -np.abs(np.arange(self.words) - (instance.place or 0))
             values[row, -DRAWS:] = np.random.default_rng([self.seed, number]).random((DRAWS, self.words))
         if not np.isfinite(values).all():
             raise NumberError(
                 "NaN or infinity in an explanation; the number format may be too narrow (try --dtype float32)"
             )
         bundle["values"].update(numbers, values)
-        facts, marks = self._facts(asked)
-        more = torch.stack([explained[LAST].max(-1).values, gap(self.task, asked, signed)], -1)
-        facts = np.concatenate([facts, more.double().cpu().numpy()], -1)
-        bundle["facts"].update(numbers, facts)
-        bundle["marks"].update(numbers, marks)
-
-    def _facts(self, asked: Asked) -> tuple[Numbers, Numbers]:
-        """Label, predicted label and its probability of every instance, with the marks of its text."""
-        question = asked.question
         with torch.no_grad():
-            output = self.task.run(question)
-            chances = predicted(self.task, asked, output)
-            marks = self.task.judge(question, output).marks.double().cpu().numpy()
-        best = chances.max(-1)
-        places = torch.tensor([one.place or 0 for one in asked.instances], device=question.labels.device)
-        given = question.labels.gather(1, places[:, None])[:, 0]
-        columns = [column.double().cpu() for column in (given, best.indices, best.values)]
-        return torch.stack(columns, -1).numpy(), marks
+            output = self.task.run(asked.question)
+            best = predicted(self.task, asked, output).max(-1)
+        labels = asked.question.labels
+        places = torch.tensor([instance.place or 0 for instance in instances], device=labels.device)
+        given = labels.gather(1, places[:, None])[:, 0]
+        largest = explained[LAST].max(-1).values
+        facts = [given, best.indices, best.values, largest, gap(self.task, asked, signed)]
+        bundle["facts"].update(numbers, torch.stack([column.double().cpu() for column in facts], -1).numpy())
+        bundle["marks"].update(numbers, self.task.judge(asked.question, output).marks.double().cpu().numpy())
 
     def result(self, bundle: Bundle) -> Explained:
         """What has been written down."""
@@ -145,8 +125,3 @@ class Explaining:
         facts = bundle["facts"].result()
         by_name = {name: facts[:, column] for column, name in enumerate(FACTS)}
         return Explained(self.names, bundle["values"].result(), real, by_name, bundle["marks"].result())
-
-
-def _nearness(instance: Instance, words: int) -> Numbers:
-    """How near each word is to the beginning, or to the word that is tagged."""
-    return -np.abs(np.arange(words, dtype=np.float64) - (instance.place or 0))

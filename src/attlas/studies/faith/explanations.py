@@ -17,9 +17,9 @@ no word, special pieces above all, are left out. All values are sizes: none says
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,18 +30,9 @@ from attlas.errors import CapabilityError, PlanError
 from attlas.measures.distances import tvd
 from attlas.models import AttentionCall
 from attlas.studies.faith.erasing import Eraser, answers
-from attlas.studies.shared.faith.instances import (
-    Asked,
-    Labelling,
-    grouping_of,
-    predicted,
-    require_labels,
-    sites_of,
-    words_of,
-)
+from attlas.studies.shared.faith.instances import Asked, Labelling, grouping_of, predicted, sites_of, words_of
 from attlas.tasks import Task
 
-MEASURES = ("weight", "norm", "rollout")
 REFERENCES = ("gradient", "integrated gradients", "leave-one-out")
 STEPS = 20
 
@@ -70,62 +61,46 @@ class Named(NamedTuple):
 def chosen_attention(task: Task, layers: str = "last", head: int | None = None) -> Named:
     """The attention that is meant, after a look at whether the model has it. Layers and heads count from 0.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _tagging
-    >>> chosen_attention(_tagging(load()), "5", 9)
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> chosen_attention(_example()[0], "5", 9)
     Named(explanation='weight', layers='5', heads='9')
-    >>> chosen_attention(_tagging(load()), "6")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 7; choose one from 1 to 6, last or all
     """
-    sites = sites_of(task)
-    if layers not in ("last", "all") and int(layers) >= len(sites):
-        raise CapabilityError(
-            f"{task.subject.name} has no layer {int(layers) + 1}; choose one from 1 to {len(sites)}, last or all"
-        )
+    sites = sites_of(task, layers)
     if head is None:
         return Named("weight", layers, "mean")
     if layers == "all":
         raise PlanError("a single head is in a single layer; choose that layer too (last, or its label)")
-    count = task.subject.heads(sites[-1 if layers == "last" else int(layers)])
+    count = task.subject.heads(sites[0])
     if head >= count:
         raise CapabilityError(f"{task.subject.name} has no head {head + 1} there; choose one from 1 to {count}")
     return Named("weight", layers, str(head))
 
 
-def names_of(task: Task, chosen: Named, measures: Sequence[str] = MEASURES) -> list[Named]:
+def names_of(task: Task, chosen: Named) -> list[Named]:
     """All explanations from attention that are compared: of the last layer, of all layers, and as chosen; norms where
     the model lets them be computed.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _tagging
-    >>> [str(name) for name in names_of(_tagging(load()), Named("weight", "last", "mean"))][:3]
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> [str(name) for name in names_of(_example()[0], Named("weight", "last", "mean"))][:3]
     ['weight, last layer, mean of heads', 'weight, all layers, mean of heads', 'norm, last layer, mean of heads']
     """
-    kinds = [kind for kind in ("weight", "norm") if kind in measures and (kind == "weight" or task.subject.has_norms)]
+    kinds = ("weight", "norm") if task.subject.has_norms else ("weight",)
     places = dict.fromkeys([(chosen.layers, chosen.heads), ("last", "mean"), ("all", "mean")])
-    found = [Named(kind, *place) for kind in kinds for place in places]
-    return [*found, Named("rollout", "all", "mean")] if "rollout" in measures else found
+    return [*(Named(kind, *place) for kind in kinds for place in places), Named("rollout", "all", "mean")]
 
 
-def attention_explanations(
-    task: Task, asked: Asked, *, names: Sequence[Named] | None = None, measures: Sequence[str] = MEASURES
-) -> dict[Named, Tensor]:
+def attention_explanations(task: Task, asked: Asked, names: Sequence[Named]) -> dict[Named, Tensor]:
     """Explanations from the attention of one forward pass, each (instance, word).
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
-    >>> found = attention_explanations(task, ask(task, instances_of(task, _sentences(task), limit=None)))
-    >>> len(found), found[Named("rollout", "all", "mean")].shape
-    (5, torch.Size([2, 4]))
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> rollout = Named("rollout", "all", "mean")
+    >>> attention_explanations(*_example(), [rollout])[rollout].shape
+    torch.Size([2, 4])
     """
-    wanted = list(names_of(task, Named("weight", "last", "mean"), measures) if names is None else names)
-    seen = _Seen(task.subject, asked, {name.explanation for name in wanted}, len(sites_of(task)))
+    seen = _Seen(task.subject, asked, {name.explanation for name in names}, len(sites_of(task)))
     with torch.no_grad(), task.subject.use(Fold(seen.take)):
         task.run(asked.question)
-    return {name: to_words(asked, seen.pieces(name)) for name in wanted}
+    return {name: to_words(asked, seen.pieces(name)) for name in names}
 
 
 class _Seen:
@@ -156,14 +131,11 @@ class _Seen:
         if name.explanation == "rollout":
             assert self.flow is not None
             return torch.einsum("bq,bqk->bk", _evenly(self.asked.rows), self.flow)
-        layers = range(self.layers) if name.layers == "all" else [_layer(name.layers, self.layers)]
+        every = range(self.layers)
+        layers = every if name.layers == "all" else every[-1:] if name.layers == "last" else [int(name.layers)]
         values = [self.found[name.explanation, layer] for layer in layers]
         by_layer = [one.mean(1) if name.heads == "mean" else one[:, int(name.heads)] for one in values]
         return torch.stack(by_layer).mean(0)
-
-
-def _layer(layers: str, count: int) -> int:
-    return count - 1 if layers == "last" else int(layers)
 
 
 def _evenly(rows: Tensor) -> Tensor:
@@ -174,10 +146,8 @@ def _evenly(rows: Tensor) -> Tensor:
 def to_words(asked: Asked, pieces: Tensor) -> Tensor:
     """Values of pieces added up over those of each word, (instance, word).
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
-    >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> _, asked = _example()
     >>> to_words(asked, torch.ones(asked.rows.shape)).tolist()
     [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
@@ -185,53 +155,42 @@ def to_words(asked: Asked, pieces: Tensor) -> Tensor:
     return torch.einsum("bwp,bp->bw", members.to(pieces.dtype), pieces)
 
 
-def gradient(task: Task, asked: Asked) -> Tensor:
+def gradient(task: Labelling, asked: Asked) -> Tensor:
     """|e . dp/de| of every word, for the probability p of the label that is predicted, (instance, word).
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
-    >>> gradient(task, ask(task, instances_of(task, _sentences(task), limit=None))).shape
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> gradient(*_example()).shape
     torch.Size([2, 4])
     """
     plain = _embedded(task.subject, asked.question.batch.inputs["input_ids"])
-    _, slope = _slopes(require_labels(task), asked, plain, None)
+    slope = _slopes(task, asked, plain, None)
     return to_words(asked, (plain * slope).sum(-1)).abs()
 
 
-def integrated_gradients(task: Task, asked: Asked, steps: int = STEPS, *, signed: bool = False) -> Tensor:
-    """Integrated gradients of every word, (instance, word), by Gauss-Legendre quadrature in so many steps.
+def integrated_gradients(task: Labelling, asked: Asked, steps: int = STEPS) -> Tensor:
+    """Integrated gradients of every word, with their signs, (instance, word), by Gauss-Legendre quadrature in so many
+    steps. They add up to the probability of the label less that of the baseline, within the error of the quadrature.
 
-    Signed values of all words add up to the probability of the label less that of the baseline, within the error of
-    the quadrature.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
-    >>> integrated_gradients(task, ask(task, instances_of(task, _sentences(task), limit=None)), steps=2).shape
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> integrated_gradients(*_example(), steps=2).shape
     torch.Size([2, 4])
     """
-    labels = require_labels(task)
     plain, start = baseline(task, asked)
     with torch.no_grad():
         label = predicted(task, asked, task.run(asked.question)).argmax(-1)
     points, parts = np.polynomial.legendre.leggauss(steps)
     total = torch.zeros_like(plain)
     for point, part in zip((points + 1) / 2, parts / 2, strict=True):
-        _, slope = _slopes(labels, asked, start + float(point) * (plain - start), label)
-        total += float(part) * slope
-    found = to_words(asked, ((plain - start) * total).sum(-1))
-    return found if signed else found.abs()
+        total += float(part) * _slopes(task, asked, start + float(point) * (plain - start), label)
+    return to_words(asked, ((plain - start) * total).sum(-1))
 
 
-def baseline(task: Task, asked: Asked) -> tuple[Tensor, Tensor]:
+def baseline(task: Labelling, asked: Asked) -> tuple[Tensor, Tensor]:
     """The embeddings of a question, and those that integrated gradients start from: the padding piece's in the place
     of every word's pieces, or the mask's, or else nothing.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
-    >>> plain, start = baseline(task, ask(task, instances_of(task, _sentences(task), limit=None)))
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> plain, start = baseline(*_example())
     >>> bool(torch.equal(plain[:, 0], start[:, 0])), bool(torch.equal(plain[:, 1], start[:, 1]))
     (True, False)
     """
@@ -243,56 +202,48 @@ def baseline(task: Task, asked: Asked) -> tuple[Tensor, Tensor]:
     return plain, torch.where(of_words[..., None], empty, plain)
 
 
-def gap(task: Task, asked: Asked, signed: Tensor) -> Tensor:
+def gap(task: Labelling, asked: Asked, signed: Tensor) -> Tensor:
     """How far signed integrated gradients (instance, word) are from complete: the difference between their sum and
     what the probability of the label gains from the baseline to the text, (instance,).
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
-    >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
-    >>> bool((gap(task, asked, integrated_gradients(task, asked, 20, signed=True)) < 0.01).all())
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
+    >>> bool((gap(task, asked, integrated_gradients(task, asked, 20)) < 0.01).all())
     True
     """
     _, start = baseline(task, asked)
     with torch.no_grad():
-        there = predicted(task, asked, task.run(asked.question))
-        with _embedding_as(task.subject, lambda _: start):
+        full = predicted(task, asked, task.run(asked.question))
+        with _embedding_as(task.subject, start):
             empty = predicted(task, asked, task.run(asked.question))
-    label = there.argmax(-1, keepdim=True)
-    return (signed.sum(-1) - (there - empty).gather(1, label)[:, 0]).abs()
+    label = full.argmax(-1, keepdim=True)
+    return (signed.sum(-1) - (full - empty).gather(1, label)[:, 0]).abs()
 
 
-def leave_one_out(task: Task, asked: Asked, eraser: Eraser | None = None) -> Tensor:
+def leave_one_out(task: Labelling, asked: Asked, eraser: Eraser | None = None) -> Tensor:
     """The total variation distance of the prediction when each word is gone, (instance, word).
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
-    >>> leave_one_out(task, ask(task, instances_of(task, _sentences(task), limit=None))).shape
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> leave_one_out(*_example()).shape
     torch.Size([2, 4])
     """
     eraser = eraser or Eraser.of(task.subject.pieces.tokenizer)
-    labels = require_labels(task)
     places = [(row, word) for row, one in enumerate(asked.instances) for word in words_of(one.example)]
     cut = [eraser.without(asked.instances[row], {word}) for row, word in places]
-    whole = answers(labels, asked.instances)
-    without = answers(labels, cut)
     rows, words = (torch.tensor(column) for column in zip(*places, strict=True))
-    found = torch.zeros(len(asked.instances), grouping_of(asked.question).words)
-    found[rows, words] = tvd(whole[rows], without)
-    return found.to(asked.rows.device)
+    moved = torch.zeros(len(asked.instances), grouping_of(asked.question).words)
+    moved[rows, words] = tvd(answers(task, asked.instances)[rows], answers(task, cut))
+    return moved.to(asked.rows.device)
 
 
-def _slopes(task: Labelling, asked: Asked, embeddings: Tensor, label: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The probability of a label (None: of the one predicted here) and its gradient by embeddings."""
+def _slopes(task: Labelling, asked: Asked, embeddings: Tensor, label: Tensor | None) -> Tensor:
+    """The gradient of the probability of a label (None: of the one predicted here) by embeddings."""
     leaf = embeddings.detach().clone().requires_grad_()
-    with torch.enable_grad(), task.subject.frozen(), _embedding_as(task.subject, lambda _: leaf):
-        found = predicted(task, asked, task.run(asked.question))
-        label = found.detach().argmax(-1) if label is None else label
-        chosen = found.gather(-1, label[:, None])[:, 0]
-        (slope,) = torch.autograd.grad(chosen.sum(), leaf)
-    return chosen.detach(), slope
+    with torch.enable_grad(), task.subject.frozen(), _embedding_as(task.subject, leaf):
+        chances = predicted(task, asked, task.run(asked.question))
+        label = chances.detach().argmax(-1) if label is None else label
+        (slope,) = torch.autograd.grad(chances.gather(-1, label[:, None]).sum(), leaf)
+    return slope
 
 
 def _embedded(subject: Subject, ids: Tensor) -> Tensor:
@@ -303,13 +254,9 @@ def _embedded(subject: Subject, ids: Tensor) -> Tensor:
 
 
 @contextmanager
-def _embedding_as(subject: Subject, change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+def _embedding_as(subject: Subject, embeddings: Tensor) -> Iterator[None]:
     """Have other embeddings of pieces than the model's own for the length of a ``with`` block."""
-
-    def give(module: Any, inputs: Any, output: Tensor) -> Tensor:
-        return change(output)
-
-    handle = subject.model.get_input_embeddings().register_forward_hook(give)
+    handle = subject.model.get_input_embeddings().register_forward_hook(lambda *_: embeddings)
     try:
         yield
     finally:

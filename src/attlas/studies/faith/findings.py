@@ -12,14 +12,16 @@ from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, key
 from attlas.store.schema import is_known
 from attlas.studies.faith.words import WORDS
 from attlas.studies.shared.faith.plane import LN2
-from attlas.studies.shared.faith.said import joined, value_claim
+from attlas.studies.shared.faith.said import value_claim
 from attlas.studies.shared.published import TAU_MODEL, TAUS
 
 SURE, PARAGRAPH = 0.01, "paragraph"
 INTERVENTIONS = {"permuted": "shuffled"}  # what is called otherwise in the tables
 ATTENTION = ("weight", "norm", "rollout")
-_TAU_KEYS, _ERASED_KEYS = ("explanation", "layers", "heads", "against"), ("explanation", "layers", "heads")
-_CHANGE_KEYS = ("intervention", "layers", "name")
+_KEYS = {
+    "agreement": ("explanation", "layers", "heads", "against"), "erasure": ("explanation", "layers", "heads"),
+    "interventions": ("intervention", "layers", "name"),
+}  # fmt: skip
 PUBLISHED_TAUS = f"{TAU_MODEL}: τ with gradients and with leave-one-out " + ", ".join(
     f"{data} {tau.gradient:.2f} and {tau.left_out:.2f} (p < 0.05 in {100 * tau.gradient_significant:.0f} and "
     f"{100 * tau.left_out_significant:.0f} % of texts)"
@@ -59,14 +61,14 @@ def _layers(layers: str) -> str:
     return f"layer {int(layers) + 1}" if layers.isdigit() else f"{layers} layer{'' if layers == 'last' else 's'}"
 
 
-def whole(tables: Tables) -> Row:
+def _whole(tables: Tables) -> Row:
     """The one row on the model itself."""
     return tables["whole"][0] if tables["whole"] else {}
 
 
-def stated(tables: Tables, table: str = "agreement", **more: Any) -> Row | None:
+def _stated(tables: Tables, table: str = "agreement", **more: Any) -> Row | None:
     """The row of the attention that is meant, else of the first."""
-    rows, about = tables[table].where(explanation="weight", **more), whole(tables)
+    rows, about = tables[table].where(explanation="weight", **more), _whole(tables)
     exact = rows.where(layers=about.get("layers"), heads=about.get("heads"))
     return next(iter(exact or rows), None)
 
@@ -78,7 +80,7 @@ def card_figures(tables: Tables) -> Rows:
 
 def answer(tables: Tables) -> Finding | None:
     """How many of the card's tests hold, and how attention agrees with gradients."""
-    row = stated(tables, against="gradient")
+    row = _stated(tables, against="gradient")
     if row is None or not is_known(row["tau"]):
         return None
     figures = card_figures(tables)
@@ -86,27 +88,20 @@ def answer(tables: Tables) -> Finding | None:
     none = "No" if fails == len(figures) else "Hardly"
     word = none if not holds else "Yes, by these tests" if holds == len(figures) else "In part at best"
     passed = say("**{word}**: {holds} of {n} tests hold; a", word=word, holds=holds, n=len(figures))
-    claims = [value_claim("agreement", "tau", row, *_TAU_KEYS)]
-    others = []
+    told, claims = [say("{low:share} to {high:share}", **row)], [_claim("agreement", "tau", row)]
     beside = {
         "a random order": {"explanation": "random", "against": "gradient"},
         "gradients and leave-one-out with each other": {"explanation": "gradient", "against": "leave-one-out"},
     }
     for said, which in beside.items():
-        other = _first(tables, "agreement", **which)
-        if other is not None and is_known(other["tau"]):
-            others.append(say("; {said}: {tau:share}", said=said, tau=other["tau"]))
-            claims.append(value_claim("agreement", "tau", other, *_TAU_KEYS))
-    return Finding(
-        say(
-            "{passed}ttention ({name}) ranks the words of a text as gradients do with τ = **{tau:share}** "
-            "({low:share} to {high:share}{others}).",
-            passed=passed if figures else "A", name=title(row), tau=row["tau"], low=row["low"], high=row["high"],
-            others=joined(others, "") if others else "",
-        ),
-        tuple(claims),
-        see="agreement",
+        for other in tables["agreement"].where(**which).known("tau")[:1]:
+            told.append(say("{said}: {tau:share}", said=said, tau=other["tau"]))
+            claims.append(_claim("agreement", "tau", other))
+    text = say(
+        "{passed}ttention ({name}) ranks the words of a text as gradients do with τ = **{tau:share}** ({told}).",
+        passed=passed if figures else "A", name=title(row), tau=row["tau"], told=listed(told, between="; "),
     )  # fmt: skip
+    return Finding(text, tuple(claims), see="agreement")
 
 
 def reading(tables: Tables) -> Iterator[Finding]:
@@ -115,94 +110,76 @@ def reading(tables: Tables) -> Iterator[Finding]:
         yield Finding(say("{says}", says=row["says"]), see="card")
 
 
-def verdicts(tables: Tables) -> Iterator[Finding]:
-    """The six tests by their verdicts."""
-    parts, claims = [], []
-    for verdict, rows in card_figures(tables).by("verdict"):
-        told = [say("{name} {value:number}", **row) for row in rows]
-        parts.append(say("*{verdict}*: {told}", verdict=verdict, told=listed(told)))
-        claims += [value_claim("card", "value", row, "figure") for row in rows.known("value")]
-    if parts:
-        yield Finding(say("The tests: {told}.", told=joined(parts, "; ")), tuple(claims), see="card")
-
-
 def agreeing(tables: Tables) -> Iterator[Finding]:
     """Whether agreement is more than luck, that with leave-one-out, and which reading of attention is best."""
-    row, left_out = stated(tables, against="gradient"), stated(tables, against="leave-one-out")
+    row, left_out = _stated(tables, against="gradient"), _stated(tables, against="leave-one-out")
     if row is None or not is_known(row["tau"]):
         return
-    claims, parts = [value_claim("agreement", "tau", row, *_TAU_KEYS)], []
+    claims, parts = [_claim("agreement", "tau", row)], []
     if is_known(row["significant"]):
-        parts.append(say("In {share:percent} % of instances that agreement with gradients is more than luck (p < "
-                         "0.05).",
-                         share=row["significant"]))  # fmt: skip
-        claims.append(value_claim("agreement", "significant", row, *_TAU_KEYS))
+        said = "In {significant:percent} % of instances that agreement with gradients is more than luck (p < 0.05)."
+        parts.append(say(said, **row))
+        claims.append(_claim("agreement", "significant", row))
     if left_out is not None and is_known(left_out["tau"]):
         parts.append(say("With leave-one-out τ is {tau:share} ({low:share} to {high:share}).", **left_out))
-        claims.append(value_claim("agreement", "tau", left_out, *_TAU_KEYS))
-    rivals = tables["agreement"].where(explanation=list(ATTENTION), against="gradient").largest("tau")
+        claims.append(_claim("agreement", "tau", left_out))
+    among = {"explanation": list(ATTENTION), "against": "gradient"}
+    rivals = tables["agreement"].where(**among).largest("tau")
     if len(rivals) > 1:
         best = rivals[0]
-        claims.append(Claim("largest", "agreement", "tau", keyed([best], *_TAU_KEYS),
-                            {"against": "gradient", "explanation": list(ATTENTION)}))  # fmt: skip
-        parts.append(
-            say("No reading of attention agrees more with gradients.") if best["tau"] <= row["tau"]
-            else say("Most like gradients is the order by **{name}** "
-                     "({tau:share}).", name=title(best), tau=best["tau"])
-        )  # fmt: skip
+        claims.append(Claim("largest", "agreement", "tau", keyed([best], *_KEYS["agreement"]), among))
+        more = say("Most like gradients is the order by **{name}** ({tau:share}).", name=title(best), tau=best["tau"])
+        parts.append(more if best["tau"] > row["tau"] else say("No reading of attention agrees more with gradients."))
     if parts:
-        yield Finding(joined(parts), tuple(claims), see="explanations", published=PUBLISHED_TAUS)
+        yield Finding(listed(parts, between=" "), tuple(claims), see="explanations", published=PUBLISHED_TAUS)
 
 
 def erasing(tables: Tables) -> Iterator[Finding]:
     """Whether erasing the most attended words costs more than erasing random ones."""
-    row, ranked = stated(tables, "erasure"), tables["erasure"].largest("comprehensiveness")
+    row, ranked = _stated(tables, "erasure"), tables["erasure"].largest("comprehensiveness")
     if row is None or not is_known(row["over_random"]):
         return
     verdict = (
         "more than" if row["over_random_low"] > 0 else "less than" if row["over_random_high"] < 0 else "no more than"
     )
-    place = 1 + [_key(other) for other in ranked].index(_key(row))
-    yield Finding(
-        say(
-            "Erasing the words to which most attention goes ({name}) takes **{comprehensiveness:number}** from the "
-            "probability of the predicted label: {verdict} erasing random words ({over_random:signed}, "
-            "{over_random_low:signed} to {over_random_high:signed}). By **{best}** it is most, {most:number}; this "
-            "attention is number {place} of {n}.",
-            **{**row, "name": title(row), "verdict": verdict, "best": title(ranked[0]), "place": place,
-               "most": ranked[0]["comprehensiveness"], "n": len(ranked)},
-        ),
-        (
-            value_claim("erasure", "over_random", row, *_ERASED_KEYS),
-            Claim("largest", "erasure", "comprehensiveness", keyed(ranked[:1], *_ERASED_KEYS)),
-        ),
-        see="erasure",
-    )  # fmt: skip
+    best = keyed(ranked, *_KEYS["erasure"])
+    about = {
+        "name": title(row), "verdict": verdict, "best": title(ranked[0]), "most": ranked[0]["comprehensiveness"],
+        "place": 1 + best.index(keyed([row], *_KEYS["erasure"])[0]), "n": len(ranked),
+    }  # fmt: skip
+    text = say(
+        "Erasing the words to which most attention goes ({name}) takes **{comprehensiveness:number}** from the "
+        "probability of the predicted label: {verdict} erasing random words ({over_random:signed}, "
+        "{over_random_low:signed} to {over_random_high:signed}). By **{best}** it is most, {most:number}; this "
+        "attention is number {place} of {n}.",
+        **{**row, **about},
+    )
+    most = Claim("largest", "erasure", "comprehensiveness", best[:1])
+    yield Finding(text, (_claim("erasure", "over_random", row), most), see="erasure")
 
 
 def shuffling(tables: Tables) -> Iterator[Finding]:
-    """What shuffled attention does."""
-    row = _first(tables, "interventions", intervention="permuted", layers="last")
-    row = row or _first(tables, "interventions", intervention="permuted")
-    if row is None:
+    """What shuffled attention does, in the last layer and in all."""
+    rows = tables["interventions"].where(intervention="permuted")
+    if not rows:
         return
-    claims = [value_claim("interventions", "tvd_median", row, *_CHANGE_KEYS)]
+    row, *wider = sorted(rows, key=lambda row: row["layers"] != "last")
+    claims = [_claim("interventions", "tvd_median", row)]
     parts = [
         say(
             "With the weights of {where} shuffled among the keys, the output of the median instance moves by "
             "**{tvd_median:number}** (TVD; mean {tvd:number}), and {flipped:percent} % of labels change.",
             **{**row, "where": "the last layer" if row["layers"] == "last" else "all layers"},
         )
-    ]  # fmt: skip
+    ]
     if is_known(row["change"]):
         parts.append(say("{metric} {changed}.", metric=_metric(tables).capitalize(), changed=_changed(row)))
-    wide = _first(tables, "interventions", intervention="permuted", layers="all")
-    if wide is not None and wide is not row:
-        claims.append(value_claim("interventions", "tvd_median", wide, *_CHANGE_KEYS))
+    for wide in wider[:1]:
+        claims.append(_claim("interventions", "tvd_median", wide))
         more = say(", and {metric} {changed}", metric=_metric(tables), changed=_changed(wide))
-        parts.append(say("Shuffled in all layers, the median is {middle:number}{more}.", middle=wide["tvd_median"],
-                         more=more if is_known(wide["change"]) else ""))  # fmt: skip
-    yield Finding(joined(parts), tuple(claims), see="interventions")
+        said = "Shuffled in all layers, the median is {tvd_median:number}{more}."
+        parts.append(say(said, **{**wide, "more": more if is_known(wide["change"]) else ""}))
+    yield Finding(listed(parts, between=" "), tuple(claims), see="interventions")
 
 
 def adversaries(tables: Tables) -> Iterator[Finding]:
@@ -227,25 +204,25 @@ def adversaries(tables: Tables) -> Iterator[Finding]:
 
 def needed(tables: Tables) -> Iterator[Finding]:
     """Whether the task needs attention."""
-    evened = _first(tables, "interventions", intervention="evened model")
+    changed = tables["interventions"].known("change")
     parts, claims = [], []
     for layers, where in (("last", "in the last layer"), ("all", "everywhere")):
-        row = _first(tables, "interventions", intervention="uniform", layers=layers)
-        if row is not None and is_known(row["change"]):
-            parts.append(say("With uniform weights {where} {metric} {changed}.", where=where, metric=_metric(tables),
-                             changed=_changed(row)))  # fmt: skip
-            claims.append(value_claim("interventions", "change", row, *_CHANGE_KEYS))
-    if evened is not None and is_known(evened["change"]):
-        told = _first(tables, "card", figure="uniform")
+        for row in changed.where(intervention="uniform", layers=layers):
+            said = "With uniform weights {where} {metric} {changed}."
+            parts.append(say(said, where=where, metric=_metric(tables), changed=_changed(row)))
+            claims.append(_claim("interventions", "change", row))
+    evened = changed.where(intervention="evened model")[:1]
+    for row in evened:
+        told = next(iter(tables["card"].where(figure="uniform")), None)
         parts.append(
             say(
                 "A model that was trained with uniform attention has {metric} **{score:share}**, {changed}{told}.",
-                metric=_metric(tables), score=evened["score"], changed=_changed(evened, "a change of", "the same"),
+                metric=_metric(tables), score=row["score"], changed=_changed(row, "a change of", "the same"),
                 told=say(": **{says}**", says=told["says"]) if told is not None else "",
             )
         )  # fmt: skip
-        claims.append(value_claim("interventions", "change", evened, *_CHANGE_KEYS))
-    elif parts:
+        claims.append(_claim("interventions", "change", row))
+    if parts and not evened:
         parts.append(
             say("Whether the task needs attention at all would take a model that was trained with uniform attention.")
         )
@@ -254,7 +231,7 @@ def needed(tables: Tables) -> Iterator[Finding]:
             "models trained with uniform attention lose nothing that matters on AG News and 20 Newsgroups (Wiegreffe "
             "& Pinter 2019, as Yang retells it)"
         )
-        yield Finding(joined(parts), tuple(claims), see="interventions", published=published)
+        yield Finding(listed(parts, between=" "), tuple(claims), see="interventions", published=published)
 
 
 def elsewhere(tables: Tables) -> Iterator[Finding]:
@@ -262,29 +239,31 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
     others = tables["interventions"].where(intervention="other model").known("jsd", "tvd")
     if not others:
         return
-    adversary = _first(tables, "interventions", intervention="adversary")
-    jsd, tvd = fmean(others.column("jsd")), fmean(others.column("tvd"))
-    farther = "" if adversary is None or not jsd else say(
-        "; the adversaries’ attention is {times:number} times as far", times=adversary["jsd"] / jsd
+    means = {column: fmean(others.column(column)) for column in ("jsd", "tvd")}
+    farther = [
+        say("; the adversaries’ attention is {times:number} times as far", times=row["jsd"] / means["jsd"])
+        for row in tables["interventions"].where(intervention="adversary")[:1]
+        if means["jsd"]
+    ]
+    text = say(
+        "{many} attention that diverges by {jsd:number} nats and output that moves by {tvd:number} (TVD){farther}.",
+        many=f"{len(others)} other models of the same task have" if len(others) > 1
+        else "The other model of the task has",
+        farther=farther[0] if farther else "", **means,
     )  # fmt: skip
-    many = (
-        f"{len(others)} other models of the same task have" if len(others) > 1 else "The other model of the task has"
-    )
+    among = {"intervention": "other model"}
     yield Finding(
-        say("{many} attention that diverges by {jsd:number} nats and output that moves by {tvd:number} "
-            "(TVD){farther}.",
-            many=many, jsd=jsd, tvd=tvd, farther=farther),
-        tuple(Claim("mean", "interventions", column, among={"intervention": "other model"}, value=value)
-              for column, value in (("jsd", jsd), ("tvd", tvd))),
+        text,
+        tuple(Claim("mean", "interventions", column, among=among, value=mean) for column, mean in means.items()),
         see="plane",
         published="how far attention goes from one training to the next is what an adversary must be measured "
-                  "against (Wiegreffe & Pinter 2019)",
-    )  # fmt: skip
+        "against (Wiegreffe & Pinter 2019)",
+    )
 
 
 def warning(tables: Tables) -> Prose | None:
     """A model that does no better than the most frequent label has little to explain."""
-    row = whole(tables)
+    row = _whole(tables)
     chance = row.get("chance_score")
     if not is_known(chance) or not is_known(row.get("score_low")) or row["score_low"] > chance:
         return None
@@ -298,29 +277,28 @@ def warning(tables: Tables) -> Prose | None:
 
 def about(tables: Tables) -> Prose:
     """The task, the model's score, and which attention is meant."""
-    row = {"task": "", "metric": "score", "score": None, "attention": "", **whole(tables)}
+    row = {"task": "", "metric": "score", "score": None, "attention": "", "model": tables.model, **_whole(tables)}
     said = [
-        say("Attention of **{model}** in the task **{task}** was set against other explanations of the same answers, "
-            "and replaced, to see what hangs on it.", model=tables.model, task=row["task"])
-    ]  # fmt: skip
+        "Attention of **{model}** in the task **{task}** was set against other explanations of the same answers, and "
+        "replaced, to see what hangs on it."
+    ]
     if is_known(row["score"]):
-        chance = say("; always the most frequent label: {value:share}", value=row.get("chance_score"))
+        chance = "; always the most frequent label: {chance_score:share}" if is_known(row["chance_score"]) else ""
         said.append(
-            say("The model’s {metric} is **{score:share}** ({score_low:share} to {score_high:share}{chance}), on {n} "
-                "instances of {texts} texts.",
-                **{**row, "chance": chance if is_known(row.get("chance_score")) else ""})
-        )  # fmt: skip
+            "The model’s {metric} is **{score:share}** ({score_low:share} to {score_high:share}" + chance + "), on "
+            "{n} instances of {texts} texts."
+        )
     if row["attention"]:
-        said.append(say("The attention that is meant: {attention}.", attention=row["attention"]))
-    return joined(said)
+        said.append("The attention that is meant: {attention}.")
+    return say(" ".join(said), **row)
 
 
-def _first(tables: Tables, table: str, **wanted: Any) -> Row | None:
-    return next(iter(tables[table].where(**wanted)), None)
+def _claim(table: str, column: str, row: Row) -> Claim:
+    return value_claim(table, column, row, *_KEYS[table])
 
 
 def _metric(tables: Tables) -> str:
-    return str(whole(tables).get("metric", "score"))
+    return str(_whole(tables).get("metric", "score"))
 
 
 def _changed(row: Row, moved: str = "changes by", stayed: str = "stays as it is") -> Prose:
@@ -330,7 +308,3 @@ def _changed(row: Row, moved: str = "changes by", stayed: str = "stays as it is"
     luck = "" if is_known(row["p"]) and row["p"] < SURE else say(", p {p:p}", p=row["p"])
     said = "{moved} {change:signed} ({change_low:signed} to {change_high:signed}{luck})"
     return say(said, **{**row, "luck": luck, "moved": moved})
-
-
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(row[name] for name in _ERASED_KEYS)

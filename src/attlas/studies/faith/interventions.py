@@ -15,7 +15,7 @@ where it has other layers or heads, nothing is said of their divergence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ from attlas.ids import Site
 from attlas.measures.distances import js
 from attlas.models import AttentionCall, Instrument
 from attlas.stats import Bundle, Ledger, Metric, compare
-from attlas.store.columns import as_cell, as_columns
+from attlas.store.columns import as_columns
 from attlas.studies.faith.agreement import over_texts
 from attlas.studies.shared.faith.adversary import instance_seed, marks_of
 from attlas.studies.shared.faith.instances import Asked, Instance, Labelling, ask, predicted, sites_of
@@ -41,14 +41,14 @@ PERMUTATIONS = 100
 RARER = 10  # shuffling all layers takes full passes, so it is done so many times less often
 PIECES = {"last": 16_384, "all": 4096}  # in one pass of shuffled copies
 FIGURES = ("tvd", "jsd", "flipped")
+SCORES = {  # columns of the table by the names that a comparison has for them
+    "score": "score", "score_low": "score_low", "score_high": "score_high",
+    "change": "change", "change_low": "low", "change_high": "high", "p": "p",
+}  # fmt: skip
 
 
 class Intervention(NamedTuple):
-    """What is done to attention, at which layers ("last" or "all"), and the name of what comes from elsewhere.
-
-    >>> Intervention("uniform", "last").name
-    ''
-    """
+    """What is done to attention, at which layers ("last" or "all"), and the name of what comes from elsewhere."""
 
     kind: str
     layers: str
@@ -57,11 +57,7 @@ class Intervention(NamedTuple):
 
 class Intervened(NamedTuple):
     """What interventions did to every instance: figures (instance, intervention), and the marks of its text under the
-    model as it is (first) and under each, (instance, 1 + intervention, column).
-
-    >>> Intervened._fields
-    ('done', 'tvd', 'jsd', 'flipped', 'marks')
-    """
+    model as it is (first) and under each, (instance, 1 + intervention, column)."""
 
     done: tuple[Intervention, ...]
     tvd: Numbers
@@ -70,14 +66,16 @@ class Intervened(NamedTuple):
     marks: Numbers
 
     def column(self, kind: str, layers: str = "last") -> Numbers | None:
-        """The TVD of every instance under one intervention, if it was made.
+        """The TVD of every instance under one intervention, if it was made."""
+        wanted = Intervention(kind, layers)
+        return self.tvd[:, self.done.index(wanted)] if wanted in self.done else None
 
-        >>> nothing = np.zeros((3, 0))
-        >>> Intervened((), nothing, nothing, nothing, nothing).column("uniform") is None
-        True
-        """
-        found = [at for at, one in enumerate(self.done) if (one.kind, one.layers) == (kind, layers)]
-        return self.tvd[:, found[0]] if found else None
+    def with_one_more(self, kind: Intervention, figures: Mapping[str, Numbers], marks: Numbers) -> Intervened:
+        """Interventions with another, such as adversaries: its figures by name, (instance,), and marks (instance,
+        column)."""
+        added = (*(figures[name] for name in FIGURES), marks)
+        columns = (np.concatenate([old, new[:, None]], 1) for old, new in zip(self[1:], added, strict=True))
+        return Intervened((*self.done, kind), *columns)
 
 
 class Interventions:
@@ -87,17 +85,13 @@ class Interventions:
     ``evened`` is the task of a model that was trained with uniform attention. ``permutations`` says how often the
     last layer is shuffled.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> task = _tagging(load())
-    >>> instances = instances_of(task, _sentences(task), limit=None)
-    >>> study = Interventions(task, len(instances), permutations=4)
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
+    >>> study = Interventions(task, len(asked.instances), permutations=4)
     >>> bundle = study.empty()
-    >>> study.update(bundle, list(enumerate(instances)))
-    >>> [(one.kind, one.layers) for one in study.done]
-    [('uniform', 'last'), ('uniform', 'all'), ('permuted', 'last'), ('permuted', 'all')]
-    >>> study.result(bundle).tvd.shape
-    (2, 4)
+    >>> study.update(bundle, list(enumerate(asked.instances)))
+    >>> [one.kind for one in study.done], study.result(bundle).tvd.shape
+    (['uniform', 'uniform', 'permuted', 'permuted'], (2, 4))
     """
 
     name = "faith"
@@ -121,7 +115,7 @@ class Interventions:
         if evened is not None:
             self.models[Intervention("evened model", "all", evened.subject.name)] = evened
         for other in self.models.values():
-            require_same_labels(task, other)
+            _require_same_labels(task, other)
         for weights in self.frozen.values():
             weights.require_fit(self.subject)
         self.sites = sites_of(task)
@@ -141,7 +135,7 @@ class Interventions:
         for weights in self.frozen.values():
             weights.require_texts(instance.example for instance in instances)
         for other in self.models.values():
-            require_same_pieces(self.task, other, instances)
+            _require_same_pieces(self.task, other, instances)
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing."""
@@ -201,21 +195,19 @@ class Interventions:
             own = self.narrow.record(own.asked)
         size, pieces = own.asked.rows.shape
         at_once = max(1, PIECES[layers] // (size * pieces))
-        parts = []
+        every, parts = range(self.draws[layers]), []
         with torch.no_grad():
-            for draws in _slices(self.draws[layers], at_once):
+            for start in every[::at_once]:
+                draws = every[start : start + at_once]
                 weights = {site: shuffled(own, site, draws, self.seed) for site in own.weights}
                 times = len(draws)
                 asked, output = model.run(own, weights, times)
                 new = predicted(self.task, asked, output)
                 flipped = new.argmax(-1) != own.predicted.argmax(-1).repeat(times)
-                marks = _numbers(self.task.judge(asked.question, output).marks)
-                moved, apart = own.moved(new, times), own.divergence(weights, times=times)
-                parts.append(
-                    [_numbers(one).reshape(times, size) for one in (moved, apart, flipped)]
-                    + [marks.reshape(times, size, -1)]
-                )
-        tvd, jsd, flips, marks = (np.concatenate(one) for one in zip(*parts, strict=True))
+                marks = self.task.judge(asked.question, output).marks
+                columns = (own.moved(new, times), own.divergence(weights, times=times), flipped, marks)
+                parts.append([_numbers(column.reshape(times, size, *column.shape[1:])) for column in columns])
+        tvd, jsd, flips, marks = (np.concatenate(column) for column in zip(*parts, strict=True))
         if layers == "last" and self.task.name.startswith("tagging:"):  # only one word was tampered with
             marks = np.full_like(marks, np.nan)
         return np.median(tvd, 0), jsd.mean(0), flips.mean(0), marks.mean(0)
@@ -225,11 +217,9 @@ def shuffled(own: Own, site: Site, draws: Sequence[int], seed: int = 0) -> Tenso
     """The model's own weights at a site, shuffled among the keys that each row may see, (draws x instance, head, row,
     key), copy-major. What is drawn depends on the instance, the number of the draw and the seed alone.
 
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> from attlas.capture import load
-    >>> task = _tagging(load())
-    >>> own = Reweighed(task).record(ask(task, instances_of(task, _sentences(task), limit=None)))
-    >>> site = sites_of(task)[-1]
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
+    >>> own, (site,) = Reweighed(task).record(asked), sites_of(task, "last")
     >>> new = shuffled(own, site, range(2))
     >>> new.shape, bool(torch.allclose(new[:2].sort(-1).values, own.weights[site].sort(-1).values))
     (torch.Size([4, 12, 1, 6]), True)
@@ -250,14 +240,8 @@ def shuffled(own: Own, site: Site, draws: Sequence[int], seed: int = 0) -> Tenso
     return torch.zeros_like(picked).scatter(-1, places.expand_as(order), picked).reshape(-1, heads, *order.shape[3:])
 
 
-def require_same_labels(task: Labelling, other: Labelling) -> None:
-    """Refuse another model that cannot be compared: it gives other labels.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _tagging
-    >>> task = _tagging(load())
-    >>> require_same_labels(task, task)
-    """
+def _require_same_labels(task: Labelling, other: Labelling) -> None:
+    """Refuse another model that cannot be compared: it gives other labels."""
     one, two = (getattr(each, "tags", None) or each.subject.labels for each in (task, other))
     if tuple(one) != tuple(two):
         shown = [", ".join(labels[:4]) + (" ..." if len(labels) > 4 else "") for labels in (one, two)]
@@ -267,14 +251,8 @@ def require_same_labels(task: Labelling, other: Labelling) -> None:
         )
 
 
-def require_same_pieces(task: Labelling, other: Labelling, instances: Sequence[Instance]) -> None:
-    """Refuse another model that cuts these texts into other pieces.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> task = _tagging(load())
-    >>> require_same_pieces(task, task, instances_of(task, _sentences(task), limit=None))
-    """
+def _require_same_pieces(task: Labelling, other: Labelling, instances: Sequence[Instance]) -> None:
+    """Refuse another model that cuts these texts into other pieces."""
     passages = [instance.example.passage for instance in instances]
     for instance, example in zip(instances, other.subject.pieces.encode_all(passages), strict=True):
         if example.source.ids != instance.example.source.ids:
@@ -303,42 +281,20 @@ def intervention_rows(
     for number, intervention in enumerate(intervened.done):
         marks = intervened.marks[first][:, [0, number + 1]]
         known = np.isfinite(marks).all((1, 2))
-        score: dict[str, Any] = dict.fromkeys(
-            ("score", "score_low", "score_high", "change", "change_low", "change_high", "p")
-        )
+        score: dict[str, Any] = dict.fromkeys(SCORES)
         if known.any():
-            made = compare(metric, marks[known, 0], marks[known, 1], seed=seed)
-            score = {
-                "score": as_cell(made.score), "score_low": as_cell(made.score_low),
-                "score_high": as_cell(made.score_high), "change": as_cell(made.change),
-                "change_low": as_cell(made.low), "change_high": as_cell(made.high), "p": as_cell(made.p),
-            }  # fmt: skip
+            compared = compare(metric, marks[known, 0], marks[known, 1], seed=seed)
+            score = {column: getattr(compared, name) for column, name in SCORES.items()}
         tvd, jsd = intervened.tvd[:, number], intervened.jsd[:, number]
         rows.append(
             {
                 "intervention": intervention.kind, "layers": intervention.layers, "name": intervention.name, **score,
-                **over_texts(tvd, texts, seed=seed).columns("tvd"), "tvd_median": as_cell(np.median(tvd)),
+                **over_texts(tvd, texts, seed=seed).columns("tvd"), "tvd_median": np.median(tvd),
                 **over_texts(jsd, texts, seed=seed).columns("jsd"),
-                "flipped": as_cell(intervened.flipped[:, number].mean()), "n": len(tvd),
+                "flipped": intervened.flipped[:, number].mean(), "n": len(tvd),
             }
         )  # fmt: skip
     return as_columns(rows)
-
-
-def joined(intervened: Intervened, kind: Intervention, figures: Mapping[str, Numbers], marks: Numbers) -> Intervened:
-    """Interventions with one more, such as adversaries: its figures by name, (instance,), and marks (instance,
-    column).
-
-    >>> none = np.zeros((2, 0))
-    >>> made = Intervened((), none, none, none, np.ones((2, 1, 2)))
-    >>> more = joined(made, Intervention("adversary", "last"), dict.fromkeys(FIGURES, np.ones(2)), np.ones((2, 2)))
-    >>> more.tvd.shape, more.marks.shape
-    ((2, 1), (2, 2, 2))
-    """
-    tvd, jsd, flipped = (np.concatenate([getattr(intervened, name), figures[name][:, None]], 1) for name in FIGURES)
-    return Intervened(
-        (*intervened.done, kind), tvd, jsd, flipped, np.concatenate([intervened.marks, marks[:, None]], 1)
-    )
 
 
 class _Apart(Instrument):
@@ -370,11 +326,6 @@ def _again(asked: Asked, task: Labelling) -> Asked:
     """The same instances as another task asks about them."""
     question = task.ask([instance.example for instance in asked.instances])
     return Asked(question, asked.instances, asked.rows)
-
-
-def _slices(count: int, at_once: int) -> Iterator[range]:
-    for start in range(0, count, at_once):
-        yield range(start, min(start + at_once, count))
 
 
 def _numbers(values: Tensor) -> Numbers:

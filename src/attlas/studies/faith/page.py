@@ -215,8 +215,8 @@ PAGE = Page(
     ),
     about=findings.about,
     findings=(
-        findings.reading, findings.verdicts, findings.agreeing, findings.erasing,
-        findings.shuffling, findings.adversaries, findings.needed, findings.elsewhere,
+        findings.reading, findings.agreeing, findings.erasing, findings.shuffling, findings.adversaries,
+        findings.needed, findings.elsewhere,
     ),
     schemas=(AGREEMENT, ERASURE, INTERVENTIONS, INSTANCES, EXAMPLES, SHOWN, CARD, WHOLE, SHARPNESS, plane.SCHEMA),
     derived={

@@ -17,10 +17,8 @@ from attlas.capture import Recorder
 from attlas.capture.selection import Selection
 from attlas.ids import Site
 from attlas.models import Example
-from attlas.studies.shared.faith.adversary import Found, Search, adversaries, chosen_sites
-from attlas.studies.shared.faith.instances import Instance, ask
+from attlas.studies.shared.faith.adversary import Found
 from attlas.studies.shared.faith.last import Own, Reweighed
-from attlas.tasks import Task
 
 COLUMNS = (
     "text", "place", "spelled", "pieces", "piece_words", "piece_documents", "stream", "layers", "heads", "rows",
@@ -28,49 +26,28 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def shown_of(
-    task: Task,
-    instances: Sequence[Instance],
-    texts: Sequence[int],
-    search: Search | None = None,
-    layers: str = "last",
-) -> dict[str, list[Any]]:
-    """The table ``shown`` of a few instances, whose adversaries are looked for once more: an instance's adversary
-    depends on nothing but itself, the search and its seed, so that these are the same as in any other batch.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> task = _tagging(load())
-    >>> table = shown_of(task, instances_of(task, _sentences(task), limit=None), [4, 9], Search(steps=2))
-    >>> table["text"], table["layers"]
-    ([4, 9], [[5], [5]])
-    """
-    if not instances:
-        return shown_columns([])
-    model = Reweighed(task, chosen_sites(task, layers))
-    own = model.record(ask(task, instances))
-    return shown_columns(shown_rows(model, own, adversaries(model, own, search), texts))
-
-
 def shown_rows(model: Reweighed, own: Own, adversary: Found, texts: Sequence[int]) -> list[dict[str, Any]]:
     """Rows of the table ``shown``: instances as they were recorded, with the adversaries found for them and the
     numbers of their texts.
 
-    >>> from attlas.capture import load
     >>> from attlas.studies.shared.faith.adversary import Search, adversaries
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
     >>> model = Reweighed(task)
-    >>> own = model.record(ask(task, instances_of(task, _sentences(task), limit=1)))
-    >>> (row,) = shown_rows(model, own, adversaries(model, own, Search(steps=2)), [7])
+    >>> own = model.record(asked)
+    >>> row = shown_rows(model, own, adversaries(model, own, Search(steps=2)), [7, 9])[0]
     >>> row["text"], row["rows"], len(row["own"]) == 4 * 12 * len(row["pieces"]) ** 2
-    (7, [2], True)
+    (7, [3], True)
     """
-    whole = _recorded(model, own)
-    changed = {
-        site: _put(own.rows[site].chosen, own.rows[site].spread(adversary.weights[site]), whole[site])
-        for site in whole
-    }
+    recorder = Recorder({"weights"}, Selection({model.last.stream}, model.sites))
+    with torch.no_grad(), model.subject.use(recorder):
+        model.task.run(own.asked.question)
+    whole = {site: recorder.get(site).float() for site in model.sites}
+    changed = {}
+    for site, before in whole.items():
+        rows_there = own.rows[site]
+        new = rows_there.spread(adversary.weights[site]).to(before.dtype)
+        changed[site] = torch.where(rows_there.chosen[:, None, :, None], new, before)
     answers = own.predicted.argmax(-1, keepdim=True)
     sure, still = (each.gather(1, answers)[:, 0].tolist() for each in (own.predicted, adversary.predicted))
     rows = []
@@ -78,21 +55,15 @@ def shown_rows(model: Reweighed, own: Own, adversary: Found, texts: Sequence[int
         length = instance.example.source.length
         rows.append(
             {
-                "text": text,
-                "place": instance.place,
-                **_read(instance.example),
-                "stream": model.last.stream.value,
+                "text": text, "place": instance.place, **_read(instance.example), "stream": model.last.stream.value,
                 "layers": [site.layer for site in whole],
                 "heads": max(weights.shape[1] for weights in whole.values()),
-                "rows": own.asked.rows[number].nonzero()[:, 0].tolist(),
-                "own": _bytes(whole, number, length),
-                "adversary": _bytes(changed, number, length),
-                "confidence": sure[number],
-                "adversary_confidence": still[number],
-                "jsd": float(adversary.jsd[number]),
+                "rows": own.asked.rows[number].nonzero()[:, 0].tolist(), "own": _bytes(whole, number, length),
+                "adversary": _bytes(changed, number, length), "confidence": sure[number],
+                "adversary_confidence": still[number], "jsd": float(adversary.jsd[number]),
                 "tvd": float(adversary.tvd[number]),
             }
-        )
+        )  # fmt: skip
     return rows
 
 
@@ -105,27 +76,18 @@ def shown_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
-def _recorded(model: Reweighed, own: Own) -> dict[Site, Tensor]:
-    """The model's own weights at its sites, all rows: (instance, head, query, key)."""
-    recorder = Recorder({"weights"}, Selection({model.last.stream}, model.sites))
-    with torch.no_grad(), model.subject.use(recorder):
-        model.task.run(own.asked.question)
-    return {site: recorder.get(site).float() for site in model.sites}
-
-
-def _put(chosen: Tensor, new: Tensor, before: Tensor) -> Tensor:
-    return torch.where(chosen[:, None, :, None], new.to(before.dtype), before)
-
-
 def _read(example: Example) -> dict[str, Any]:
     """A text as its model reads it."""
     segmentation = example.source.segmentation
     return {
-        "spelled": [document.word(at) for document in example.passage.documents for at in range(len(document.words))],
-        "pieces": list(segmentation.pieces),
-        "piece_words": list(segmentation.words),
+        "spelled": spelled(example), "pieces": list(segmentation.pieces), "piece_words": list(segmentation.words),
         "piece_documents": list(segmentation.documents),
-    }
+    }  # fmt: skip
+
+
+def spelled(example: Example) -> list[str]:
+    """The words of a text as they are written."""
+    return [document.word(at) for document in example.passage.documents for at in range(len(document.words))]
 
 
 def _bytes(weights: Mapping[Site, Tensor], number: int, length: int) -> bytes:

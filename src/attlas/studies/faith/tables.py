@@ -31,11 +31,7 @@ Row = dict[str, Any]
 
 @dataclass
 class Measured:
-    """What the parts of a run have written down.
-
-    >>> sorted(Measured.__dataclass_fields__)
-    ['adversaries', 'adversary', 'changed', 'chosen', 'explained', 'instances', 'lost', 'seed', 'task', 'texts']
-    """
+    """What the parts of a run have written down."""
 
     task: Labelling
     instances: list[Instance]
@@ -55,21 +51,20 @@ def faith_tables(measured: Measured) -> dict[str, Any]:
     from attlas.studies.faith.card import card_rows
     from attlas.studies.faith.interventions import intervention_rows
 
-    pairs = pairs_of(measured.explained)
+    explained, texts, seed = measured.explained, measured.texts, measured.seed
+    pairs = pairs_of(explained)
     instances = _instances(measured, pairs)
     examples, shown = _examples(measured, shown_instances(instances))
     tables: dict[str, Any] = {
-        "agreement": agreement_rows(pairs, measured.explained.real, measured.texts, seed=measured.seed),
-        "erasure": erasure_rows(measured.explained.names, measured.lost, measured.texts, seed=measured.seed),
-        "interventions": intervention_rows(
-            measured.task.metric, measured.changed, measured.texts, seed=measured.seed
-        ),
+        "agreement": agreement_rows(pairs, explained.real, texts, seed=seed),
+        "erasure": erasure_rows(explained.names, measured.lost, texts, seed=seed),
+        "interventions": intervention_rows(measured.task.metric, measured.changed, texts, seed=seed),
         "instances": as_columns(instances),
         "examples": as_columns(examples),
         "whole": as_columns([_whole(measured)]),
     }
-    tables["card"] = card_rows({name: _rows(columns) for name, columns in tables.items()}, seed=measured.seed)
-    return tables | {"shown": shown}
+    rows = {name: _rows(columns) for name, columns in tables.items()}
+    return {**tables, "card": card_rows(rows, seed=seed), "shown": shown}
 
 
 def _whole(measured: Measured) -> Row:
@@ -121,21 +116,19 @@ def _instances(measured: Measured, pairs: Mapping[tuple[Named, str], Pair]) -> l
     """One row for each instance."""
     names = tuple(getattr(measured.task, "tags", measured.task.subject.labels))
     facts, adversaries = measured.explained.facts, measured.adversaries
-    taus = {against: pairs[measured.chosen, against].tau[0] for against in ("gradient", "leave-one-out")}
-    permuted, uniform = (_changed(measured, kind) for kind in ("permuted", "uniform"))
-    return [
-        {
-            "text": measured.texts[number], "place": instance.place,
-            "words": int(measured.explained.real[number].sum()),
-            "label": names[int(facts["label"][number])], "predicted": names[int(facts["predicted"][number])],
-            "confidence": facts["confidence"][number],
-            "right": bool(facts["label"][number] == facts["predicted"][number]), "largest": facts["largest"][number],
-            "permuted": permuted[number], "uniform": uniform[number], "adversary_jsd": adversaries["jsd"][number],
-            "adversary_tvd": adversaries["tvd"][number], "adversary_within": bool(adversaries["within"][number]),
-            "tau_gradient": taus["gradient"][number], "tau_leave_one_out": taus["leave-one-out"][number],
-        }
-        for number, instance in enumerate(measured.instances)
-    ]  # fmt: skip
+    label, predicted = (facts[name].astype(int) for name in ("label", "predicted"))
+    columns = {
+        "text": measured.texts, "place": [instance.place for instance in measured.instances],
+        "words": measured.explained.real.sum(1).tolist(), "label": [names[at] for at in label],
+        "predicted": [names[at] for at in predicted], "confidence": facts["confidence"],
+        "right": (label == predicted).tolist(), "largest": facts["largest"],
+        "permuted": _changed(measured, "permuted"), "uniform": _changed(measured, "uniform"),
+        "adversary_jsd": adversaries["jsd"],
+        "adversary_tvd": adversaries["tvd"], "adversary_within": adversaries["within"].astype(bool).tolist(),
+        "tau_gradient": pairs[measured.chosen, "gradient"].tau[0],
+        "tau_leave_one_out": pairs[measured.chosen, "leave-one-out"].tau[0],
+    }  # fmt: skip
+    return _rows(columns)
 
 
 def _changed(measured: Measured, kind: str) -> Sequence[float | None]:
@@ -168,7 +161,7 @@ def _examples(measured: Measured, numbers: Sequence[int]) -> tuple[list[Row], di
     """The words of some instances with what each explanation says of them, the model's own attention and its
     adversary's; and the whole attention of those that are not too long."""
     from attlas.studies.faith.explanations import REFERENCES, Named
-    from attlas.studies.faith.shown import shown_columns, shown_rows
+    from attlas.studies.faith.shown import shown_columns, shown_rows, spelled
     from attlas.studies.shared.faith.adversary import adversaries
     from attlas.studies.shared.faith.instances import ask
 
@@ -186,11 +179,10 @@ def _examples(measured: Measured, numbers: Sequence[int]) -> tuple[list[Row], di
     rows = []
     for at, number in enumerate(numbers):
         instance = measured.instances[number]
-        documents = instance.example.passage.documents
-        spelled = [document.word(word) for document in documents for word in range(len(document.words))]
+        words = spelled(instance.example)
         for word in np.flatnonzero(explained.real[number]):
             values = {kind: explained.values[number, place, word] for kind, place in columns.items()}
-            where = {"text": texts[at], "place": instance.place, "word": int(word), "spelled": spelled[word]}
+            where = {"text": texts[at], "place": instance.place, "word": int(word), "spelled": words[word]}
             rows.append({**where, **values, "own": before[at][word], "adversary": after[at][word]})
     return rows, shown_columns(shown)
 
@@ -210,5 +202,5 @@ def _on_words(own: Own, weights: Mapping[Site, Tensor], head: int | None) -> lis
     return values
 
 
-def _rows(columns: Mapping[str, list[Any]]) -> list[Row]:
+def _rows(columns: Mapping[str, Sequence[Any]]) -> list[Row]:
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]

@@ -42,8 +42,7 @@ def faith_freeze(
     ] = None,
     last: Annotated[bool, Help("Only the last layer's attention; else that of all.")] = False,
     max_pieces: Annotated[
-        int | None,
-        Help("Longest text in pieces (subword tokens); if left out, what the task asks for.", least=4),
+        int | None, Help("Longest text in pieces (subword tokens); if left out, what the task asks for.", least=4)
     ] = None,
     limit: Annotated[int | None, Help("So many texts, drawn by the seed.", least=1)] = None,
     seed: Annotated[int, Help("Decides every draw.")] = 0,

@@ -27,7 +27,6 @@ from attlas.ids import Site
 from attlas.stats import METRICS, Bundle, Ledger
 from attlas.studies.shared.faith.instances import Instance, Labelling, ask, sites_of
 from attlas.studies.shared.faith.last import Own, Reweighed
-from attlas.tasks import Task
 
 FIGURES = ("jsd", "tvd", "within", "flipped")
 _MARGIN = 0.999  # of the bound, while searching: what a full pass may differ by
@@ -66,11 +65,7 @@ class Search:
 
 class Found(NamedTuple):
     """Adversaries of some instances: their weights at the rows that may be changed, by site; how far these are from
-    the model's own; how far predictions are, by a full pass; whether that is within the bound; and the predictions.
-
-    >>> Found._fields
-    ('weights', 'jsd', 'tvd', 'within', 'predicted')
-    """
+    the model's own; how far predictions are, by a full pass; whether that is within the bound; and these."""
 
     weights: dict[Site, Tensor]
     jsd: Tensor
@@ -79,39 +74,13 @@ class Found(NamedTuple):
     predicted: Tensor
 
 
-def chosen_sites(task: Task, layers: str) -> list[Site]:
-    """The sites whose weights are free: of the "last" layer, of "all", or of one by its number from 0.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _tagging
-    >>> task = _tagging(load())
-    >>> [site.layer for site in chosen_sites(task, "last")], len(chosen_sites(task, "all"))
-    ([5], 6)
-    >>> chosen_sites(task, "9")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 9; choose one from 0 to 5, last or all
-    """
-    sites = sites_of(task)
-    if layers == "all":
-        return sites
-    known = {str(site.layer): site for site in sites} | {"last": sites[-1]}
-    if layers not in known:
-        raise CapabilityError(
-            f"{task.subject.name} has no layer {layers}; choose one from 0 to {len(sites) - 1}, last or all"
-        )
-    return [known[layers]]
-
-
 def adversaries(model: Reweighed, own: Own, search: Search | None = None) -> Found:
     """Look for adversaries of all instances at once.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> task = _tagging(load())
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
     >>> model = Reweighed(task)
-    >>> own = model.record(ask(task, instances_of(task, _sentences(task), limit=None)))
-    >>> found = adversaries(model, own, Search(bound=0.05, steps=30))
+    >>> found = adversaries(model, model.record(asked), Search(bound=0.05, steps=30))
     >>> found.within.tolist(), bool((found.jsd > 0.3).all()), bool((found.tvd <= 0.05).all())
     ([True, True], True, True)
     """
@@ -190,10 +159,9 @@ def _noise(own: Own, site: Site, seed: int, turn: int) -> Tensor:
 def instance_seed(instance: Instance, seed: object) -> int:
     """A number that depends on an instance and a seed alone.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging
-    >>> text = _sentences(_tagging(load()))[0]
-    >>> instance_seed(Instance(text), 0) == instance_seed(Instance(text, 1), 0)
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> one, other = _example()[1].instances
+    >>> instance_seed(one, 0) == instance_seed(other, 0)
     False
     """
     said = f"{fingerprint(instance.example)} {instance.place} {seed}"
@@ -203,13 +171,11 @@ def instance_seed(instance: Instance, seed: object) -> int:
 class Adversarial:
     """The study: the adversary of each of ``count`` instances, at the "last" layer, at "all", or at one.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, instances_of
-    >>> task = _tagging(load())
-    >>> instances = instances_of(task, _sentences(task), limit=None)
-    >>> study = Adversarial(task, len(instances), search=Search(steps=5))
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
+    >>> study = Adversarial(task, len(asked.instances), search=Search(steps=5))
     >>> bundle = study.empty()
-    >>> study.update(bundle, list(enumerate(instances)))
+    >>> study.update(bundle, list(enumerate(asked.instances)))
     >>> study.figures(bundle)["within"].tolist()
     [1.0, 1.0]
     """
@@ -218,7 +184,7 @@ class Adversarial:
 
     def __init__(self, task: Labelling, count: int, *, layers: str = "last", search: Search | None = None) -> None:
         self.task, self.count, self.layers, self.search = task, count, layers, search or Search()
-        self.model = Reweighed(task, chosen_sites(task, layers))
+        self.model = Reweighed(task, sites_of(task, layers))
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing."""
@@ -249,9 +215,8 @@ class Adversarial:
 def marks_of(task: Labelling) -> int:
     """How many numbers a task writes down of a text for its score.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _tagging
-    >>> marks_of(_tagging(load()))
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> marks_of(_example()[0])
     2
     """
     return task.choices**2 if task.metric is METRICS["matthews"] else len(task.metric.columns)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
 
 import torch
@@ -37,11 +37,7 @@ class Labelling(Task, Protocol):
 
 
 class Instance(NamedTuple):
-    """A text whose label is explained, or the word at ``place`` of a text whose tag is.
-
-    >>> Instance._fields
-    ('example', 'place')
-    """
+    """A text whose label is explained, or the word at ``place`` of a text whose tag is."""
 
     example: Example
     place: int | None = None
@@ -50,8 +46,9 @@ class Instance(NamedTuple):
 class Asked(NamedTuple):
     """Instances as a question, one row of the batch each, and their reading rows, (instance, piece).
 
-    >>> Asked._fields
-    ('question', 'instances', 'rows')
+    >>> _, asked = _example()
+    >>> asked.repeated(3).rows.shape
+    torch.Size([6, 6])
     """
 
     question: Question
@@ -66,26 +63,8 @@ class Asked(NamedTuple):
         return side.real
 
     def repeated(self, times: int) -> Asked:
-        """The same instances so many times over: all of the first copy, then all of the second.
-
-        >>> from attlas.capture import load
-        >>> task = _tagging(load())
-        >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
-        >>> asked.repeated(3).rows.shape == (3 * len(asked.instances), asked.rows.shape[1])
-        True
-        """
+        """The same instances so many times over: all of the first copy, then all of the second."""
         return Asked(self.question.repeated(times), self.instances * times, self.rows.repeat(times, 1))
-
-
-def labels_things(task: Task) -> TypeGuard[Labelling]:
-    """Whether a task gives labels, so that there is a prediction to be explained.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> labels_things(make_task(load(), "similarity"))
-    False
-    """
-    return hasattr(task, "scores") and hasattr(task, "choices")
 
 
 def require_labels(task: Task) -> Labelling:
@@ -98,7 +77,7 @@ def require_labels(task: Task) -> Labelling:
         ...
     attlas.errors.CapabilityError: the task similarity gives no labels whose reasons could be asked for; choose ...
     """
-    if not labels_things(task):
+    if not (hasattr(task, "scores") and hasattr(task, "choices")):
         raise CapabilityError(
             f"the task {task.name} gives no labels whose reasons could be asked for; choose classification, or "
             "tagging:upos, tagging:xpos, tagging:chunks or tagging:keyphrases"
@@ -108,25 +87,38 @@ def require_labels(task: Task) -> Labelling:
             f"{task.subject.name} has an encoder and a decoder, whose attention cannot be read as one explanation; "
             "choose a model with one of them"
         )
-    return task
+    return cast(Labelling, task)
 
 
-def sites_of(task: Task) -> list[Site]:
-    """The sites of the stream that a task's model reads with, first layer first.
+def sites_of(task: Task, layers: str = "all") -> list[Site]:
+    """The sites of the stream that a task's model reads with, first layer first: of "all" layers, of the "last", or
+    of one by its number from 0.
 
-    >>> from attlas.capture import load
-    >>> [site.layer for site in sites_of(_tagging(load()))]
-    [0, 1, 2, 3, 4, 5]
+    >>> task, _ = _example()
+    >>> len(sites_of(task)), [site.layer for site in sites_of(task, "last")]
+    (6, [5])
+    >>> sites_of(task, "6")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: all-MiniLM-L6-v2 has no layer 7; choose one from 1 to 6, last or all
     """
     own = task.subject.pieces.own
-    return [site for site in task.subject.sites if site.stream is own]
+    sites = [site for site in task.subject.sites if site.stream is own]
+    if layers == "all":
+        return sites
+    at = len(sites) - 1 if layers == "last" else int(layers)
+    if at >= len(sites):
+        raise CapabilityError(
+            f"{task.subject.name} has no layer {at + 1}; choose one from 1 to {len(sites)}, last or all"
+        )
+    return [sites[at]]
 
 
 def words_of(example: Example) -> list[int]:
     """The words of a text that have pieces of their own; those of a second text count on from the first.
 
-    >>> from attlas.capture import load
-    >>> words_of(load().pieces.encode(_passage("It rained here.")))
+    >>> _, asked = _example()
+    >>> words_of(asked.instances[0].example)
     [0, 1, 2, 3]
     """
     return sorted({word for word in example.source.segmentation.words if word >= 0})
@@ -138,9 +130,8 @@ def instances_of(
     """The instances of some texts: every text, or ``per_text`` of the words that have a tag, drawn by the seed; of
     these ``limit``, drawn too. Texts of a single word are left out.
 
-    >>> from attlas.capture import load
-    >>> task = _tagging(load())
-    >>> [instance.place for instance in instances_of(task, _sentences(task), limit=None, per_text=2)]
+    >>> task, asked = _example()
+    >>> [instance.place for instance in instances_of(task, asked.question.examples, limit=None, per_text=2)]
     [1, 2, 1, 2]
     """
     instances: list[Instance] = []
@@ -163,62 +154,52 @@ def instances_of(
 def texts_of(instances: Sequence[Instance]) -> list[int]:
     """The text of every instance, counted off: what is resampled together.
 
-    >>> from attlas.capture import load
-    >>> task = _tagging(load())
-    >>> texts_of(instances_of(task, _sentences(task), limit=None, per_text=2))
-    [0, 0, 1, 1]
+    >>> _, asked = _example()
+    >>> texts_of(asked.instances * 2)
+    [0, 1, 0, 1]
     """
     numbers: dict[int, int] = {}
     return [numbers.setdefault(id(instance.example), len(numbers)) for instance in instances]
 
 
-def ask(task: Task, instances: Sequence[Instance]) -> Asked:
+def ask(task: Labelling, instances: Sequence[Instance]) -> Asked:
     """Put instances to a task, one row of the batch each, and find their reading rows.
 
-    >>> from attlas.capture import load
-    >>> task = _tagging(load())
-    >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
-    >>> asked.rows.int().tolist()
+    >>> task, asked = _example()
+    >>> ask(task, asked.instances).rows.int().tolist()
     [[0, 0, 0, 1, 0, 0], [0, 0, 1, 0, 0, 0]]
     """
     question = task.ask([instance.example for instance in instances])
     if any(instance.place is None for instance in instances):
-        return Asked(question, tuple(instances), _reading_rows(require_labels(task), question))
+        return Asked(question, tuple(instances), _reading_rows(task, question))
     grouping = grouping_of(question)
     places = torch.tensor([instance.place for instance in instances], device=grouping.members.device)
     rows = grouping.members[torch.arange(len(instances), device=places.device), places] > 0
     return Asked(question, tuple(instances), rows)
 
 
-def describe_rows(task: Task, instances: Sequence[Instance], looked_at: int = 8) -> str:
+def describe_rows(task: Labelling, instances: Sequence[Instance], looked_at: int = 8) -> str:
     """The reading rows of some instances, in words.
 
-    >>> from attlas.capture import load
-    >>> task = _tagging(load())
-    >>> describe_rows(task, instances_of(task, _sentences(task), limit=None))
+    >>> task, asked = _example()
+    >>> describe_rows(task, asked.instances)
     'the pieces of the word that is tagged'
     """
     if all(instance.place is not None for instance in instances):
         return "the pieces of the word that is tagged"
     asked = ask(task, instances[:looked_at])
-    rows, real = asked.rows.cpu(), asked.real.cpu()
-    first = torch.zeros_like(rows)
-    first[:, 0] = True
-    last = torch.zeros_like(rows).scatter(1, real.sum(-1, keepdim=True) - 1, True)
-    if torch.equal(rows, first):
-        piece = {instance.example.source.segmentation.pieces[0] for instance in instances[:looked_at]}
-        return f"the first piece ({piece.pop()})" if len(piece) == 1 else "the first piece"
-    if torch.equal(rows, last):
-        return "the last piece"
-    return "all pieces" if torch.equal(rows, real) else "the pieces that the head reads"
+    read = next((name for name, rows in _usual_rows(asked.real).items() if torch.equal(asked.rows, rows)), "")
+    if read == "the first piece":
+        pieces = {instance.example.source.segmentation.pieces[0] for instance in asked.instances}
+        return f"{read} ({pieces.pop()})" if len(pieces) == 1 else read
+    return read or "the pieces that the head reads"
 
 
 def grouping_of(question: Question) -> Grouping:
     """Which pieces of a question's batch make which word.
 
-    >>> from attlas.capture import load
-    >>> task = _tagging(load())
-    >>> grouping_of(task.ask(_sentences(task))).words
+    >>> _, asked = _example()
+    >>> grouping_of(asked.question).words
     4
     """
     if question.words is not None:
@@ -227,31 +208,22 @@ def grouping_of(question: Question) -> Grouping:
     return group([example.source.segmentation for example in question.examples], ids.shape[1], device=ids.device)
 
 
-def predicted(task: Task, asked: Asked, output: Any) -> Tensor:
+def predicted(task: Labelling, asked: Asked, output: Any) -> Tensor:
     """The probabilities of all labels at every instance's place, (instance, label), from a forward pass; they can be
     differentiated.
 
-    >>> from attlas.capture import load
-    >>> task = _tagging(load())
-    >>> asked = ask(task, instances_of(task, _sentences(task), limit=None))
+    >>> task, asked = _example()
     >>> predicted(task, asked, task.run(asked.question)).sum(-1).tolist()
     [1.0, 1.0]
     """
-    return probabilities(require_labels(task), asked.question, output, [one.place for one in asked.instances])
+    return probabilities(task, asked.question, asked.instances, output)
 
 
-def probabilities(task: Labelling, question: Question, output: Any, places: Sequence[int | None]) -> Tensor:
-    """The probabilities of all labels at one place of every row, (row, label).
-
-    >>> from attlas.capture import load
-    >>> task = _tagging(load())
-    >>> question = task.ask(_sentences(task))
-    >>> probabilities(task, question, task.run(question), [0, 1]).shape
-    torch.Size([2, 2])
-    """
+def probabilities(task: Labelling, question: Question, instances: Sequence[Instance], output: Any) -> Tensor:
+    """The same of instances whose reading rows nobody has looked for."""
     scores = task.scores(question, output)
-    chosen = torch.tensor([0 if place is None else place for place in places], device=scores.device)
-    return scores[torch.arange(len(chosen), device=scores.device), chosen].float().softmax(-1)
+    places = torch.tensor([instance.place or 0 for instance in instances], device=scores.device)
+    return scores[torch.arange(len(places), device=scores.device), places].float().softmax(-1)
 
 
 class _Touched(Instrument):
@@ -269,23 +241,26 @@ class _Touched(Instrument):
         return output + self.nothing
 
 
-_READS: WeakKeyDictionary[Task, str] = WeakKeyDictionary()  # tasks known to read the first, last or all places
+_READS: WeakKeyDictionary[Task, str] = WeakKeyDictionary()  # tasks known to read the first, the last or all pieces
+
+
+def _usual_rows(real: Tensor) -> dict[str, Tensor]:
+    """The rows of which heads read one kind or another, by name, from the pieces that are no padding."""
+    first, last = torch.zeros_like(real), torch.zeros_like(real)
+    first[:, 0] = True
+    last.scatter_(1, real.sum(-1, keepdim=True) - 1, True)
+    return {"the first piece": first, "the last piece": last, "all pieces": real}
 
 
 def _reading_rows(task: Labelling, question: Question) -> Tensor:
     """The reading rows of texts: looked for, until a batch of several texts has shown that it is always the first
     place, the last, or all of them."""
-    side = question.batch.source
-    assert side is not None
-    ends = torch.zeros_like(side.real)
-    ends[torch.arange(len(ends), device=ends.device), side.real.sum(-1) - 1] = True
-    firsts = torch.zeros_like(side.real)
-    firsts[:, 0] = True
-    ways = {"first": firsts, "last": ends, "all": side.real}
+    assert question.batch.source is not None
+    usual = _usual_rows(question.batch.source.real)
     if task in _READS:
-        return ways[_READS[task]]
+        return usual[_READS[task]]
     rows = _looked_for(task, question)
-    same = [name for name, way in ways.items() if torch.equal(rows, way)]
+    same = [name for name, way in usual.items() if torch.equal(rows, way)]
     if len(same) == 1 and len(rows) > 1:
         _READS[task] = same[0]
     return rows
@@ -307,28 +282,17 @@ def _looked_for(task: Labelling, question: Question) -> Tensor:
     return torch.where(rows.any(-1, keepdim=True), rows, side.real)
 
 
-def _passage(text: str) -> Any:
-    """A text as models take it, for the examples of this package."""
-    from attlas.text import Document, Passage
-
-    return Passage(Document.from_text(text))
-
-
-def _sentences(task: Task) -> list[Example]:
-    """Two texts with tags, for the examples of this package."""
-    from attlas.text import Document, Passage
-
-    tagged = [("It rained here .", "X V X X"), ("We stayed home .", "X V X X")]
-    documents = [Document.from_words(words.split(), upos=tags.split()) for words, tags in tagged]
-    return task.subject.pieces.encode_all([Passage(document) for document in documents])
-
-
-def _tagging(subject: Any) -> Any:
-    """A task with a head of no training, for the examples of this package."""
+def _example(subject: Any = None) -> tuple[Any, Asked]:
+    """A task with a head of no training, and the tag of a word of each of two texts, for the examples of this
+    package."""
+    from attlas.capture import load
     from attlas.tasks import Tagging
     from attlas.tasks.tagging import LinearMap
+    from attlas.text import Document, Passage
 
-    width = subject.model.config.hidden_size
-    generator = torch.Generator().manual_seed(0)
-    weight = torch.randn(2, width, generator=generator)
-    return Tagging(subject, "upos", tags=["X", "V"], head=LinearMap(weight, torch.zeros(2)))
+    subject = subject or load()
+    weight = torch.randn(2, subject.model.config.hidden_size, generator=torch.Generator().manual_seed(0))
+    task = Tagging(subject, "upos", tags=["X", "V"], head=LinearMap(weight, torch.zeros(2)))
+    texts = ("It rained here .", "We stayed home .")
+    passages = [Passage(Document.from_words(text.split(), upos=["X", "V", "X", "X"])) for text in texts]
+    return task, ask(task, instances_of(task, subject.pieces.encode_all(passages), limit=None))

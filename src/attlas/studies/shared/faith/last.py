@@ -27,8 +27,7 @@ from attlas.ids import Site
 from attlas.measures.distances import js, tvd
 from attlas.models import AttentionCall, Instrument
 from attlas.models.seam import mix
-from attlas.studies.shared.faith.instances import Asked, predicted, sites_of
-from attlas.tasks import Task
+from attlas.studies.shared.faith.instances import Asked, Labelling, predicted, sites_of
 
 TOLERANCE = 1e-4
 Weights = Mapping[Site, Tensor]
@@ -41,6 +40,9 @@ class Rows:
     >>> rows = Rows(torch.tensor([[False, True, True], [True, False, False]]))
     >>> rows.places.tolist(), rows.there.tolist()
     ([[1, 2], [0, 1]], [[True, True], [True, False]])
+    >>> rows = Rows(torch.tensor([[False, True, False]]))
+    >>> rows.take(torch.arange(6.0).reshape(1, 3, 2), 1).tolist(), rows.spread(torch.ones(1, 1, 1)).tolist()
+    ([[[2.0, 3.0]]], [[[0.0], [1.0], [0.0]]])
     """
 
     def __init__(self, chosen: Tensor) -> None:
@@ -53,38 +55,22 @@ class Rows:
         self.first_only = count == 1 and not bool(self.places.any())
 
     def take(self, values: Tensor, axis: int) -> Tensor:
-        """Values at these rows; the first axis is that of instances, or has one element for all of them.
-
-        >>> rows = Rows(torch.tensor([[False, True, False]]))
-        >>> rows.take(torch.arange(6.0).reshape(1, 3, 2), 1).tolist()
-        [[[2.0, 3.0]]]
-        """
-        shape = [1] * values.dim()
+        """Values at these rows; the first axis is that of instances, or has one element for all of them."""
+        values = values.expand(len(self.places), *values.shape[1:])
+        shape, size = [1] * values.dim(), list(values.shape)
         shape[0], shape[axis] = self.places.shape
-        size = [len(self.places), *values.shape[1:]]
         size[axis] = self.places.shape[1]
-        return values.expand(len(self.places), *values.shape[1:]).gather(
-            axis, self.places.reshape(shape).expand(size)
-        )
+        return values.gather(axis, self.places.reshape(shape).expand(size))
 
     def spread(self, values: Tensor) -> Tensor:
-        """Values (instance, ..., row, width) back at their places, (instance, ..., piece, width), zero elsewhere.
-
-        >>> rows = Rows(torch.tensor([[False, True, False]]))
-        >>> rows.spread(torch.ones(1, 1, 2)).tolist()
-        [[[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]]
-        """
+        """Values (instance, ..., row, width) back at their places, (instance, ..., piece, width), zero elsewhere."""
         pieces = torch.arange(self.chosen.shape[1], device=self.places.device)
         where = (self.places[:, None] == pieces[:, None]) & self.there[:, None]  # (instance, piece, row)
         where = where.reshape(len(where), *[1] * (values.dim() - 3), *where.shape[1:])
         return torch.matmul(where.to(values.dtype), values)
 
     def repeated(self, times: int) -> Rows:
-        """The rows of so many copies.
-
-        >>> Rows(torch.tensor([[True, False]])).repeated(2).places.tolist()
-        [[0], [0]]
-        """
+        """The rows of so many copies."""
         return self if times == 1 else Rows(self.chosen.repeat(times, 1))
 
 
@@ -93,8 +79,10 @@ class Own:
     """What a model does by itself with some instances: its weights at the rows that may be changed, which keys these
     may see, its predictions; and what is kept to go on from.
 
-    >>> sorted(Own.__dataclass_fields__)
-    ['asked', 'given', 'output', 'predicted', 'rows', 'states', 'values', 'visible', 'weights']
+    >>> site = Site("encoder", 0)
+    >>> own = Own(None, {site: Rows(torch.tensor([[True, False]]))}, {site: torch.tensor([[[[1.0, 0.0]]]])})
+    >>> round(own.divergence({site: torch.tensor([[[[0.0, 1.0]]]])}).item(), 4)
+    0.6931
     """
 
     asked: Asked
@@ -109,14 +97,7 @@ class Own:
 
     def divergence(self, weights: Weights, head: int | None = None, times: int = 1) -> Tensor:
         """JSD of other weights from the model's own, the mean over rows, heads (or one) and sites, (instance,); for
-        copies of all instances, copy-major, (copies x instance,).
-
-        >>> rows = Rows(torch.tensor([[True, False]]))
-        >>> site = Site("encoder", 0)
-        >>> own = Own(None, {site: rows}, {site: torch.tensor([[[[1.0, 0.0]]]])})
-        >>> round(own.divergence({site: torch.tensor([[[[0.0, 1.0]]]])}).item(), 4)
-        0.6931
-        """
+        copies of all instances, copy-major, (copies x instance,)."""
         total = torch.zeros(())
         for site, new in weights.items():
             mine = self.weights[site].repeat(times, 1, 1, 1)
@@ -126,25 +107,8 @@ class Own:
             total = total.to(apart.device) + (apart * there).sum(-1) / there.sum(-1).clamp(min=1)
         return total / max(1, len(weights))
 
-    def by_key(self, weights: Weights, site: Site, head: int | None = None) -> Tensor:
-        """What rows give to every key at a site, the mean over rows and heads (or one head), (instance, key).
-
-        >>> site = Site("encoder", 0)
-        >>> own = Own(None, {site: Rows(torch.tensor([[True, False]]))})
-        >>> own.by_key({site: torch.tensor([[[[0.25, 0.75]], [[0.75, 0.25]]]])}, site).tolist()
-        [[0.5, 0.5]]
-        """
-        found = weights[site].mean(1) if head is None else weights[site][:, head]
-        there = self.rows[site].there[:, :, None].to(found.dtype)
-        return (found * there).sum(1) / there.sum(1).clamp(min=1)
-
     def moved(self, probabilities: Tensor, times: int = 1) -> Tensor:
-        """TVD of other predictions from the model's own, (instance,), or (copies x instance,).
-
-        >>> own = Own(None, {}, predicted=torch.tensor([[1.0, 0.0]]))
-        >>> own.moved(torch.tensor([[0.75, 0.25]])).tolist()
-        [0.25]
-        """
+        """TVD of other predictions from the model's own, (instance,), or (copies x instance,)."""
         return tvd(self.predicted.repeat(times, 1), probabilities)
 
 
@@ -154,17 +118,16 @@ class Reweighed:
     Only the reading rows of the last layer take new weights; of layers below it all rows of real pieces do.
     ``whole`` asks for full passes.
 
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.faith.instances import _sentences, _tagging, ask, instances_of
-    >>> task = _tagging(load())
+    >>> from attlas.studies.shared.faith.instances import _example
+    >>> task, asked = _example()
     >>> model = Reweighed(task)
-    >>> own = model.record(ask(task, instances_of(task, _sentences(task), limit=None)))
+    >>> own = model.record(asked)
     >>> same = model.predict(own, own.weights)
     >>> bool(torch.allclose(same, own.predicted, atol=1e-5)), model.why_full
     (True, '')
     """
 
-    def __init__(self, task: Task, sites: Sequence[Site] | None = None, *, whole: bool = False) -> None:
+    def __init__(self, task: Labelling, sites: Sequence[Site] | None = None, *, whole: bool = False) -> None:
         self.task, self.subject = task, task.subject
         self.last = sites_of(task)[-1]
         self.sites = (self.last,) if sites is None else tuple(sites)
@@ -179,13 +142,7 @@ class Reweighed:
 
     @property
     def fast(self) -> bool:
-        """Whether only the rows that are read are run again.
-
-        >>> from attlas.capture import load
-        >>> from attlas.studies.shared.faith.instances import _tagging
-        >>> Reweighed(_tagging(load()), whole=True).fast
-        False
-        """
+        """Whether only the rows that are read are run again."""
         return not self.why_full
 
     def record(self, asked: Asked) -> Own:

@@ -1,10 +1,8 @@
-"""What the sentences of both pages are put together with."""
+"""The claims that the sentences of both pages make of single rows."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from attlas.pages import Claim, Prose, Row, keyed, say
+from attlas.pages import Claim, Row, keyed
 
 
 def value_claim(table: str, column: str, row: Row, *keys: str) -> Claim:
@@ -14,13 +12,3 @@ def value_claim(table: str, column: str, row: Row, *keys: str) -> Claim:
     0.3
     """
     return Claim("value", table, column, keyed([row], *keys), value=row[column])
-
-
-def joined(parts: Sequence[Prose], between: str = " ") -> Prose:
-    """Several sentences or clauses, one after the other.
-
-    >>> str(joined([say("One."), say("Two.")]))
-    'One. Two.'
-    """
-    slots = between.join(f"{{part{at}}}" for at in range(len(parts)))
-    return say(slots, **{f"part{at}": part for at, part in enumerate(parts)})
