@@ -114,7 +114,7 @@ def _asked(
     stemmer(language)  # before anything is opened
     texts, model = as_texts(corpus), as_subject(subject)
     choice = chosen_heads(model, study, heads, measure, over)
-    check_shape(**shape)
+    _check_shape(**shape)
     window_of(model, max_pieces)
     bar, longest = shape["bar"], shape["longest"]
     how: dict[str, Any] = {
@@ -124,14 +124,8 @@ def _asked(
     return texts, model, choice, how
 
 
-def check_shape(top: int, bar: float | None, longest: int | None) -> None:
-    """Refuse numbers that make no sense: of phrases, of the bar for their words, of words in one.
-
-    >>> check_shape(0, None, None)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: at least one phrase must be asked for, and 0 were
-    """
+def _check_shape(top: int, bar: float | None, longest: int | None) -> None:
+    """Refuse numbers that make no sense: of phrases, of the bar for their words, of words in one."""
     if top < 1:
         raise PlanError(f"at least one phrase must be asked for, and {top} were")
     if bar is not None and not bar >= 0:

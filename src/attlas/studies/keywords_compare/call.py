@@ -74,7 +74,7 @@ def keywords_compare(
     fitting: Reading = {**running, "budget": running["budget"] or usual_budget(model)}
     field = Field(model, choice, texts.documents, language, running["seed"], pieces, fitting["budget"])
     asked = None if methods is None else names_of(methods)
-    ways, missing = ways_of(field, asked)
+    ways, missing = _ways_of(field, asked)
     options = {
         "methods": asked, "forms": [way.label for way in ways], "language": language, "max_pieces": pieces,
         "limit": limit, "heads": [[head.layer, head.head] for head in choice.heads], "measure": choice.measure,
@@ -127,16 +127,8 @@ def scorable(
     return [document for document, _ in kept], [given for _, given in kept], skipped
 
 
-def ways_of(field: Field, methods: Sequence[str] | None) -> tuple[list[Method], list[str]]:
-    """All forms of the methods that are asked for, attention first; and why some are not there.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.keywords_compare.baselines.methods import Field
-    >>> from attlas.studies.shared.keywords.choice import last_layer
-    >>> ways, missing = ways_of(Field(load(), last_layer(load(), "norm"), []), ["first"])
-    >>> [way.label for way in ways][:2], missing
-    (['attention, last layer', "first, attention's candidates"], [])
-    """
+def _ways_of(field: Field, methods: Sequence[str] | None) -> tuple[list[Method], list[str]]:
+    """All forms of the methods that are asked for, attention first; and why some are not there."""
     from attlas.studies.keywords_compare.baselines.methods import NAMES, OURS
 
     if methods is not None:

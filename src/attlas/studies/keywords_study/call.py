@@ -84,7 +84,7 @@ def keywords_study(
     other = None if test is None else as_corpus(test)
     chosen_on, scored_on = split(texts, other, running["seed"])
     model = as_subject(subject)
-    asked = None if kind is None else kind_named(kind, model)
+    asked = None if kind is None else _kind_named(kind, model)
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
     options = {
         "kind": None if asked is None else str(asked), "folds": folds, "steps": kept, "language": language,
@@ -92,35 +92,23 @@ def keywords_study(
     }  # fmt: skip
     more = {} if other is None else {"test": other}
     with begin("keywords-study", model, texts, options, running, more=more) as run:
-        sides = [readable(side, limit, run.seed, run.skipped) for side in (chosen_on, scored_on)]
-        require_key_words(sides[0], chosen_on.name, folds, stem)
-        require_key_words(sides[1], scored_on.name, 1, stem)
-        work = _Steps(run, _laid_out(run, sides, stem), kinds_of(model), stem)
+        sides = [_readable(side, limit, run.seed, run.skipped) for side in (chosen_on, scored_on)]
+        _require_key_words(sides[0], chosen_on.name, folds, stem)
+        _require_key_words(sides[1], scored_on.name, 1, stem)
+        work = _Steps(run, _laid_out(run, sides, stem), _kinds_of(model), stem)
         work.check_room(max_disk)
         return run.finish(work.tables(asked))
 
 
-def kinds_of(model: Subject) -> tuple[Kind, ...]:
-    """The kinds of attention that a model has: by weights, and by norms where these can be computed.
-
-    >>> [str(kind) for kind in kinds_of(as_subject(None))]
-    ['weight, mean', 'weight, max', 'norm, mean', 'norm, max']
-    """
+def _kinds_of(model: Subject) -> tuple[Kind, ...]:
+    """The kinds of attention that a model has: by weights, and by norms where these can be computed."""
     from attlas.studies.shared.keywords.weighing import KINDS
 
     return tuple(kind for kind in KINDS if kind.measure == "weight" or model.has_norms)
 
 
-def kind_named(name: str, model: Subject) -> Kind:
-    """A kind of attention by its name, such as "norm-mean"; refused where there is none, or the model lacks it.
-
-    >>> kind_named("norm-max", as_subject(None))
-    Kind(measure='norm', over='max')
-    >>> kind_named("mean", as_subject(None))
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: 'mean' is no kind of attention; choose one of weight-mean, weight-max, ...
-    """
+def _kind_named(name: str, model: Subject) -> Kind:
+    """A kind of attention by its name, such as "norm-mean"; refused where there is none, or the model lacks it."""
     from attlas.capture.measuring import require_measure
     from attlas.studies.shared.keywords.weighing import KINDS
 
@@ -149,13 +137,8 @@ def split(texts: Corpus, test: Corpus | None, seed: int) -> tuple[Corpus, Corpus
     return texts.halves(seed) if test is None else (texts, test)
 
 
-def readable(corpus: Corpus, limit: int | None, seed: int, skipped: Counter[str]) -> list[Document]:
-    """The documents of a part that have key phrases, or so many of them, drawn.
-
-    >>> skipped = Counter()
-    >>> len(readable(as_corpus("sample"), 10, 0, skipped)), dict(+skipped)
-    (10, {'documents not drawn': 110})
-    """
+def _readable(corpus: Corpus, limit: int | None, seed: int, skipped: Counter[str]) -> list[Document]:
+    """The documents of a part that have key phrases, or so many of them, drawn."""
     documents = [document for document in corpus.documents if document.keyphrases]
     skipped["documents without a key phrase"] += len(corpus.documents) - len(documents)
     if limit is not None and len(documents) > limit:
@@ -165,17 +148,8 @@ def readable(corpus: Corpus, limit: int | None, seed: int, skipped: Counter[str]
     return documents
 
 
-def require_key_words(documents: Sequence[Document], name: str, least: int, stem: Stem) -> None:
-    """Refuse a part where too few documents have both key words and other words.
-
-    >>> from dataclasses import replace
-    >>> from attlas.text import Document
-    >>> from attlas.text.stems import stemmer
-    >>> require_key_words([replace(Document.from_text("It rained."), keyphrases=("sun",))], "a.jsonl", 1, stemmer())
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: a.jsonl: no key phrase occurs in any text, ...
-    """
+def _require_key_words(documents: Sequence[Document], name: str, least: int, stem: Stem) -> None:
+    """Refuse a part where too few documents have both key words and other words."""
     from attlas.text.keyphrases import key_words
 
     marked = [key_words(document, stem) for document in documents]

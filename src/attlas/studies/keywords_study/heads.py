@@ -28,11 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Seen(NamedTuple):
-    """What each document says of each head, (document, head), and the entropy of even attention, (document,).
-
-    >>> Seen._fields
-    ('key', 'other', 'saved', 'auc', 'even')
-    """
+    """What each document says of each head, (document, head), and the entropy of even attention, (document,)."""
 
     key: Floats
     other: Floats
@@ -47,20 +43,7 @@ class Seen(NamedTuple):
 
 
 def seen_by_heads(received: Received, part: str, kind: Kind) -> Seen:
-    """Look at every document that has key words and others; the rest say nothing.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from attlas.studies.keywords_study.passes import Part
-    >>> from attlas.text import Document
-    >>> ends = np.array([0, 3])
-    >>> part = Part("a", (Document.from_text("Rain fell."),), (), ends, ends, np.array([True, False, False]))
-    >>> received = Received(Path(tempfile.mkdtemp()), {"a": part}, [Kind("weight", "mean")], 1, {})
-    >>> received.write("a", 0, np.array([[[[0.5, 0.2, 0.2]]]], np.float32))
-    >>> seen = seen_by_heads(received, "a", Kind("weight", "mean"))
-    >>> seen.relative.round(6).tolist(), seen.auc.tolist(), seen.saved.round(3).tolist()
-    ([[0.3]], [[1.0]], [[0.511]])
-    """
+    """Look at every document that has key words and others; the rest say nothing."""
     laid = received.parts[part]
     rows: list[tuple[Floats, ...]] = []
     for some, values, shares in received.blocks(part, kind):
@@ -117,11 +100,7 @@ def mean_and_interval(values: Floats, seed: int = 0) -> tuple[Floats, Floats, Fl
 
 
 def signed_rank(values: Floats) -> Floats:
-    """Wilcoxon's signed-rank test of each column of (document, column): two-sided p; 1 where nothing differs from 0.
-
-    >>> signed_rank(np.array([[1.0, 0.0]] * 8)).round(4).tolist()
-    [0.0078, 1.0]
-    """
+    """Wilcoxon's signed-rank test of each column of (document, column): two-sided p; 1 where nothing differs from 0."""
     from scipy.stats import wilcoxon
 
     return np.array([wilcoxon(column).pvalue if column.any() else 1.0 for column in values.T], dtype=np.float64)

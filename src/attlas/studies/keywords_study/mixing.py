@@ -22,11 +22,7 @@ ROUNDS = 300
 
 @dataclass(frozen=True)
 class Mixed:
-    """A mix that was learned: shares of heads, gamma, a constant, what standardises heads, and the threshold.
-
-    >>> Mixed(np.array([0.25, 0.75]), 2.0, 0.0, np.zeros(2), np.ones(2), 0.0).scores(np.array([[4.0, 0.0]])).tolist()
-    [2.0]
-    """
+    """A mix that was learned: shares of heads, gamma, a constant, what standardises heads, and the threshold."""
 
     shares: Floats
     gamma: float

@@ -120,16 +120,12 @@ WHOLE = Schema(
 )  # fmt: skip
 
 
-def kind_of(row: Row) -> str:
-    """How attention was read, in words.
-
-    >>> kind_of({"measure": "norm", "over": "mean"})
-    'norm, mean'
-    """
+def _kind_of(row: Row) -> str:
+    """How attention was read, in words."""
     return f"{row['measure']}, {row['over']}"
 
 
-def chosen_kind(tables: Tables) -> dict[str, Any]:
+def _chosen_kind(tables: Tables) -> dict[str, Any]:
     """The kind of the chosen heads, as values of columns."""
     known = tables["choice"] or tables["heads"]
     return {name: known[0][name] for name in ("measure", "over")} if known else {}
@@ -137,11 +133,11 @@ def chosen_kind(tables: Tables) -> dict[str, Any]:
 
 def by_kind(tables: Tables) -> Iterator[Row]:
     """All heads with their kind, that of the chosen ones first, and how far each figure is below chance."""
-    kind = chosen_kind(tables)
+    kind = _chosen_kind(tables)
     for row in sorted(tables["heads"], key=lambda row: any(row[name] != value for name, value in kind.items())):
         times = row["key"] / row["other"] if row["other"] else None
         yield {
-            **row, "kind": kind_of(row), "times": times, "set": "chosen" if row["chosen"] else "not chosen",
+            **row, "kind": _kind_of(row), "times": times, "set": "chosen" if row["chosen"] else "not chosen",
             "less_auc": 0.5 - row["auc"], "less_relative": -row["relative"], "less_saved": -row["saved"],
             "less_times": -math.log(max(times, 1e-3)) if times is not None else None,
             "free": 0.0 if row["chosen"] else 1.0,
@@ -187,7 +183,7 @@ def enough_heads(rows: Rows) -> Row | None:
 
 def answer(tables: Tables) -> Finding | None:
     """The head that tells key words from others best."""
-    kind = chosen_kind(tables)
+    kind = _chosen_kind(tables)
     rows = tables["heads"].where(**kind).largest("choosing_auc")
     if not rows:
         return None
@@ -195,7 +191,7 @@ def answer(tables: Tables) -> Finding | None:
     text = say(
         "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of "
         "its text with probability (AUC) {auc}, where chance gives 0.50",
-        head=label_of(best), kind=kind_of(best), auc=with_interval(best, "auc", AUC),
+        head=label_of(best), kind=_kind_of(best), auc=with_interval(best, "auc", AUC),
     )  # fmt: skip
     claims = [Claim("largest", "heads", "choosing_auc", keyed([best]), kind),
               Claim("value", "heads", "auc", keyed([best]), kind, value=best["auc"])]  # fmt: skip
@@ -212,7 +208,7 @@ def answer(tables: Tables) -> Finding | None:
 
 def best_head(tables: Tables) -> Iterator[Finding]:
     """What else is known of the best head."""
-    kind = chosen_kind(tables)
+    kind = _chosen_kind(tables)
     for best in tables["heads"].where(**kind).largest("choosing_auc")[:1]:
         yield Finding(
             say(
@@ -230,7 +226,7 @@ def best_head(tables: Tables) -> Iterator[Finding]:
 
 def many(tables: Tables) -> Iterator[Finding]:
     """How many heads give more to key words, and how many less."""
-    kind = chosen_kind(tables)
+    kind = _chosen_kind(tables)
     rows = tables["heads"].where(**kind)
     if rows:
         sure = rows.where(lambda row: is_known(row["p_corrected"]) and row["p_corrected"] < LEVEL)
@@ -254,7 +250,7 @@ def kinds(tables: Tables) -> Iterator[Finding]:
         best += list(tables["heads"].where(measure=measure, over=over).largest("choosing_auc")[:1])
     if len(best) > 1:
         ranked = sorted(best, key=lambda row: -row["auc"])
-        named = [say("{kind} **{auc:share}** ({head})", kind=kind_of(row), auc=row["auc"], head=label_of(row))
+        named = [say("{kind} **{auc:share}** ({head})", kind=_kind_of(row), auc=row["auc"], head=label_of(row))
                  for row in ranked]  # fmt: skip
         claims = [
             Claim("largest", "heads", "choosing_auc", keyed([row]), {"measure": row["measure"], "over": row["over"]})
@@ -275,7 +271,7 @@ def phrases(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "As phrases, the chosen heads ({selection}, {kind}) reach F1@10 {f1}{beside}.",
-                selection=chosen["selection"], kind=kind_of(chosen), f1=with_interval(chosen, "f1"),
+                selection=chosen["selection"], kind=_kind_of(chosen), f1=with_interval(chosen, "f1"),
                 beside=say("; {others}", others=listed(beside, between="; ")) if beside else "",
             ),
             (Claim("value", "phrases", "f1", keyed([chosen], *columns), {**scored, "chosen": True}, chosen["f1"]),),
@@ -293,7 +289,7 @@ def regression(tables: Tables) -> Iterator[Finding]:
         few = enough_heads(rows)
         text = say(
             "A regression on all {n} heads ({kind}) finds key words with F1 {f1}", n=whole["heads"],
-            kind=read_by(tables), f1=with_interval(whole, "f1"),
+            kind=_read_by(tables), f1=with_interval(whole, "f1"),
         )  # fmt: skip
         if folds and part != "cross-validated":
             text = say("{so}, cross-validated where it was trained {f1:share}", so=text, f1=folds[0]["f1"])
@@ -336,7 +332,7 @@ def mix(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def read_by(tables: Tables) -> str:
+def _read_by(tables: Tables) -> str:
     """The kind that regression, mix and single predictors read."""
     return next((str(kind) for kind in tables["whole"].values("kind")), "")
 
@@ -388,7 +384,7 @@ PAGE = Page(
                 "A logistic regression on what all heads let a word receive, then with fewer and fewer of them; "
                 "attention is read by {kind} here and for all predictors. *Cross-validated* is within the texts for "
                 "choosing, by folds of whole texts, penalty and threshold found inside each; *for scoring* is "
-                "trained on all of them and scored on the others.", kind=read_by(tables)),
+                "trained on all of them and scored on the others.", kind=_read_by(tables)),
             (
                 charts.lines("steps", "count", "f1", "auc", key="kept", title="By the number of heads",
                              colour="part", style=Style(tight=True)),

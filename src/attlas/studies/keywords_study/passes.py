@@ -53,31 +53,17 @@ class Part:
 
     @property
     def words(self) -> int:
-        """How many words there are.
-
-        >>> Part("a", (), (), np.array([0]), np.array([0]), np.zeros(0, bool)).words
-        0
-        """
+        """How many words there are."""
         return int(self.starts[-1])
 
     @property
     def documents_of(self) -> Integers:
-        """The document of every word.
-
-        >>> two = (Document.from_text("Rain."), Document.from_text("Snow."))
-        >>> Part("a", two, (), np.array([0, 2, 4]), np.array([0, 2, 4]), np.zeros(4, bool)).documents_of.tolist()
-        [0, 0, 1, 1]
-        """
+        """The document of every word."""
         return np.repeat(np.arange(len(self.documents)), np.diff(self.starts))
 
     @property
     def mixed(self) -> NDArray[np.bool_]:
-        """Which documents have both key words and others.
-
-        >>> two, ends = (Document.from_text("Rain."), Document.from_text("Snow.")), np.array([0, 2, 4])
-        >>> Part("a", two, (), ends, ends, np.array([True, False, False, False])).mixed.tolist()
-        [True, False]
-        """
+        """Which documents have both key words and others."""
         marked = np.add.reduceat(self.key.astype(np.int64), self.starts[:-1])
         return np.asarray((marked > 0) & (marked < np.diff(self.starts)))
 
@@ -174,7 +160,7 @@ class Received:
             start, stop = int(laid.starts[first]), int(laid.starts[last])
             values = self.read(part, kind, start, stop)
             edges = laid.windows[(laid.windows >= start) & (laid.windows <= stop)] - start
-            yield slice(first, last), values, relative_in_windows(values, edges)
+            yield slice(first, last), values, _relative_in_windows(values, edges)
             first = last
 
     def relative(self, part: str, kind: Kind) -> Numbers:
@@ -189,12 +175,8 @@ class Received:
         return self.folder / f"{part}.bin"
 
 
-def relative_in_windows(values: Numbers, edges: Integers) -> Numbers:
-    """What words receive, (word, head), divided by its mean over the words of their window; 0 where that is 0.
-
-    >>> relative_in_windows(np.array([[1.0], [3.0], [5.0]], np.float32), np.array([0, 2, 3])).tolist()
-    [[0.5], [1.5], [1.0]]
-    """
+def _relative_in_windows(values: Numbers, edges: Integers) -> Numbers:
+    """What words receive, (word, head), divided by its mean over the words of their window; 0 where that is 0."""
     sizes = np.diff(edges)
     means = np.add.reduceat(values, edges[:-1], axis=0) / sizes[:, None]
     scale = np.divide(1, means, out=np.zeros_like(means), where=means > 0).astype(np.float32)
@@ -202,11 +184,7 @@ def relative_in_windows(values: Numbers, edges: Integers) -> Numbers:
 
 
 class Item(NamedTuple):
-    """A window to be captured, and where its words belong.
-
-    >>> Item._fields
-    ('example', 'part', 'first')
-    """
+    """A window to be captured, and where its words belong."""
 
     example: Example
     part: str
@@ -214,11 +192,7 @@ class Item(NamedTuple):
 
 
 def items_of(parts: Mapping[str, Part]) -> list[Item]:
-    """The windows of all parts, each with its place.
-
-    >>> items_of({})
-    []
-    """
+    """The windows of all parts, each with its place."""
     return [
         Item(example, part.name, int(first))
         for part in parts.values()
@@ -240,12 +214,7 @@ class Writer:
         self.subject, self.received = subject, received
 
     def empty(self) -> Bundle:
-        """Nothing: all goes into files.
-
-        >>> from attlas.capture import load
-        >>> len(Writer(load(), None).empty())
-        0
-        """
+        """Nothing: all goes into files."""
         return Bundle({})
 
     def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:

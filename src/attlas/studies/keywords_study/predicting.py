@@ -42,12 +42,7 @@ def features(relative: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A regression on some columns, with what standardises them and the threshold of a key word.
-
-    >>> fitted = Fitted((0,), np.zeros(1), np.ones(1), np.array([2.0]), -1.0, 0.0, 1.0)
-    >>> fitted.scores(np.array([[1.0, 7.0], [0.0, 7.0]], np.float32)).tolist()
-    [1.0, -1.0]
-    """
+    """A regression on some columns, with what standardises them and the threshold of a key word."""
 
     columns: tuple[int, ...]
     mean: Floats
@@ -93,11 +88,7 @@ def best_threshold(scores: Floats, key: Flags) -> float:
 
 
 def folds_of(documents: Integers, mixed: Flags, count: int, seed: int) -> Integers:
-    """A fold for each of some documents; those with key words and others are spread evenly.
-
-    >>> folds_of(np.arange(6), np.array([True, True, False, True, True, False]), 2, 0).tolist()
-    [0, 1, 0, 0, 1, 1]
-    """
+    """A fold for each of some documents; those with key words and others are spread evenly."""
     order = np.random.default_rng(seed).permutation(len(documents))
     order = np.concatenate([order[mixed[documents[order]]], order[~mixed[documents[order]]]])
     folds = np.empty(len(documents), np.int64)
@@ -105,13 +96,8 @@ def folds_of(documents: Integers, mixed: Flags, count: int, seed: int) -> Intege
     return folds
 
 
-def fit(x: Numbers, key: Flags, c: float) -> tuple[Floats, float]:
-    """Weights and bias of a regression on standardised columns.
-
-    >>> weights, bias = fit(np.array([[-1.0], [1.0]] * 9, np.float32), np.array([False, True] * 9), 1.0)
-    >>> bool(weights[0] > 1), abs(round(bias, 3))
-    (True, 0.0)
-    """
+def _fit(x: Numbers, key: Flags, c: float) -> tuple[Floats, float]:
+    """Weights and bias of a regression on standardised columns."""
     from sklearn.linear_model import LogisticRegression
 
     made = LogisticRegression(C=c, max_iter=500).fit(x, key)
@@ -119,11 +105,7 @@ def fit(x: Numbers, key: Flags, c: float) -> tuple[Floats, float]:
 
 
 class Learned(NamedTuple):
-    """Regressions on ever more columns, up to all, and all columns in the order in which they were kept longest.
-
-    >>> Learned._fields
-    ('fitted', 'order')
-    """
+    """Regressions on ever more columns, up to all, and all columns in the order in which they were kept longest."""
 
     fitted: list[Fitted]
     order: list[int]
@@ -146,7 +128,7 @@ def learn(x: Numbers, part: Part, documents: Integers, seed: int, steps: Sequenc
     scale[scale == 0] = 1.0
     taken -= mean.astype(np.float32)
     taken /= scale.astype(np.float32)
-    strength = chosen_strength(taken, key, part, documents, seed)
+    strength = _chosen_strength(taken, key, part, documents, seed)
 
     def made(columns: Sequence[int], weights: Floats, bias: float) -> Fitted:
         used = list(columns)
@@ -158,22 +140,15 @@ def learn(x: Numbers, part: Part, documents: Integers, seed: int, steps: Sequenc
     fitted = []
     for step in sorted({*(step for step in steps if step < every), every}, reverse=True):
         some = sorted(order[:step])
-        weights, bias = fit(taken if step == every else np.ascontiguousarray(taken[:, some]), key, strength)
+        weights, bias = _fit(taken if step == every else np.ascontiguousarray(taken[:, some]), key, strength)
         fitted.append(made(some, weights, bias))
         order[:step] = [some[number] for number in np.argsort(-np.abs(weights), kind="stable")]
     return Learned(fitted[::-1], order)
 
 
-def chosen_strength(x: Numbers, key: Flags, part: Part, documents: Integers, seed: int) -> float:
+def _chosen_strength(x: Numbers, key: Flags, part: Part, documents: Integers, seed: int) -> float:
     """The C whose regression has the least cross-entropy on inner folds that it has not seen; 1 where there are too
-    few documents to divide. The rows are those of the documents, in their order.
-
-    >>> from attlas.text import Document
-    >>> ends, key = np.array([0, 2]), np.array([True, False])
-    >>> part = Part("a", (Document.from_text("Rain."),), (), ends, ends, key)
-    >>> chosen_strength(np.array([[1.0], [0.0]], np.float32), part.key, part, np.arange(1), 0)
-    1.0
-    """
+    few documents to divide. The rows are those of the documents, in their order."""
     sizes = np.diff(part.starts)[documents]
     edges = np.concatenate([[0], np.cumsum(sizes)])
     order = np.random.default_rng(seed).permutation(len(documents))
@@ -190,7 +165,7 @@ def chosen_strength(x: Numbers, key: Flags, part: Part, documents: Integers, see
     for fold in range(count):
         train, held = rows[folds != fold], rows[folds == fold]
         for number, strength in enumerate(STRENGTHS):
-            weights, bias = fit(x[train], key[train], strength * len(x) / len(train))
+            weights, bias = _fit(x[train], key[train], strength * len(x) / len(train))
             scores = x[held] @ weights.astype(np.float32) + bias
             losses[number] += np.logaddexp(0, np.where(key[held], -scores, scores)).sum()
     return STRENGTHS[int(losses.argmin())]

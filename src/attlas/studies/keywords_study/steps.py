@@ -194,13 +194,13 @@ def predictor_step(
     every = word_scores(scored, np.zeros(scored.words), np.ones(scored.words, bool), seed)
     rows: Rows = [{"predictor": EVERY, **every}]
     plain, plain_scored = plain_features(part, stem), plain_features(scored, stem)
-    rows.append({"predictor": PLAIN, **regressed(received, plain, plain_scored, seed)})
+    rows.append({"predictor": PLAIN, **_regressed(received, plain, plain_scored, seed)})
     chosen, other = received.relative(CHOSEN, kind), received.relative(SCORED, kind)
     head = best_first(auc)[0]
     threshold = best_threshold(chosen[:, head].astype(np.float64), part.key)
     rows.append({"predictor": HEAD, **_scored(other[:, head].astype(np.float64), threshold, received, seed)})
     both = [np.hstack(pair) for pair in ((features(chosen), plain), (features(other), plain_scored))]
-    rows.append({"predictor": BOTH, **regressed(received, both[0], both[1], seed)})
+    rows.append({"predictor": BOTH, **_regressed(received, both[0], both[1], seed)})
     return {"rows": rows}
 
 
@@ -215,18 +215,11 @@ def twin_step(received: Received, kind: Kind, seed: int = 0, say: Say = silent) 
     say("the heads of the untrained twin")
     auc = [seen_by_heads(received, SCORED, one).auc.mean(0).tolist() for one in received.kinds]
     chosen, scored = (features(received.relative(part, kind)) for part in (CHOSEN, SCORED))
-    return {"auc": auc, "predictor": {"predictor": TWIN, **regressed(received, chosen, scored, seed)}}
+    return {"auc": auc, "predictor": {"predictor": TWIN, **_regressed(received, chosen, scored, seed)}}
 
 
-def regressed(received: Received, chosen: Numbers, scored: Numbers, seed: int = 0) -> dict[str, Any]:
-    """How a regression that was learned on the columns of one part scores on those of the other.
-
-    >>> from attlas.studies.keywords_study.planted import planted
-    >>> received = planted()
-    >>> x, y = (features(received.relative(part, received.kinds[0])) for part in (CHOSEN, SCORED))
-    >>> regressed(received, x, y)["f1"]
-    1.0
-    """
+def _regressed(received: Received, chosen: Numbers, scored: Numbers, seed: int = 0) -> dict[str, Any]:
+    """How a regression that was learned on the columns of one part scores on those of the other."""
     part = received.parts[CHOSEN]
     (fitted,) = learn(chosen, part, np.arange(len(part.documents)), seed).fitted
     return _scored(fitted.scores(scored), fitted.threshold, received, seed)

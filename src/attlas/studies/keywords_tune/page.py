@@ -78,19 +78,15 @@ SIZES = Schema(
 )  # fmt: skip
 
 
-def what(row: Row) -> str:
-    """What a score counts, in words.
-
-    >>> what({"unit": "phrases", "at": "M", "gold": "all"}), what({"unit": "words", "at": "", "gold": ""})
-    ('phrases @M, all', 'words')
-    """
+def _what(row: Row) -> str:
+    """What a score counts, in words."""
     unit = {"spans": "places"}.get(row["unit"], row["unit"])
     return f"{unit} @{row['at']}, {row['gold']}" if row["at"] else str(unit)
 
 
 def counted(tables: Tables) -> Iterator[Row]:
     """Scores with what they count; phrases against all first."""
-    return ({**row, "what": what(row)} for row in sorted(tables["scores"], key=lambda row: row["gold"] == "present"))
+    return ({**row, "what": _what(row)} for row in sorted(tables["scores"], key=lambda row: row["gold"] == "present"))
 
 
 def effects(tables: Tables) -> Iterator[Row]:

@@ -41,11 +41,7 @@ class Tagged(NamedTuple):
 
     @property
     def words(self) -> NDArray[np.bool_]:
-        """Which words are in a span.
-
-        >>> Tagged(np.array([0.1, 0.8, 0.9]), (Span(1, 3),)).words.tolist()
-        [False, True, True]
-        """
+        """Which words are in a span."""
         found = np.zeros(len(self.chances), dtype=bool)
         for start, stop in self.spans:
             found[start:stop] = True
@@ -117,15 +113,8 @@ def tagged_phrases(
     return [phrases_of(document, tagged) for document, tagged in zip(documents, found, strict=True)]
 
 
-def unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict[str, Marks]:
-    """Per document what both have, what was found and what was given: of spans that do not overlap, and of words.
-
-    >>> from dataclasses import replace
-    >>> document = replace(Document.from_text("Solar cells age."), keyphrases=("solar cell",))
-    >>> marks = unit_marks([document], [Tagged(np.zeros(4), (Span(1, 2), Span(2, 3)))])
-    >>> marks["spans"].tolist(), marks["words"].tolist()
-    ([[0.0, 2.0, 1.0]], [[1.0, 2.0, 2.0]])
-    """
+def _unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict[str, Marks]:
+    """Per document what both have, what was found and what was given: of spans that do not overlap, and of words."""
     spans, words = np.zeros((len(documents), 3)), np.zeros((len(documents), 3))
     for row, (document, one) in enumerate(zip(documents, tagged, strict=True)):
         given = {Span(start, stop) for start, stop, _ in key_chunks(document)}
@@ -149,7 +138,7 @@ def tagged_rows(
     """
     found = [[phrase.stems for phrase in phrases_of(*pair)] for pair in zip(documents, tagged, strict=True)]
     rows = [{"unit": "phrases", **row} for row in score_rows(found, given, seed=seed)]
-    for unit, counted in unit_marks(documents, tagged).items():
+    for unit, counted in _unit_marks(documents, tagged).items():
         value, low, high = interval(MICRO, counted, seed)
         mean, mean_low, mean_high = interval(MACRO, macro(counted), seed)
         common, some, every = counted.sum(0)

@@ -9,6 +9,7 @@ candidates that are given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from attlas.capture import Subject
 from attlas.models import Example
 from attlas.studies.keywords_compare.baselines.named import Named, named
-from attlas.studies.shared.keywords.phrases import Phrase
+from attlas.studies.keywords_compare.baselines.weighted import Pair
 from attlas.studies.shared.keywords.weighing import cut, usual_budget
 from attlas.text import Document
 
@@ -68,9 +69,7 @@ def _summed(subject: Subject, examples: Sequence[Example]) -> torch.Tensor:
     return torch.matmul(batch.inputs["attention_mask"][:, None].to(states.dtype), states)[:, 0].float()
 
 
-def by_similarity(
-    subject: Subject, candidates: Iterable[tuple[Document, Sequence[Phrase]]], budget: int | None = None
-) -> Iterator[list[Named]]:
+def by_similarity(subject: Subject, candidates: Iterable[Pair], budget: int | None = None) -> Iterator[list[Named]]:
     """The candidates of each document, those that are closest to it first.
 
     >>> from attlas.capture import load
@@ -80,18 +79,12 @@ def by_similarity(
     >>> found[0].text
     'solar cells'
     """
-    some: list[tuple[Document, Sequence[Phrase]]] = []
-    for pair in candidates:
-        some.append(pair)
-        if len(some) == AT_ONCE:
-            yield from _ranked(subject, some, budget)
-            some = []
-    yield from _ranked(subject, some, budget)
+    remaining = iter(candidates)
+    while some := list(islice(remaining, AT_ONCE)):
+        yield from _ranked(subject, some, budget)
 
 
-def _ranked(
-    subject: Subject, some: Sequence[tuple[Document, Sequence[Phrase]]], budget: int | None
-) -> Iterator[list[Named]]:
+def _ranked(subject: Subject, some: Sequence[Pair], budget: int | None) -> Iterator[list[Named]]:
     texts = list(dict.fromkeys(phrase.text for _, phrases in some for phrase in phrases))
     vectors = embed(subject, [document.text for document, _ in some] + texts, budget)
     at = {text: len(some) + index for index, text in enumerate(texts)}

@@ -66,11 +66,7 @@ class Spotter:
             self._places.setdefault(run, []).append(index)
 
     def named(self, strings: Iterable[str]) -> list[Named]:
-        """Strings as phrases; what has no word at all is left out.
-
-        >>> Spotter(Document.from_text("It rained.")).named(["--", "rained"])
-        [Named(text='--', stems=('-', '-')), Named(text='rained', stems=('rain',))]
-        """
+        """Strings as phrases; what has no word at all is left out."""
         made = (Named(string, self._spotted(string) or phrase_stems(string, self._stem)) for string in strings)
         return [phrase for phrase in made if phrase.stems]
 

@@ -39,16 +39,14 @@ def installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def require(package: str) -> None:
-    """Refuse, with what to do, where a package is missing.
+def lacking(package: str) -> str:
+    """What is said of a package that is missing."""
+    return f"the package {package} is not installed; get it with {EXTRA}"
 
-    >>> require("no_such_package")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: the package no_such_package is not installed; get it with pip install ...
-    """
+
+def _require(package: str) -> None:
     if not installed(package):
-        raise CapabilityError(f"the package {package} is not installed; get it with {EXTRA}")
+        raise CapabilityError(lacking(package))
 
 
 def by_yake(documents: Iterable[Document], code: str = "en", stem: Stem | None = None) -> Iterator[list[Named]]:
@@ -59,7 +57,7 @@ def by_yake(documents: Iterable[Document], code: str = "en", stem: Stem | None =
     >>> ("solar", "cell") in [phrase.stems for phrase in found]
     True
     """
-    require("yake")
+    _require("yake")
     import yake
 
     extractor = yake.KeywordExtractor(lan=code, n=GRAMS[1], top=MOST)
@@ -120,7 +118,7 @@ def keybert_on(subject: Subject, budget: int | None = None) -> KeyBERT:
     >>> embed(load(), ["solar cells"]).shape  # what it is given, and all that it knows of the model
     (1, 384)
     """
-    require("keybert")
+    _require("keybert")
     from keybert import KeyBERT
     from keybert.backend import BaseEmbedder
 

@@ -43,11 +43,7 @@ class Choice:
 
     @property
     def layers(self) -> dict[int, list[int]]:
-        """The heads of each layer.
-
-        >>> Choice((HeadId("encoder", 5, 9), HeadId("encoder", 5, 2)), "norm", "mean", "").layers
-        {5: [9, 2]}
-        """
+        """The heads of each layer."""
         found: dict[int, list[int]] = {}
         for head in self.heads:
             found.setdefault(head.layer, []).append(head.head)
@@ -134,16 +130,7 @@ def last_layer(subject: Subject, measure: str, over: str = "mean") -> Choice:
 
 
 def from_study(study: Result, subject: Subject) -> Choice:
-    """The heads that ``attlas keywords study`` chose, after a look at whether it was made of this model.
-
-    >>> from attlas.capture import load
-    >>> from attlas.store import Manifest, Result
-    >>> subject = load()
-    >>> rows = {"stream": ["encoder"], "layer": [5], "head": [9], "measure": ["norm"], "over": ["mean"]}
-    >>> made = Manifest("keywords-study", model=subject.describe())
-    >>> from_study(Result(made, {"choice": rows}), subject).heads
-    (HeadId(stream=<Stream.ENCODER: 'encoder'>, layer=5, head=9),)
-    """
+    """The heads that ``attlas keywords study`` chose, after a look at whether it was made of this model."""
     manifest = study.manifest
     if manifest.study != "keywords-study" or "choice" not in study.tables:
         raise CapabilityError(

@@ -73,13 +73,7 @@ def rank_phrases(
 def candidates(
     document: Document, weights: NDArray[np.float64], stems: Stems, *, bar: float = BAR, longest: int = LONGEST
 ) -> list[Span]:
-    """The runs of words that may be phrases, in their order.
-
-    >>> document = Document.from_text("In 2024 solar cells aged, as the cells do.")
-    >>> weights = np.array([0.1, 1, 2, 2, 1, 0, 0.1, 0.2, 1, 0.2, 0])
-    >>> [_written(document, span) for span in candidates(document, weights, document_stems(document))]
-    ['2024 solar cells aged', 'cells']
-    """
+    """The runs of words that may be phrases, in their order."""
     if not len(weights):
         return []
     enough = _over_places(stems, weights) >= bar * float(weights.mean())

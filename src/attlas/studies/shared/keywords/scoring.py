@@ -40,11 +40,7 @@ class Given(NamedTuple):
     present: tuple[Stems, ...]
 
     def of(self, gold: str) -> tuple[Stems, ...]:
-        """Those that count.
-
-        >>> Given((("a",),), ()).of("all")
-        (('a',),)
-        """
+        """Those that count."""
         return self.present if gold == "present" else self.all
 
 
@@ -73,11 +69,7 @@ def marks(found: Sequence[Sequence[Stems]], given: Sequence[Sequence[Stems]], de
 
 
 def macro(counted: Marks) -> Marks:
-    """The same as F1 of each document, and 1; documents without a phrase on either side do not count.
-
-    >>> macro(np.array([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0]])).tolist()
-    [[0.5, 1.0], [0.0, 0.0]]
-    """
+    """The same as F1 of each document, and 1; documents without a phrase on either side do not count."""
     both = counted[:, 1] + counted[:, 2]
     return np.stack([np.divide(2 * counted[:, 0], both, out=np.zeros(len(both)), where=both > 0), both > 0], 1)
 

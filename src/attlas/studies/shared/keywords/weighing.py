@@ -39,11 +39,7 @@ BUDGETS = {"cpu": 1024, "cuda": 16_384}  # a processor is fastest with what stay
 
 
 class Weighed(NamedTuple):
-    """A document, the weight of each of its words, and into how many windows it was cut.
-
-    >>> Weighed._fields
-    ('document', 'weights', 'windows')
-    """
+    """A document, the weight of each of its words, and into how many windows it was cut."""
 
     document: Document
     weights: Numbers
