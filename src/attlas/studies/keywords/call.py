@@ -106,14 +106,14 @@ def _asked(
     max_pieces: int | None, **shape: Any,
 ) -> tuple[Corpus, Subject, Choice, dict[str, Any]]:  # fmt: skip
     """Texts, model, heads, and how words are weighed and phrases made; what makes no sense is refused."""
-    from attlas.studies.shared.keywords.choice import chosen_heads
+    from attlas.studies.shared.keywords.choice import choose_heads
     from attlas.studies.shared.keywords.phrases import BAR, LONGEST
     from attlas.studies.shared.keywords.weighing import window_of
     from attlas.text.stems import stemmer
 
     stemmer(language)  # before anything is opened
     texts, model = as_texts(corpus), as_subject(subject)
-    choice = chosen_heads(model, study, heads, measure, over)
+    choice = choose_heads(model, study, heads, measure, over)
     _check_shape(**shape)
     window_of(model, max_pieces)
     bar, longest = shape["bar"], shape["longest"]

@@ -93,7 +93,7 @@ def legend(top: float) -> Markup:
     """
     marks = [value for value in (0, 0.5, 1, 2, 4, 8, 15) if value < top] + [top]
     steps = [
-        tag("span", tag("i", class_=f"k{level(value, top)}"), f"{value:g}",
+        tag("span", tag("i", class_=f"k{_level(value, top)}"), f"{value:g}",
             " (an average word)" if value == 1 else " and more" if value == top else "")
         for value in marks
     ]  # fmt: skip

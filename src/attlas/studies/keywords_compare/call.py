@@ -7,7 +7,6 @@ what it found is kept, and not found again when the run is resumed.
 from __future__ import annotations
 
 import importlib.metadata
-import random
 import re
 import time
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from attlas.errors import CorpusError
 from attlas.run.parameters import Help, Model, Reading, Texts, names_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
+from attlas.run.texts import drawn
 from attlas.store import Result
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def keywords_compare(
     """
     from attlas.studies.keywords_compare.baselines.methods import Field
     from attlas.studies.keywords_compare.tables import tables_of
-    from attlas.studies.shared.keywords.choice import chosen_heads
+    from attlas.studies.shared.keywords.choice import choose_heads
     from attlas.studies.shared.keywords.weighing import usual_budget
     from attlas.text.stems import stemmer
 
@@ -70,7 +70,7 @@ def keywords_compare(
     limit, pieces = running["limit"], running["max_pieces"]
     documents, given, skipped = scorable(texts, limit, running["seed"], stem)
     model = as_subject(subject)
-    choice = chosen_heads(model, study)
+    choice = choose_heads(model, study)
     fitting: Reading = {**running, "budget": running["budget"] or usual_budget(model)}
     field = Field(model, choice, texts.documents, language, running["seed"], pieces, fitting["budget"])
     asked = None if methods is None else names_of(methods)
@@ -120,11 +120,11 @@ def scorable(
             "together and are in one language",
             file=texts.name,
         )
+    some = drawn(kept, limit, seed)
     skipped = {"texts without a key phrase": len(texts.documents) - len(kept)}
-    if limit is not None and len(kept) > limit:
-        skipped["texts not drawn"] = len(kept) - limit
-        kept = [kept[at] for at in sorted(random.Random(seed).sample(range(len(kept)), limit))]
-    return [document for document, _ in kept], [given for _, given in kept], skipped
+    if len(some) < len(kept):
+        skipped["texts not drawn"] = len(kept) - len(some)
+    return [document for document, _ in some], [given for _, given in some], skipped
 
 
 def _ways_of(field: Field, methods: Sequence[str] | None) -> tuple[list[Method], list[str]]:

@@ -7,11 +7,10 @@ result is saved, and is not repeated when the run is resumed.
 
 from __future__ import annotations
 
-import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -21,6 +20,7 @@ from attlas.errors import CorpusError, PlanError
 from attlas.run.parameters import Help, Model, Reading, Role, Texts, numbers_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
+from attlas.run.texts import drawn
 from attlas.store import Result
 from attlas.store.checkpoint import checkpoint_file
 
@@ -72,6 +72,7 @@ def keywords_study(
     ('keywords-study', ['choice', 'heads', 'mix', 'phrases', 'predictors', 'regression', 'regression_weights',
     'whole'])
     """
+    from attlas.studies.shared.keywords.weighing import KINDS
     from attlas.text.stems import stemmer
 
     if folds < 2:
@@ -95,16 +96,10 @@ def keywords_study(
         sides = [_readable(side, limit, run.seed, run.skipped) for side in (chosen_on, scored_on)]
         _require_key_words(sides[0], chosen_on.name, folds, stem)
         _require_key_words(sides[1], scored_on.name, 1, stem)
-        work = _Steps(run, _laid_out(run, sides, stem), _kinds_of(model), stem)
+        kinds = tuple(kind for kind in KINDS if kind.measure == "weight" or model.has_norms)
+        work = _Steps(run, _laid_out(run, sides, stem), kinds, stem)
         work.check_room(max_disk)
         return run.finish(work.tables(asked))
-
-
-def _kinds_of(model: Subject) -> tuple[Kind, ...]:
-    """The kinds of attention that a model has: by weights, and by norms where these can be computed."""
-    from attlas.studies.shared.keywords.weighing import KINDS
-
-    return tuple(kind for kind in KINDS if kind.measure == "weight" or model.has_norms)
 
 
 def _kind_named(name: str, model: Subject) -> Kind:
@@ -140,12 +135,10 @@ def split(texts: Corpus, test: Corpus | None, seed: int) -> tuple[Corpus, Corpus
 def _readable(corpus: Corpus, limit: int | None, seed: int, skipped: Counter[str]) -> list[Document]:
     """The documents of a part that have key phrases, or so many of them, drawn."""
     documents = [document for document in corpus.documents if document.keyphrases]
+    kept = drawn(documents, limit, seed)
     skipped["documents without a key phrase"] += len(corpus.documents) - len(documents)
-    if limit is not None and len(documents) > limit:
-        skipped["documents not drawn"] += len(documents) - limit
-        kept = sorted(random.Random(seed).sample(range(len(documents)), limit))
-        documents = [documents[index] for index in kept]
-    return documents
+    skipped["documents not drawn"] += len(documents) - len(kept)
+    return kept
 
 
 def _require_key_words(documents: Sequence[Document], name: str, least: int, stem: Stem) -> None:
@@ -230,43 +223,32 @@ class _Steps:
     def tables(self, asked: Kind | None) -> dict[str, dict[str, list[Any]]]:
         """All steps, one after the other, and the tables made of them."""
         from attlas.studies.keywords_study import steps as do
-        from attlas.studies.keywords_study import tables as lay
         from attlas.studies.keywords_study.predicting import steps_for
+        from attlas.studies.keywords_study.tables import tables_of, whole_row
 
         run, each = self.run, self.shape[1]
-        seed, options, say, once = run.seed, run.options, run.progress.note, run.once
+        options, how = run.options, {"seed": run.seed, "say": run.progress.note}
+        done: dict[str, Any] = {}
 
-        def trained() -> Received:  # captured only if a step is still to be done
-            return self.received(TRAINED)
+        def step(name: str, make: Callable[..., dict[str, Any]], *given: Any, model: str = TRAINED) -> None:
+            # what words receive is captured only if a step is still to be done
+            done[name] = run.once(name, lambda: make(self.received(model), *given, **how))
 
-        heads = once("heads", lambda: do.head_step(trained(), seed, say))
-        phrases = once("phrases", lambda: do.phrase_step(trained(), heads, each, self.stem, seed, say))
-        kind = asked or do.best_kind(heads, self.kinds)
-        auc = heads["kinds"][self.kinds.index(kind)]["choosing_auc"]
-        counts = steps_for(self.heads, options["steps"])
-        regression = once(
-            "regression", lambda: do.regression_step(trained(), kind, options["folds"], counts, seed, say)
-        )
-        mix = once("mix", lambda: do.mix_step(trained(), kind, seed, say))
-        others = once("predictors", lambda: do.predictor_step(trained(), kind, auc, self.stem, seed, say))["rows"]
+        step("heads", do.head_step)
+        step("phrases", do.phrase_step, done["heads"], each, self.stem)
+        kind = asked or do.best_kind(done["heads"], self.kinds)
+        auc = done["heads"]["kinds"][self.kinds.index(kind)]["choosing_auc"]
+        step("regression", do.regression_step, kind, options["folds"], steps_for(self.heads, options["steps"]))
+        step("mix", do.mix_step, kind)
+        step("predictors", do.predictor_step, kind, auc, self.stem)
         self.leave(TRAINED)
-        twin: dict[str, Any] = {}
         if options["twin"]:
-            twin = once("twin", lambda: do.twin_step(self.received(UNTRAINED), kind, seed, say))
+            step("twin", do.twin_step, kind, model=UNTRAINED)
             self.leave(UNTRAINED)
-        named = lay.named_heads(run.subject.pieces.own.value, self.heads, each)
-        predictors = [*others, *(step["predictor"] for step in (mix, regression, twin) if step)]
-        parts = self.parts.values()
-        return {
-            "heads": lay.head_table(heads, phrases, self.kinds, named, twin.get("auc")),
-            "choice": lay.choice_table(phrases, named),
-            "phrases": lay.columns(phrases["rows"]),
-            "regression": lay.columns(regression["rows"], without=("auc_low", "auc_high")),
-            "regression_weights": named | regression["weights"],
-            "mix": named | {"share": mix["share"], "gamma": [mix["gamma"]] * self.heads},
-            "predictors": lay.predictor_table(predictors),
-            "whole": lay.columns([lay.whole_row(part, self.stem, options["language"], kind) for part in parts]),
-        }
+        stream = run.subject.pieces.own.value
+        named = [{"stream": stream, "layer": at // each, "head": at % each} for at in range(self.heads)]
+        whole = [whole_row(part, self.stem, options["language"], kind) for part in self.parts.values()]
+        return tables_of(done, self.kinds, named, whole)
 
     def received(self, model: str) -> Received:
         """What words receive from the model or its twin, captured unless it is there."""
@@ -290,8 +272,9 @@ class _Steps:
         """Give back the room that a model's files take."""
         self.captured.pop(model, None)
         room = self.room or (None if self.run.out is None else self.run.out / RECEIVED)
-        if room is not None:
-            shutil.rmtree(room / model, ignore_errors=True)
-        if room is not None and room.is_dir() and not any(room.iterdir()):
+        if room is None:
+            return
+        shutil.rmtree(room / model, ignore_errors=True)
+        if room.is_dir() and not any(room.iterdir()):
             self.run.give_back(room)
             self.room = None

@@ -8,7 +8,7 @@ in the model the information lies; their expected layer is one number for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -67,13 +67,4 @@ def learn_mix(relative: Numbers, key: Flags) -> Mixed:
     shares = logits.detach().softmax(0).numpy()
     gamma, bias = (float(value) for value in others.detach())
     mixed = Mixed(shares, gamma, bias, mean, scale, 0.0)
-    return Mixed(shares, gamma, bias, mean, scale, best_threshold(mixed.scores(relative), key))
-
-
-def expected_layer(shares: Floats, heads: int) -> float:
-    """The mean layer, counted from 0, by the shares of heads, of which each layer has so many.
-
-    >>> expected_layer(np.array([0.25, 0.25, 0.25, 0.25]), 2)
-    0.5
-    """
-    return float(shares @ (np.arange(len(shares)) // heads))
+    return replace(mixed, threshold=best_threshold(mixed.scores(relative), key))

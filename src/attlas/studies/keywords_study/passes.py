@@ -57,11 +57,6 @@ class Part:
         return int(self.starts[-1])
 
     @property
-    def documents_of(self) -> Integers:
-        """The document of every word."""
-        return np.repeat(np.arange(len(self.documents)), np.diff(self.starts))
-
-    @property
     def mixed(self) -> NDArray[np.bool_]:
         """Which documents have both key words and others."""
         marked = np.add.reduceat(self.key.astype(np.int64), self.starts[:-1])
@@ -93,13 +88,7 @@ def lay_out(
 
 
 class Received:
-    """The files of one model on the parts of a corpus, in a folder of their own.
-
-    >>> import tempfile
-    >>> from attlas.studies.shared.keywords.weighing import KINDS
-    >>> Received(Path(tempfile.mkdtemp()), {}, KINDS, 72, {"model": "tiny"}).kept
-    False
-    """
+    """The files of one model on the parts of a corpus, in a folder of their own."""
 
     def __init__(
         self, folder: Path, parts: Mapping[str, Part], kinds: Sequence[Kind], heads: int, made_for: Mapping[str, Any]

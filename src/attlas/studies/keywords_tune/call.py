@@ -9,7 +9,6 @@ when a run is resumed, and those that are not go on from their own checkpoints.
 from __future__ import annotations
 
 import json
-import random
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from attlas.run.parts import SHARES, parts_of
 from attlas.run.plan import differences
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus
+from attlas.run.texts import drawn
 from attlas.run.tuning import Training, Tuned, opening_of
 from attlas.store import Result, require_free
 from attlas.store.columns import as_columns
@@ -336,14 +336,11 @@ def _parts(
     divided, how = parts_of({called[name]: part for name, part in known.items()}, seed)
     parts = dict(zip(given, divided.values(), strict=True))
     for name, part in parts.items():
-        documents = list(zip(part.documents, part.articles, strict=True))
-        if limit is not None and len(documents) > limit:
-            word = "dev" if name == "validation" else name  # of which draws are made since the first version
-            drawn = sorted(random.Random(f"{word} {seed}").sample(range(len(documents)), limit))
-            documents = [documents[at] for at in drawn]
-        elif part is known.get(name):
+        word = "dev" if name == "validation" else name  # of which draws are made since the first version
+        some = drawn(list(zip(part.documents, part.articles, strict=True)), limit, f"{word} {seed}")
+        if len(some) == len(part.documents) and part is known.get(name):
             continue
-        texts, articles = zip(*documents, strict=True)
+        texts, articles = zip(*some, strict=True)
         parts[name] = replace(part, documents=texts, articles=articles, sha256=as_corpus(texts).sha256)
         require_layer(parts[name], TASK)
     return parts, how

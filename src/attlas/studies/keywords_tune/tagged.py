@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from attlas.studies.shared.keywords.phrases import Phrase
-from attlas.studies.shared.keywords.scoring import MACRO, MICRO, Given, Marks, interval, macro, score_rows
+from attlas.studies.shared.keywords.scoring import Given, Marks, score_rows, scores_of
 from attlas.studies.shared.keywords.weighing import BUDGET, cut
 from attlas.tasks.tagging import OUTSIDE, Tagging
 from attlas.text import Document, Passage, Span
@@ -97,22 +97,6 @@ def phrases_of(document: Document, tagged: Tagged, stem: Stem | None = None) -> 
     return sorted(phrases, key=lambda phrase: (-phrase.score, phrase.places[0]))
 
 
-def tagged_phrases(
-    task: Tagging, documents: Sequence[Document], *, max_pieces: int | None = None, budget: int = BUDGET
-) -> list[list[Phrase]]:
-    """The phrases that a tagger finds in documents.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks.tagging import LinearMap
-    >>> task = Tagging(load(), "keyphrases", tags=["B-KEY", "O"])
-    >>> task.head = LinearMap(torch.zeros(2, 384), torch.tensor([1.0, 0.0]))
-    >>> [[phrase.stems for phrase in one] for one in tagged_phrases(task, [Document.from_text("Solar cells")])]
-    [[('solar',), ('cell',)]]
-    """
-    found = tag_documents(task, documents, max_pieces=max_pieces, budget=budget)
-    return [phrases_of(document, tagged) for document, tagged in zip(documents, found, strict=True)]
-
-
 def _unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict[str, Marks]:
     """Per document what both have, what was found and what was given: of spans that do not overlap, and of words."""
     spans, words = np.zeros((len(documents), 3)), np.zeros((len(documents), 3))
@@ -138,18 +122,8 @@ def tagged_rows(
     """
     found = [[phrase.stems for phrase in phrases_of(*pair)] for pair in zip(documents, tagged, strict=True)]
     rows = [{"unit": "phrases", **row} for row in score_rows(found, given, seed=seed)]
-    for unit, counted in _unit_marks(documents, tagged).items():
-        value, low, high = interval(MICRO, counted, seed)
-        mean, mean_low, mean_high = interval(MACRO, macro(counted), seed)
-        common, some, every = counted.sum(0)
-        rows.append(
-            {
-                "unit": unit, "at": "", "gold": "", "f1": value, "low": low, "high": high,
-                "precision": common / some if some else 0.0, "recall": common / every if every else 0.0,
-                "macro": mean, "macro_low": mean_low, "macro_high": mean_high, "n": len(counted),
-            }
-        )  # fmt: skip
-    return rows
+    counted = _unit_marks(documents, tagged)
+    return rows + [{"unit": unit, "at": "", "gold": "", **scores_of(each, seed)} for unit, each in counted.items()]
 
 
 def _tagged(

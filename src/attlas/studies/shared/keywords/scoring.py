@@ -68,7 +68,7 @@ def marks(found: Sequence[Sequence[Stems]], given: Sequence[Sequence[Stems]], de
     return rows
 
 
-def macro(counted: Marks) -> Marks:
+def _macro(counted: Marks) -> Marks:
     """The same as F1 of each document, and 1; documents without a phrase on either side do not count."""
     both = counted[:, 1] + counted[:, 2]
     return np.stack([np.divide(2 * counted[:, 0], both, out=np.zeros(len(both)), where=both > 0), both > 0], 1)
@@ -108,15 +108,22 @@ def score_rows(
     for gold in GOLD:
         wanted = [one.of(gold) for one in given]
         for depth in depths:
-            counted = marks(found, wanted, depth)
-            value, low, high = interval(MICRO, counted, seed)
-            mean, mean_low, mean_high = interval(MACRO, macro(counted), seed)
-            common, some, every = counted.sum(0)
-            rows.append(
-                {
-                    "at": "M" if depth is None else str(depth), "gold": gold, "f1": value, "low": low, "high": high,
-                    "precision": common / some if some else 0.0, "recall": common / every if every else 0.0,
-                    "macro": mean, "macro_low": mean_low, "macro_high": mean_high, "n": len(counted),
-                }
-            )  # fmt: skip
+            scores = scores_of(marks(found, wanted, depth), seed)
+            rows.append({"at": "M" if depth is None else str(depth), "gold": gold, **scores})
     return rows
+
+
+def scores_of(counted: Marks, seed: int = 0) -> dict[str, Any]:
+    """Micro and macro F1 with their intervals, precision and recall, from what was common, found and given.
+
+    >>> scores_of(np.array([[1.0, 2.0, 2.0]] * 9))["precision"]
+    0.5
+    """
+    value, low, high = interval(MICRO, counted, seed)
+    mean, mean_low, mean_high = interval(MACRO, _macro(counted), seed)
+    common, some, every = (float(total) for total in counted.sum(0))
+    return {
+        "f1": value, "low": low, "high": high, "precision": common / some if some else 0.0,
+        "recall": common / every if every else 0.0, "macro": mean, "macro_low": mean_low, "macro_high": mean_high,
+        "n": len(counted),
+    }  # fmt: skip
