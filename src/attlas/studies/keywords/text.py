@@ -33,11 +33,7 @@ class _Place(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A text on the page: what is known of it, its words (as many as are shown) and its phrases by rank.
-
-    >>> Shown(0, "a", "Hi", 1, [{"weight": 1.5}, {"weight": None}], ()).weights
-    [1.5]
-    """
+    """A text on the page: what is known of it, its words (as many as are shown) and its phrases by rank."""
 
     key: int
     name: str
@@ -86,11 +82,7 @@ def _level(weight: float, top: float) -> int:
 
 
 def legend(top: float) -> Markup:
-    """What the shades mean.
-
-    >>> legend(4).count("<i"), "average word" in legend(4)
-    (5, True)
-    """
+    """What the shades mean."""
     marks = [value for value in (0, 0.5, 1, 2, 4, 8, 15) if value < top] + [top]
     steps = [
         tag("span", tag("i", class_=f"k{_level(value, top)}"), f"{value:g}",
@@ -102,11 +94,7 @@ def legend(top: float) -> Markup:
 
 
 def weighed(text: Shown, top: float, *, several: bool, first: bool) -> Markup:
-    """One text with its phrases; among several it can be folded away, and only the first is open.
-
-    >>> weighed(Shown(0, "a", "Hi", 1, (), ()), 2, several=True, first=True)[:59]
-    Markup('<details class="weighed-document" id="text-0" open><summary')
-    """
+    """One text with its phrases; among several it can be folded away, and only the first is open."""
     places = list(_free_places(text.phrases, len(text.words)))
     inside = tag(
         "div", tag("div", _shaded(text, places, top), class_="weighed-text"),

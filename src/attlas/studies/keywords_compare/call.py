@@ -97,14 +97,7 @@ def keywords_compare(
 def scorable(
     texts: Corpus, limit: int | None, seed: int, stem: Stem
 ) -> tuple[list[Document], list[Given], dict[str, int]]:
-    """The documents to score on, the phrases that people gave them, and what was left out and why.
-
-    >>> from attlas.text import Document
-    >>> scorable(as_corpus([Document.from_text("It rained.")]), None, 0, str.lower)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: documents: its texts have no key phrases to compare with; give texts with ...
-    """
+    """The documents to score on, the phrases that people gave them, and what was left out and why."""
     from attlas.studies.shared.keywords.scoring import given_in
 
     if "keyphrases" not in texts.annotations:

@@ -30,11 +30,7 @@ Row = dict[str, Any]
 
 
 class Told(NamedTuple):
-    """What one form of a method has found in all documents, and how long it took.
-
-    >>> Told("yake", "", "nothing", [], 0.5).stems
-    []
-    """
+    """What one form of a method has found in all documents, and how long it took."""
 
     method: str
     form: str
@@ -51,14 +47,7 @@ class Told(NamedTuple):
 def tables_of(
     told: Sequence[Told], documents: Sequence[Document], given: Sequence[Given], field: Field
 ) -> dict[str, Any]:
-    """The tables of the study.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.keywords_compare.baselines.methods import Field
-    >>> from attlas.studies.shared.keywords.choice import last_layer
-    >>> tables_of([], [], [], Field(load(), last_layer(load(), "norm"), []))["whole"]["heads"]
-    [12]
-    """
+    """The tables of the study."""
     choice = field.choice
     whole = {
         "documents": len(documents), "words": sum(len(document.words) for document in documents),

@@ -7,8 +7,7 @@ result is saved, and is not repeated when the run is resumed.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -97,8 +96,8 @@ def keywords_study(
         _require_key_words(sides[0], chosen_on.name, folds, stem)
         _require_key_words(sides[1], scored_on.name, 1, stem)
         kinds = tuple(kind for kind in KINDS if kind.measure == "weight" or model.has_norms)
-        work = _Steps(run, _laid_out(run, sides, stem), kinds, stem)
-        work.check_room(max_disk)
+        parts = _laid_out(run, sides, stem)
+        work = _Steps(run, parts, kinds, stem, _room(run, parts, len(kinds), max_disk))
         return run.finish(work.tables(asked))
 
 
@@ -115,14 +114,7 @@ def _kind_named(name: str, model: Subject) -> Kind:
 
 
 def split(texts: Corpus, test: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
-    """What to choose on, and what to score on: two corpora, or the two halves of one.
-
-    >>> from attlas.text import Document
-    >>> split(as_corpus([Document.from_text("It rained.")]), None, 0)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: documents: it has no key phrases, which this study asks about; give texts with ...
-    """
+    """What to choose on, and what to score on: two corpora, or the two halves of one."""
     for corpus in (texts, *([] if test is None else [test])):
         if "keyphrases" not in corpus.annotations:
             raise CorpusError(
@@ -187,38 +179,30 @@ def _laid_out(run: Run, sides: Sequence[Sequence[Document]], stem: Stem) -> dict
     return parts
 
 
+def _room(run: Run, parts: Mapping[str, Part], kinds: int, most: float) -> Path:
+    """The folder for what words receive; refused where there is no room for it."""
+    from attlas.probes.files import size_of
+
+    heads = math.prod(run.subject.shape(run.subject.pieces.own))
+    needed = {name: 4 * kinds * part.words * heads for name, part in parts.items()}
+    room = run.scratch(RECEIVED, needed, most=most, what="attention that words receive")
+    key = sum(int(part.key.sum()) for part in parts.values())
+    words = sum(part.words for part in parts.values())
+    size = size_of(sum(needed.values()))
+    run.progress.note(f"{key:,} of {words:,} words are key words; what they receive takes {size} on disk")
+    return room
+
+
 @dataclass
 class _Steps:
-    """All steps of a run, and what words receive from the model whose turn it is."""
+    """All steps of a run, and what words receive from the model whose turn it is, in files within ``room``."""
 
     run: Run
     parts: Mapping[str, Part]
     kinds: tuple[Kind, ...]
     stem: Stem
+    room: Path
     captured: dict[str, Received] = field(default_factory=dict)
-    room: Path | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many layers there are, and heads in each."""
-        return self.run.subject.shape(self.run.subject.pieces.own)
-
-    @property
-    def heads(self) -> int:
-        return self.shape[0] * self.shape[1]
-
-    def check_room(self, max_disk: float) -> None:
-        """See that there is room for what words receive."""
-        from attlas.probes.files import check_room, size_of
-
-        needed = {name: 4 * len(self.kinds) * part.words * self.heads for name, part in self.parts.items()}
-        place = Path(tempfile.gettempdir()) if self.run.out is None else self.run.out
-        earlier = 0 if self.run.out is None else sum(f.stat().st_size for f in (place / RECEIVED).rglob("*.bin"))
-        check_room(place, needed, max_disk, earlier, what="attention that words receive", less="--limit")
-        key = sum(int(part.key.sum()) for part in self.parts.values())
-        words = sum(part.words for part in self.parts.values())
-        size = size_of(sum(needed.values()))
-        self.run.progress.note(f"{key:,} of {words:,} words are key words; what they receive takes {size} on disk")
 
     def tables(self, asked: Kind | None) -> dict[str, dict[str, list[Any]]]:
         """All steps, one after the other, and the tables made of them."""
@@ -226,7 +210,8 @@ class _Steps:
         from attlas.studies.keywords_study.predicting import steps_for
         from attlas.studies.keywords_study.tables import tables_of, whole_row
 
-        run, each = self.run, self.shape[1]
+        run = self.run
+        layers, each = run.subject.shape(run.subject.pieces.own)
         options, how = run.options, {"seed": run.seed, "say": run.progress.note}
         done: dict[str, Any] = {}
 
@@ -238,15 +223,16 @@ class _Steps:
         step("phrases", do.phrase_step, done["heads"], each, self.stem)
         kind = asked or do.best_kind(done["heads"], self.kinds)
         auc = done["heads"]["kinds"][self.kinds.index(kind)]["choosing_auc"]
-        step("regression", do.regression_step, kind, options["folds"], steps_for(self.heads, options["steps"]))
+        step("regression", do.regression_step, kind, options["folds"], steps_for(layers * each, options["steps"]))
         step("mix", do.mix_step, kind)
         step("predictors", do.predictor_step, kind, auc, self.stem)
-        self.leave(TRAINED)
+        self.captured.clear()
+        run.give_back(self.room / TRAINED)
         if options["twin"]:
             step("twin", do.twin_step, kind, model=UNTRAINED)
-            self.leave(UNTRAINED)
+        run.give_back(self.room)
         stream = run.subject.pieces.own.value
-        named = [{"stream": stream, "layer": at // each, "head": at % each} for at in range(self.heads)]
+        named = [{"stream": stream, "layer": at // each, "head": at % each} for at in range(layers * each)]
         whole = [whole_row(part, self.stem, options["language"], kind) for part in self.parts.values()]
         return tables_of(done, self.kinds, named, whole)
 
@@ -258,23 +244,13 @@ class _Steps:
             return self.captured[model]
         run = self.run
         studied = run.subject if model == TRAINED else run.subject.twin(run.seed)
-        self.room = self.room or run.scratch(RECEIVED)
         made_for = {"plan": run.plan.to_dict(), "model": model}
-        received = Received(self.room / model, self.parts, self.kinds, self.heads, made_for)
+        received = Received(
+            self.room / model, self.parts, self.kinds, math.prod(run.subject.shape(run.subject.pieces.own)), made_for
+        )
         if run.out is not None and not received.kept:  # what was written is gone: begin again
             checkpoint_file(run.out, model).unlink(missing_ok=True)
         items = items_of(self.parts)
         run.carry(Writer(studied, received), items, model, lengths=[item.example.length for item in items])
         self.captured[model] = received
         return received
-
-    def leave(self, model: str) -> None:
-        """Give back the room that a model's files take."""
-        self.captured.pop(model, None)
-        room = self.room or (None if self.run.out is None else self.run.out / RECEIVED)
-        if room is None:
-            return
-        shutil.rmtree(room / model, ignore_errors=True)
-        if room.is_dir() and not any(room.iterdir()):
-            self.run.give_back(room)
-            self.room = None

@@ -36,13 +36,7 @@ class Part:
     """Documents of one part, the windows they were cut into, and where the words of each lie among all words.
 
     ``starts`` and ``windows`` are the first words of each document and each window, with the number of all words at
-    the end; ``key`` says of every word whether it is a key word.
-
-    >>> ends = np.array([0, 3])
-    >>> part = Part("a", (Document.from_text("It rained."),), (), ends, ends, np.zeros(3, bool))
-    >>> part.words
-    3
-    """
+    the end; ``key`` says of every word whether it is a key word."""
 
     name: str
     documents: tuple[Document, ...]
@@ -70,15 +64,7 @@ def lay_out(
     max_pieces: int | None = None,
     stem: Stem | None = None,
 ) -> Part:
-    """Cut documents into windows and find their key words.
-
-    >>> from dataclasses import replace
-    >>> from attlas.capture import load
-    >>> document = replace(Document.from_text("It rained. Solar cells age."), keyphrases=("solar cell",))
-    >>> part = lay_out("a", load(), [document], 6)
-    >>> part.windows.tolist(), part.key.tolist()
-    ([0, 3, 7], [False, False, False, True, True, False, False])
-    """
+    """Cut documents into windows and find their key words."""
     windows = [window for document in documents for window in cut(subject, document, max_pieces)]
     return Part(
         name, tuple(documents), tuple(subject.pieces.encode_all([Passage(window) for window in windows])),
@@ -190,12 +176,7 @@ def items_of(parts: Mapping[str, Part]) -> list[Item]:
 
 
 class Writer:
-    """Takes windows through a model and writes what their words receive; to the engine, a study like any other.
-
-    >>> from attlas.capture import load
-    >>> Writer(load(), None).name
-    'attention to words'
-    """
+    """Takes windows through a model and writes what their words receive; to the engine, a study like any other."""
 
     name = "attention to words"
 

@@ -97,11 +97,7 @@ def steps_for(heads: int, asked: Sequence[int] | None = None) -> list[int]:
 
 
 def best_threshold(scores: Floats, key: Flags) -> float:
-    """The threshold with the best F1, halfway between the two scores that it divides.
-
-    >>> best_threshold(np.array([3.0, 2.0, 1.0, 0.0]), np.array([True, False, True, False]))
-    0.5
-    """
+    """The threshold with the best F1, halfway between the two scores that it divides."""
     order = np.argsort(-scores, kind="stable")
     sorted_scores, right = scores[order], np.cumsum(key[order])
     f1 = 2 * right / (np.arange(1, len(order) + 1) + right[-1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 TASK = "tagging:keyphrases"
 BUDGET = 2048
+RECIPE = ("epochs", "learning_rate", "batch_size", "patience")
 FINE = 12  # steps of the curve by which it is told how many heads can go, at least
 UNSEEN, PLAN = ".parts", "plan.json"  # where the parts are until the result is there, and by which plan
 
@@ -87,10 +88,7 @@ def keywords_tune(
     parts, divided = _parts(corpus, validation, test, limit, seed)
     model = load(name, **opening)
     pieces = longest_window(model, TASK, training["max_pieces"])
-    recipe: dict[str, Any] = {
-        part: training[part]
-        for part in ("epochs", "learning_rate", "batch_size", "patience")
-    }  # fmt: skip
+    recipe = {name: value for name, value in training.items() if name in RECIPE}
     options = {
         "task": TASK, **recipe, "keep": keep, "retune": retune, "steps": steps, "max_pieces": pieces, "limit": limit,
         "dtype": dtype, "parts": divided or None,
@@ -148,9 +146,8 @@ class _Job:
 
     @property
     def running(self) -> dict[str, Any]:
-        return {
-            "resume": self.run.resume, "checkpoint_every": self.run.checkpoint_every, "progress": self.run.progress
-        }  # fmt: skip
+        run = self.run
+        return {"resume": run.resume, "checkpoint_every": run.checkpoint_every, "progress": run.progress}
 
     def folder(self, name: str) -> Path | None:
         return None if self.run.out is None else self.run.out / UNSEEN / name
@@ -188,9 +185,7 @@ class _Job:
                 raise PlanError(f"{where}: its parts have another plan ({changed[0]}); go back to it, or delete this")
             return
         if self.run.resume:
-            self.run.progress.note(
-                f"there is nothing to go on with in {self.run.out}; starting from the beginning"
-            )  # fmt: skip
+            self.run.progress.note(f"there is nothing to go on with in {self.run.out}; starting from the beginning")
         folder.parent.mkdir(parents=True, exist_ok=True)
         unfinished = folder.with_suffix(".new")
         unfinished.write_text(plan.to_json(), encoding="utf-8")
@@ -218,31 +213,35 @@ class _Job:
         subject.name = called
         return subject
 
+    def part(
+        self, name: str, said: str, study: Callable[..., Result], tuned: Subject, texts: Corpus, **options: Any
+    ) -> Result:
+        """The result of another study of the tagger: as it lies in its folder, or made now."""
+        folder = self.folder(name)
+        if folder is not None and locate(folder, MANIFEST).exists():
+            return Result.open(folder)
+        self.run.progress.note(said)
+        return study(
+            tuned, texts, TASK, max_pieces=self.pieces, seed=self.run.seed, out=folder, budget=self.run.budget,
+            **options, **self.running,
+        )  # fmt: skip
+
     def ablation(self, tuned: Subject) -> Result:
         """One head off at a time, on the validation texts."""
         from attlas.studies.ablate.call import ablate
 
-        folder = self.folder("ablation")
-        if folder is not None and locate(folder, MANIFEST).exists():
-            return Result.open(folder)
-        self.run.progress.note("cutting one head at a time, on the validation texts")
-        return ablate(
-            tuned, self.parts["validation"], TASK, survivors=False, max_pieces=self.pieces, seed=self.run.seed,
-            out=folder, budget=self.run.budget, **self.running,
+        return self.part(
+            "ablation", "cutting one head at a time, on the validation texts", ablate, tuned,
+            self.parts["validation"], survivors=False,
         )  # fmt: skip
 
     def removal(self, tuned: Subject, ablation: Result, steps: int) -> Result:
         """Curves on the test texts, in orders that come from the validation texts."""
         from attlas.studies.prune.call import prune
 
-        folder = self.folder("removal")
-        if folder is not None and locate(folder, MANIFEST).exists():
-            return Result.open(folder)
-        self.run.progress.note("removing heads in order, on the test texts")
-        return prune(
-            tuned, self.parts["test"], TASK, by="score", choose_on=self.parts["validation"], ablation=ablation,
-            steps=steps, reverse=True, max_pieces=self.pieces, seed=self.run.seed, out=folder,
-            budget=self.run.budget, **self.running,
+        return self.part(
+            "removal", "removing heads in order, on the test texts", prune, tuned, self.parts["test"], by="score",
+            choose_on=self.parts["validation"], ablation=ablation, steps=steps, reverse=True,
         )  # fmt: skip
 
     def chosen(
@@ -307,7 +306,7 @@ class _Job:
         places = {("phrases", "M", "all"): KEYWORDS.get(stage)}
         return [
             {"stage": stage, **row, "published": places.get((row["unit"], row["at"], row["gold"]))} for row in rows
-        ]  # fmt: skip
+        ]
 
 
 def _check(keep: float | None, steps: int) -> None:

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from attlas.studies.shared.keywords.phrases import Phrase
+from attlas.run.batches import batches
+from attlas.studies.shared.keywords.phrases import Phrase, written
 from attlas.studies.shared.keywords.scoring import Given, Marks, score_rows, scores_of
 from attlas.studies.shared.keywords.weighing import BUDGET, cut
 from attlas.tasks.tagging import OUTSIDE, Tagging
@@ -30,11 +31,7 @@ AT_ONCE = 64  # documents that are cut and sorted by length together
 
 
 class Tagged(NamedTuple):
-    """What a tagger says of a document: for every word the probability that it is in a key phrase, and the spans.
-
-    >>> Tagged(np.array([0.9, 0.1]), (Span(0, 1),)).words.tolist()
-    [True, False]
-    """
+    """What a tagger says of a document: for every word the probability that it is in a key phrase, and the spans."""
 
     chances: Numbers
     spans: tuple[Span, ...]
@@ -56,16 +53,7 @@ def tag_documents(
     budget: int = BUDGET,
     each: Callable[[int], None] | None = None,
 ) -> Iterator[Tagged]:
-    """Documents as a tagger sees them, in their order; ``each`` is told the pieces of every batch that is done.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks.tagging import LinearMap
-    >>> subject = load()
-    >>> task = Tagging(subject, "keyphrases", tags=["B-KEY", "O"])
-    >>> task.head = LinearMap(torch.zeros(2, 384), torch.tensor([1.0, 0.0]))
-    >>> [one.spans for one in tag_documents(task, [Document.from_text("Solar cells")])]
-    [(Span(start=0, stop=1), Span(start=1, stop=2))]
-    """
+    """Documents as a tagger sees them, in their order; ``each`` is told the pieces of every batch that is done."""
     remaining = iter(documents)
     while some := list(islice(remaining, AT_ONCE)):
         windows = [window for document in some for window in cut(task.subject, document, max_pieces)]
@@ -78,22 +66,15 @@ def tag_documents(
 
 
 def phrases_of(document: Document, tagged: Tagged, stem: Stem | None = None) -> list[Phrase]:
-    """The phrases of a document that was tagged, the likeliest first.
-
-    >>> document = Document.from_text("Solar cells and a solar cell age")
-    >>> tagged = Tagged(np.array([0.6, 0.8, 0, 0, 0.9, 0.9, 0.5]), (Span(0, 2), Span(4, 6), Span(6, 7)))
-    >>> [(phrase.text, phrase.score, len(phrase.places)) for phrase in phrases_of(document, tagged)]
-    [('Solar cells', 0.9, 2), ('age', 0.5, 1)]
-    """
+    """The phrases of a document that was tagged, the likeliest first."""
     stems = document_stems(document, stem)
     found: dict[Stems, list[Span]] = {}
     for span in tagged.spans:
         found.setdefault(stems[span.start : span.stop], []).append(span)
     phrases = []
     for words, spans in found.items():
-        first = document.text[document.words[spans[0].start].start : document.words[spans[0].stop - 1].stop]
         score = max(float(tagged.chances[start:stop].mean()) for start, stop in spans)
-        phrases.append(Phrase(" ".join(first.split()), words, score, tuple(spans)))
+        phrases.append(Phrase(written(document, spans[0]), words, score, tuple(spans)))
     return sorted(phrases, key=lambda phrase: (-phrase.score, phrase.places[0]))
 
 
@@ -111,15 +92,7 @@ def _unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict
 def tagged_rows(
     documents: Sequence[Document], tagged: Sequence[Tagged], given: Sequence[Given], *, seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Scores of a tagger, with intervals over documents: phrases at every depth and by either gold, spans, words.
-
-    >>> from dataclasses import replace
-    >>> from attlas.studies.shared.keywords.scoring import given_in
-    >>> document = replace(Document.from_text("Solar cells age."), keyphrases=("solar cell",))
-    >>> rows = tagged_rows([document], [Tagged(np.ones(4), (Span(0, 2),))], [given_in(document)])
-    >>> [(row["unit"], row["at"], row["gold"], row["f1"]) for row in rows[-3:]]
-    [('phrases', 'M', 'present', 1.0), ('spans', '', '', 1.0), ('words', '', '', 1.0)]
-    """
+    """Scores of a tagger, with intervals over documents: phrases at every depth and by either gold, spans, words."""
     found = [[phrase.stems for phrase in phrases_of(*pair)] for pair in zip(documents, tagged, strict=True)]
     rows = [{"unit": "phrases", **row} for row in score_rows(found, given, seed=seed)]
     counted = _unit_marks(documents, tagged)
@@ -132,10 +105,7 @@ def _tagged(
     """Windows as a tagger sees them, in batches of like length."""
     found: list[Tagged] = [Tagged(np.zeros(0), ())] * len(windows)
     examples = task.subject.pieces.encode_all([Passage(window) for window in windows])
-    order = sorted(range(len(windows)), key=lambda index: -examples[index].length)
-    at = 0
-    while at < len(order):
-        some = order[at : at + max(1, budget // max(1, examples[order[at]].length))]
+    for some in batches([example.length for example in examples], budget):
         question = task.ask([examples[index] for index in some])
         with torch.no_grad():
             scores = task.scores(question, task.run(question)).float().cpu()
@@ -147,7 +117,6 @@ def _tagged(
             found[index] = _one(task, own, there)
         if each is not None:
             each(sum(examples[index].length for index in some))
-        at += len(some)
     return found
 
 

@@ -38,11 +38,7 @@ _HEADED, _RUNS, _WORDS = "attention's candidates", "runs between stop words", "w
 
 @dataclass(frozen=True)
 class Method:
-    """One way to rank the phrases of documents.
-
-    >>> Method("tf-idf", "n-grams", "corpus", lambda documents: iter([])).label
-    'tf-idf, n-grams'
-    """
+    """One way to rank the phrases of documents."""
 
     name: str
     form: str
@@ -57,16 +53,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Field:
-    """What the ways that are compared are made of: a model, its heads, a corpus, a language.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.keywords.choice import choose_heads
-    >>> subject = load()
-    >>> field = Field(subject, choose_heads(subject), [Document.from_text("Solar cells age.")])
-    >>> found = next(field.methods("first")[0].rank(field.corpus))
-    >>> [phrase.text for phrase in found]
-    ['Solar cells age']
-    """
+    """What the ways that are compared are made of: a model, its heads, a corpus, a language."""
 
     subject: Subject
     choice: Choice

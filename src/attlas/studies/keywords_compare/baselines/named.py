@@ -23,22 +23,14 @@ _LETTERS = re.compile(r"\w+")
 
 
 class Named(NamedTuple):
-    """A phrase as it is shown, and by its stems.
-
-    >>> Named("solar cells", ("solar", "cell")).stems
-    ('solar', 'cell')
-    """
+    """A phrase as it is shown, and by its stems."""
 
     text: str
     stems: Stems
 
 
 def named(phrases: Iterable[Phrase]) -> list[Named]:
-    """Phrases of ours, in their order.
-
-    >>> named([Phrase("solar cells", ("solar", "cell"), 1.0, ())])
-    [Named(text='solar cells', stems=('solar', 'cell'))]
-    """
+    """Phrases of ours, in their order."""
     return [Named(phrase.text, phrase.stems) for phrase in phrases]
 
 

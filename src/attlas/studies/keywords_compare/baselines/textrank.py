@@ -35,13 +35,7 @@ Edge = tuple[int, int]
 def as_published(
     documents: Iterable[Document], stops: frozenset[str], stem: Stem | None = None
 ) -> Iterator[list[Named]]:
-    """Phrases of documents from the best third of their words.
-
-    >>> document = Document.from_text("Solar cells age. The price of solar cells and of solar power.")
-    >>> found, = as_published([document], frozenset({"the", "of", "and"}))
-    >>> [phrase.text for phrase in found]
-    ['Solar cells', 'solar']
-    """
+    """Phrases of documents from the best third of their words."""
     for document in documents:
         stems = document_stems(document, stem)
         weights = ranks(document, stems, stops)

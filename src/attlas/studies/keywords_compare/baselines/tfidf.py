@@ -38,33 +38,19 @@ def weigher(corpus: Sequence[Document], stops: frozenset[str], stem: Stem | None
 
 
 def document_frequencies(corpus: Iterable[Document], stem: Stem | None = None) -> Counter[str]:
-    """In how many documents each stem occurs.
-
-    >>> document_frequencies([Document.from_text("Cells age."), Document.from_text("A cell.")])["cell"]
-    2
-    """
+    """In how many documents each stem occurs."""
     return Counter(one for document in corpus for one in set(document_stems(document, stem)))
 
 
 def idf(stems: Stems, known: Counter[str], documents: int) -> NDArray[np.float64]:
-    """The idf of every stem, as scikit-learn smooths it.
-
-    >>> idf(("cell", "age"), Counter(cell=1), 1).round(3).tolist()
-    [1.0, 1.693]
-    """
+    """The idf of every stem, as scikit-learn smooths it."""
     return np.array([math.log((1 + documents) / (1 + known[one])) + 1 for one in stems])
 
 
 def by_ngrams(
     documents: Iterable[Document], corpus: Sequence[Document], stops: frozenset[str], stem: Stem | None = None
 ) -> Iterator[list[Named]]:
-    """Phrases of documents from scikit-learn's TF-IDF of n-grams.
-
-    >>> texts = ["Solar cells and solar cells age.", "The sun shines on cells.", "The rain falls."]
-    >>> corpus = [Document.from_text(text) for text in texts]
-    >>> next(by_ngrams(corpus, corpus, frozenset({"and", "on", "the"})))[0].text
-    'solar'
-    """
+    """Phrases of documents from scikit-learn's TF-IDF of n-grams."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(ngram_range=(1, LONGEST), stop_words=sorted(stops))

@@ -102,12 +102,7 @@ def _named(subject: Subject, heads: Sequence[str] | str) -> tuple[HeadId, ...]:
 
 
 def last_layer(subject: Subject, measure: str, over: str = "mean") -> Choice:
-    """All heads of the last layer.
-
-    >>> from attlas.capture import load
-    >>> len(last_layer(load(), "norm").heads)
-    12
-    """
+    """All heads of the last layer."""
     stream = subject.pieces.own
     site = [site for site in subject.sites if site.stream is stream][-1]
     every = tuple(HeadId(stream, site.layer, head) for head in range(subject.heads(site)))

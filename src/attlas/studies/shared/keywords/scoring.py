@@ -30,11 +30,7 @@ Marks = NDArray[np.float64]
 
 
 class Given(NamedTuple):
-    """The key phrases of a document: all, and those that stand in its text.
-
-    >>> Given((("a",), ("b",)), (("a",),)).of("present")
-    (('a',),)
-    """
+    """The key phrases of a document: all, and those that stand in its text."""
 
     all: tuple[Stems, ...]
     present: tuple[Stems, ...]
@@ -75,22 +71,14 @@ def _macro(counted: Marks) -> Marks:
 
 
 def interval(metric: Metric, counted: Marks, seed: int = 0) -> tuple[float, float, float]:
-    """A score with the middle 95 % of it over resampled documents.
-
-    >>> interval(MICRO, np.array([[1.0, 2.0, 2.0]] * 9))
-    (0.5, 0.5, 0.5)
-    """
+    """A score with the middle 95 % of it over resampled documents."""
     low, high = np.nanquantile(metric.of(draws(len(counted), seed) @ counted), (0.025, 0.975))
     return float(metric.score(counted)), float(low), float(high)
 
 
 @lru_cache(maxsize=4)
 def draws(count: int, seed: int = 0) -> Marks:
-    """How often each of so many documents is drawn, in each of :data:`RESAMPLES` resamples.
-
-    >>> draws(3).shape, draws(3).sum(1).max()
-    ((1000, 3), np.float64(3.0))
-    """
+    """How often each of so many documents is drawn, in each of :data:`RESAMPLES` resamples."""
     generator = np.random.default_rng(seed)
     return generator.multinomial(count, np.full(count, 1 / count), RESAMPLES).astype(np.float64)
 
