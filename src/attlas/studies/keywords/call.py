@@ -67,13 +67,9 @@ def keywords(
         subject, corpus, study=study, heads=heads, measure=measure, over=over, top=top, bar=bar, longest=longest,
         language=language, max_pieces=running["max_pieces"],
     )  # fmt: skip
-    options = how | {
-        "heads": [[head.layer, head.head] for head in choice.heads], "measure": choice.measure, "over": choice.over,
-        "why": choice.why,
-    }  # fmt: skip
     named = " ".join(texts.documents[0].text.split()[:4]) if texts.format == "documents" else texts.name
     fitting: Reading = {**running, "budget": running["budget"] or usual_budget(model)}
-    with begin("keywords", model, texts, options, fitting, name=named) as run:
+    with begin("keywords", model, texts, how | choice.options, fitting, name=named) as run:
         documents = texts.documents
 
         def weighed(start: int) -> Iterator[dict[str, Any]]:

@@ -77,8 +77,7 @@ def keywords_compare(
     ways, missing = _ways_of(field, asked)
     options = {
         "methods": asked, "forms": [way.label for way in ways], "language": language, "max_pieces": pieces,
-        "limit": limit, "heads": [[head.layer, head.head] for head in choice.heads], "measure": choice.measure,
-        "over": choice.over, "why": choice.why, "packages": _versions(ways),
+        "limit": limit, **choice.options, "packages": _versions(ways),
     }  # fmt: skip
     with begin("keywords-compare", model, texts, options, fitting) as run:
         for why in missing:

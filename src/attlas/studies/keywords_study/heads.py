@@ -112,9 +112,5 @@ def head_columns(seen: Seen, seed: int = 0) -> dict[str, list[float]]:
 
 
 def best_first(auc: Sequence[float]) -> list[int]:
-    """Heads by their AUC, the best first; of equals the first.
-
-    >>> best_first([0.5, 0.9, 0.5])
-    [1, 0, 2]
-    """
+    """Heads by their AUC, the best first; of equals the first."""
     return [int(head) for head in np.argsort(-np.asarray(auc), kind="stable")]

@@ -29,6 +29,7 @@ from attlas.pages import (
 )
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.keywords.columns import AT, GOLD, MEASURE, OVER, SCORES, TEXTS
+from attlas.studies.shared.wording import words
 
 LEVEL = 0.01  # of a corrected p
 NEAR = 0.01  # F1 that is as good as all heads'
@@ -40,13 +41,13 @@ PART = Column("part", "texts", labels={
     "chosen on": "for choosing", "scored on": "for scoring", "cross-validated": "for choosing, cross-validated",
 })  # fmt: skip
 SEEN = (
-    Column("auc", "AUC", "share", "how often a key word receives more than another word of its text; 0.5 is chance",
-           ends=AUC, twin="twin_auc", head=True),
+    Column("auc", "AUC", "share", "how often a key word receives more than another word of its text, ties counting "
+           "half; 0.5 is chance", ends=AUC, twin="twin_auc", head=True),
     Column("twin_auc", "AUC, untrained", "share", "of the untrained twin", optional=True),
     Column("relative", "relative attention", "signed", "what key words receive less what others do, mean over texts",
            ends=("low", "high"), definition="Štefánik", head=True),
     Column("p", "p", "p", "Wilcoxon's signed ranks of relative attention, over texts"),
-    Column("p_corrected", "p, corrected", "p", family="all heads of a kind (Holm)", was="p_holm"),
+    Column("p_corrected", "p, corrected", "p", "the same, of relative attention", family="all heads of a kind (Holm)", was="p_holm"),
     Column("key", "key words receive", "number", head=True),
     Column("other", "others receive", "number", head=True),
     Column("saved", "nats saved", "signed", "how much less the cross-entropy is than that of even attention",
@@ -172,11 +173,7 @@ def against(tables: Tables) -> Iterator[Row]:
 
 
 def enough_heads(rows: Rows) -> Row | None:
-    """The fewest heads with which the regression is as good as with all of them, within :data:`NEAR`.
-
-    >>> enough_heads(Rows([{"heads": 1, "f1": 0.4}, {"heads": 8, "f1": 0.595}, {"heads": 72, "f1": 0.6}]))["heads"]
-    8
-    """
+    """The fewest heads with which the regression is as good as with all of them, within :data:`NEAR`."""
     ordered = rows.smallest("heads")
     return next((row for row in ordered if row["f1"] >= ordered[-1]["f1"] - NEAR), None)
 
@@ -419,9 +416,7 @@ PAGE = Page(
         ),
         Section(
             "table", "All heads",
-            "In the order of AUC on the texts for choosing; all other figures are of the texts for scoring. p is "
-            "of relative attention (Wilcoxon's signed ranks over texts), after Holm's correction for all heads of a "
-            "kind.",
+            "In the order of AUC on the texts for choosing; all other figures are of the texts for scoring.",
             (
                 Listing("by_kind", "head", "kind", "choosing_auc", "auc", "relative", "p_corrected", "times", "key",
                         "other", "saved", "choosing_relative", "choosing_saved", "set", order="-choosing_auc"),
@@ -437,14 +432,11 @@ PAGE = Page(
         "α or by norm ‖αf(x)‖. Special pieces (special tokens) do not count as readers.",
         "relative attention": "what key words receive less what others do, per text, averaged over texts. Norms have "
         "a scale of their own in each head; the ratio of the two has none.",
-        "AUC": "how often a key word receives more than another word of the same text; ties count half, 0.50 is no "
-        "better than chance.",
         "nats saved": "what a head receives, normalised over the words of a text, as a guess at its key words: its "
         "cross-entropy is less than that of even attention by so much. Below 0 it is a worse guess than none.",
         "for choosing, for scoring": "heads were chosen and predictors trained on some texts, and all figures are of "
         "others, unless it says else.",
-        "untrained twin": "the same architecture with random weights, read in the same way.",
-        "head 6-11": "the eleventh head of the sixth layer; layers and heads count from 1 on this page.",
+        **words("untrained twin", "head 8-10"),
     },
     limits={
         "Key words are unlike other words anyway.": "They are longer, rarer nouns; much of what a head sees may be "

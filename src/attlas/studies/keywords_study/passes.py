@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -83,37 +84,24 @@ class Received:
         sizes = {name: part.words for name, part in parts.items()}
         index = json.dumps({"for": made_for, "words": sizes, "kinds": [str(kind) for kind in kinds], "heads": heads})
         place = folder / INDEX
-        try:
+        with self._writing():
             self.kept = place.exists() and place.read_text(encoding="utf-8") == index
             """Whether the folder held files of this very plan already."""
             if not self.kept:
                 folder.mkdir(parents=True, exist_ok=True)
-                for name in sizes:
+                for name, words in sizes.items():
                     with open(self._file(name), "wb") as file:
-                        file.truncate(self.bytes(name))
+                        file.truncate(4 * len(self.kinds) * words * self.heads)
                 place.write_text(index, encoding="utf-8")
-        except OSError as error:
-            raise StoreError(
-                f"{folder}: what words receive cannot be written ({error.strerror or error}); choose another --out"
-            ) from error
-
-    def bytes(self, part: str) -> int:
-        """How large the file of a part is."""
-        return 4 * len(self.kinds) * self.parts[part].words * self.heads
 
     def write(self, part: str, first: int, values: Numbers) -> None:
         """Put what the words of a window receive, (kind, layer, head, word), into their places."""
         words = self.parts[part].words
         rows = np.ascontiguousarray(np.moveaxis(values.reshape(len(self.kinds), self.heads, -1), 2, 1))
-        try:
-            with open(self._file(part), "r+b", buffering=0) as file:
-                for number, some in enumerate(rows):
-                    file.seek(4 * self.heads * (number * words + first))
-                    file.write(some.tobytes())
-        except OSError as error:
-            raise StoreError(
-                f"{self.folder}: what words receive cannot be written ({error.strerror or error})"
-            ) from error
+        with self._writing(), open(self._file(part), "r+b", buffering=0) as file:
+            for number, some in enumerate(rows):
+                file.seek(4 * self.heads * (number * words + first))
+                file.write(some.tobytes())
 
     def read(self, part: str, kind: Kind, start: int = 0, stop: int | None = None) -> Numbers:
         """What some words receive, (word, head), as the model gave it."""
@@ -148,6 +136,14 @@ class Received:
 
     def _file(self, part: str) -> Path:
         return self.folder / f"{part}.bin"
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            why = f"what words receive cannot be written ({error.strerror or error}); choose another --out"
+            raise StoreError(f"{self.folder}: {why}") from error
 
 
 def _relative_in_windows(values: Numbers, edges: Integers) -> Numbers:

@@ -36,11 +36,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(auc: Mapping[Kind, Sequence[float]], last: int) -> list[Candidate]:
-    """All that is tried, from the AUC of each head by each kind; ``last`` is how many heads the last layer has.
-
-    >>> [(c.selection, c.heads) for c in candidates({Kind("weight", "mean"): [0.5, 0.9]}, 1)]
-    [('best head', (1,)), ('2 best heads', (1, 0)), ('all heads of the last layer', (1,))]
-    """
+    """All that is tried, from the AUC of each head by each kind; ``last`` is how many heads the last layer has."""
     made = []
     for kind, values in auc.items():
         order, every = best_first(values), len(values)
@@ -91,12 +87,6 @@ def phrase_rows(
 
 
 def winner(tried: Sequence[Candidate], rows: Sequence[Sequence[Mapping[str, Any]]]) -> int:
-    """The candidate with the best F1 of its first ten phrases; of equals the one with fewer heads.
-
-    >>> kind = Kind("weight", "mean")
-    >>> two = [Candidate(kind, LAST, (1, 2)), Candidate(kind, BEST, (1,))]
-    >>> winner(two, [[{"at": "10", "gold": "all", "f1": 0.5}]] * 2)
-    1
-    """
+    """The candidate with the best F1 of its first ten phrases; of equals the one with fewer heads."""
     scores = [next(row["f1"] for row in some if (row["at"], row["gold"]) == (AT, GOLD)) for some in rows]
     return min(range(len(tried)), key=lambda number: (-scores[number], len(tried[number].heads), number))

@@ -126,7 +126,7 @@ def regression_step(
             "most": over.max(0).tolist(),
             "order": ranks.tolist(),
         },
-        "predictor": {"predictor": ALL, **_shown(made[-1])},
+        "predictor": {"predictor": ALL, **scored},
     }
 
 
@@ -178,7 +178,3 @@ def _regressed(received: Received, chosen: Numbers, scored: Numbers, seed: int) 
 def _scored(scores: Floats, threshold: float, received: Received, seed: int) -> dict[str, Any]:
     found: Flags = scores > threshold
     return word_scores(received.parts[SCORED], scores, found, seed)
-
-
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("part", "heads", "c")}

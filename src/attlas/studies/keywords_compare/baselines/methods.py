@@ -69,14 +69,7 @@ class Field:
         return stemmer(self.language)
 
     def missing(self, name: str) -> str | None:
-        """Why a method cannot be had here, or None.
-
-        >>> from attlas.capture import load
-        >>> from attlas.studies.shared.keywords.choice import choose_heads
-        >>> subject = load()
-        >>> Field(subject, choose_heads(subject), [], "yiddish").missing("textrank")
-        'textrank needs stop words, and there is no list for yiddish'
-        """
+        """Why a method cannot be had here, or None."""
         if name in PACKAGES and not packages.installed(name):
             return packages.lacking(name)
         if name == "yake" and self.language not in CODES:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from attlas.capture import Subject
 from attlas.capture.measuring import require_measure
@@ -40,6 +41,12 @@ class Choice:
     measure: str
     over: str
     why: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the plan of a run says of it."""
+        heads = [[head.layer, head.head] for head in self.heads]
+        return {"heads": heads, "measure": self.measure, "over": self.over, "why": self.why}
 
     @property
     def layers(self) -> dict[int, list[int]]:

@@ -112,11 +112,7 @@ def _picked(heads: Sequence[int], count: int) -> slice | list[int]:
 
 
 def relative(values: Numbers) -> Numbers:
-    """What words receive, (..., word), divided by its mean over the words; 0 where nothing is received at all.
-
-    >>> relative(np.array([[1.0, 3.0], [0.0, 0.0]], np.float32)).tolist()
-    [[0.5, 1.5], [0.0, 0.0]]
-    """
+    """What words receive, (..., word), divided by its mean over the words; 0 where nothing is received at all."""
     mean = values.mean(-1, keepdims=True)
     found: Numbers = np.divide(values, mean, out=np.zeros_like(values), where=mean > 0)
     return found
@@ -128,11 +124,11 @@ def weigh(
 ) -> Iterator[Weighed]:  # fmt: skip
     """Documents with the weights of their words, in their order. ``budget`` is how many pieces go through the model
     together, with padding; what suits the device if left out."""
-    kind, heads, most = Kind(choice.measure, choice.over), choice.layers, budget or usual_budget(subject)
+    most = budget or usual_budget(subject)
     for some in _together(documents):
         spans = [list(_spans(subject, document, max_pieces)) for document in some]
         windows = [(document, span) for document, each in zip(some, spans, strict=True) for span in each]
-        weights = iter(_weighed(subject, windows, kind, heads, most))
+        weights = iter(_weighed(subject, windows, choice, most))
         for document, each in zip(some, spans, strict=True):
             yield Weighed(document, np.concatenate(list(islice(weights, len(each)))), len(each))
 
@@ -198,20 +194,17 @@ def _together(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _weighed(
-    subject: Subject,
-    windows: Sequence[tuple[Document, Span]],
-    kind: Kind,
-    heads: Mapping[int, Sequence[int]],
-    budget: int,
+    subject: Subject, windows: Sequence[tuple[Document, Span]], choice: Choice, budget: int
 ) -> list[Numbers]:
     """The weights of windows, in batches of like length."""
+    kinds = [Kind(choice.measure, choice.over)]
     found: list[Numbers] = [np.zeros(0, np.float32)] * len(windows)
     order = sorted(range(len(windows)), key=lambda index: -windows[index][1].length)
     for start in range(0, len(order), WINDOWS):
         block = order[start : start + WINDOWS]
         encoded = subject.pieces.encode_all([Passage(_window(*windows[index])) for index in block])
         for some in batches([example.length for example in encoded], budget):
-            every = received_by_words(subject, [encoded[at] for at in some], [kind], heads)
+            every = received_by_words(subject, [encoded[at] for at in some], kinds, choice.layers)
             for at, values in zip(some, every, strict=True):
                 found[block[at]] = relative(values[0]).mean(0)
     return found
