@@ -76,7 +76,7 @@ def top_of(weights: Sequence[Sequence[float]]) -> float:
     return next((top for top in _TOPS if top >= reached), _TOPS[-1])
 
 
-def _level(weight: float, top: float) -> int:
+def level(weight: float, top: float) -> int:
     """Which of the shades a weight has."""
     return round(LEVELS * math.sqrt(min(1.0, max(0.0, weight) / top)))
 
@@ -85,7 +85,7 @@ def legend(top: float) -> Markup:
     """What the shades mean."""
     marks = [value for value in (0, 0.5, 1, 2, 4, 8, 15) if value < top] + [top]
     steps = [
-        tag("span", tag("i", class_=f"k{_level(value, top)}"), f"{value:g}",
+        tag("span", tag("i", class_=f"k{level(value, top)}"), f"{value:g}",
             " (an average word)" if value == 1 else " and more" if value == top else "")
         for value in marks
     ]  # fmt: skip
@@ -138,7 +138,7 @@ def _shaded(text: Shown, places: Sequence[_Place], top: float) -> Markup:
 def _word(text: str, weight: float | None, top: float) -> Any:
     if not is_known(weight):
         return text
-    step = _level(float(weight or 0.0), top)
+    step = level(float(weight or 0.0), top)
     return tag("span", text, class_=f"k{step}" if step else None, title=_written(weight))
 
 

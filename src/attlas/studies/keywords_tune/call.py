@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 TASK = "tagging:keyphrases"
 BUDGET = 2048
-RECIPE = ("epochs", "learning_rate", "batch_size", "patience")
 FINE = 12  # steps of the curve by which it is told how many heads can go, at least
 UNSEEN, PLAN = ".parts", "plan.json"  # where the parts are until the result is there, and by which plan
 
@@ -78,17 +77,22 @@ def keywords_tune(
     """
     from attlas.capture import Subject, load
     from attlas.run.tasks import longest_window
+    from attlas.studies.ablate.call import ablate
     from attlas.studies.keywords_tune import tables as lay
+    from attlas.studies.prune.call import prune
 
     name, opening, dtype = opening_of(subject, training)
     if isinstance(name, Subject):
         raise PlanError("a tagger is trained from a model as it lies in its folder; give its name, not the model")
-    _check(keep, steps)
+    if keep is not None and not 0 <= keep < 1:
+        raise PlanError(f"the share of heads to keep must be from 0 up to, but not, 1, and it is {keep}")
+    if steps < 1:
+        raise PlanError(f"a curve needs at least one step, not {steps}")
     seed, limit = training["seed"], training["limit"]
     parts, divided = _parts(corpus, validation, test, limit, seed)
     model = load(name, **opening)
     pieces = longest_window(model, TASK, training["max_pieces"])
-    recipe = {name: value for name, value in training.items() if name in RECIPE}
+    recipe: dict[str, Any] = {part: training[part] for part in ("epochs", "learning_rate", "batch_size", "patience")}
     options = {
         "task": TASK, **recipe, "keep": keep, "retune": retune, "steps": steps, "max_pieces": pieces, "limit": limit,
         "dtype": dtype, "parts": divided or None,
@@ -105,8 +109,12 @@ def keywords_tune(
             run.progress.note(divided)
         trained = {"tuned": job.train("model", name)}
         tuned = job.opened("model", trained["tuned"], f"tuned {model.name}")
-        ablation = job.ablation(tuned)
-        removal = job.removal(tuned, ablation, steps)
+        cutting = "cutting one head at a time, on the validation texts"
+        ablation = job.part("ablation", cutting, ablate, tuned, parts["validation"], survivors=False)
+        removal = job.part(
+            "removal", "removing heads in order, on the test texts", prune, tuned, parts["test"], by="score",
+            choose_on=parts["validation"], ablation=ablation, steps=steps, reverse=True,
+        )  # fmt: skip
         gone, choosing = job.chosen(tuned, ablation, keep, steps)
         smaller = job.pruned(tuned, gone)
         stages = {"tuned": tuned, "pruned": smaller}
@@ -226,24 +234,6 @@ class _Job:
             **options, **self.running,
         )  # fmt: skip
 
-    def ablation(self, tuned: Subject) -> Result:
-        """One head off at a time, on the validation texts."""
-        from attlas.studies.ablate.call import ablate
-
-        return self.part(
-            "ablation", "cutting one head at a time, on the validation texts", ablate, tuned,
-            self.parts["validation"], survivors=False,
-        )  # fmt: skip
-
-    def removal(self, tuned: Subject, ablation: Result, steps: int) -> Result:
-        """Curves on the test texts, in orders that come from the validation texts."""
-        from attlas.studies.prune.call import prune
-
-        return self.part(
-            "removal", "removing heads in order, on the test texts", prune, tuned, self.parts["test"], by="score",
-            choose_on=self.parts["validation"], ablation=ablation, steps=steps, reverse=True,
-        )  # fmt: skip
-
     def chosen(
         self, tuned: Subject, ablation: Result, keep: float | None, steps: int
     ) -> tuple[list[Unit], dict[str, Any] | None]:
@@ -307,13 +297,6 @@ class _Job:
         return [
             {"stage": stage, **row, "published": places.get((row["unit"], row["at"], row["gold"]))} for row in rows
         ]
-
-
-def _check(keep: float | None, steps: int) -> None:
-    if keep is not None and not 0 <= keep < 1:
-        raise PlanError(f"the share of heads to keep must be from 0 up to, but not, 1, and it is {keep}")
-    if steps < 1:
-        raise PlanError(f"a curve needs at least one step, not {steps}")
 
 
 def _parts(
