@@ -129,20 +129,19 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
         ahead = others.where(lambda row: _sure(row) and row["change"] > 0)
         behind = others.where(lambda row: _sure(row) and row["change"] < 0)
         rest = others.where(lambda row: not _sure(row))
-        text = say(
-            "F1@{at} of {ours} is {f1}, better than {how} methods without attention (p < 0.01 after correction)",
-            at=depth, ours=_name_of(ours[0]), f1=with_interval(ours[0], "f1"),
-            how=f"all {len(others)}" if len(behind) == len(others) else f"{len(behind)} of {len(others)}",
-        )  # fmt: skip
-        for said, some in ((", worse than {names}", ahead), (", not to be told apart from {names}", rest)):
-            if some:
-                names = listed([*map(_name_of, some)], between="; ")
-                text = say("{so}" + said, so=text, names=names)
-        text = say("{so}; the best of them, {best}, has {f1}{apart}", so=text, best=_name_of(best),
-                   f1=with_interval(best, "f1"), apart=apart(best))  # fmt: skip
+        worse, alike = (
+            say(f", {said} {{names}}", names=listed([*map(_name_of, some)], between="; ")) if some else ""
+            for said, some in (("worse than", ahead), ("not to be told apart from", rest))
+        )
         chance = others.where(method="random")
-        if chance:
-            text = say("{so}, phrases at random {f1:share}", so=text, f1=chance[0]["f1"])
+        text = say(
+            "F1@{at} of {ours} is {f1}, better than {how} methods without attention (p < 0.01 after correction)"
+            "{worse}{alike}; the best of them, {best}, has {best_f1}{apart}{chance}.",
+            at=depth, ours=_name_of(ours[0]), f1=with_interval(ours[0], "f1"), worse=worse, alike=alike,
+            how=f"all {len(others)}" if len(behind) == len(others) else f"{len(behind)} of {len(others)}",
+            best=_name_of(best), best_f1=with_interval(best, "f1"), apart=apart(best),
+            chance=say(", phrases at random {f1:share}", f1=chance[0]["f1"]) if chance else "",
+        )  # fmt: skip
         among = {"at": depth, "gold": "all"}
         first = keyed(ours, "method", "form")
         claims = [Claim("value", "methods", "f1", first, among, ours[0]["f1"]),
@@ -150,7 +149,7 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
         for kind, some in (("below", behind), ("above", ahead)):
             if some:
                 claims.append(Claim(kind, "methods", "change", keyed(some, "method", "form"), among, than=0.0))
-        return Finding(say("{so}.", so=text), tuple(claims), see="table")
+        return Finding(text, tuple(claims), see="table")
 
     return find
 
@@ -167,16 +166,17 @@ def borrowed(tables: Tables) -> Iterator[Finding]:
     rows = at_depth(tables).where(_borrows)
     for best in rows[:1]:
         chance = rows.where(method="random")
+        random = "; in random order they have {f1}: what the candidates alone are worth"
         text = say(
-            "Where another method ranks the candidates that attention gives, F1@10 is at best {f1}, by {name}{apart}",
+            "Where another method ranks the candidates that attention gives, F1@10 is at best {f1}, by {name}{apart}"
+            "{random}.",
             f1=with_interval(best, "f1"), name=_name_of(best), apart=apart(best),
+            random=say(random, f1=with_interval(chance[0], "f1")) if chance else "",
         )  # fmt: skip
-        if chance:
-            text = say("{so}; in random order they have {f1}: what the candidates alone are worth", so=text,
-                       f1=with_interval(chance[0], "f1"))  # fmt: skip
-        claims = (Claim("value", "methods", "f1", keyed([best], "method", "form"), {"at": "10", "gold": "all"},
-                        best["f1"]),)  # fmt: skip
-        yield Finding(say("{so}.", so=text), claims, see="methods")
+        claim = Claim(
+            "value", "methods", "f1", keyed([best], "method", "form"), {"at": "10", "gold": "all"}, best["f1"]
+        )
+        yield Finding(text, (claim,), see="methods")
 
 
 def fast(tables: Tables) -> Iterator[Finding]:

@@ -186,21 +186,18 @@ def answer(tables: Tables) -> Finding | None:
     if not rows:
         return None
     best, untrained = rows[0], rows.largest("twin_auc")
-    text = say(
-        "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of "
-        "its text with probability (AUC) {auc}, where chance gives 0.50",
-        head=label_of(best), kind=_kind_of(best), auc=with_interval(best, "auc", AUC),
-    )  # fmt: skip
     claims = [Claim("largest", "heads", "choosing_auc", keyed([best]), kind),
               Claim("value", "heads", "auc", keyed([best]), kind, value=best["auc"])]  # fmt: skip
+    twin = say("")
     if untrained:
-        text = say(
-            "{so}, the same head untrained {twin:share} and the best of all untrained heads {most:share}.",
-            so=text, twin=best["twin_auc"], most=untrained[0]["twin_auc"],
-        )  # fmt: skip
+        twin = say(", the same head untrained {own:share} and the best of all untrained heads {most:share}",
+                   own=best["twin_auc"], most=untrained[0]["twin_auc"])  # fmt: skip
         claims.append(Claim("largest", "heads", "twin_auc", keyed(untrained[:1]), kind))
-    else:
-        text = say("{so}.", so=text)
+    text = say(
+        "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of "
+        "its text with probability (AUC) {auc}, where chance gives 0.50{twin}.",
+        head=label_of(best), kind=_kind_of(best), auc=with_interval(best, "auc", AUC), twin=twin,
+    )  # fmt: skip
     return Finding(text, tuple(claims), see="map")
 
 
@@ -283,18 +280,17 @@ def regression(tables: Tables) -> Iterator[Finding]:
     part = "scored on" if every.where(part="scored on") else "cross-validated"
     rows = every.where(part=part)
     for whole in rows.largest("heads")[:1]:
-        folds = every.where(part="cross-validated", heads=whole["heads"])
-        few = enough_heads(rows)
+        folds, few = every.where(part="cross-validated", heads=whole["heads"]), enough_heads(rows)
+        trained = say(", cross-validated where it was trained {f1:share}", f1=folds[0]["f1"]) if folds else ""
+        enough = say("; **{few}** of them are enough to come within 0.01 of it", few=few["heads"]) if few else ""
         text = say(
-            "A regression on all {n} heads ({kind}) finds key words with F1 {f1}", n=whole["heads"],
-            kind=_read_by(tables), f1=with_interval(whole, "f1"),
+            "A regression on all {n} heads ({kind}) finds key words with F1 {f1}{trained}{few}.",
+            n=whole["heads"], kind=_read_by(tables), f1=with_interval(whole, "f1"),
+            trained="" if part == "cross-validated" else trained,
+            few=enough if few and few["heads"] < whole["heads"] else "",
         )  # fmt: skip
-        if folds and part != "cross-validated":
-            text = say("{so}, cross-validated where it was trained {f1:share}", so=text, f1=folds[0]["f1"])
-        if few is not None and few["heads"] < whole["heads"]:
-            text = say("{so}; **{few}** of them are enough to come within 0.01 of it", so=text, few=few["heads"])
         claims = (Claim("value", "regression", "f1", keyed([whole], "part", "heads"), value=whole["f1"]),)
-        yield Finding(say("{so}.", so=text), claims, see="regression")
+        yield Finding(text, claims, see="regression")
 
 
 def others(tables: Tables) -> Iterator[Finding]:
