@@ -17,7 +17,7 @@ from attlas.capture import load
 from attlas.corpora import read
 from attlas.store import Result
 from attlas.studies.keywords_tune.call import keywords_tune
-from attlas.studies.keywords_tune.tagged import tagged_phrases
+from attlas.studies.keywords_tune.tagged import phrases_of, tag_documents
 from attlas.studies.shared.cutting.removal import Removal
 from attlas.studies.shared.keywords.scoring import given_in
 from attlas.tasks import Tagging
@@ -96,7 +96,8 @@ def test_taggers_curves_and_scores(place: Path, model: Path, capfd: pytest.Captu
     documents = [document for document in read("test.jsonl").documents if document.keyphrases]
     wanted = [given_in(document).all for document in documents]
     for stage, folder in (("tuned", "model"), ("pruned", "pruned"), ("retuned", "retuned")):
-        found = tagged_phrases(Tagging(load(f"out/{folder}", task_head="tagging"), "keyphrases"), documents)
+        tagged = tag_documents(Tagging(load(f"out/{folder}", task_head="tagging"), "keyphrases"), documents)
+        found = [phrases_of(document, each) for document, each in zip(documents, tagged, strict=True)]
         common = sum(len({p.stems for p in one} & set(given)) for one, given in zip(found, wanted, strict=True))
         total = sum(len({p.stems for p in one}) + len(given) for one, given in zip(found, wanted, strict=True))
         assert scores[stage, "phrases", "M", "all"]["f1"] == pytest.approx(2 * common / total), stage

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from planted_attention import planted
 from scipy.optimize import minimize
 from scipy.stats import wilcoxon
 from sklearn.metrics import f1_score, roc_auc_score
@@ -15,6 +16,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 import twins
 from attlas.capture import Subject
 from attlas.ids import HeadId
+from attlas.studies.keywords_study import steps
 from attlas.studies.keywords_study.heads import (
     FLOOR,
     auc_within,
@@ -25,7 +27,6 @@ from attlas.studies.keywords_study.heads import (
 )
 from attlas.studies.keywords_study.mixing import learn_mix
 from attlas.studies.keywords_study.passes import Part, Received, Writer, items_of, lay_out
-from attlas.studies.keywords_study.planted import planted
 from attlas.studies.keywords_study.predicting import (
     best_threshold,
     cross_validated,
@@ -35,9 +36,11 @@ from attlas.studies.keywords_study.predicting import (
     word_scores,
 )
 from attlas.studies.keywords_study.selecting import Candidate, weights_by
+from attlas.studies.keywords_study.tables import whole_row
 from attlas.studies.shared.keywords.choice import Choice
 from attlas.studies.shared.keywords.weighing import KINDS, Kind, weigh
 from attlas.text import Document
+from attlas.text.stems import stemmer
 
 KIND = Kind("weight", "mean")
 
@@ -205,3 +208,25 @@ def test_files_of_another_plan_are_begun_again(tmp_path: Path) -> None:
     assert not other.kept
     assert other.read("scored on", KIND).sum() == 0
     assert torch.is_grad_enabled()
+
+
+def test_every_step_finds_the_planted_head() -> None:
+    """The first of three heads gives the key word most; in each step it is what is found."""
+    received, how = planted(), {"seed": 0, "say": lambda text: None}
+    heads = steps.head_step(received, **how)
+    assert heads["kinds"][0]["choosing_auc"] == pytest.approx([1.0, 0.5, 0.0])
+    assert (heads["n"], steps.best_kind(heads, received.kinds)) == (6, KIND)
+    phrases = steps.phrase_step(received, heads, 3, stemmer(), **how)
+    assert (phrases["heads"], phrases["kind"]) == ([0], ["weight", "mean"])
+    regression = steps.regression_step(received, KIND, 2, [1, 3], **how)
+    found = [(row["part"], row["heads"], row["f1"]) for row in regression["rows"]]
+    assert found == [(part, count, 1.0) for part in ("cross-validated", "scored on") for count in (1, 3)]
+    mix = steps.mix_step(received, KIND, **how)
+    assert (mix["share"][0] > 0.9, mix["predictor"]["f1"]) == (True, 1.0)
+    others = steps.predictor_step(received, KIND, [1.0, 0.5, 0.0], stemmer(), **how)["rows"]
+    scores = {row["predictor"]: round(row["f1"], 2) for row in others}
+    assert (scores["every word"], scores["best head"]) == (0.33, 1.0)
+    twin = steps.twin_step(received, KIND, **how)
+    assert (twin["auc"][0], twin["predictor"]["f1"]) == ([1.0, 0.5, 0.0], 1.0)
+    row = whole_row(received.parts["scored on"], stemmer(), "english", KIND)
+    assert (row["words"], row["key_words"], row["given"], row["present"]) == (30, 6, 6, 6)

@@ -67,13 +67,9 @@ def keywords(
         subject, corpus, study=study, heads=heads, measure=measure, over=over, top=top, bar=bar, longest=longest,
         language=language, max_pieces=running["max_pieces"],
     )  # fmt: skip
-    options = how | {
-        "heads": [[head.layer, head.head] for head in choice.heads], "measure": choice.measure, "over": choice.over,
-        "why": choice.why,
-    }  # fmt: skip
     named = " ".join(texts.documents[0].text.split()[:4]) if texts.format == "documents" else texts.name
     fitting: Reading = {**running, "budget": running["budget"] or usual_budget(model)}
-    with begin("keywords", model, texts, options, fitting, name=named) as run:
+    with begin("keywords", model, texts, how | choice.options, fitting, name=named) as run:
         documents = texts.documents
 
         def weighed(start: int) -> Iterator[dict[str, Any]]:
@@ -102,39 +98,27 @@ def lines(subject: Model, corpus: Given, *, budget: int | None, **asked: Any) ->
 
 
 def _asked(
-    subject: Model, corpus: Given, *, study: Any, heads: Any, measure: str | None, over: str, language: str,
-    max_pieces: int | None, **shape: Any,
+    subject: Model, corpus: Given, *, study: Any, heads: Any, measure: str | None, over: str, top: int,
+    bar: float | None, longest: int | None, language: str, max_pieces: int | None,
 ) -> tuple[Corpus, Subject, Choice, dict[str, Any]]:  # fmt: skip
     """Texts, model, heads, and how words are weighed and phrases made; what makes no sense is refused."""
-    from attlas.studies.shared.keywords.choice import chosen_heads
+    from attlas.studies.shared.keywords.choice import choose_heads
     from attlas.studies.shared.keywords.phrases import BAR, LONGEST
     from attlas.studies.shared.keywords.weighing import window_of
     from attlas.text.stems import stemmer
 
     stemmer(language)  # before anything is opened
     texts, model = as_texts(corpus), as_subject(subject)
-    choice = chosen_heads(model, study, heads, measure, over)
-    check_shape(**shape)
-    window_of(model, max_pieces)
-    bar, longest = shape["bar"], shape["longest"]
-    how: dict[str, Any] = {
-        "top": shape["top"], "bar": BAR if bar is None else bar, "longest": LONGEST if longest is None else longest,
-        "language": language, "max_pieces": max_pieces,
-    }  # fmt: skip
-    return texts, model, choice, how
-
-
-def check_shape(top: int, bar: float | None, longest: int | None) -> None:
-    """Refuse numbers that make no sense: of phrases, of the bar for their words, of words in one.
-
-    >>> check_shape(0, None, None)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: at least one phrase must be asked for, and 0 were
-    """
+    choice = choose_heads(model, study, heads, measure, over)
     if top < 1:
         raise PlanError(f"at least one phrase must be asked for, and {top} were")
     if bar is not None and not bar >= 0:
         raise PlanError(f"the bar is a share of the average weight, 0 or more, and {bar:g} was given")
     if longest is not None and longest < 1:
         raise PlanError(f"a phrase has at least one word, and at most {longest} were asked for")
+    window_of(model, max_pieces)
+    how: dict[str, Any] = {
+        "top": top, "bar": BAR if bar is None else bar, "longest": LONGEST if longest is None else longest,
+        "language": language, "max_pieces": max_pieces,
+    }  # fmt: skip
+    return texts, model, choice, how

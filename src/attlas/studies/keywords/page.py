@@ -83,7 +83,7 @@ def answer(tables: Tables) -> Finding:
 
 def texts(tables: Tables) -> Markup:
     """The texts, shaded."""
-    shown = within(tables)
+    shown = _within(tables)
     top = top_of([text.weights for text in shown])
     several = len(tables["documents"]) > 1
     return legend(top) + Markup("").join(
@@ -91,14 +91,8 @@ def texts(tables: Tables) -> Markup:
     )
 
 
-def within(tables: Tables) -> list[Shown]:
-    """The texts that the page has room for; the words of those that come late are left away.
-
-    >>> from attlas.store import Manifest, Result
-    >>> documents = {"document": [0], "name": [None], "text": ["Hi"], "words": [1], "windows": [1]}
-    >>> within(Tables(Result(Manifest("keywords"), {"documents": documents})))[0].name
-    'text 1'
-    """
+def _within(tables: Tables) -> list[Shown]:
+    """The texts that the page has room for; the words of those that come late are left away."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -142,7 +136,7 @@ def _heads(tables: Tables) -> Prose:
 
 
 def _left_out(tables: Tables) -> Prose | None:
-    documents, shown = tables["documents"], within(tables)
+    documents, shown = tables["documents"], _within(tables)
     parts = []
     if len(documents) > len(shown):
         parts.append(f"Of {len(documents):,} texts the first {len(shown)} are on this page.")

@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
 
 def row_of(extracted: Extracted) -> dict[str, Any]:
-    """What is kept of a document: the weights of its words, its phrases, and how many windows it took.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.keywords.extraction import extract
-    >>> from attlas.text import Document
-    >>> row = row_of(next(extract(load(), [Document.from_text("Solar cells age.")])))
-    >>> len(row["weights"]), row["phrases"][0]["phrase"], row["windows"]
-    (4, 'Solar cells age', 1)
-    """
+    """What is kept of a document: the weights of its words, its phrases, and how many windows it took."""
     phrases = [
         {"phrase": phrase.text, "score": phrase.score, "places": [list(place) for place in phrase.places]}
         for phrase in extracted.phrases
@@ -31,14 +23,7 @@ def row_of(extracted: Extracted) -> dict[str, Any]:
 
 
 def tables_of(corpus: Corpus, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """All tables: phrases, words with their weights, and the documents themselves.
-
-    >>> from attlas.run.setting import as_corpus
-    >>> from attlas.text import Document
-    >>> row = {"weights": [1.0], "phrases": [], "windows": 1, "seconds": 0.1}
-    >>> list(tables_of(as_corpus([Document.from_text("Hi")]), [row]))
-    ['phrases', 'words', 'documents']
-    """
+    """All tables: phrases, words with their weights, and the documents themselves."""
     documents = []
     phrases: dict[str, list[Any]] = {
         name: [] for name in ("document", "rank", "phrase", "score", "places", "starts", "stops")
@@ -67,15 +52,7 @@ def tables_of(corpus: Corpus, rows: Sequence[Mapping[str, Any]]) -> dict[str, An
 
 
 def line_of(extracted: Extracted) -> dict[str, Any]:
-    """A document as a line of JSON: its phrases and the weight of every word, with their places in characters.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.keywords.extraction import extract
-    >>> from attlas.text import Document
-    >>> line = line_of(next(extract(load(), [Document.from_text("Solar cells age.", name="a")], top=1)))
-    >>> line["id"], line["phrases"][0]["phrase"], line["phrases"][0]["places"], line["words"][0]["word"]
-    ('a', 'Solar cells age', [[0, 15]], 'Solar')
-    """
+    """A document as a line of JSON: its phrases and the weight of every word, with their places in characters."""
     document, row = extracted.document, row_of(extracted)
     spans = document.words
     for phrase in row["phrases"]:

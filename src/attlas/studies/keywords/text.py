@@ -23,12 +23,8 @@ _TOPS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)
 _FIRST = 5  # phrases with a thicker line
 
 
-class Place(NamedTuple):
-    """Where a phrase stands: words from start to stop, its rank from 0, and which of its places this is.
-
-    >>> Place(4, 6, 0, 1).turn
-    1
-    """
+class _Place(NamedTuple):
+    """Where a phrase stands: words from start to stop, its rank from 0, and which of its places this is."""
 
     start: int
     stop: int
@@ -37,11 +33,7 @@ class Place(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A text on the page: what is known of it, its words (as many as are shown) and its phrases by rank.
-
-    >>> Shown(0, "a", "Hi", 1, [{"weight": 1.5}, {"weight": None}], ()).weights
-    [1.5]
-    """
+    """A text on the page: what is known of it, its words (as many as are shown) and its phrases by rank."""
 
     key: int
     name: str
@@ -56,14 +48,9 @@ class Shown(NamedTuple):
         return [float(row["weight"]) for row in self.words if is_known(row["weight"])]
 
 
-def free_places(phrases: Sequence[Row], count: int) -> Iterator[Place]:
+def _free_places(phrases: Sequence[Row], count: int) -> Iterator[_Place]:
     """The places of phrases among the first so many words, in their order; where two would overlap, that of the
-    better phrase is kept.
-
-    >>> phrases = [{"starts": [4, 0], "stops": [6, 2]}, {"starts": [1, 8], "stops": [3, 9]}]
-    >>> [tuple(place) for place in free_places(phrases, 9)]
-    [(0, 2, 0, 0), (4, 6, 0, 1), (8, 9, 1, 0)]
-    """
+    better phrase is kept."""
     taken = bytearray(count)
     kept = []
     for rank, row in enumerate(phrases):
@@ -71,7 +58,7 @@ def free_places(phrases: Sequence[Row], count: int) -> Iterator[Place]:
         for start, stop in sorted(zip(row["starts"], row["stops"], strict=True)):
             if start < stop <= count and not any(taken[start:stop]):
                 taken[start:stop] = b"\1" * (stop - start)
-                kept.append(Place(start, stop, rank, turn))
+                kept.append(_Place(start, stop, rank, turn))
                 turn += 1
     yield from sorted(kept)
 
@@ -90,20 +77,12 @@ def top_of(weights: Sequence[Sequence[float]]) -> float:
 
 
 def level(weight: float, top: float) -> int:
-    """Which of the shades a weight has.
-
-    >>> [level(weight, 4) for weight in (0, 0.04, 1, 4, 9)]
-    [0, 2, 10, 20, 20]
-    """
+    """Which of the shades a weight has."""
     return round(LEVELS * math.sqrt(min(1.0, max(0.0, weight) / top)))
 
 
 def legend(top: float) -> Markup:
-    """What the shades mean.
-
-    >>> legend(4).count("<i"), "average word" in legend(4)
-    (5, True)
-    """
+    """What the shades mean."""
     marks = [value for value in (0, 0.5, 1, 2, 4, 8, 15) if value < top] + [top]
     steps = [
         tag("span", tag("i", class_=f"k{level(value, top)}"), f"{value:g}",
@@ -115,14 +94,10 @@ def legend(top: float) -> Markup:
 
 
 def weighed(text: Shown, top: float, *, several: bool, first: bool) -> Markup:
-    """One text with its phrases; among several it can be folded away, and only the first is open.
-
-    >>> weighed(Shown(0, "a", "Hi", 1, (), ()), 2, several=True, first=True)[:59]
-    Markup('<details class="weighed-document" id="text-0" open><summary')
-    """
-    places = list(free_places(text.phrases, len(text.words)))
+    """One text with its phrases; among several it can be folded away, and only the first is open."""
+    places = list(_free_places(text.phrases, len(text.words)))
     inside = tag(
-        "div", tag("div", shaded(text, places, top), class_="weighed-text"),
+        "div", tag("div", _shaded(text, places, top), class_="weighed-text"),
         tag("div", tag("h3", "Key phrases"), _phrases(text, {place.rank for place in places}),
             class_="weighed-phrases"),
         class_="weighed",
@@ -135,15 +110,8 @@ def weighed(text: Shown, top: float, *, several: bool, first: bool) -> Markup:
     return tag("details", summary, inside, class_="weighed-document", id=f"text-{text.key}", open=first)
 
 
-def shaded(text: Shown, places: Sequence[Place], top: float) -> Markup:
-    """The text with its shades and underlines; where there are more words than are shown, that is said.
-
-    >>> words = [{"start": 0, "stop": 2, "weight": 0.0}, {"start": 3, "stop": 6, "weight": 2.0}]
-    >>> phrase = {"phrase": "a<b", "score": 2.0, "starts": [1], "stops": [2]}
-    >>> html = shaded(Shown(0, "x", "It a<b", 3, words, [phrase]), [Place(1, 2, 0, 0)], 2)
-    >>> "It</span> <mark" in html, 'class="k20" title="2.00">a&lt;b</span></mark>' in html, "first 2 of 3" in html
-    (True, True, True)
-    """
+def _shaded(text: Shown, places: Sequence[_Place], top: float) -> Markup:
+    """The text with its shades and underlines; where there are more words than are shown, that is said."""
     if not text.words:
         return tag("p", f"The {text.total:,} words of this text are not shown here.", class_="note")
     opening = {place.start: place for place in places}
@@ -174,7 +142,7 @@ def _word(text: str, weight: float | None, top: float) -> Any:
     return tag("span", text, class_=f"k{step}" if step else None, title=_written(weight))
 
 
-def _mark(text: Shown, place: Place, inside: Sequence[Any]) -> Markup:
+def _mark(text: Shown, place: _Place, inside: Sequence[Any]) -> Markup:
     row = text.phrases[place.rank]
     told = f"{place.rank + 1}. {row['phrase']}: {_written(row['score'])}"
     return tag(

@@ -7,7 +7,6 @@ what it found is kept, and not found again when the run is resumed.
 from __future__ import annotations
 
 import importlib.metadata
-import random
 import re
 import time
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from attlas.errors import CorpusError
 from attlas.run.parameters import Help, Model, Reading, Texts, names_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
+from attlas.run.texts import drawn
 from attlas.store import Result
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def keywords_compare(
     """
     from attlas.studies.keywords_compare.baselines.methods import Field
     from attlas.studies.keywords_compare.tables import tables_of
-    from attlas.studies.shared.keywords.choice import chosen_heads
+    from attlas.studies.shared.keywords.choice import choose_heads
     from attlas.studies.shared.keywords.weighing import usual_budget
     from attlas.text.stems import stemmer
 
@@ -70,15 +70,14 @@ def keywords_compare(
     limit, pieces = running["limit"], running["max_pieces"]
     documents, given, skipped = scorable(texts, limit, running["seed"], stem)
     model = as_subject(subject)
-    choice = chosen_heads(model, study)
+    choice = choose_heads(model, study)
     fitting: Reading = {**running, "budget": running["budget"] or usual_budget(model)}
     field = Field(model, choice, texts.documents, language, running["seed"], pieces, fitting["budget"])
     asked = None if methods is None else names_of(methods)
-    ways, missing = ways_of(field, asked)
+    ways, missing = _ways_of(field, asked)
     options = {
         "methods": asked, "forms": [way.label for way in ways], "language": language, "max_pieces": pieces,
-        "limit": limit, "heads": [[head.layer, head.head] for head in choice.heads], "measure": choice.measure,
-        "over": choice.over, "why": choice.why, "packages": _versions(ways),
+        "limit": limit, **choice.options, "packages": _versions(ways),
     }  # fmt: skip
     with begin("keywords-compare", model, texts, options, fitting) as run:
         for why in missing:
@@ -97,14 +96,7 @@ def keywords_compare(
 def scorable(
     texts: Corpus, limit: int | None, seed: int, stem: Stem
 ) -> tuple[list[Document], list[Given], dict[str, int]]:
-    """The documents to score on, the phrases that people gave them, and what was left out and why.
-
-    >>> from attlas.text import Document
-    >>> scorable(as_corpus([Document.from_text("It rained.")]), None, 0, str.lower)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: documents: its texts have no key phrases to compare with; give texts with ...
-    """
+    """The documents to score on, the phrases that people gave them, and what was left out and why."""
     from attlas.studies.shared.keywords.scoring import given_in
 
     if "keyphrases" not in texts.annotations:
@@ -120,23 +112,15 @@ def scorable(
             "together and are in one language",
             file=texts.name,
         )
+    some = drawn(kept, limit, seed)
     skipped = {"texts without a key phrase": len(texts.documents) - len(kept)}
-    if limit is not None and len(kept) > limit:
-        skipped["texts not drawn"] = len(kept) - limit
-        kept = [kept[at] for at in sorted(random.Random(seed).sample(range(len(kept)), limit))]
-    return [document for document, _ in kept], [given for _, given in kept], skipped
+    if len(some) < len(kept):
+        skipped["texts not drawn"] = len(kept) - len(some)
+    return [document for document, _ in some], [given for _, given in some], skipped
 
 
-def ways_of(field: Field, methods: Sequence[str] | None) -> tuple[list[Method], list[str]]:
-    """All forms of the methods that are asked for, attention first; and why some are not there.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.keywords_compare.baselines.methods import Field
-    >>> from attlas.studies.shared.keywords.choice import last_layer
-    >>> ways, missing = ways_of(Field(load(), last_layer(load(), "norm"), []), ["first"])
-    >>> [way.label for way in ways][:2], missing
-    (['attention, last layer', "first, attention's candidates"], [])
-    """
+def _ways_of(field: Field, methods: Sequence[str] | None) -> tuple[list[Method], list[str]]:
+    """All forms of the methods that are asked for, attention first; and why some are not there."""
     from attlas.studies.keywords_compare.baselines.methods import NAMES, OURS
 
     if methods is not None:

@@ -74,43 +74,27 @@ WHOLE = Schema(
 )  # fmt: skip
 
 
-def name_of(row: Row) -> str:
-    """A method with its form.
-
-    >>> name_of({"method": "tf-idf", "form": "n-grams"}), name_of({"method": "yake", "form": ""})
-    ('tf-idf, n-grams', 'yake')
-    """
+def _name_of(row: Row) -> str:
+    """A method with its form."""
     return f"{row['method']}, {row['form']}" if row.get("form") else str(row["method"])
 
 
-def is_ours(row: Row) -> bool:
-    """Whether a method reads attention.
-
-    >>> is_ours({"method": "attention weights"}), is_ours({"method": "yake"})
-    (True, False)
-    """
+def _is_ours(row: Row) -> bool:
+    """Whether a method reads attention."""
     return str(row["method"]).startswith(OURS)
 
 
-def borrows(row: Row) -> bool:
-    """Whether a method ranks the candidates that attention gives.
-
-    >>> borrows({"form": "attention's candidates"}), borrows({"form": ""})
-    (True, False)
-    """
+def _borrows(row: Row) -> bool:
+    """Whether a method ranks the candidates that attention gives."""
     return "attention" in str(row.get("form") or "")
 
 
-def group_of(row: Row) -> str:
-    """What a method reads, as it is coloured.
-
-    >>> group_of({"method": "yake", "form": "", "needs": "nothing"})
-    'the text alone'
-    """
+def _group_of(row: Row) -> str:
+    """What a method reads, as it is coloured."""
     own, borrowed, model, corpus, nothing = GROUPS
-    if is_ours(row):
+    if _is_ours(row):
         return own
-    return borrowed if borrows(row) else {"model": model, "corpus": corpus}.get(str(row["needs"]), nothing)
+    return borrowed if _borrows(row) else {"model": model, "corpus": corpus}.get(str(row["needs"]), nothing)
 
 
 def at_depth(tables: Tables, at: str = "10", gold: str = "all") -> Rows:
@@ -120,16 +104,16 @@ def at_depth(tables: Tables, at: str = "10", gold: str = "all") -> Rows:
 
 def named(tables: Tables) -> Iterator[Row]:
     """All scores with names, groups and times; first those that are shown first, in their order."""
-    best = [name_of(row) for row in at_depth(tables)]
+    best = [_name_of(row) for row in at_depth(tables)]
     order = {name: place for place, name in enumerate(best)}
     depths = {("10", "all"): 0, ("5", "all"): 1}
     rows = sorted(
         tables["methods"],
-        key=lambda row: (depths.get((row["at"], row["gold"]), 2), order.get(name_of(row), len(order))),
+        key=lambda row: (depths.get((row["at"], row["gold"]), 2), order.get(_name_of(row), len(order))),
     )
     for row in rows:
         each = 1000 * row["seconds"] / row["n"] if is_known(row.get("seconds")) and row["n"] else None
-        yield {**row, "name": name_of(row), "group": group_of(row), "each": each}
+        yield {**row, "name": _name_of(row), "group": _group_of(row), "each": each}
 
 
 def at(depth: str) -> Callable[[Tables], Finding | None]:
@@ -138,27 +122,26 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
     def find(tables: Tables) -> Finding | None:
         rows = at_depth(tables, depth)
         ours = tables["methods"].where(method=OURS, at=depth, gold="all")[:1]
-        others = rows.where(lambda row: not is_ours(row) and not borrows(row))
+        others = rows.where(lambda row: not _is_ours(row) and not _borrows(row))
         if not ours or not others:
             return None
         best = others[0]
-        ahead = others.where(lambda row: sure(row) and row["change"] > 0)
-        behind = others.where(lambda row: sure(row) and row["change"] < 0)
-        rest = others.where(lambda row: not sure(row))
-        text = say(
-            "F1@{at} of {ours} is {f1}, better than {how} methods without attention (p < 0.01 after correction)",
-            at=depth, ours=name_of(ours[0]), f1=with_interval(ours[0], "f1"),
-            how=f"all {len(others)}" if len(behind) == len(others) else f"{len(behind)} of {len(others)}",
-        )  # fmt: skip
-        for said, some in ((", worse than {names}", ahead), (", not to be told apart from {names}", rest)):
-            if some:
-                names = listed([*map(name_of, some)], between="; ")
-                text = say("{so}" + said, so=text, names=names)
-        text = say("{so}; the best of them, {best}, has {f1}{apart}", so=text, best=name_of(best),
-                   f1=with_interval(best, "f1"), apart=apart(best))  # fmt: skip
+        ahead = others.where(lambda row: _sure(row) and row["change"] > 0)
+        behind = others.where(lambda row: _sure(row) and row["change"] < 0)
+        rest = others.where(lambda row: not _sure(row))
+        worse, alike = (
+            say(f", {said} {{names}}", names=listed([*map(_name_of, some)], between="; ")) if some else ""
+            for said, some in (("worse than", ahead), ("not to be told apart from", rest))
+        )
         chance = others.where(method="random")
-        if chance:
-            text = say("{so}, phrases at random {f1:share}", so=text, f1=chance[0]["f1"])
+        text = say(
+            "F1@{at} of {ours} is {f1}, better than {how} methods without attention (p < 0.01 after correction)"
+            "{worse}{alike}; the best of them, {best}, has {best_f1}{apart}{chance}.",
+            at=depth, ours=_name_of(ours[0]), f1=with_interval(ours[0], "f1"), worse=worse, alike=alike,
+            how=f"all {len(others)}" if len(behind) == len(others) else f"{len(behind)} of {len(others)}",
+            best=_name_of(best), best_f1=with_interval(best, "f1"), apart=apart(best),
+            chance=say(", phrases at random {f1:share}", f1=chance[0]["f1"]) if chance else "",
+        )  # fmt: skip
         among = {"at": depth, "gold": "all"}
         first = keyed(ours, "method", "form")
         claims = [Claim("value", "methods", "f1", first, among, ours[0]["f1"]),
@@ -166,7 +149,7 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
         for kind, some in (("below", behind), ("above", ahead)):
             if some:
                 claims.append(Claim(kind, "methods", "change", keyed(some, "method", "form"), among, than=0.0))
-        return Finding(say("{so}.", so=text), tuple(claims), see="table")
+        return Finding(text, tuple(claims), see="table")
 
     return find
 
@@ -180,27 +163,28 @@ def first_five(tables: Tables) -> Iterator[Finding]:
 
 def borrowed(tables: Tables) -> Iterator[Finding]:
     """How far it is the candidates that attention gives, and not their order."""
-    rows = at_depth(tables).where(borrows)
+    rows = at_depth(tables).where(_borrows)
     for best in rows[:1]:
         chance = rows.where(method="random")
+        random = "; in random order they have {f1}: what the candidates alone are worth"
         text = say(
-            "Where another method ranks the candidates that attention gives, F1@10 is at best {f1}, by {name}{apart}",
-            f1=with_interval(best, "f1"), name=name_of(best), apart=apart(best),
+            "Where another method ranks the candidates that attention gives, F1@10 is at best {f1}, by {name}{apart}"
+            "{random}.",
+            f1=with_interval(best, "f1"), name=_name_of(best), apart=apart(best),
+            random=say(random, f1=with_interval(chance[0], "f1")) if chance else "",
         )  # fmt: skip
-        if chance:
-            text = say("{so}; in random order they have {f1}: what the candidates alone are worth", so=text,
-                       f1=with_interval(chance[0], "f1"))  # fmt: skip
-        claims = (Claim("value", "methods", "f1", keyed([best], "method", "form"), {"at": "10", "gold": "all"},
-                        best["f1"]),)  # fmt: skip
-        yield Finding(say("{so}.", so=text), claims, see="methods")
+        claim = Claim(
+            "value", "methods", "f1", keyed([best], "method", "form"), {"at": "10", "gold": "all"}, best["f1"]
+        )
+        yield Finding(text, (claim,), see="methods")
 
 
 def fast(tables: Tables) -> Iterator[Finding]:
     """How long attention takes, and what else needs the model."""
     timed = tables["methods"].where(lambda row: is_known(row["seconds"]) and row["seconds"] > 0, at="10", gold="all")
     for ours in timed.where(method=OURS)[:1]:
-        models = timed.where(lambda row: row["needs"] == "model" and not is_ours(row) and not borrows(row))
-        others = [say("{name} takes {times:number} times as long", name=name_of(row),
+        models = timed.where(lambda row: row["needs"] == "model" and not _is_ours(row) and not _borrows(row))
+        others = [say("{name} takes {times:number} times as long", name=_name_of(row),
                       times=row["seconds"] / ours["seconds"]) for row in models]  # fmt: skip
         yield Finding(
             say(
@@ -208,7 +192,7 @@ def fast(tables: Tables) -> Iterator[Finding]:
                 each=1000 * ours["seconds"] / ours["n"],
                 others=say("; with the same model, {others}", others=listed(others)) if others else "",
             ),
-            (Claim("value", "named", "each", [{"name": name_of(ours)}], {"at": "10", "gold": "all"},
+            (Claim("value", "named", "each", [{"name": _name_of(ours)}], {"at": "10", "gold": "all"},
                    1000 * ours["seconds"] / ours["n"]),),
             see="time",
         )  # fmt: skip
@@ -227,12 +211,8 @@ def texts(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def sure(row: Row) -> bool:
-    """Whether a method differs from attention, corrected for all of them.
-
-    >>> sure({"change_p_corrected": 0.001}), sure({"change_p_corrected": None})
-    (True, False)
-    """
+def _sure(row: Row) -> bool:
+    """Whether a method differs from attention, corrected for all of them."""
     return is_known(row["change_p_corrected"]) and row["change_p_corrected"] < LEVEL
 
 
@@ -263,7 +243,7 @@ def examples(tables: Tables) -> Markup | None:
         if given:
             wanted = [_phrase(row["phrase"], absent=not row["present"]) for row in given]
             lines.append(_line("given by people", wanted, ""))
-        for name, own in Rows({**row, "name_": name_of(row)} for row in rows.smallest("rank")).by("name_"):
+        for name, own in Rows({**row, "name_": _name_of(row)} for row in rows.smallest("rank")).by("name_"):
             shown = own[:SHOWN]
             found = [_phrase(row["phrase"], right=row["right"]) for row in shown]
             lines.append(_line(name, found, f"{shown.count(lambda row: bool(row['right']))} of {len(shown)}"))

@@ -30,11 +30,7 @@ Row = dict[str, Any]
 
 
 class Told(NamedTuple):
-    """What one form of a method has found in all documents, and how long it took.
-
-    >>> Told("yake", "", "nothing", [], 0.5).stems
-    []
-    """
+    """What one form of a method has found in all documents, and how long it took."""
 
     method: str
     form: str
@@ -44,25 +40,14 @@ class Told(NamedTuple):
 
     @property
     def stems(self) -> list[list[tuple[str, ...]]]:
-        """The phrases by their stems.
-
-        >>> Told("yake", "", "nothing", [[Named("cells", ("cell",))]], 0.5).stems
-        [[('cell',)]]
-        """
+        """The phrases by their stems."""
         return [[phrase.stems for phrase in phrases] for phrases in self.found]
 
 
 def tables_of(
     told: Sequence[Told], documents: Sequence[Document], given: Sequence[Given], field: Field
 ) -> dict[str, Any]:
-    """The tables of the study.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.keywords_compare.baselines.methods import Field
-    >>> from attlas.studies.shared.keywords.choice import last_layer
-    >>> tables_of([], [], [], Field(load(), last_layer(load(), "norm"), []))["whole"]["heads"]
-    [12]
-    """
+    """The tables of the study."""
     choice = field.choice
     whole = {
         "documents": len(documents), "words": sum(len(document.words) for document in documents),
@@ -80,15 +65,7 @@ def tables_of(
 
 
 def method_rows(told: Sequence[Told], given: Sequence[Given], seed: int = 0) -> list[Row]:
-    """The scores of all methods, each beside the first.
-
-    >>> given = [Given((("a",), ("b",)), (("a",),))] * 8
-    >>> one = Told("attention", "", "model", [[Named("a", ("a",)), Named("c", ("c",))]] * 8, 1.0)
-    >>> other = Told("first", "", "nothing", [[Named("c", ("c",))]] * 8, 1.0)
-    >>> rows = method_rows([one, other], given)
-    >>> [(row["method"], row["at"], row["f1"], row["change"]) for row in rows if row["gold"] == "all"][:4:3]
-    [('attention', '5', 0.5, None), ('first', '5', 0.0, -0.5)]
-    """
+    """The scores of all methods, each beside the first."""
     rows: list[Row] = []
     for one in told:
         about = {"method": one.method, "form": one.form, "needs": one.needs}
@@ -114,28 +91,18 @@ def method_rows(told: Sequence[Told], given: Sequence[Given], seed: int = 0) -> 
 _BESIDE = ("change", "change_low", "change_high", "change_p", "change_p_corrected")
 
 
-def shown_documents(documents: Sequence[Document], given: Sequence[Given]) -> list[int]:
-    """The first few documents that are not long and have some given phrases in them; else the first.
-
-    >>> documents = [Document.from_text("a"), Document.from_text("b")]
-    >>> shown_documents(documents, [Given((), ()), Given((), ())])
-    [0, 1]
-    """
+def _shown_documents(documents: Sequence[Document], given: Sequence[Given]) -> list[int]:
+    """The first few documents that are not long and have some given phrases in them; else the first."""
     every = range(len(documents))
     good = [at for at in every if len(documents[at].words) <= LONGEST and len(given[at].present) >= ENOUGH]
     return sorted((good + [at for at in every if at not in set(good)])[:SHOWN])
 
 
 def example_rows(told: Sequence[Told], documents: Sequence[Document], given: Sequence[Given]) -> list[Row]:
-    """The first phrases that each method found in a few documents; of every method its first form.
-
-    >>> one = Told("yake", "", "nothing", [[Named("cells", ("cell",))]], 0.5)
-    >>> example_rows([one], [Document.from_text("Cells age.")], [Given((("cell",),), (("cell",),))])[0]["right"]
-    True
-    """
+    """The first phrases that each method found in a few documents; of every method its first form."""
     first = {one.method: one for one in reversed(told)}
     rows = []
-    for at in shown_documents(documents, given):
+    for at in _shown_documents(documents, given):
         right = set(given[at].all)
         for one in told:
             if first[one.method] is not one:
@@ -151,15 +118,9 @@ def example_rows(told: Sequence[Told], documents: Sequence[Document], given: Seq
 
 
 def given_rows(documents: Sequence[Document], given: Sequence[Given], stem: Stem | None = None) -> list[Row]:
-    """The phrases that people gave the documents that are shown, and whether they stand in the text.
-
-    >>> from dataclasses import replace
-    >>> document = replace(Document.from_text("Cells age."), keyphrases=("cell", "sun"))
-    >>> [row["present"] for row in given_rows([document], [Given((("cell",), ("sun",)), (("cell",),))])]
-    [True, False]
-    """
+    """The phrases that people gave the documents that are shown, and whether they stand in the text."""
     rows = []
-    for at in shown_documents(documents, given):
+    for at in _shown_documents(documents, given):
         present = set(given[at].present)
         written = {phrase_stems(phrase, stem): phrase for phrase in documents[at].keyphrases or ()}
         rows += [{"document": at, "phrase": written[one], "present": one in present} for one in given[at].all]

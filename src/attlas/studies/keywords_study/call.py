@@ -7,11 +7,9 @@ result is saved, and is not repeated when the run is resumed.
 
 from __future__ import annotations
 
-import random
-import shutil
-import tempfile
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -21,6 +19,7 @@ from attlas.errors import CorpusError, PlanError
 from attlas.run.parameters import Help, Model, Reading, Role, Texts, numbers_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
+from attlas.run.texts import drawn
 from attlas.store import Result
 from attlas.store.checkpoint import checkpoint_file
 
@@ -72,6 +71,7 @@ def keywords_study(
     ('keywords-study', ['choice', 'heads', 'mix', 'phrases', 'predictors', 'regression', 'regression_weights',
     'whole'])
     """
+    from attlas.studies.shared.keywords.weighing import KINDS
     from attlas.text.stems import stemmer
 
     if folds < 2:
@@ -84,7 +84,7 @@ def keywords_study(
     other = None if test is None else as_corpus(test)
     chosen_on, scored_on = split(texts, other, running["seed"])
     model = as_subject(subject)
-    asked = None if kind is None else kind_named(kind, model)
+    asked = None if kind is None else _kind_named(kind, model)
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
     options = {
         "kind": None if asked is None else str(asked), "folds": folds, "steps": kept, "language": language,
@@ -92,35 +92,17 @@ def keywords_study(
     }  # fmt: skip
     more = {} if other is None else {"test": other}
     with begin("keywords-study", model, texts, options, running, more=more) as run:
-        sides = [readable(side, limit, run.seed, run.skipped) for side in (chosen_on, scored_on)]
-        require_key_words(sides[0], chosen_on.name, folds, stem)
-        require_key_words(sides[1], scored_on.name, 1, stem)
-        work = _Steps(run, _laid_out(run, sides, stem), kinds_of(model), stem)
-        work.check_room(max_disk)
+        sides = [_readable(side, limit, run.seed, run.skipped) for side in (chosen_on, scored_on)]
+        _require_key_words(sides[0], chosen_on.name, folds, stem)
+        _require_key_words(sides[1], scored_on.name, 1, stem)
+        kinds = tuple(kind for kind in KINDS if kind.measure == "weight" or model.has_norms)
+        parts = _laid_out(run, sides, stem)
+        work = _Steps(run, parts, kinds, stem, _room(run, parts, len(kinds), max_disk))
         return run.finish(work.tables(asked))
 
 
-def kinds_of(model: Subject) -> tuple[Kind, ...]:
-    """The kinds of attention that a model has: by weights, and by norms where these can be computed.
-
-    >>> [str(kind) for kind in kinds_of(as_subject(None))]
-    ['weight, mean', 'weight, max', 'norm, mean', 'norm, max']
-    """
-    from attlas.studies.shared.keywords.weighing import KINDS
-
-    return tuple(kind for kind in KINDS if kind.measure == "weight" or model.has_norms)
-
-
-def kind_named(name: str, model: Subject) -> Kind:
-    """A kind of attention by its name, such as "norm-mean"; refused where there is none, or the model lacks it.
-
-    >>> kind_named("norm-max", as_subject(None))
-    Kind(measure='norm', over='max')
-    >>> kind_named("mean", as_subject(None))
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: 'mean' is no kind of attention; choose one of weight-mean, weight-max, ...
-    """
+def _kind_named(name: str, model: Subject) -> Kind:
+    """A kind of attention by its name, such as "norm-mean"; refused where there is none, or the model lacks it."""
     from attlas.capture.measuring import require_measure
     from attlas.studies.shared.keywords.weighing import KINDS
 
@@ -132,14 +114,7 @@ def kind_named(name: str, model: Subject) -> Kind:
 
 
 def split(texts: Corpus, test: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
-    """What to choose on, and what to score on: two corpora, or the two halves of one.
-
-    >>> from attlas.text import Document
-    >>> split(as_corpus([Document.from_text("It rained.")]), None, 0)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: documents: it has no key phrases, which this study asks about; give texts with ...
-    """
+    """What to choose on, and what to score on: two corpora, or the two halves of one."""
     for corpus in (texts, *([] if test is None else [test])):
         if "keyphrases" not in corpus.annotations:
             raise CorpusError(
@@ -149,33 +124,17 @@ def split(texts: Corpus, test: Corpus | None, seed: int) -> tuple[Corpus, Corpus
     return texts.halves(seed) if test is None else (texts, test)
 
 
-def readable(corpus: Corpus, limit: int | None, seed: int, skipped: Counter[str]) -> list[Document]:
-    """The documents of a part that have key phrases, or so many of them, drawn.
-
-    >>> skipped = Counter()
-    >>> len(readable(as_corpus("sample"), 10, 0, skipped)), dict(+skipped)
-    (10, {'documents not drawn': 110})
-    """
+def _readable(corpus: Corpus, limit: int | None, seed: int, skipped: Counter[str]) -> list[Document]:
+    """The documents of a part that have key phrases, or so many of them, drawn."""
     documents = [document for document in corpus.documents if document.keyphrases]
+    kept = drawn(documents, limit, seed)
     skipped["documents without a key phrase"] += len(corpus.documents) - len(documents)
-    if limit is not None and len(documents) > limit:
-        skipped["documents not drawn"] += len(documents) - limit
-        kept = sorted(random.Random(seed).sample(range(len(documents)), limit))
-        documents = [documents[index] for index in kept]
-    return documents
+    skipped["documents not drawn"] += len(documents) - len(kept)
+    return kept
 
 
-def require_key_words(documents: Sequence[Document], name: str, least: int, stem: Stem) -> None:
-    """Refuse a part where too few documents have both key words and other words.
-
-    >>> from dataclasses import replace
-    >>> from attlas.text import Document
-    >>> from attlas.text.stems import stemmer
-    >>> require_key_words([replace(Document.from_text("It rained."), keyphrases=("sun",))], "a.jsonl", 1, stemmer())
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: a.jsonl: no key phrase occurs in any text, ...
-    """
+def _require_key_words(documents: Sequence[Document], name: str, least: int, stem: Stem) -> None:
+    """Refuse a part where too few documents have both key words and other words."""
     from attlas.text.keyphrases import key_words
 
     marked = [key_words(document, stem) for document in documents]
@@ -220,79 +179,62 @@ def _laid_out(run: Run, sides: Sequence[Sequence[Document]], stem: Stem) -> dict
     return parts
 
 
+def _room(run: Run, parts: Mapping[str, Part], kinds: int, most: float) -> Path:
+    """The folder for what words receive; refused where there is no room for it."""
+    from attlas.probes.files import size_of
+
+    heads = math.prod(run.subject.shape(run.subject.pieces.own))
+    needed = {name: 4 * kinds * part.words * heads for name, part in parts.items()}
+    room = run.scratch(RECEIVED, needed, most=most, what="attention that words receive")
+    key = sum(int(part.key.sum()) for part in parts.values())
+    words = sum(part.words for part in parts.values())
+    size = size_of(sum(needed.values()))
+    run.progress.note(f"{key:,} of {words:,} words are key words; what they receive takes {size} on disk")
+    return room
+
+
 @dataclass
 class _Steps:
-    """All steps of a run, and what words receive from the model whose turn it is."""
+    """All steps of a run, and what words receive from the model whose turn it is, in files within ``room``."""
 
     run: Run
     parts: Mapping[str, Part]
     kinds: tuple[Kind, ...]
     stem: Stem
+    room: Path
     captured: dict[str, Received] = field(default_factory=dict)
-    room: Path | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many layers there are, and heads in each."""
-        return self.run.subject.shape(self.run.subject.pieces.own)
-
-    @property
-    def heads(self) -> int:
-        return self.shape[0] * self.shape[1]
-
-    def check_room(self, max_disk: float) -> None:
-        """See that there is room for what words receive."""
-        from attlas.probes.files import check_room, size_of
-
-        needed = {name: 4 * len(self.kinds) * part.words * self.heads for name, part in self.parts.items()}
-        place = Path(tempfile.gettempdir()) if self.run.out is None else self.run.out
-        earlier = 0 if self.run.out is None else sum(f.stat().st_size for f in (place / RECEIVED).rglob("*.bin"))
-        check_room(place, needed, max_disk, earlier, what="attention that words receive", less="--limit")
-        key = sum(int(part.key.sum()) for part in self.parts.values())
-        words = sum(part.words for part in self.parts.values())
-        size = size_of(sum(needed.values()))
-        self.run.progress.note(f"{key:,} of {words:,} words are key words; what they receive takes {size} on disk")
 
     def tables(self, asked: Kind | None) -> dict[str, dict[str, list[Any]]]:
         """All steps, one after the other, and the tables made of them."""
         from attlas.studies.keywords_study import steps as do
-        from attlas.studies.keywords_study import tables as lay
         from attlas.studies.keywords_study.predicting import steps_for
+        from attlas.studies.keywords_study.tables import tables_of, whole_row
 
-        run, each = self.run, self.shape[1]
-        seed, options, say, once = run.seed, run.options, run.progress.note, run.once
+        run = self.run
+        layers, each = run.subject.shape(run.subject.pieces.own)
+        options, how = run.options, {"seed": run.seed, "say": run.progress.note}
+        done: dict[str, Any] = {}
 
-        def trained() -> Received:  # captured only if a step is still to be done
-            return self.received(TRAINED)
+        def step(name: str, make: Callable[..., dict[str, Any]], *given: Any, model: str = TRAINED) -> None:
+            # what words receive is captured only if a step is still to be done
+            done[name] = run.once(name, lambda: make(self.received(model), *given, **how))
 
-        heads = once("heads", lambda: do.head_step(trained(), seed, say))
-        phrases = once("phrases", lambda: do.phrase_step(trained(), heads, each, self.stem, seed, say))
-        kind = asked or do.best_kind(heads, self.kinds)
-        auc = heads["kinds"][self.kinds.index(kind)]["choosing_auc"]
-        counts = steps_for(self.heads, options["steps"])
-        regression = once(
-            "regression", lambda: do.regression_step(trained(), kind, options["folds"], counts, seed, say)
-        )
-        mix = once("mix", lambda: do.mix_step(trained(), kind, seed, say))
-        others = once("predictors", lambda: do.predictor_step(trained(), kind, auc, self.stem, seed, say))["rows"]
-        self.leave(TRAINED)
-        twin: dict[str, Any] = {}
+        step("heads", do.head_step)
+        step("phrases", do.phrase_step, done["heads"], each, self.stem)
+        kind = asked or do.best_kind(done["heads"], self.kinds)
+        auc = done["heads"]["kinds"][self.kinds.index(kind)]["choosing_auc"]
+        step("regression", do.regression_step, kind, options["folds"], steps_for(layers * each, options["steps"]))
+        step("mix", do.mix_step, kind)
+        step("predictors", do.predictor_step, kind, auc, self.stem)
+        self.captured.clear()
+        run.give_back(self.room / TRAINED)
         if options["twin"]:
-            twin = once("twin", lambda: do.twin_step(self.received(UNTRAINED), kind, seed, say))
-            self.leave(UNTRAINED)
-        named = lay.named_heads(run.subject.pieces.own.value, self.heads, each)
-        predictors = [*others, *(step["predictor"] for step in (mix, regression, twin) if step)]
-        parts = self.parts.values()
-        return {
-            "heads": lay.head_table(heads, phrases, self.kinds, named, twin.get("auc")),
-            "choice": lay.choice_table(phrases, named),
-            "phrases": lay.columns(phrases["rows"]),
-            "regression": lay.columns(regression["rows"], without=("auc_low", "auc_high")),
-            "regression_weights": named | regression["weights"],
-            "mix": named | {"share": mix["share"], "gamma": [mix["gamma"]] * self.heads},
-            "predictors": lay.predictor_table(predictors),
-            "whole": lay.columns([lay.whole_row(part, self.stem, options["language"], kind) for part in parts]),
-        }
+            step("twin", do.twin_step, kind, model=UNTRAINED)
+        run.give_back(self.room)
+        stream = run.subject.pieces.own.value
+        named = [{"stream": stream, "layer": at // each, "head": at % each} for at in range(layers * each)]
+        whole = [whole_row(part, self.stem, options["language"], kind) for part in self.parts.values()]
+        return tables_of(done, self.kinds, named, whole)
 
     def received(self, model: str) -> Received:
         """What words receive from the model or its twin, captured unless it is there."""
@@ -302,22 +244,13 @@ class _Steps:
             return self.captured[model]
         run = self.run
         studied = run.subject if model == TRAINED else run.subject.twin(run.seed)
-        self.room = self.room or run.scratch(RECEIVED)
         made_for = {"plan": run.plan.to_dict(), "model": model}
-        received = Received(self.room / model, self.parts, self.kinds, self.heads, made_for)
+        received = Received(
+            self.room / model, self.parts, self.kinds, math.prod(run.subject.shape(run.subject.pieces.own)), made_for
+        )
         if run.out is not None and not received.kept:  # what was written is gone: begin again
             checkpoint_file(run.out, model).unlink(missing_ok=True)
         items = items_of(self.parts)
         run.carry(Writer(studied, received), items, model, lengths=[item.example.length for item in items])
         self.captured[model] = received
         return received
-
-    def leave(self, model: str) -> None:
-        """Give back the room that a model's files take."""
-        self.captured.pop(model, None)
-        room = self.room or (None if self.run.out is None else self.run.out / RECEIVED)
-        if room is not None:
-            shutil.rmtree(room / model, ignore_errors=True)
-        if room is not None and room.is_dir() and not any(room.iterdir()):
-            self.run.give_back(room)
-            self.room = None

@@ -28,11 +28,7 @@ Floats = NDArray[np.float64]
 
 
 class Seen(NamedTuple):
-    """What each document says of each head, (document, head), and the entropy of even attention, (document,).
-
-    >>> Seen._fields
-    ('key', 'other', 'saved', 'auc', 'even')
-    """
+    """What each document says of each head, (document, head), and the entropy of even attention, (document,)."""
 
     key: Floats
     other: Floats
@@ -47,20 +43,7 @@ class Seen(NamedTuple):
 
 
 def seen_by_heads(received: Received, part: str, kind: Kind) -> Seen:
-    """Look at every document that has key words and others; the rest say nothing.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from attlas.studies.keywords_study.passes import Part
-    >>> from attlas.text import Document
-    >>> ends = np.array([0, 3])
-    >>> part = Part("a", (Document.from_text("Rain fell."),), (), ends, ends, np.array([True, False, False]))
-    >>> received = Received(Path(tempfile.mkdtemp()), {"a": part}, [Kind("weight", "mean")], 1, {})
-    >>> received.write("a", 0, np.array([[[[0.5, 0.2, 0.2]]]], np.float32))
-    >>> seen = seen_by_heads(received, "a", Kind("weight", "mean"))
-    >>> seen.relative.round(6).tolist(), seen.auc.tolist(), seen.saved.round(3).tolist()
-    ([[0.3]], [[1.0]], [[0.511]])
-    """
+    """Look at every document that has key words and others; the rest say nothing."""
     laid = received.parts[part]
     rows: list[tuple[Floats, ...]] = []
     for some, values, shares in received.blocks(part, kind):
@@ -87,12 +70,7 @@ def seen_by_heads(received: Received, part: str, kind: Kind) -> Seen:
 
 def auc_within(values: NDArray[Any], key: NDArray[np.bool_], edges: Integers) -> Floats:
     """The area under the ROC curve in each document, (document, column), from values (word, column); NaN where all
-    words or none are key words.
-
-    >>> auc_within(np.array([[3.0], [1.0], [1.0], [9.0]]), np.array([True, False, True, True]), np.array([0, 3, 4]))
-    array([[0.75],
-           [ nan]])
-    """
+    words or none are key words."""
     from scipy.stats import rankdata
 
     found = np.full((len(edges) - 1, values.shape[1]), np.nan)
@@ -106,35 +84,21 @@ def auc_within(values: NDArray[Any], key: NDArray[np.bool_], edges: Integers) ->
 
 
 def mean_and_interval(values: Floats, seed: int = 0) -> tuple[Floats, Floats, Floats]:
-    """The mean over documents of (document, column), and the middle 95 % of it over resampled documents.
-
-    >>> [end.tolist() for end in mean_and_interval(np.ones((5, 1)))]
-    [[1.0], [1.0], [1.0]]
-    """
+    """The mean over documents of (document, column), and the middle 95 % of it over resampled documents."""
     resampled = draws(len(values), seed) @ values / len(values)
     low, high = np.quantile(resampled, (0.025, 0.975), axis=0)
     return values.mean(0), low, high
 
 
 def signed_rank(values: Floats) -> Floats:
-    """Wilcoxon's signed-rank test of each column of (document, column): two-sided p; 1 where nothing differs from 0.
-
-    >>> signed_rank(np.array([[1.0, 0.0]] * 8)).round(4).tolist()
-    [0.0078, 1.0]
-    """
+    """Wilcoxon's signed-rank test of each column of (document, column): two-sided p; 1 where nothing differs."""
     from scipy.stats import wilcoxon
 
     return np.array([wilcoxon(column).pvalue if column.any() else 1.0 for column in values.T], dtype=np.float64)
 
 
 def head_columns(seen: Seen, seed: int = 0) -> dict[str, list[float]]:
-    """The columns that describe each head on the part that is scored, in the order of heads.
-
-    >>> one = np.array([[0.2], [0.3]])
-    >>> columns = head_columns(Seen(one, one / 2, one, one, np.ones(2)))
-    >>> round(columns["relative"][0], 3), round(columns["cross_entropy"][0], 3)
-    (0.125, 0.75)
-    """
+    """The columns that describe each head on the part that is scored, in the order of heads."""
     relative, low, high = mean_and_interval(seen.relative, seed)
     saved, saved_low, saved_high = mean_and_interval(seen.saved, seed)
     auc, auc_low, auc_high = mean_and_interval(seen.auc, seed)
@@ -148,9 +112,5 @@ def head_columns(seen: Seen, seed: int = 0) -> dict[str, list[float]]:
 
 
 def best_first(auc: Sequence[float]) -> list[int]:
-    """Heads by their AUC, the best first; of equals the first.
-
-    >>> best_first([0.5, 0.9, 0.5])
-    [1, 0, 2]
-    """
+    """Heads by their AUC, the best first; of equals the first."""
     return [int(head) for head in np.argsort(-np.asarray(auc), kind="stable")]

@@ -8,7 +8,7 @@ in the model the information lies; their expected layer is one number for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,11 +22,7 @@ ROUNDS = 300
 
 @dataclass(frozen=True)
 class Mixed:
-    """A mix that was learned: shares of heads, gamma, a constant, what standardises heads, and the threshold.
-
-    >>> Mixed(np.array([0.25, 0.75]), 2.0, 0.0, np.zeros(2), np.ones(2), 0.0).scores(np.array([[4.0, 0.0]])).tolist()
-    [2.0]
-    """
+    """A mix that was learned: shares of heads, gamma, a constant, what standardises heads, and the threshold."""
 
     shares: Floats
     gamma: float
@@ -42,13 +38,7 @@ class Mixed:
 
 
 def learn_mix(relative: Numbers, key: Flags) -> Mixed:
-    """Learn a mix of heads by L-BFGS, from even shares on; it gives the same every time.
-
-    >>> x = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
-    >>> mixed = learn_mix(x, x[:, 1] > 0.5)
-    >>> int(mixed.shares.argmax()), round(float(mixed.shares.sum()), 6), mixed.gamma > 0
-    (1, 1.0, True)
-    """
+    """Learn a mix of heads by L-BFGS, from even shares on; it gives the same every time."""
     mean, scale = relative.mean(0, dtype=np.float64), relative.std(0, dtype=np.float64)
     scale[scale == 0] = 1.0
     x = torch.from_numpy((relative - mean) / scale)
@@ -71,13 +61,4 @@ def learn_mix(relative: Numbers, key: Flags) -> Mixed:
     shares = logits.detach().softmax(0).numpy()
     gamma, bias = (float(value) for value in others.detach())
     mixed = Mixed(shares, gamma, bias, mean, scale, 0.0)
-    return Mixed(shares, gamma, bias, mean, scale, best_threshold(mixed.scores(relative), key))
-
-
-def expected_layer(shares: Floats, heads: int) -> float:
-    """The mean layer, counted from 0, by the shares of heads, of which each layer has so many.
-
-    >>> expected_layer(np.array([0.25, 0.25, 0.25, 0.25]), 2)
-    0.5
-    """
-    return float(shares @ (np.arange(len(shares)) // heads))
+    return replace(mixed, threshold=best_threshold(mixed.scores(relative), key))

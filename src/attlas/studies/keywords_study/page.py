@@ -29,6 +29,7 @@ from attlas.pages import (
 )
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.keywords.columns import AT, GOLD, MEASURE, OVER, SCORES, TEXTS
+from attlas.studies.shared.wording import words
 
 LEVEL = 0.01  # of a corrected p
 NEAR = 0.01  # F1 that is as good as all heads'
@@ -40,13 +41,14 @@ PART = Column("part", "texts", labels={
     "chosen on": "for choosing", "scored on": "for scoring", "cross-validated": "for choosing, cross-validated",
 })  # fmt: skip
 SEEN = (
-    Column("auc", "AUC", "share", "how often a key word receives more than another word of its text; 0.5 is chance",
-           ends=AUC, twin="twin_auc", head=True),
+    Column("auc", "AUC", "share", "how often a key word receives more than another word of its text, ties counting "
+           "half; 0.5 is chance", ends=AUC, twin="twin_auc", head=True),
     Column("twin_auc", "AUC, untrained", "share", "of the untrained twin", optional=True),
     Column("relative", "relative attention", "signed", "what key words receive less what others do, mean over texts",
            ends=("low", "high"), definition="Štefánik", head=True),
     Column("p", "p", "p", "Wilcoxon's signed ranks of relative attention, over texts"),
-    Column("p_corrected", "p, corrected", "p", family="all heads of a kind (Holm)", was="p_holm"),
+    Column("p_corrected", "p, corrected", "p", "Wilcoxon's signed ranks of relative attention, over texts",
+           family="all heads of a kind (Holm)", was="p_holm"),
     Column("key", "key words receive", "number", head=True),
     Column("other", "others receive", "number", head=True),
     Column("saved", "nats saved", "signed", "how much less the cross-entropy is than that of even attention",
@@ -120,16 +122,12 @@ WHOLE = Schema(
 )  # fmt: skip
 
 
-def kind_of(row: Row) -> str:
-    """How attention was read, in words.
-
-    >>> kind_of({"measure": "norm", "over": "mean"})
-    'norm, mean'
-    """
+def _kind_of(row: Row) -> str:
+    """How attention was read, in words."""
     return f"{row['measure']}, {row['over']}"
 
 
-def chosen_kind(tables: Tables) -> dict[str, Any]:
+def _chosen_kind(tables: Tables) -> dict[str, Any]:
     """The kind of the chosen heads, as values of columns."""
     known = tables["choice"] or tables["heads"]
     return {name: known[0][name] for name in ("measure", "over")} if known else {}
@@ -137,11 +135,11 @@ def chosen_kind(tables: Tables) -> dict[str, Any]:
 
 def by_kind(tables: Tables) -> Iterator[Row]:
     """All heads with their kind, that of the chosen ones first, and how far each figure is below chance."""
-    kind = chosen_kind(tables)
+    kind = _chosen_kind(tables)
     for row in sorted(tables["heads"], key=lambda row: any(row[name] != value for name, value in kind.items())):
         times = row["key"] / row["other"] if row["other"] else None
         yield {
-            **row, "kind": kind_of(row), "times": times, "set": "chosen" if row["chosen"] else "not chosen",
+            **row, "kind": _kind_of(row), "times": times, "set": "chosen" if row["chosen"] else "not chosen",
             "less_auc": 0.5 - row["auc"], "less_relative": -row["relative"], "less_saved": -row["saved"],
             "less_times": -math.log(max(times, 1e-3)) if times is not None else None,
             "free": 0.0 if row["chosen"] else 1.0,
@@ -176,43 +174,36 @@ def against(tables: Tables) -> Iterator[Row]:
 
 
 def enough_heads(rows: Rows) -> Row | None:
-    """The fewest heads with which the regression is as good as with all of them, within :data:`NEAR`.
-
-    >>> enough_heads(Rows([{"heads": 1, "f1": 0.4}, {"heads": 8, "f1": 0.595}, {"heads": 72, "f1": 0.6}]))["heads"]
-    8
-    """
+    """The fewest heads with which the regression is as good as with all of them, within :data:`NEAR`."""
     ordered = rows.smallest("heads")
     return next((row for row in ordered if row["f1"] >= ordered[-1]["f1"] - NEAR), None)
 
 
 def answer(tables: Tables) -> Finding | None:
     """The head that tells key words from others best."""
-    kind = chosen_kind(tables)
+    kind = _chosen_kind(tables)
     rows = tables["heads"].where(**kind).largest("choosing_auc")
     if not rows:
         return None
     best, untrained = rows[0], rows.largest("twin_auc")
-    text = say(
-        "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of "
-        "its text with probability (AUC) {auc}, where chance gives 0.50",
-        head=label_of(best), kind=kind_of(best), auc=with_interval(best, "auc", AUC),
-    )  # fmt: skip
     claims = [Claim("largest", "heads", "choosing_auc", keyed([best]), kind),
               Claim("value", "heads", "auc", keyed([best]), kind, value=best["auc"])]  # fmt: skip
+    twin = say("")
     if untrained:
-        text = say(
-            "{so}, the same head untrained {twin:share} and the best of all untrained heads {most:share}.",
-            so=text, twin=best["twin_auc"], most=untrained[0]["twin_auc"],
-        )  # fmt: skip
+        twin = say(", the same head untrained {own:share} and the best of all untrained heads {most:share}",
+                   own=best["twin_auc"], most=untrained[0]["twin_auc"])  # fmt: skip
         claims.append(Claim("largest", "heads", "twin_auc", keyed(untrained[:1]), kind))
-    else:
-        text = say("{so}.", so=text)
+    text = say(
+        "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of "
+        "its text with probability (AUC) {auc}, where chance gives 0.50{twin}.",
+        head=label_of(best), kind=_kind_of(best), auc=with_interval(best, "auc", AUC), twin=twin,
+    )  # fmt: skip
     return Finding(text, tuple(claims), see="map")
 
 
 def best_head(tables: Tables) -> Iterator[Finding]:
     """What else is known of the best head."""
-    kind = chosen_kind(tables)
+    kind = _chosen_kind(tables)
     for best in tables["heads"].where(**kind).largest("choosing_auc")[:1]:
         yield Finding(
             say(
@@ -230,7 +221,7 @@ def best_head(tables: Tables) -> Iterator[Finding]:
 
 def many(tables: Tables) -> Iterator[Finding]:
     """How many heads give more to key words, and how many less."""
-    kind = chosen_kind(tables)
+    kind = _chosen_kind(tables)
     rows = tables["heads"].where(**kind)
     if rows:
         sure = rows.where(lambda row: is_known(row["p_corrected"]) and row["p_corrected"] < LEVEL)
@@ -254,7 +245,7 @@ def kinds(tables: Tables) -> Iterator[Finding]:
         best += list(tables["heads"].where(measure=measure, over=over).largest("choosing_auc")[:1])
     if len(best) > 1:
         ranked = sorted(best, key=lambda row: -row["auc"])
-        named = [say("{kind} **{auc:share}** ({head})", kind=kind_of(row), auc=row["auc"], head=label_of(row))
+        named = [say("{kind} **{auc:share}** ({head})", kind=_kind_of(row), auc=row["auc"], head=label_of(row))
                  for row in ranked]  # fmt: skip
         claims = [
             Claim("largest", "heads", "choosing_auc", keyed([row]), {"measure": row["measure"], "over": row["over"]})
@@ -275,7 +266,7 @@ def phrases(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "As phrases, the chosen heads ({selection}, {kind}) reach F1@10 {f1}{beside}.",
-                selection=chosen["selection"], kind=kind_of(chosen), f1=with_interval(chosen, "f1"),
+                selection=chosen["selection"], kind=_kind_of(chosen), f1=with_interval(chosen, "f1"),
                 beside=say("; {others}", others=listed(beside, between="; ")) if beside else "",
             ),
             (Claim("value", "phrases", "f1", keyed([chosen], *columns), {**scored, "chosen": True}, chosen["f1"]),),
@@ -289,18 +280,17 @@ def regression(tables: Tables) -> Iterator[Finding]:
     part = "scored on" if every.where(part="scored on") else "cross-validated"
     rows = every.where(part=part)
     for whole in rows.largest("heads")[:1]:
-        folds = every.where(part="cross-validated", heads=whole["heads"])
-        few = enough_heads(rows)
+        folds, few = every.where(part="cross-validated", heads=whole["heads"]), enough_heads(rows)
+        trained = say(", cross-validated where it was trained {f1:share}", f1=folds[0]["f1"]) if folds else ""
+        enough = say("; **{few}** of them are enough to come within 0.01 of it", few=few["heads"]) if few else ""
         text = say(
-            "A regression on all {n} heads ({kind}) finds key words with F1 {f1}", n=whole["heads"],
-            kind=read_by(tables), f1=with_interval(whole, "f1"),
+            "A regression on all {n} heads ({kind}) finds key words with F1 {f1}{trained}{few}.",
+            n=whole["heads"], kind=_read_by(tables), f1=with_interval(whole, "f1"),
+            trained="" if part == "cross-validated" else trained,
+            few=enough if few and few["heads"] < whole["heads"] else "",
         )  # fmt: skip
-        if folds and part != "cross-validated":
-            text = say("{so}, cross-validated where it was trained {f1:share}", so=text, f1=folds[0]["f1"])
-        if few is not None and few["heads"] < whole["heads"]:
-            text = say("{so}; **{few}** of them are enough to come within 0.01 of it", so=text, few=few["heads"])
         claims = (Claim("value", "regression", "f1", keyed([whole], "part", "heads"), value=whole["f1"]),)
-        yield Finding(say("{so}.", so=text), claims, see="regression")
+        yield Finding(text, claims, see="regression")
 
 
 def others(tables: Tables) -> Iterator[Finding]:
@@ -336,7 +326,7 @@ def mix(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def read_by(tables: Tables) -> str:
+def _read_by(tables: Tables) -> str:
     """The kind that regression, mix and single predictors read."""
     return next((str(kind) for kind in tables["whole"].values("kind")), "")
 
@@ -388,7 +378,7 @@ PAGE = Page(
                 "A logistic regression on what all heads let a word receive, then with fewer and fewer of them; "
                 "attention is read by {kind} here and for all predictors. *Cross-validated* is within the texts for "
                 "choosing, by folds of whole texts, penalty and threshold found inside each; *for scoring* is "
-                "trained on all of them and scored on the others.", kind=read_by(tables)),
+                "trained on all of them and scored on the others.", kind=_read_by(tables)),
             (
                 charts.lines("steps", "count", "f1", "auc", key="kept", title="By the number of heads",
                              colour="part", style=Style(tight=True)),
@@ -423,9 +413,7 @@ PAGE = Page(
         ),
         Section(
             "table", "All heads",
-            "In the order of AUC on the texts for choosing; all other figures are of the texts for scoring. p is "
-            "of relative attention (Wilcoxon's signed ranks over texts), after Holm's correction for all heads of a "
-            "kind.",
+            "In the order of AUC on the texts for choosing; all other figures are of the texts for scoring.",
             (
                 Listing("by_kind", "head", "kind", "choosing_auc", "auc", "relative", "p_corrected", "times", "key",
                         "other", "saved", "choosing_relative", "choosing_saved", "set", order="-choosing_auc"),
@@ -441,14 +429,11 @@ PAGE = Page(
         "α or by norm ‖αf(x)‖. Special pieces (special tokens) do not count as readers.",
         "relative attention": "what key words receive less what others do, per text, averaged over texts. Norms have "
         "a scale of their own in each head; the ratio of the two has none.",
-        "AUC": "how often a key word receives more than another word of the same text; ties count half, 0.50 is no "
-        "better than chance.",
         "nats saved": "what a head receives, normalised over the words of a text, as a guess at its key words: its "
         "cross-entropy is less than that of even attention by so much. Below 0 it is a worse guess than none.",
         "for choosing, for scoring": "heads were chosen and predictors trained on some texts, and all figures are of "
         "others, unless it says else.",
-        "untrained twin": "the same architecture with random weights, read in the same way.",
-        "head 6-11": "the eleventh head of the sixth layer; layers and heads count from 1 on this page.",
+        **words("untrained twin", "head 8-10"),
     },
     limits={
         "Key words are unlike other words anyway.": "They are longer, rarer nouns; much of what a head sees may be "

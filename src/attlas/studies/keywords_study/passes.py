@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,13 +37,7 @@ class Part:
     """Documents of one part, the windows they were cut into, and where the words of each lie among all words.
 
     ``starts`` and ``windows`` are the first words of each document and each window, with the number of all words at
-    the end; ``key`` says of every word whether it is a key word.
-
-    >>> ends = np.array([0, 3])
-    >>> part = Part("a", (Document.from_text("It rained."),), (), ends, ends, np.zeros(3, bool))
-    >>> part.words
-    3
-    """
+    the end; ``key`` says of every word whether it is a key word."""
 
     name: str
     documents: tuple[Document, ...]
@@ -53,31 +48,12 @@ class Part:
 
     @property
     def words(self) -> int:
-        """How many words there are.
-
-        >>> Part("a", (), (), np.array([0]), np.array([0]), np.zeros(0, bool)).words
-        0
-        """
+        """How many words there are."""
         return int(self.starts[-1])
 
     @property
-    def documents_of(self) -> Integers:
-        """The document of every word.
-
-        >>> two = (Document.from_text("Rain."), Document.from_text("Snow."))
-        >>> Part("a", two, (), np.array([0, 2, 4]), np.array([0, 2, 4]), np.zeros(4, bool)).documents_of.tolist()
-        [0, 0, 1, 1]
-        """
-        return np.repeat(np.arange(len(self.documents)), np.diff(self.starts))
-
-    @property
     def mixed(self) -> NDArray[np.bool_]:
-        """Which documents have both key words and others.
-
-        >>> two, ends = (Document.from_text("Rain."), Document.from_text("Snow.")), np.array([0, 2, 4])
-        >>> Part("a", two, (), ends, ends, np.array([True, False, False, False])).mixed.tolist()
-        [True, False]
-        """
+        """Which documents have both key words and others."""
         marked = np.add.reduceat(self.key.astype(np.int64), self.starts[:-1])
         return np.asarray((marked > 0) & (marked < np.diff(self.starts)))
 
@@ -89,15 +65,7 @@ def lay_out(
     max_pieces: int | None = None,
     stem: Stem | None = None,
 ) -> Part:
-    """Cut documents into windows and find their key words.
-
-    >>> from dataclasses import replace
-    >>> from attlas.capture import load
-    >>> document = replace(Document.from_text("It rained. Solar cells age."), keyphrases=("solar cell",))
-    >>> part = lay_out("a", load(), [document], 6)
-    >>> part.windows.tolist(), part.key.tolist()
-    ([0, 3, 7], [False, False, False, True, True, False, False])
-    """
+    """Cut documents into windows and find their key words."""
     windows = [window for document in documents for window in cut(subject, document, max_pieces)]
     return Part(
         name, tuple(documents), tuple(subject.pieces.encode_all([Passage(window) for window in windows])),
@@ -107,13 +75,7 @@ def lay_out(
 
 
 class Received:
-    """The files of one model on the parts of a corpus, in a folder of their own.
-
-    >>> import tempfile
-    >>> from attlas.studies.shared.keywords.weighing import KINDS
-    >>> Received(Path(tempfile.mkdtemp()), {}, KINDS, 72, {"model": "tiny"}).kept
-    False
-    """
+    """The files of one model on the parts of a corpus, in a folder of their own."""
 
     def __init__(
         self, folder: Path, parts: Mapping[str, Part], kinds: Sequence[Kind], heads: int, made_for: Mapping[str, Any]
@@ -122,37 +84,24 @@ class Received:
         sizes = {name: part.words for name, part in parts.items()}
         index = json.dumps({"for": made_for, "words": sizes, "kinds": [str(kind) for kind in kinds], "heads": heads})
         place = folder / INDEX
-        try:
+        with self._writing():
             self.kept = place.exists() and place.read_text(encoding="utf-8") == index
             """Whether the folder held files of this very plan already."""
             if not self.kept:
                 folder.mkdir(parents=True, exist_ok=True)
-                for name in sizes:
+                for name, words in sizes.items():
                     with open(self._file(name), "wb") as file:
-                        file.truncate(self.bytes(name))
+                        file.truncate(4 * len(self.kinds) * words * self.heads)
                 place.write_text(index, encoding="utf-8")
-        except OSError as error:
-            raise StoreError(
-                f"{folder}: what words receive cannot be written ({error.strerror or error}); choose another --out"
-            ) from error
-
-    def bytes(self, part: str) -> int:
-        """How large the file of a part is."""
-        return 4 * len(self.kinds) * self.parts[part].words * self.heads
 
     def write(self, part: str, first: int, values: Numbers) -> None:
         """Put what the words of a window receive, (kind, layer, head, word), into their places."""
         words = self.parts[part].words
         rows = np.ascontiguousarray(np.moveaxis(values.reshape(len(self.kinds), self.heads, -1), 2, 1))
-        try:
-            with open(self._file(part), "r+b", buffering=0) as file:
-                for number, some in enumerate(rows):
-                    file.seek(4 * self.heads * (number * words + first))
-                    file.write(some.tobytes())
-        except OSError as error:
-            raise StoreError(
-                f"{self.folder}: what words receive cannot be written ({error.strerror or error})"
-            ) from error
+        with self._writing(), open(self._file(part), "r+b", buffering=0) as file:
+            for number, some in enumerate(rows):
+                file.seek(4 * self.heads * (number * words + first))
+                file.write(some.tobytes())
 
     def read(self, part: str, kind: Kind, start: int = 0, stop: int | None = None) -> Numbers:
         """What some words receive, (word, head), as the model gave it."""
@@ -174,7 +123,7 @@ class Received:
             start, stop = int(laid.starts[first]), int(laid.starts[last])
             values = self.read(part, kind, start, stop)
             edges = laid.windows[(laid.windows >= start) & (laid.windows <= stop)] - start
-            yield slice(first, last), values, relative_in_windows(values, edges)
+            yield slice(first, last), values, _relative_in_windows(values, edges)
             first = last
 
     def relative(self, part: str, kind: Kind) -> Numbers:
@@ -188,13 +137,17 @@ class Received:
     def _file(self, part: str) -> Path:
         return self.folder / f"{part}.bin"
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            why = f"what words receive cannot be written ({error.strerror or error}); choose another --out"
+            raise StoreError(f"{self.folder}: {why}") from error
 
-def relative_in_windows(values: Numbers, edges: Integers) -> Numbers:
-    """What words receive, (word, head), divided by its mean over the words of their window; 0 where that is 0.
 
-    >>> relative_in_windows(np.array([[1.0], [3.0], [5.0]], np.float32), np.array([0, 2, 3])).tolist()
-    [[0.5], [1.5], [1.0]]
-    """
+def _relative_in_windows(values: Numbers, edges: Integers) -> Numbers:
+    """What words receive, (word, head), divided by its mean over the words of their window; 0 where that is 0."""
     sizes = np.diff(edges)
     means = np.add.reduceat(values, edges[:-1], axis=0) / sizes[:, None]
     scale = np.divide(1, means, out=np.zeros_like(means), where=means > 0).astype(np.float32)
@@ -202,11 +155,7 @@ def relative_in_windows(values: Numbers, edges: Integers) -> Numbers:
 
 
 class Item(NamedTuple):
-    """A window to be captured, and where its words belong.
-
-    >>> Item._fields
-    ('example', 'part', 'first')
-    """
+    """A window to be captured, and where its words belong."""
 
     example: Example
     part: str
@@ -214,11 +163,7 @@ class Item(NamedTuple):
 
 
 def items_of(parts: Mapping[str, Part]) -> list[Item]:
-    """The windows of all parts, each with its place.
-
-    >>> items_of({})
-    []
-    """
+    """The windows of all parts, each with its place."""
     return [
         Item(example, part.name, int(first))
         for part in parts.values()
@@ -227,12 +172,7 @@ def items_of(parts: Mapping[str, Part]) -> list[Item]:
 
 
 class Writer:
-    """Takes windows through a model and writes what their words receive; to the engine, a study like any other.
-
-    >>> from attlas.capture import load
-    >>> Writer(load(), None).name
-    'attention to words'
-    """
+    """Takes windows through a model and writes what their words receive; to the engine, a study like any other."""
 
     name = "attention to words"
 
@@ -240,12 +180,7 @@ class Writer:
         self.subject, self.received = subject, received
 
     def empty(self) -> Bundle:
-        """Nothing: all goes into files.
-
-        >>> from attlas.capture import load
-        >>> len(Writer(load(), None).empty())
-        0
-        """
+        """Nothing: all goes into files."""
         return Bundle({})
 
     def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:

@@ -6,11 +6,13 @@ cross-entropy in inner folds, on at most :data:`INNER_WORDS` words of the docume
 their number). A word counts as a key word where its score is above a threshold, the best one for F1 on the words that
 are learned from. From all heads down to one, those of greatest weight are kept at each step and the regression is
 made again, since the weights of heads that see the same say little of each alone. Folds are of whole documents;
-nothing of a document that is scored decides any of this.
+nothing of a document that is scored decides any of this. What can be said of a word without any model is what
+attention must beat before it can be said to know key words.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,6 +24,8 @@ from attlas.studies.keywords_study.heads import Floats, auc_within, mean_and_int
 from attlas.studies.keywords_study.passes import Integers, Part
 from attlas.studies.shared.keywords.scoring import MICRO, interval
 from attlas.studies.shared.keywords.weighing import Numbers
+from attlas.text.keyphrases import document_stems
+from attlas.text.stems import Stem
 
 SMALL = 1e-2
 STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -32,22 +36,34 @@ Say = Callable[[str], None]
 
 
 def features(relative: Numbers) -> Numbers:
-    """What describes words, from their relative attention.
-
-    >>> features(np.array([1.0, 0.0], np.float32)).round(3).tolist()
-    [0.009999999776482582, -4.605000019073486]
-    """
+    """What describes words, from their relative attention."""
     return np.asarray(np.log(relative + np.float32(SMALL)), np.float32)
+
+
+def plain_features(part: Part, stem: Stem | None = None) -> Numbers:
+    """For every word of a part: ln of its length in characters, its place in the text from 0 to 1, and ln of how
+    often its stem occurs in the text.
+
+    >>> from attlas.text import Document
+    >>> part = Part("a", (Document.from_text("Rain rains."),), (), np.zeros(0), np.zeros(0), np.zeros(0))
+    >>> plain_features(part).round(2).tolist()[2]
+    [0.0, 1.0, 0.0]
+    """
+    rows = []
+    for document in part.documents:
+        stems = document_stems(document, stem)
+        counts = Counter(stems)
+        last = max(1, len(stems) - 1)
+        rows += [
+            (np.log(len(document.word(index))), index / last, np.log(counts[stems[index]]))
+            for index in range(len(stems))
+        ]
+    return np.array(rows, np.float32)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A regression on some columns, with what standardises them and the threshold of a key word.
-
-    >>> fitted = Fitted((0,), np.zeros(1), np.ones(1), np.array([2.0]), -1.0, 0.0, 1.0)
-    >>> fitted.scores(np.array([[1.0, 7.0], [0.0, 7.0]], np.float32)).tolist()
-    [1.0, -1.0]
-    """
+    """A regression on some columns, with what standardises them and the threshold of a key word."""
 
     columns: tuple[int, ...]
     mean: Floats
@@ -77,11 +93,7 @@ def steps_for(heads: int, asked: Sequence[int] | None = None) -> list[int]:
 
 
 def best_threshold(scores: Floats, key: Flags) -> float:
-    """The threshold with the best F1, halfway between the two scores that it divides.
-
-    >>> best_threshold(np.array([3.0, 2.0, 1.0, 0.0]), np.array([True, False, True, False]))
-    0.5
-    """
+    """The threshold with the best F1, halfway between the two scores that it divides."""
     order = np.argsort(-scores, kind="stable")
     sorted_scores, right = scores[order], np.cumsum(key[order])
     f1 = 2 * right / (np.arange(1, len(order) + 1) + right[-1])
@@ -93,25 +105,21 @@ def best_threshold(scores: Floats, key: Flags) -> float:
 
 
 def folds_of(documents: Integers, mixed: Flags, count: int, seed: int) -> Integers:
-    """A fold for each of some documents; those with key words and others are spread evenly.
-
-    >>> folds_of(np.arange(6), np.array([True, True, False, True, True, False]), 2, 0).tolist()
-    [0, 1, 0, 0, 1, 1]
-    """
-    order = np.random.default_rng(seed).permutation(len(documents))
-    order = np.concatenate([order[mixed[documents[order]]], order[~mixed[documents[order]]]])
+    """A fold for each of some documents; those with key words and others are spread evenly."""
+    order = _shuffled(documents, mixed, seed)
     folds = np.empty(len(documents), np.int64)
     folds[order] = np.arange(len(order)) % count
     return folds
 
 
-def fit(x: Numbers, key: Flags, c: float) -> tuple[Floats, float]:
-    """Weights and bias of a regression on standardised columns.
+def _shuffled(documents: Integers, mixed: Flags, seed: int) -> Integers:
+    """Places of documents in no order, those with key words and others first."""
+    order = np.random.default_rng(seed).permutation(len(documents))
+    return np.concatenate([order[mixed[documents[order]]], order[~mixed[documents[order]]]])
 
-    >>> weights, bias = fit(np.array([[-1.0], [1.0]] * 9, np.float32), np.array([False, True] * 9), 1.0)
-    >>> bool(weights[0] > 1), abs(round(bias, 3))
-    (True, 0.0)
-    """
+
+def _fit(x: Numbers, key: Flags, c: float) -> tuple[Floats, float]:
+    """Weights and bias of a regression on standardised columns."""
     from sklearn.linear_model import LogisticRegression
 
     made = LogisticRegression(C=c, max_iter=500).fit(x, key)
@@ -119,11 +127,7 @@ def fit(x: Numbers, key: Flags, c: float) -> tuple[Floats, float]:
 
 
 class Learned(NamedTuple):
-    """Regressions on ever more columns, up to all, and all columns in the order in which they were kept longest.
-
-    >>> Learned._fields
-    ('fitted', 'order')
-    """
+    """Regressions on ever more columns, up to all, and all columns in the order in which they were kept longest."""
 
     fitted: list[Fitted]
     order: list[int]
@@ -131,22 +135,14 @@ class Learned(NamedTuple):
 
 def learn(x: Numbers, part: Part, documents: Integers, seed: int, steps: Sequence[int] = ()) -> Learned:
     """Regressions on the words of some documents: on all columns, and on as many as each of ``steps`` says, those
-    that have the greatest weights in the regression before.
-
-    >>> from attlas.text import Document
-    >>> documents, ends = (Document.from_text("Rain."),) * 4, np.arange(0, 9, 2)
-    >>> part = Part("a", documents, (), ends, ends, np.array([True, False] * 4))
-    >>> learned = learn(np.array([[1.0, 0.0], [0.0, 0.0]] * 4, np.float32), part, np.arange(4), 0, [1, 2])
-    >>> [fitted.columns for fitted in learned.fitted], learned.order
-    ([(0,), (0, 1)], [0, 1])
-    """
+    that have the greatest weights in the regression before."""
     rows = rows_of(part, documents)
     taken, key = x[rows], part.key[rows]
     mean, scale = taken.mean(0, dtype=np.float64), taken.std(0, dtype=np.float64)
     scale[scale == 0] = 1.0
     taken -= mean.astype(np.float32)
     taken /= scale.astype(np.float32)
-    strength = chosen_strength(taken, key, part, documents, seed)
+    strength = _chosen_strength(taken, key, part, documents, seed)
 
     def made(columns: Sequence[int], weights: Floats, bias: float) -> Fitted:
         used = list(columns)
@@ -158,26 +154,18 @@ def learn(x: Numbers, part: Part, documents: Integers, seed: int, steps: Sequenc
     fitted = []
     for step in sorted({*(step for step in steps if step < every), every}, reverse=True):
         some = sorted(order[:step])
-        weights, bias = fit(taken if step == every else np.ascontiguousarray(taken[:, some]), key, strength)
+        weights, bias = _fit(taken if step == every else np.ascontiguousarray(taken[:, some]), key, strength)
         fitted.append(made(some, weights, bias))
         order[:step] = [some[number] for number in np.argsort(-np.abs(weights), kind="stable")]
     return Learned(fitted[::-1], order)
 
 
-def chosen_strength(x: Numbers, key: Flags, part: Part, documents: Integers, seed: int) -> float:
+def _chosen_strength(x: Numbers, key: Flags, part: Part, documents: Integers, seed: int) -> float:
     """The C whose regression has the least cross-entropy on inner folds that it has not seen; 1 where there are too
-    few documents to divide. The rows are those of the documents, in their order.
-
-    >>> from attlas.text import Document
-    >>> ends, key = np.array([0, 2]), np.array([True, False])
-    >>> part = Part("a", (Document.from_text("Rain."),), (), ends, ends, key)
-    >>> chosen_strength(np.array([[1.0], [0.0]], np.float32), part.key, part, np.arange(1), 0)
-    1.0
-    """
+    few documents to divide. The rows are those of the documents, in their order."""
     sizes = np.diff(part.starts)[documents]
     edges = np.concatenate([[0], np.cumsum(sizes)])
-    order = np.random.default_rng(seed).permutation(len(documents))
-    order = np.concatenate([order[part.mixed[documents[order]]], order[~part.mixed[documents[order]]]])
+    order = _shuffled(documents, part.mixed, seed)
     enough = int(np.searchsorted(np.cumsum(sizes[order]), INNER_WORDS)) + 1
     drawn = order[: max(enough, INNER)]
     count = min(INNER, int(part.mixed[documents[drawn]].sum()))
@@ -190,7 +178,7 @@ def chosen_strength(x: Numbers, key: Flags, part: Part, documents: Integers, see
     for fold in range(count):
         train, held = rows[folds != fold], rows[folds == fold]
         for number, strength in enumerate(STRENGTHS):
-            weights, bias = fit(x[train], key[train], strength * len(x) / len(train))
+            weights, bias = _fit(x[train], key[train], strength * len(x) / len(train))
             scores = x[held] @ weights.astype(np.float32) + bias
             losses[number] += np.logaddexp(0, np.where(key[held], -scores, scores)).sum()
     return STRENGTHS[int(losses.argmin())]
@@ -199,15 +187,7 @@ def chosen_strength(x: Numbers, key: Flags, part: Part, documents: Integers, see
 def cross_validated(
     x: Numbers, part: Part, folds: int, steps: Sequence[int], seed: int, say: Say = lambda _: None
 ) -> Iterator[tuple[Integers, Learned]]:
-    """Of each outer fold: its documents, and the regressions that have not seen them.
-
-    >>> from attlas.text import Document
-    >>> documents, ends = (Document.from_text("Rain."),) * 4, np.arange(0, 9, 2)
-    >>> part = Part("a", documents, (), ends, ends, np.array([True, False] * 4))
-    >>> x = np.array([[1.0], [0.0]] * 4, np.float32)
-    >>> [held.tolist() for held, _ in cross_validated(x, part, 2, [1], 0)]
-    [[1, 2], [0, 3]]
-    """
+    """Of each outer fold: its documents, and the regressions that have not seen them."""
     every = np.arange(len(part.documents))
     fold_of = folds_of(every, part.mixed, folds, seed)
     for fold in range(folds):
@@ -216,29 +196,14 @@ def cross_validated(
 
 
 def rows_of(part: Part, documents: Integers) -> Integers:
-    """The words of some documents.
-
-    >>> from attlas.text import Document
-    >>> documents, ends = (Document.from_text("Rain."),) * 2, np.array([0, 2, 4])
-    >>> part = Part("a", documents, (), ends, ends, np.ones(4, bool))
-    >>> rows_of(part, np.array([1])).tolist()
-    [2, 3]
-    """
+    """The words of some documents."""
     if not len(documents):
         return np.zeros(0, np.int64)
     return np.concatenate([np.arange(part.starts[one], part.starts[one + 1]) for one in documents])
 
 
 def word_scores(part: Part, scores: Floats, found: Flags, seed: int = 0) -> dict[str, Any]:
-    """How well words are told apart: F1 over all words with what it is made of, and the mean AUC within documents.
-
-    >>> from attlas.text import Document
-    >>> documents, ends = (Document.from_text("Rain."),) * 4, np.arange(0, 9, 2)
-    >>> part = Part("a", documents, (), ends, ends, np.array([True, False] * 4))
-    >>> made = word_scores(part, np.array([1.0, 0.0] * 4), np.array([True, True] * 4))
-    >>> round(made["f1"], 3), made["precision"], made["recall"], made["auc"], made["n"]
-    (0.667, 0.5, 1.0, 1.0, 4)
-    """
+    """How well words are told apart: F1 over all words with what it is made of, and the mean AUC within documents."""
     counted = np.stack([part.key & found, found, part.key], 1).astype(np.float64)
     per_document = np.add.reduceat(counted, part.starts[:-1], axis=0)
     f1, low, high = interval(MICRO, per_document, seed)

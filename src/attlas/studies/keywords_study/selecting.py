@@ -28,11 +28,7 @@ AT, GOLD = "10", "all"  # what decides
 
 
 class Candidate(NamedTuple):
-    """A set of heads, by their numbers among all heads of all layers, and the kind of attention they are read by.
-
-    >>> Candidate(Kind("norm", "mean"), "best head", (69,)).selection
-    'best head'
-    """
+    """A set of heads, by their numbers among all heads of all layers, and the kind of attention they are read by."""
 
     kind: Kind
     selection: str
@@ -40,11 +36,7 @@ class Candidate(NamedTuple):
 
 
 def candidates(auc: Mapping[Kind, Sequence[float]], last: int) -> list[Candidate]:
-    """All that is tried, from the AUC of each head by each kind; ``last`` is how many heads the last layer has.
-
-    >>> [(c.selection, c.heads) for c in candidates({Kind("weight", "mean"): [0.5, 0.9]}, 1)]
-    [('best head', (1,)), ('2 best heads', (1, 0)), ('all heads of the last layer', (1,))]
-    """
+    """All that is tried, from the AUC of each head by each kind; ``last`` is how many heads the last layer has."""
     made = []
     for kind, values in auc.items():
         order, every = best_first(values), len(values)
@@ -57,18 +49,7 @@ def candidates(auc: Mapping[Kind, Sequence[float]], last: int) -> list[Candidate
 
 
 def weights_by(received: Received, part: str, chosen: Sequence[Candidate]) -> list[Numbers]:
-    """The weights of all words of a part by each candidate: the mean over its heads of relative attention.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from attlas.text import Document
-    >>> ends, kind = np.array([0, 3]), Kind("weight", "mean")
-    >>> part = Part("a", (Document.from_text("Rain fell."),), (), ends, ends, np.array([True, False, False]))
-    >>> received = Received(Path(tempfile.mkdtemp()), {"a": part}, [kind], 1, {})
-    >>> received.write("a", 0, np.array([[[[0.4, 0.1, 0.1]]]], np.float32))
-    >>> weights_by(received, "a", [Candidate(kind, BEST, (0,))])[0].tolist()
-    [2.0, 0.5, 0.5]
-    """
+    """The weights of all words of a part by each candidate: the mean over its heads of relative attention."""
     found = [np.empty(received.parts[part].words, np.float32) for _ in chosen]
     starts = received.parts[part].starts
     for kind in dict.fromkeys(candidate.kind for candidate in chosen):
@@ -80,15 +61,8 @@ def weights_by(received: Received, part: str, chosen: Sequence[Candidate]) -> li
     return found
 
 
-def ranked(part: Part, weights: Numbers, stems: Sequence[Stems]) -> list[list[Stems]]:
-    """The phrases of each document, the heaviest first, from the weights of all words of a part.
-
-    >>> from attlas.text import Document
-    >>> ends, document = np.array([0, 3]), Document.from_text("Rains fell.")
-    >>> part = Part("a", (document,), (), ends, ends, np.array([True, False, False]))
-    >>> ranked(part, np.array([2.5, 0.3, 0.2], np.float32), [document_stems(document)])
-    [[('rain',)]]
-    """
+def _ranked(part: Part, weights: Numbers, stems: Sequence[Stems]) -> list[list[Stems]]:
+    """The phrases of each document, the heaviest first, from the weights of all words of a part."""
     return [
         [phrase.stems for phrase in rank_phrases(document, weights[start:stop], stems=known)]
         for document, known, start, stop in zip(part.documents, stems, part.starts, part.starts[1:], strict=False)
@@ -98,22 +72,7 @@ def ranked(part: Part, weights: Numbers, stems: Sequence[Stems]) -> list[list[St
 def phrase_rows(
     received: Received, part: str, chosen: Sequence[Candidate], called: str, stem: Stem, seed: int = 0
 ) -> list[list[dict[str, Any]]]:
-    """For each candidate, how good its phrases are on a part, one row for each depth and gold.
-
-    >>> import tempfile
-    >>> from dataclasses import replace
-    >>> from pathlib import Path
-    >>> from attlas.text import Document
-    >>> from attlas.text.stems import stemmer
-    >>> ends, kind = np.array([0, 3]), Kind("weight", "mean")
-    >>> document = replace(Document.from_text("Rain fell."), keyphrases=("rains",))
-    >>> part = Part("a", (document,), (), ends, ends, np.array([True, False, False]))
-    >>> received = Received(Path(tempfile.mkdtemp()), {"a": part}, [kind], 1, {})
-    >>> received.write("a", 0, np.array([[[[0.5, 0.05, 0.05]]]], np.float32))
-    >>> row = phrase_rows(received, "a", [Candidate(kind, BEST, (0,))], "scored on", stemmer())[0][0]
-    >>> row["part"], row["selection"], row["at"], row["f1"]
-    ('scored on', 'best head', '5', 1.0)
-    """
+    """For each candidate, how good its phrases are on a part, one row for each depth and gold."""
     laid = received.parts[part]
     stems = [document_stems(document, stem) for document in laid.documents]
     given = [given_in(document, stem) for document in laid.documents]
@@ -123,17 +82,11 @@ def phrase_rows(
             "part": called, "selection": candidate.selection, "measure": candidate.kind.measure,
             "over": candidate.kind.over, "heads": len(candidate.heads), "chosen": False,
         }  # fmt: skip
-        made.append([about | row for row in score_rows(ranked(laid, weights, stems), given, seed=seed)])
+        made.append([about | row for row in score_rows(_ranked(laid, weights, stems), given, seed=seed)])
     return made
 
 
 def winner(tried: Sequence[Candidate], rows: Sequence[Sequence[Mapping[str, Any]]]) -> int:
-    """The candidate with the best F1 of its first ten phrases; of equals the one with fewer heads.
-
-    >>> kind = Kind("weight", "mean")
-    >>> two = [Candidate(kind, LAST, (1, 2)), Candidate(kind, BEST, (1,))]
-    >>> winner(two, [[{"at": "10", "gold": "all", "f1": 0.5}]] * 2)
-    1
-    """
+    """The candidate with the best F1 of its first ten phrases; of equals the one with fewer heads."""
     scores = [next(row["f1"] for row in some if (row["at"], row["gold"]) == (AT, GOLD)) for some in rows]
     return min(range(len(tried)), key=lambda number: (-scores[number], len(tried[number].heads), number))

@@ -21,11 +21,11 @@ from attlas.studies.keywords_study.predicting import (
     cross_validated,
     features,
     learn,
+    plain_features,
     rows_of,
     word_scores,
 )
 from attlas.studies.keywords_study.selecting import BEST, LAST, candidates, phrase_rows, winner
-from attlas.studies.keywords_study.without_model import plain_features
 from attlas.studies.shared.keywords.weighing import Kind, Numbers
 from attlas.text.stems import Stem
 
@@ -38,21 +38,8 @@ EVERY, PLAIN, TWIN, HEAD, MIX, ALL, BOTH = PREDICTORS
 Rows = list[dict[str, Any]]
 
 
-def silent(_: str) -> None:
-    """Say nothing.
-
-    >>> silent("unheard")
-    """
-
-
-def head_step(received: Received, seed: int = 0, say: Say = silent) -> dict[str, Any]:
-    """For each kind, in their order: the columns of all heads on the part that is scored, and means on the other.
-
-    >>> from attlas.studies.keywords_study.planted import planted
-    >>> step = head_step(planted())
-    >>> [round(auc, 2) for auc in step["kinds"][0]["choosing_auc"]], step["n"]
-    ([1.0, 0.5, 0.0], 6)
-    """
+def head_step(received: Received, seed: int, say: Say) -> dict[str, Any]:
+    """For each kind, in their order: the columns of all heads on the part that is scored, and means on the other."""
     kinds = []
     count = 0
     for kind in received.kinds:
@@ -66,29 +53,16 @@ def head_step(received: Received, seed: int = 0, say: Say = silent) -> dict[str,
 
 
 def best_kind(step: Mapping[str, Any], kinds: Sequence[Kind]) -> Kind:
-    """The kind whose heads have the best mean AUC on the part that heads are chosen on.
-
-    >>> kinds = (Kind("weight", "mean"), Kind("norm", "mean"))
-    >>> str(best_kind({"kinds": [{"choosing_auc": [0.5]}, {"choosing_auc": [0.6]}]}, kinds))
-    'norm, mean'
-    """
+    """The kind whose heads have the best mean AUC on the part that heads are chosen on."""
     means = [float(np.mean(columns["choosing_auc"])) for columns in step["kinds"]]
     return kinds[int(np.argmax(means))]
 
 
 def phrase_step(
-    received: Received, heads: Mapping[str, Any], last: int, stem: Stem, seed: int = 0, say: Say = silent
+    received: Received, heads: Mapping[str, Any], last: int, stem: Stem, seed: int, say: Say
 ) -> dict[str, Any]:
     """Try all sets of heads on the part they are chosen on; score the best, the best single head and the last layer
-    (by norms where there are any, by the mean) on the other. ``last`` is how many heads the last layer has.
-
-    >>> from attlas.studies.keywords_study.planted import planted
-    >>> from attlas.text.stems import stemmer
-    >>> received = planted()
-    >>> step = phrase_step(received, head_step(received), 3, stemmer())
-    >>> step["heads"], step["kind"]
-    ([0], ['weight', 'mean'])
-    """
+    (by norms where there are any, by the mean) on the other. ``last`` is how many heads the last layer has."""
     auc = dict(zip(received.kinds, (columns["choosing_auc"] for columns in heads["kinds"]), strict=True))
     tried = candidates(auc, last)
     say(f"phrases of {len(tried)} sets of heads")
@@ -114,16 +88,10 @@ def phrase_step(
 
 
 def regression_step(
-    received: Received, kind: Kind, folds: int, steps: Sequence[int], seed: int = 0, say: Say = silent
+    received: Received, kind: Kind, folds: int, steps: Sequence[int], seed: int, say: Say
 ) -> dict[str, Any]:
     """F1 by the number of heads kept, cross-validated and on the part that is scored; the weights of heads over
-    folds; the order in which the regression on all documents keeps them; and how the regression on all heads scores.
-
-    >>> from attlas.studies.keywords_study.planted import planted
-    >>> step = regression_step(planted(), Kind("weight", "mean"), 2, [1, 3])
-    >>> [(row["part"], row["heads"], row["f1"]) for row in step["rows"]][::3]
-    [('cross-validated', 1, 1.0), ('scored on', 3, 1.0)]
-    """
+    folds; the order in which the regression on all documents keeps them; and how that on all heads scores."""
     part = received.parts[CHOSEN]
     x = features(received.relative(CHOSEN, kind))
     scores, found = np.zeros((len(steps), len(x))), np.zeros((len(steps), len(x)), bool)
@@ -158,18 +126,12 @@ def regression_step(
             "most": over.max(0).tolist(),
             "order": ranks.tolist(),
         },
-        "predictor": {"predictor": ALL, **_shown(made[-1])},
+        "predictor": {"predictor": ALL, **scored},
     }
 
 
-def mix_step(received: Received, kind: Kind, seed: int = 0, say: Say = silent) -> dict[str, Any]:
-    """The scalar mix: shares of heads, gamma, and how it scores.
-
-    >>> from attlas.studies.keywords_study.planted import planted
-    >>> step = mix_step(planted(), Kind("weight", "mean"))
-    >>> step["share"][0] > 0.9, step["predictor"]["f1"]
-    (True, 1.0)
-    """
+def mix_step(received: Received, kind: Kind, seed: int, say: Say) -> dict[str, Any]:
+    """The scalar mix: shares of heads, gamma, and how it scores."""
     say("scalar mix")
     mixed = learn_mix(received.relative(CHOSEN, kind), received.parts[CHOSEN].key)
     scores = mixed.scores(received.relative(SCORED, kind))
@@ -178,55 +140,36 @@ def mix_step(received: Received, kind: Kind, seed: int = 0, say: Say = silent) -
 
 
 def predictor_step(
-    received: Received, kind: Kind, auc: Sequence[float], stem: Stem, seed: int = 0, say: Say = silent
+    received: Received, kind: Kind, auc: Sequence[float], stem: Stem, seed: int, say: Say
 ) -> dict[str, Any]:
     """What stands beside: every word, what needs no model, the best single head, and all heads with what needs no
-    model. ``auc`` is that of each head on the part that heads are chosen on.
-
-    >>> from attlas.studies.keywords_study.planted import planted
-    >>> from attlas.text.stems import stemmer
-    >>> rows = predictor_step(planted(), Kind("weight", "mean"), [1.0, 0.5, 0.0], stemmer())["rows"]
-    >>> [(row["predictor"], round(row["f1"], 2)) for row in rows][::2]
-    [('every word', 0.33), ('best head', 1.0)]
-    """
+    model. ``auc`` is that of each head on the part that heads are chosen on."""
     say("what needs no model, and the best head")
     part, scored = received.parts[CHOSEN], received.parts[SCORED]
     every = word_scores(scored, np.zeros(scored.words), np.ones(scored.words, bool), seed)
     rows: Rows = [{"predictor": EVERY, **every}]
     plain, plain_scored = plain_features(part, stem), plain_features(scored, stem)
-    rows.append({"predictor": PLAIN, **regressed(received, plain, plain_scored, seed)})
+    rows.append({"predictor": PLAIN, **_regressed(received, plain, plain_scored, seed)})
     chosen, other = received.relative(CHOSEN, kind), received.relative(SCORED, kind)
     head = best_first(auc)[0]
     threshold = best_threshold(chosen[:, head].astype(np.float64), part.key)
     rows.append({"predictor": HEAD, **_scored(other[:, head].astype(np.float64), threshold, received, seed)})
     both = [np.hstack(pair) for pair in ((features(chosen), plain), (features(other), plain_scored))]
-    rows.append({"predictor": BOTH, **regressed(received, both[0], both[1], seed)})
+    rows.append({"predictor": BOTH, **_regressed(received, both[0], both[1], seed)})
     return {"rows": rows}
 
 
-def twin_step(received: Received, kind: Kind, seed: int = 0, say: Say = silent) -> dict[str, Any]:
+def twin_step(received: Received, kind: Kind, seed: int, say: Say) -> dict[str, Any]:
     """The untrained twin: the AUC of its heads by each kind on the part that is scored, and all of them together by
-    the same regression.
-
-    >>> from attlas.studies.keywords_study.planted import planted
-    >>> twin_step(planted(), Kind("weight", "mean"))["auc"][0]
-    [1.0, 0.5, 0.0]
-    """
+    the same regression."""
     say("the heads of the untrained twin")
     auc = [seen_by_heads(received, SCORED, one).auc.mean(0).tolist() for one in received.kinds]
     chosen, scored = (features(received.relative(part, kind)) for part in (CHOSEN, SCORED))
-    return {"auc": auc, "predictor": {"predictor": TWIN, **regressed(received, chosen, scored, seed)}}
+    return {"auc": auc, "predictor": {"predictor": TWIN, **_regressed(received, chosen, scored, seed)}}
 
 
-def regressed(received: Received, chosen: Numbers, scored: Numbers, seed: int = 0) -> dict[str, Any]:
-    """How a regression that was learned on the columns of one part scores on those of the other.
-
-    >>> from attlas.studies.keywords_study.planted import planted
-    >>> received = planted()
-    >>> x, y = (features(received.relative(part, received.kinds[0])) for part in (CHOSEN, SCORED))
-    >>> regressed(received, x, y)["f1"]
-    1.0
-    """
+def _regressed(received: Received, chosen: Numbers, scored: Numbers, seed: int) -> dict[str, Any]:
+    """How a regression that was learned on the columns of one part scores on those of the other."""
     part = received.parts[CHOSEN]
     (fitted,) = learn(chosen, part, np.arange(len(part.documents)), seed).fitted
     return _scored(fitted.scores(scored), fitted.threshold, received, seed)
@@ -235,7 +178,3 @@ def regressed(received: Received, chosen: Numbers, scored: Numbers, seed: int = 
 def _scored(scores: Floats, threshold: float, received: Received, seed: int) -> dict[str, Any]:
     found: Flags = scores > threshold
     return word_scores(received.parts[SCORED], scores, found, seed)
-
-
-def _shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("part", "heads", "c")}

@@ -9,9 +9,8 @@ when a run is resumed, and those that are not go on from their own checkpoints.
 from __future__ import annotations
 
 import json
-import random
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -23,6 +22,7 @@ from attlas.run.parts import SHARES, parts_of
 from attlas.run.plan import differences
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus
+from attlas.run.texts import drawn
 from attlas.run.tuning import Training, Tuned, opening_of
 from attlas.store import Result, require_free
 from attlas.store.columns import as_columns
@@ -77,20 +77,22 @@ def keywords_tune(
     """
     from attlas.capture import Subject, load
     from attlas.run.tasks import longest_window
+    from attlas.studies.ablate.call import ablate
     from attlas.studies.keywords_tune import tables as lay
+    from attlas.studies.prune.call import prune
 
     name, opening, dtype = opening_of(subject, training)
     if isinstance(name, Subject):
         raise PlanError("a tagger is trained from a model as it lies in its folder; give its name, not the model")
-    _check(keep, steps)
+    if keep is not None and not 0 <= keep < 1:
+        raise PlanError(f"the share of heads to keep must be from 0 up to, but not, 1, and it is {keep}")
+    if steps < 1:
+        raise PlanError(f"a curve needs at least one step, not {steps}")
     seed, limit = training["seed"], training["limit"]
     parts, divided = _parts(corpus, validation, test, limit, seed)
     model = load(name, **opening)
     pieces = longest_window(model, TASK, training["max_pieces"])
-    recipe: dict[str, Any] = {
-        part: training[part]
-        for part in ("epochs", "learning_rate", "batch_size", "patience")
-    }  # fmt: skip
+    recipe: dict[str, Any] = {part: training[part] for part in ("epochs", "learning_rate", "batch_size", "patience")}
     options = {
         "task": TASK, **recipe, "keep": keep, "retune": retune, "steps": steps, "max_pieces": pieces, "limit": limit,
         "dtype": dtype, "parts": divided or None,
@@ -107,8 +109,12 @@ def keywords_tune(
             run.progress.note(divided)
         trained = {"tuned": job.train("model", name)}
         tuned = job.opened("model", trained["tuned"], f"tuned {model.name}")
-        ablation = job.ablation(tuned)
-        removal = job.removal(tuned, ablation, steps)
+        cutting = "cutting one head at a time, on the validation texts"
+        ablation = job.part("ablation", cutting, ablate, tuned, parts["validation"], survivors=False)
+        removal = job.part(
+            "removal", "removing heads in order, on the test texts", prune, tuned, parts["test"], by="score",
+            choose_on=parts["validation"], ablation=ablation, steps=steps, reverse=True,
+        )  # fmt: skip
         gone, choosing = job.chosen(tuned, ablation, keep, steps)
         smaller = job.pruned(tuned, gone)
         stages = {"tuned": tuned, "pruned": smaller}
@@ -148,9 +154,8 @@ class _Job:
 
     @property
     def running(self) -> dict[str, Any]:
-        return {
-            "resume": self.run.resume, "checkpoint_every": self.run.checkpoint_every, "progress": self.run.progress
-        }  # fmt: skip
+        run = self.run
+        return {"resume": run.resume, "checkpoint_every": run.checkpoint_every, "progress": run.progress}
 
     def folder(self, name: str) -> Path | None:
         return None if self.run.out is None else self.run.out / UNSEEN / name
@@ -188,9 +193,7 @@ class _Job:
                 raise PlanError(f"{where}: its parts have another plan ({changed[0]}); go back to it, or delete this")
             return
         if self.run.resume:
-            self.run.progress.note(
-                f"there is nothing to go on with in {self.run.out}; starting from the beginning"
-            )  # fmt: skip
+            self.run.progress.note(f"there is nothing to go on with in {self.run.out}; starting from the beginning")
         folder.parent.mkdir(parents=True, exist_ok=True)
         unfinished = folder.with_suffix(".new")
         unfinished.write_text(plan.to_json(), encoding="utf-8")
@@ -218,31 +221,17 @@ class _Job:
         subject.name = called
         return subject
 
-    def ablation(self, tuned: Subject) -> Result:
-        """One head off at a time, on the validation texts."""
-        from attlas.studies.ablate.call import ablate
-
-        folder = self.folder("ablation")
+    def part(
+        self, name: str, said: str, study: Callable[..., Result], tuned: Subject, texts: Corpus, **options: Any
+    ) -> Result:
+        """The result of another study of the tagger: as it lies in its folder, or made now."""
+        folder = self.folder(name)
         if folder is not None and locate(folder, MANIFEST).exists():
             return Result.open(folder)
-        self.run.progress.note("cutting one head at a time, on the validation texts")
-        return ablate(
-            tuned, self.parts["validation"], TASK, survivors=False, max_pieces=self.pieces, seed=self.run.seed,
-            out=folder, budget=self.run.budget, **self.running,
-        )  # fmt: skip
-
-    def removal(self, tuned: Subject, ablation: Result, steps: int) -> Result:
-        """Curves on the test texts, in orders that come from the validation texts."""
-        from attlas.studies.prune.call import prune
-
-        folder = self.folder("removal")
-        if folder is not None and locate(folder, MANIFEST).exists():
-            return Result.open(folder)
-        self.run.progress.note("removing heads in order, on the test texts")
-        return prune(
-            tuned, self.parts["test"], TASK, by="score", choose_on=self.parts["validation"], ablation=ablation,
-            steps=steps, reverse=True, max_pieces=self.pieces, seed=self.run.seed, out=folder,
-            budget=self.run.budget, **self.running,
+        self.run.progress.note(said)
+        return study(
+            tuned, texts, TASK, max_pieces=self.pieces, seed=self.run.seed, out=folder, budget=self.run.budget,
+            **options, **self.running,
         )  # fmt: skip
 
     def chosen(
@@ -307,14 +296,7 @@ class _Job:
         places = {("phrases", "M", "all"): KEYWORDS.get(stage)}
         return [
             {"stage": stage, **row, "published": places.get((row["unit"], row["at"], row["gold"]))} for row in rows
-        ]  # fmt: skip
-
-
-def _check(keep: float | None, steps: int) -> None:
-    if keep is not None and not 0 <= keep < 1:
-        raise PlanError(f"the share of heads to keep must be from 0 up to, but not, 1, and it is {keep}")
-    if steps < 1:
-        raise PlanError(f"a curve needs at least one step, not {steps}")
+        ]
 
 
 def _parts(
@@ -336,14 +318,11 @@ def _parts(
     divided, how = parts_of({called[name]: part for name, part in known.items()}, seed)
     parts = dict(zip(given, divided.values(), strict=True))
     for name, part in parts.items():
-        documents = list(zip(part.documents, part.articles, strict=True))
-        if limit is not None and len(documents) > limit:
-            word = "dev" if name == "validation" else name  # of which draws are made since the first version
-            drawn = sorted(random.Random(f"{word} {seed}").sample(range(len(documents)), limit))
-            documents = [documents[at] for at in drawn]
-        elif part is known.get(name):
+        word = "dev" if name == "validation" else name  # of which draws are made since the first version
+        some = drawn(list(zip(part.documents, part.articles, strict=True)), limit, f"{word} {seed}")
+        if len(some) == len(part.documents) and part is known.get(name):
             continue
-        texts, articles = zip(*documents, strict=True)
+        texts, articles = zip(*some, strict=True)
         parts[name] = replace(part, documents=texts, articles=articles, sha256=as_corpus(texts).sha256)
         require_layer(parts[name], TASK)
     return parts, how

@@ -26,6 +26,7 @@ from attlas.studies.shared.cutting.effects import HARM, effect_map, effects_in_o
 from attlas.studies.shared.cutting.schemas import EFFECTS
 from attlas.studies.shared.keywords.columns import AT, GOLD, SCORES, TEXTS
 from attlas.studies.shared.published import KEYWORDS_BEST, KEYWORDS_MODEL
+from attlas.studies.shared.wording import words
 
 ORDERS = ("worst first", "best first", "importance", "random")
 HARDLY = 0.05  # F1@M below which a tagger does not do its task
@@ -69,28 +70,25 @@ TRAINING = Schema(
 SIZE = (STAGE, Column("heads", "heads", "count"), Column("kept", "share kept", "percent"),
         Column("parameters", "parameters", "count"))  # fmt: skip
 WHOLE = Schema("whole", "How large each tagger is.", *SIZE, Column("metric", "curves are scored by"))
-BESIDE = {"phrases_m": ("phrases", "M", "all"), "phrases_10": ("phrases", "10", "all"), "spans": ("spans", "", ""),
-          "words": ("words", "", "")}  # fmt: skip
-TITLES = {"phrases_m": "phrases, F1@M", "phrases_10": "F1@10", "spans": "places, F1", "words": "words, F1"}
+BESIDE = {  # titles, and which scores
+    "phrases_m": ("phrases, F1@M", "phrases", "M", "all"), "phrases_10": ("F1@10", "phrases", "10", "all"),
+    "spans": ("places, F1", "spans", "", ""), "words": ("words, F1", "words", "", ""),
+}  # fmt: skip
 SIZES = Schema(
     "sizes", "The taggers side by side.", *SIZE,
-    *(Column(name, title, "share", ends=(f"{name}_low", f"{name}_high")) for name, title in TITLES.items()),
+    *(Column(name, title, "share", ends=(f"{name}_low", f"{name}_high")) for name, (title, *_) in BESIDE.items()),
 )  # fmt: skip
 
 
-def what(row: Row) -> str:
-    """What a score counts, in words.
-
-    >>> what({"unit": "phrases", "at": "M", "gold": "all"}), what({"unit": "words", "at": "", "gold": ""})
-    ('phrases @M, all', 'words')
-    """
+def _what(row: Row) -> str:
+    """What a score counts, in words."""
     unit = {"spans": "places"}.get(row["unit"], row["unit"])
     return f"{unit} @{row['at']}, {row['gold']}" if row["at"] else str(unit)
 
 
 def counted(tables: Tables) -> Iterator[Row]:
     """Scores with what they count; phrases against all first."""
-    return ({**row, "what": what(row)} for row in sorted(tables["scores"], key=lambda row: row["gold"] == "present"))
+    return ({**row, "what": _what(row)} for row in sorted(tables["scores"], key=lambda row: row["gold"] == "present"))
 
 
 def effects(tables: Tables) -> Iterator[Row]:
@@ -114,7 +112,7 @@ def sizes(tables: Tables) -> Iterator[Row]:
     """The taggers with their main scores."""
     for row in tables["whole"]:
         scores: dict[str, float] = {}
-        for name, (unit, at, gold) in BESIDE.items():
+        for name, (_, unit, at, gold) in BESIDE.items():
             for own in tables["scores"].where(stage=row["stage"], unit=unit, at=at, gold=gold):
                 scores |= {name: own["f1"], f"{name}_low": own["low"], f"{name}_high": own["high"]}
         yield {**row, **scores}
@@ -338,7 +336,7 @@ PAGE = Page(
         "texts, the least first; *best first* is the reverse.",
         "importance": "heads in the order of E|dL/dξ|, what the loss owes to a head's gate by its gradient, divided "
         "by the norm of its layer, the least first.",
-        "head 6-11": "the eleventh head of the sixth layer; layers and heads count from 1 on this page.",
+        **words("head 8-10"),
     },
     limits={
         "A tagger marks what stands in the text.": "Given phrases that do not stand there lower its recall against "

@@ -17,8 +17,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from attlas.studies.shared.keywords.phrases import Phrase
-from attlas.studies.shared.keywords.scoring import MACRO, MICRO, Given, Marks, interval, macro, score_rows
+from attlas.run.batches import batches
+from attlas.studies.shared.keywords.phrases import Phrase, written
+from attlas.studies.shared.keywords.scoring import Given, Marks, score_rows, scores_of
 from attlas.studies.shared.keywords.weighing import BUDGET, cut
 from attlas.tasks.tagging import OUTSIDE, Tagging
 from attlas.text import Document, Passage, Span
@@ -30,22 +31,14 @@ AT_ONCE = 64  # documents that are cut and sorted by length together
 
 
 class Tagged(NamedTuple):
-    """What a tagger says of a document: for every word the probability that it is in a key phrase, and the spans.
-
-    >>> Tagged(np.array([0.9, 0.1]), (Span(0, 1),)).words.tolist()
-    [True, False]
-    """
+    """What a tagger says of a document: for every word the probability that it is in a key phrase, and the spans."""
 
     chances: Numbers
     spans: tuple[Span, ...]
 
     @property
     def words(self) -> NDArray[np.bool_]:
-        """Which words are in a span.
-
-        >>> Tagged(np.array([0.1, 0.8, 0.9]), (Span(1, 3),)).words.tolist()
-        [False, True, True]
-        """
+        """Which words are in a span."""
         found = np.zeros(len(self.chances), dtype=bool)
         for start, stop in self.spans:
             found[start:stop] = True
@@ -60,16 +53,7 @@ def tag_documents(
     budget: int = BUDGET,
     each: Callable[[int], None] | None = None,
 ) -> Iterator[Tagged]:
-    """Documents as a tagger sees them, in their order; ``each`` is told the pieces of every batch that is done.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks.tagging import LinearMap
-    >>> subject = load()
-    >>> task = Tagging(subject, "keyphrases", tags=["B-KEY", "O"])
-    >>> task.head = LinearMap(torch.zeros(2, 384), torch.tensor([1.0, 0.0]))
-    >>> [one.spans for one in tag_documents(task, [Document.from_text("Solar cells")])]
-    [(Span(start=0, stop=1), Span(start=1, stop=2))]
-    """
+    """Documents as a tagger sees them, in their order; ``each`` is told the pieces of every batch that is done."""
     remaining = iter(documents)
     while some := list(islice(remaining, AT_ONCE)):
         windows = [window for document in some for window in cut(task.subject, document, max_pieces)]
@@ -82,50 +66,20 @@ def tag_documents(
 
 
 def phrases_of(document: Document, tagged: Tagged, stem: Stem | None = None) -> list[Phrase]:
-    """The phrases of a document that was tagged, the likeliest first.
-
-    >>> document = Document.from_text("Solar cells and a solar cell age")
-    >>> tagged = Tagged(np.array([0.6, 0.8, 0, 0, 0.9, 0.9, 0.5]), (Span(0, 2), Span(4, 6), Span(6, 7)))
-    >>> [(phrase.text, phrase.score, len(phrase.places)) for phrase in phrases_of(document, tagged)]
-    [('Solar cells', 0.9, 2), ('age', 0.5, 1)]
-    """
+    """The phrases of a document that was tagged, the likeliest first."""
     stems = document_stems(document, stem)
     found: dict[Stems, list[Span]] = {}
     for span in tagged.spans:
         found.setdefault(stems[span.start : span.stop], []).append(span)
     phrases = []
     for words, spans in found.items():
-        first = document.text[document.words[spans[0].start].start : document.words[spans[0].stop - 1].stop]
         score = max(float(tagged.chances[start:stop].mean()) for start, stop in spans)
-        phrases.append(Phrase(" ".join(first.split()), words, score, tuple(spans)))
+        phrases.append(Phrase(written(document, spans[0]), words, score, tuple(spans)))
     return sorted(phrases, key=lambda phrase: (-phrase.score, phrase.places[0]))
 
 
-def tagged_phrases(
-    task: Tagging, documents: Sequence[Document], *, max_pieces: int | None = None, budget: int = BUDGET
-) -> list[list[Phrase]]:
-    """The phrases that a tagger finds in documents.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks.tagging import LinearMap
-    >>> task = Tagging(load(), "keyphrases", tags=["B-KEY", "O"])
-    >>> task.head = LinearMap(torch.zeros(2, 384), torch.tensor([1.0, 0.0]))
-    >>> [[phrase.stems for phrase in one] for one in tagged_phrases(task, [Document.from_text("Solar cells")])]
-    [[('solar',), ('cell',)]]
-    """
-    found = tag_documents(task, documents, max_pieces=max_pieces, budget=budget)
-    return [phrases_of(document, tagged) for document, tagged in zip(documents, found, strict=True)]
-
-
-def unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict[str, Marks]:
-    """Per document what both have, what was found and what was given: of spans that do not overlap, and of words.
-
-    >>> from dataclasses import replace
-    >>> document = replace(Document.from_text("Solar cells age."), keyphrases=("solar cell",))
-    >>> marks = unit_marks([document], [Tagged(np.zeros(4), (Span(1, 2), Span(2, 3)))])
-    >>> marks["spans"].tolist(), marks["words"].tolist()
-    ([[0.0, 2.0, 1.0]], [[1.0, 2.0, 2.0]])
-    """
+def _unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict[str, Marks]:
+    """Per document what both have, what was found and what was given: of spans that do not overlap, and of words."""
     spans, words = np.zeros((len(documents), 3)), np.zeros((len(documents), 3))
     for row, (document, one) in enumerate(zip(documents, tagged, strict=True)):
         given = {Span(start, stop) for start, stop, _ in key_chunks(document)}
@@ -138,29 +92,11 @@ def unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict[
 def tagged_rows(
     documents: Sequence[Document], tagged: Sequence[Tagged], given: Sequence[Given], *, seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Scores of a tagger, with intervals over documents: phrases at every depth and by either gold, spans, words.
-
-    >>> from dataclasses import replace
-    >>> from attlas.studies.shared.keywords.scoring import given_in
-    >>> document = replace(Document.from_text("Solar cells age."), keyphrases=("solar cell",))
-    >>> rows = tagged_rows([document], [Tagged(np.ones(4), (Span(0, 2),))], [given_in(document)])
-    >>> [(row["unit"], row["at"], row["gold"], row["f1"]) for row in rows[-3:]]
-    [('phrases', 'M', 'present', 1.0), ('spans', '', '', 1.0), ('words', '', '', 1.0)]
-    """
+    """Scores of a tagger, with intervals over documents: phrases at every depth and by either gold, spans, words."""
     found = [[phrase.stems for phrase in phrases_of(*pair)] for pair in zip(documents, tagged, strict=True)]
     rows = [{"unit": "phrases", **row} for row in score_rows(found, given, seed=seed)]
-    for unit, counted in unit_marks(documents, tagged).items():
-        value, low, high = interval(MICRO, counted, seed)
-        mean, mean_low, mean_high = interval(MACRO, macro(counted), seed)
-        common, some, every = counted.sum(0)
-        rows.append(
-            {
-                "unit": unit, "at": "", "gold": "", "f1": value, "low": low, "high": high,
-                "precision": common / some if some else 0.0, "recall": common / every if every else 0.0,
-                "macro": mean, "macro_low": mean_low, "macro_high": mean_high, "n": len(counted),
-            }
-        )  # fmt: skip
-    return rows
+    counted = _unit_marks(documents, tagged)
+    return rows + [{"unit": unit, "at": "", "gold": "", **scores_of(each, seed)} for unit, each in counted.items()]
 
 
 def _tagged(
@@ -169,10 +105,7 @@ def _tagged(
     """Windows as a tagger sees them, in batches of like length."""
     found: list[Tagged] = [Tagged(np.zeros(0), ())] * len(windows)
     examples = task.subject.pieces.encode_all([Passage(window) for window in windows])
-    order = sorted(range(len(windows)), key=lambda index: -examples[index].length)
-    at = 0
-    while at < len(order):
-        some = order[at : at + max(1, budget // max(1, examples[order[at]].length))]
+    for some in batches([example.length for example in examples], budget):
         question = task.ask([examples[index] for index in some])
         with torch.no_grad():
             scores = task.scores(question, task.run(question)).float().cpu()
@@ -184,7 +117,6 @@ def _tagged(
             found[index] = _one(task, own, there)
         if each is not None:
             each(sum(examples[index].length for index in some))
-        at += len(some)
     return found
 
 

@@ -9,6 +9,7 @@ candidates that are given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import torch
@@ -16,8 +17,9 @@ from numpy.typing import NDArray
 
 from attlas.capture import Subject
 from attlas.models import Example
+from attlas.run.batches import batches
 from attlas.studies.keywords_compare.baselines.named import Named, named
-from attlas.studies.shared.keywords.phrases import Phrase
+from attlas.studies.keywords_compare.baselines.weighted import Pair
 from attlas.studies.shared.keywords.weighing import cut, usual_budget
 from attlas.text import Document
 
@@ -26,14 +28,7 @@ AT_ONCE = 16  # documents whose candidates are embedded together
 
 
 def embed(subject: Subject, texts: Sequence[str], budget: int | None = None) -> Vectors:
-    """Vectors of texts, (text, width), of length one.
-
-    >>> from attlas.capture import load
-    >>> vectors = embed(load(), ["solar cells", "photovoltaics", "a farmer"])
-    >>> vectors.shape, bool(vectors[0] @ vectors[1] > vectors[0] @ vectors[2])
-    ((3, 384), True)
-    """
-    most = budget or usual_budget(subject)
+    """Vectors of texts, (text, width), of length one."""
     parts: list[Example] = []
     owners: list[int] = []
     for index, (text, encoded) in enumerate(zip(texts, subject.pieces.encode_texts(texts), strict=True)):
@@ -44,13 +39,9 @@ def embed(subject: Subject, texts: Sequence[str], budget: int | None = None) -> 
         parts += windows
         owners += [index] * len(windows)
     sums: list[torch.Tensor | float] = [0.0] * len(texts)
-    order = sorted(range(len(parts)), key=lambda at: -parts[at].length)
-    start = 0
-    while start < len(order):
-        some = order[start : start + max(1, most // max(1, parts[order[start]].length))]
+    for some in batches([part.length for part in parts], budget or usual_budget(subject)):
         for at, total in zip(some, _summed(subject, [parts[at] for at in some]), strict=True):
             sums[owners[at]] = sums[owners[at]] + total
-        start += len(some)
     if not sums:
         return np.zeros((0, 0), np.float32)
     whole = torch.stack([torch.as_tensor(one) for one in sums])
@@ -68,30 +59,14 @@ def _summed(subject: Subject, examples: Sequence[Example]) -> torch.Tensor:
     return torch.matmul(batch.inputs["attention_mask"][:, None].to(states.dtype), states)[:, 0].float()
 
 
-def by_similarity(
-    subject: Subject, candidates: Iterable[tuple[Document, Sequence[Phrase]]], budget: int | None = None
-) -> Iterator[list[Named]]:
-    """The candidates of each document, those that are closest to it first.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.keywords_compare.baselines.stopping import runs_between, stop_words
-    >>> document = Document.from_text("The price of solar cells has fallen, as we all know.")
-    >>> found, = by_similarity(load(), [(document, runs_between(document, stop_words()))])
-    >>> found[0].text
-    'solar cells'
-    """
-    some: list[tuple[Document, Sequence[Phrase]]] = []
-    for pair in candidates:
-        some.append(pair)
-        if len(some) == AT_ONCE:
-            yield from _ranked(subject, some, budget)
-            some = []
-    yield from _ranked(subject, some, budget)
+def by_similarity(subject: Subject, candidates: Iterable[Pair], budget: int | None = None) -> Iterator[list[Named]]:
+    """The candidates of each document, those that are closest to it first."""
+    remaining = iter(candidates)
+    while some := list(islice(remaining, AT_ONCE)):
+        yield from _ranked(subject, some, budget)
 
 
-def _ranked(
-    subject: Subject, some: Sequence[tuple[Document, Sequence[Phrase]]], budget: int | None
-) -> Iterator[list[Named]]:
+def _ranked(subject: Subject, some: Sequence[Pair], budget: int | None) -> Iterator[list[Named]]:
     texts = list(dict.fromkeys(phrase.text for _, phrases in some for phrase in phrases))
     vectors = embed(subject, [document.text for document, _ in some] + texts, budget)
     at = {text: len(some) + index for index, text in enumerate(texts)}

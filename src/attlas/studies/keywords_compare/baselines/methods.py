@@ -2,25 +2,28 @@
 
 A way has a name (``tf-idf``), a form (of which there may be several), and what it needs beside the text at hand:
 nothing, a corpus, or a model. Rows of attention come first, and the first of these is what all others are held
-against: the heads that a study chose, or those that are shipped for the model, or those of the rule.
+against: the heads that a study chose, or those that are shipped for the model, or those of the rule. *first* and
+*random* are what any method must beat: candidates in the order of the text, and in no order at all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from attlas.capture import Subject
 from attlas.errors import CapabilityError
-from attlas.studies.keywords_compare.baselines import floors, packages, textrank, tfidf
+from attlas.studies.keywords_compare.baselines import packages, textrank, tfidf
 from attlas.studies.keywords_compare.baselines.embedding import by_similarity
 from attlas.studies.keywords_compare.baselines.named import Named, named
 from attlas.studies.keywords_compare.baselines.stopping import CODES, runs_between, stop_words
+from attlas.studies.keywords_compare.baselines.weighted import Pair, Weigh, by_candidates, by_words
 from attlas.studies.shared.keywords.choice import Choice, last_layer
 from attlas.studies.shared.keywords.extraction import extract
-from attlas.studies.shared.keywords.phrases import Phrase
 from attlas.text import Document
 from attlas.text.stems import Stem, stemmer
 
@@ -29,16 +32,13 @@ NAMES = (
 )  # fmt: skip
 OURS, PACKAGES = "attention", ("yake", "keybert")
 Ranking = Callable[[Sequence[Document]], Iterator[list[Named]]]
+_Source = Callable[[Sequence[Document]], Iterator[Pair]]
 _HEADED, _RUNS, _WORDS = "attention's candidates", "runs between stop words", "word weights"
 
 
 @dataclass(frozen=True)
 class Method:
-    """One way to rank the phrases of documents.
-
-    >>> Method("first", "", "nothing", lambda documents: iter([])).label
-    'first'
-    """
+    """One way to rank the phrases of documents."""
 
     name: str
     form: str
@@ -47,26 +47,13 @@ class Method:
 
     @property
     def label(self) -> str:
-        """Name and form in one.
-
-        >>> Method("tf-idf", "n-grams", "corpus", lambda documents: iter([])).label
-        'tf-idf, n-grams'
-        """
+        """Name and form in one."""
         return f"{self.name}, {self.form}" if self.form else self.name
 
 
 @dataclass(frozen=True)
 class Field:
-    """What the ways that are compared are made of: a model, its heads, a corpus, a language.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.keywords.choice import choose_heads
-    >>> subject = load()
-    >>> field = Field(subject, choose_heads(subject), [Document.from_text("Solar cells age.")])
-    >>> found = next(field.methods("first")[0].rank(field.corpus))
-    >>> [phrase.text for phrase in found]
-    ['Solar cells age']
-    """
+    """What the ways that are compared are made of: a model, its heads, a corpus, a language."""
 
     subject: Subject
     choice: Choice
@@ -78,26 +65,13 @@ class Field:
 
     @property
     def stem(self) -> Stem:
-        """What takes the endings off words.
-
-        >>> Field.__dataclass_fields__["language"].default
-        'english'
-        """
+        """What takes the endings off words."""
         return stemmer(self.language)
 
     def missing(self, name: str) -> str | None:
-        """Why a method cannot be had here, or None.
-
-        >>> from attlas.capture import load
-        >>> from attlas.studies.shared.keywords.choice import choose_heads
-        >>> subject = load()
-        >>> Field(subject, choose_heads(subject), [], "yiddish").missing("textrank")
-        'textrank needs stop words, and there is no list for yiddish'
-        >>> Field(subject, choose_heads(subject), []).missing("textrank") is None
-        True
-        """
+        """Why a method cannot be had here, or None."""
         if name in PACKAGES and not packages.installed(name):
-            return f"the package {name} is not installed; get it with {packages.EXTRA}"
+            return packages.lacking(name)
         if name == "yake" and self.language not in CODES:
             return f"yake needs a language, and {self.language!r} is none that it knows"
         if name in ("tf-idf", "textrank", "keybert") and stop_words(self.language) is None:
@@ -122,30 +96,25 @@ class Field:
         why = self.missing(name)
         if why is not None:
             raise CapabilityError(why)
-        made: dict[str, Callable[[], list[Method]]] = {
-            "attention": partial(self._attention, self.choice), "attention weights": self._weights,
-            "embedding": self._embedding, "keybert": self._keybert, "yake": self._yake, "tf-idf": self._tfidf,
-            "textrank": self._textrank, "first": self._first, "random": self._random,
+        forms: dict[str, Callable[[], list[Method]]] = {
+            "attention": partial(self._attention, self.choice, name), "attention weights": self._weights,
+            "embedding": lambda: self._ranking(name, self._closest, "model"),
+            "keybert": self._keybert, "yake": self._yake, "tf-idf": self._tfidf, "textrank": self._textrank,
+            "first": lambda: self._ranking(name, _in_order), "random": lambda: self._ranking(name, self._shuffled),
         }  # fmt: skip
-        return made[name]()
+        return forms[name]()
 
-    def _phrases(self, choice: Choice, documents: Sequence[Document]) -> Iterator[list[Phrase]]:
-        """The phrases of attention, all of them."""
-        every = extract(
-            self.subject, documents, choice, language=self.language, max_pieces=self.max_pieces, budget=self.budget
-        )  # fmt: skip
-        return (one.phrases for one in every)
-
-    def _ranked(self, choice: Choice, documents: Sequence[Document]) -> Iterator[list[Named]]:
-        return (named(phrases) for phrases in self._phrases(choice, documents))
-
-    def _attention(self, choice: Choice, name: str = "attention") -> list[Method]:
+    def _attention(self, choice: Choice, name: str) -> list[Method]:
         """By the heads of a choice, and by those of the rule where they are others."""
         rule = last_layer(self.subject, choice.measure, choice.over)
         forms = {"chosen heads": choice, "last layer": rule}
         if set(rule.heads) == set(choice.heads):
             del forms["chosen heads"]
-        return [Method(name, form, "model", partial(self._ranked, one)) for form, one in forms.items()]
+
+        def rank(heads: Choice, documents: Sequence[Document]) -> Iterator[list[Named]]:
+            return (named(phrases) for _, phrases in self._phrases(documents, heads))
+
+        return [Method(name, form, "model", partial(rank, heads)) for form, heads in forms.items()]
 
     def _weights(self) -> list[Method]:
         """The same heads by their weights; nothing new where weights are what is read anyway."""
@@ -153,50 +122,47 @@ class Field:
             return []
         return self._attention(replace(self.choice, measure="weight"), "attention weights")
 
-    def _runs(self, documents: Sequence[Document]) -> Iterator[list[Phrase]]:
-        stops = stop_words(self.language)
-        assert stops is not None
-        return (runs_between(document, stops, self.stem) for document in documents)
+    def _phrases(self, documents: Sequence[Document], choice: Choice | None = None) -> Iterator[Pair]:
+        """Documents with the phrases of attention, all of them: by other heads than the chosen ones if asked for."""
+        every = extract(
+            self.subject, documents, choice or self.choice, language=self.language, max_pieces=self.max_pieces,
+            budget=self.budget,
+        )  # fmt: skip
+        return ((document, extracted.phrases) for document, extracted in zip(documents, every, strict=True))
 
-    def _pairs(self, documents: Sequence[Document]) -> Iterator[tuple[Document, list[Phrase]]]:
-        """Documents with the candidates of attention."""
-        return zip(documents, self._phrases(self.choice, documents), strict=True)
+    def _runs(self, documents: Sequence[Document]) -> Iterator[Pair]:
+        """Documents with the runs between stop words."""
+        return ((document, runs_between(document, self._stops, self.stem)) for document in documents)
 
-    def _candidates(self) -> list[tuple[str, str, Callable[[Sequence[Document]], Iterator[list[Phrase]]]]]:
-        """Where candidates may come from: a name, what they need, and the candidates."""
-        ours = (_HEADED, "model", partial(self._phrases, self.choice))
-        return [ours] if stop_words(self.language) is None else [ours, (_RUNS, "nothing", self._runs)]
+    @property
+    def _stops(self) -> frozenset[str]:
+        return stop_words(self.language) or frozenset()
 
-    def _embedding(self) -> list[Method]:
-        def rank(
-            source: Callable[..., Iterator[list[Phrase]]], documents: Sequence[Document]
-        ) -> Iterator[list[Named]]:
-            pairs = zip(documents, source(documents), strict=True)
-            return by_similarity(self.subject, pairs, self.budget)
+    def _ranking(
+        self, name: str, rank: Callable[[Iterable[Pair]], Iterator[list[Named]]], needs: str = ""
+    ) -> list[Method]:
+        """A ranking of candidates, on those of attention and on runs between stop words, where there is a list."""
+        sources: list[tuple[str, str, _Source]] = [(_HEADED, "model", self._phrases)]
+        if stop_words(self.language) is not None:
+            sources.append((_RUNS, "nothing", self._runs))
 
-        return [Method("embedding", form, "model", partial(rank, source)) for form, _, source in self._candidates()]
+        def ranked(source: _Source, documents: Sequence[Document]) -> Iterator[list[Named]]:
+            return rank(source(documents))
 
-    def _first(self) -> list[Method]:
-        def rank(
-            source: Callable[..., Iterator[list[Phrase]]], documents: Sequence[Document]
-        ) -> Iterator[list[Named]]:
-            return floors.first(source(documents))
+        return [Method(name, form, needs or own, partial(ranked, source)) for form, own, source in sources]
 
-        return [Method("first", form, needs, partial(rank, source)) for form, needs, source in self._candidates()]
+    def _closest(self, pairs: Iterable[Pair]) -> Iterator[list[Named]]:
+        return by_similarity(self.subject, pairs, self.budget)
 
-    def _random(self) -> list[Method]:
-        def rank(
-            source: Callable[..., Iterator[list[Phrase]]], documents: Sequence[Document]
-        ) -> Iterator[list[Named]]:
-            return floors.random(source(documents), self.seed)
-
-        return [Method("random", form, needs, partial(rank, source)) for form, needs, source in self._candidates()]
+    def _shuffled(self, pairs: Iterable[Pair]) -> Iterator[list[Named]]:
+        for number, (_, phrases) in enumerate(pairs):
+            order = np.random.default_rng((self.seed, number)).permutation(len(phrases))
+            yield named(phrases[index] for index in order)
 
     def _keybert(self) -> list[Method]:
         def rank(diversity: float | None, documents: Sequence[Document]) -> Iterator[list[Named]]:
             model = packages.keybert_on(self.subject, self.budget)
-            stops = sorted(stop_words(self.language) or ())
-            return packages.by_keybert(documents, model, stops, self.stem, diversity=diversity)
+            return packages.by_keybert(documents, model, sorted(self._stops), self.stem, diversity=diversity)
 
         return [
             Method("keybert", "n-grams", "model", partial(rank, None)),
@@ -206,29 +172,28 @@ class Field:
     def _yake(self) -> list[Method]:
         return [Method("yake", "", "nothing", partial(packages.by_yake, code=CODES[self.language], stem=self.stem))]
 
-    def _tfidf(self) -> list[Method]:
-        stops = stop_words(self.language)
-        assert stops is not None
-        known: dict[str, Any] = {"corpus": self.corpus, "stops": stops, "stem": self.stem}
+    def _weighing(self, name: str, needs: str, weigh: Callable[[], Weigh], own: Method) -> list[Method]:
+        """A method that weighs words: as phrases, in a form of its own, and on the candidates of attention."""
         return [
-            Method("tf-idf", _WORDS, "corpus", partial(tfidf.by_words, **known)),
-            Method("tf-idf", "n-grams", "corpus", partial(tfidf.by_ngrams, **known)),
+            Method(name, _WORDS, needs, lambda documents: by_words(documents, weigh(), self.stem)),
+            own,
             Method(
-                "tf-idf", _HEADED, "model", lambda documents: tfidf.by_candidates(self._pairs(documents), **known)
+                name, _HEADED, "model",
+                lambda documents: by_candidates(self._phrases(documents), weigh(), self.stem),
             ),
-        ]
+        ]  # fmt: skip
+
+    def _tfidf(self) -> list[Method]:
+        known: dict[str, Any] = {"corpus": self.corpus, "stops": self._stops, "stem": self.stem}
+        grams = Method("tf-idf", "n-grams", "corpus", partial(tfidf.by_ngrams, **known))
+        return self._weighing("tf-idf", "corpus", partial(tfidf.weigher, **known), grams)
 
     def _textrank(self) -> list[Method]:
-        stops = stop_words(self.language)
-        assert stops is not None
-        known: dict[str, Any] = {"stops": stops, "stem": self.stem}
-        return [
-            Method("textrank", _WORDS, "nothing", partial(textrank.by_words, **known)),
-            Method("textrank", "as in the paper", "nothing", partial(textrank.as_published, **known)),
-            Method(
-                "textrank",
-                _HEADED,
-                "model",
-                lambda documents: textrank.by_candidates(self._pairs(documents), **known),
-            ),
-        ]
+        published = partial(textrank.as_published, stops=self._stops, stem=self.stem)
+        own = Method("textrank", "as in the paper", "nothing", published)
+        return self._weighing("textrank", "nothing", lambda: partial(textrank.ranks, stops=self._stops), own)
+
+
+def _in_order(pairs: Iterable[Pair]) -> Iterator[list[Named]]:
+    """Candidates in the order of the text."""
+    return (named(sorted(phrases, key=lambda phrase: phrase.places[0])) for _, phrases in pairs)

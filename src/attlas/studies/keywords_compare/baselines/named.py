@@ -23,22 +23,14 @@ _LETTERS = re.compile(r"\w+")
 
 
 class Named(NamedTuple):
-    """A phrase as it is shown, and by its stems.
-
-    >>> Named("solar cells", ("solar", "cell")).stems
-    ('solar', 'cell')
-    """
+    """A phrase as it is shown, and by its stems."""
 
     text: str
     stems: Stems
 
 
 def named(phrases: Iterable[Phrase]) -> list[Named]:
-    """Phrases of ours, in their order.
-
-    >>> named([Phrase("solar cells", ("solar", "cell"), 1.0, ())])
-    [Named(text='solar cells', stems=('solar', 'cell'))]
-    """
+    """Phrases of ours, in their order."""
     return [Named(phrase.text, phrase.stems) for phrase in phrases]
 
 
@@ -66,11 +58,7 @@ class Spotter:
             self._places.setdefault(run, []).append(index)
 
     def named(self, strings: Iterable[str]) -> list[Named]:
-        """Strings as phrases; what has no word at all is left out.
-
-        >>> Spotter(Document.from_text("It rained.")).named(["--", "rained"])
-        [Named(text='--', stems=('-', '-')), Named(text='rained', stems=('rain',))]
-        """
+        """Strings as phrases; what has no word at all is left out."""
         made = (Named(string, self._spotted(string) or phrase_stems(string, self._stem)) for string in strings)
         return [phrase for phrase in made if phrase.stems]
 

@@ -39,27 +39,19 @@ def installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None
 
 
-def require(package: str) -> None:
-    """Refuse, with what to do, where a package is missing.
+def lacking(package: str) -> str:
+    """What is said of a package that is missing."""
+    return f"the package {package} is not installed; get it with {EXTRA}"
 
-    >>> require("no_such_package")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: the package no_such_package is not installed; get it with pip install ...
-    """
+
+def _require(package: str) -> None:
     if not installed(package):
-        raise CapabilityError(f"the package {package} is not installed; get it with {EXTRA}")
+        raise CapabilityError(lacking(package))
 
 
 def by_yake(documents: Iterable[Document], code: str = "en", stem: Stem | None = None) -> Iterator[list[Named]]:
-    """Phrases of documents by YAKE, for a language by its code of two letters.
-
-    >>> document = Document.from_text("Solar cells age. The price of solar cells has fallen.")
-    >>> found = next(by_yake([document])) if installed("yake") else [Named("Solar cells", ("solar", "cell"))]
-    >>> ("solar", "cell") in [phrase.stems for phrase in found]
-    True
-    """
-    require("yake")
+    """Phrases of documents by YAKE, for a language by its code of two letters."""
+    _require("yake")
     import yake
 
     extractor = yake.KeywordExtractor(lan=code, n=GRAMS[1], top=MOST)
@@ -79,14 +71,7 @@ def by_keybert(
     """Phrases of documents by KeyBERT; with ``diversity`` by its maximal marginal relevance.
 
     The package shows what that chooses in order of closeness, not of choice. So that the first five of a list are
-    what it gives who asks for five, it is asked for five, for ten, and for all, each list behind the one before.
-
-    >>> class Cells:
-    ...     def extract_keywords(self, texts, top_n, **options):
-    ...         return [("solar cells", 0.9), ("solar cell", 0.8)]
-    >>> next(by_keybert([Document.from_text("A solar cell beside solar cells.")], Cells()))
-    [Named(text='solar cells', stems=('solar', 'cell'))]
-    """
+    what it gives who asks for five, it is asked for five, for ten, and for all, each list behind the one before."""
     remaining = iter(documents)
     options: dict[str, Any] = {"keyphrase_ngram_range": GRAMS, "stop_words": list(stops) if stops else None}
     while some := list(islice(remaining, AT_ONCE)):
@@ -114,13 +99,8 @@ def _append(lists: list[list[str]], found: Any) -> None:
 
 
 def keybert_on(subject: Subject, budget: int | None = None) -> KeyBERT:
-    """KeyBERT with the vectors of a model under study.
-
-    >>> from attlas.capture import load
-    >>> embed(load(), ["solar cells"]).shape  # what it is given, and all that it knows of the model
-    (1, 384)
-    """
-    require("keybert")
+    """KeyBERT with the vectors of a model under study."""
+    _require("keybert")
     from keybert import KeyBERT
     from keybert.backend import BaseEmbedder
 

@@ -8,7 +8,6 @@ candidate that needs no model, no corpus and no tagger.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -64,30 +63,5 @@ def runs_between(document: Document, stops: frozenset[str], stem: Stem | None = 
     >>> [phrase.text for phrase in runs_between(document, stop_words())]
     ['age', 'solar cells', 'puzzle', 'solar cells age']
     """
-    return in_order(rank_phrases(document, content_words(document, stops), stem=stem))
-
-
-def rescored(phrases: Sequence[Phrase], weights: NDArray[np.float64]) -> list[Phrase]:
-    """Phrases by the sum of other weights over all their places.
-
-    >>> from attlas.text import Span
-    >>> phrases = [Phrase("b", ("b",), 2.0, (Span(1, 2),)), Phrase("a", ("a",), 1.0, (Span(0, 1), Span(2, 3)))]
-    >>> [(phrase.text, phrase.score) for phrase in rescored(phrases, np.array([1.0, 1.5, 1.0]))]
-    [('a', 2.0), ('b', 1.5)]
-    """
-    found = [
-        phrase._replace(score=float(sum(weights[start:stop].sum() for start, stop in phrase.places)))
-        for phrase in phrases
-    ]
-    return sorted(found, key=lambda phrase: (-phrase.score, phrase.places[0]))
-
-
-def in_order(phrases: Sequence[Phrase]) -> list[Phrase]:
-    """Phrases in the order of their first place.
-
-    >>> from attlas.text import Span
-    >>> phrases = [Phrase("b", ("b",), 2.0, (Span(1, 2),)), Phrase("a", ("a",), 1.0, (Span(0, 1),))]
-    >>> [phrase.text for phrase in in_order(phrases)]
-    ['a', 'b']
-    """
+    phrases = rank_phrases(document, content_words(document, stops), stem=stem)
     return sorted(phrases, key=lambda phrase: phrase.places[0])

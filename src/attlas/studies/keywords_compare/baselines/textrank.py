@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.studies.keywords_compare.baselines.named import Named, named
-from attlas.studies.keywords_compare.baselines.stopping import content_words, rescored
-from attlas.studies.shared.keywords.phrases import Phrase, rank_phrases
+from attlas.studies.keywords_compare.baselines.stopping import content_words
+from attlas.studies.shared.keywords.phrases import rank_phrases
 from attlas.text import Document
 from attlas.text.keyphrases import document_stems
 from attlas.text.stems import Stem
@@ -32,49 +32,13 @@ _ABOVE_ZERO = 1e-9
 Edge = tuple[int, int]
 
 
-def by_words(
-    documents: Iterable[Document], stops: frozenset[str], stem: Stem | None = None, *, window: int = WINDOW
-) -> Iterator[list[Named]]:
-    """Phrases of documents from the ranks of their words.
-
-    >>> document = Document.from_text("Solar cells age. The price of solar cells and of solar power.")
-    >>> found, = by_words([document], frozenset({"the", "of", "and"}))
-    >>> found[0].text
-    'Solar cells age'
-    """
-    for document in documents:
-        stems = document_stems(document, stem)
-        yield named(rank_phrases(document, ranks(document, stems, stops, window), stems=stems))
-
-
-def by_candidates(
-    candidates: Iterable[tuple[Document, Sequence[Phrase]]], stops: frozenset[str], stem: Stem | None = None
-) -> Iterator[list[Named]]:
-    """Candidates that are given, by the sum of the ranks of their words over all places.
-
-    >>> from attlas.text import Span
-    >>> document = Document.from_text("Solar cells age. The price of solar cells and of solar power.")
-    >>> phrases = [Phrase("price", ("price",), 9.0, (Span(5, 6),)), Phrase("Solar", ("solar",), 1.0, (Span(0, 1),))]
-    >>> [phrase.text for phrase in next(by_candidates([(document, phrases)], frozenset({"the", "of", "and"})))]
-    ['Solar', 'price']
-    """
-    for document, phrases in candidates:
-        yield named(rescored(phrases, ranks(document, document_stems(document, stem), stops)))
-
-
 def as_published(
-    documents: Iterable[Document], stops: frozenset[str], stem: Stem | None = None, *, window: int = WINDOW
+    documents: Iterable[Document], stops: frozenset[str], stem: Stem | None = None
 ) -> Iterator[list[Named]]:
-    """Phrases of documents from the best third of their words.
-
-    >>> document = Document.from_text("Solar cells age. The price of solar cells and of solar power.")
-    >>> found, = as_published([document], frozenset({"the", "of", "and"}))
-    >>> [phrase.text for phrase in found]
-    ['Solar cells', 'solar']
-    """
+    """Phrases of documents from the best third of their words."""
     for document in documents:
         stems = document_stems(document, stem)
-        weights = ranks(document, stems, stops, window)
+        weights = ranks(document, stems, stops)
         best = _best(dict(zip(stems, weights.tolist(), strict=True)))
         weights[[one not in best for one in stems]] = 0.0
         longest = max(1, len(stems))
@@ -88,9 +52,7 @@ def _best(scores: dict[str, float]) -> set[str]:
     return set(ranked[: math.ceil(len(ranked) * SHARE)])
 
 
-def ranks(
-    document: Document, stems: Sequence[str], stops: frozenset[str], window: int = WINDOW
-) -> NDArray[np.float64]:
+def ranks(document: Document, stems: Sequence[str], stops: frozenset[str]) -> NDArray[np.float64]:
     """The PageRank of every word of a document; 0 for stop words and signs.
 
     >>> document = Document.from_text("Red cells and red suns.")
@@ -99,19 +61,13 @@ def ranks(
     """
     admitted = content_words(document, stops) & np.array([any(map(str.isalnum, one)) for one in stems], dtype=bool)
     numbers: dict[str, int] = {}
-    places = [
-        numbers.setdefault(one, len(numbers)) if there else -1 for one, there in zip(stems, admitted, strict=True)
-    ]
-    scores = pagerank(len(numbers), edges(places, window))
+    places = [numbers.setdefault(stem, len(numbers)) if ok else -1 for stem, ok in zip(stems, admitted, strict=True)]
+    scores = pagerank(len(numbers), edges(places))
     return np.array([scores[number] if number >= 0 else 0.0 for number in places])
 
 
 def edges(places: Sequence[int], window: int = WINDOW) -> set[Edge]:
-    """The pairs of numbers that stand within so many words of each other; -1 is no number.
-
-    >>> sorted(edges([0, 1, -1, 0, 2])), sorted(edges([0, 1, -1, 2], 3))
-    ([(0, 1), (0, 2)], [(0, 1), (1, 2)])
-    """
+    """The pairs of numbers that stand within so many words of each other; -1 is no number."""
     found = set()
     for start in range(len(places)):
         near = [number for number in places[start : start + window] if number >= 0]
@@ -120,11 +76,7 @@ def edges(places: Sequence[int], window: int = WINDOW) -> set[Edge]:
 
 
 def pagerank(count: int, links: Iterable[Edge], damping: float = DAMPING) -> NDArray[np.float64]:
-    """PageRank of the nodes of an undirected graph, by power iteration; a node without edges links to all.
-
-    >>> pagerank(3, [(0, 1), (0, 2)]).round(3).tolist()
-    [0.486, 0.257, 0.257]
-    """
+    """PageRank of the nodes of an undirected graph, by power iteration; a node without edges links to all."""
     from scipy.sparse import coo_matrix
 
     if not count:

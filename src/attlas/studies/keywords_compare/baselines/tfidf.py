@@ -3,7 +3,7 @@
 *Elsewhere* is the corpus that is read, so this is the one method that needs other texts than the one at hand. As
 *word weights*, every word has the idf of its stem, ln((1 + N) / (1 + df)) + 1, stop words have none, and phrases are
 made of these weights as they are of attention's: a phrase is scored by its sum over all its places, which brings the
-tf. The same scores may be given to other candidates. As *n-grams*, in its usual form: scikit-learn's vectorizer over
+tf. As *n-grams*, in its usual form: scikit-learn's vectorizer over
 runs of one to three words without stop words, each scored as it is.
 """
 
@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.studies.keywords_compare.baselines.named import MOST, Named, Spotter, distinct, named
-from attlas.studies.keywords_compare.baselines.stopping import content_words, rescored
-from attlas.studies.shared.keywords.phrases import Phrase, rank_phrases
+from attlas.studies.keywords_compare.baselines.named import MOST, Named, Spotter, distinct
+from attlas.studies.keywords_compare.baselines.stopping import content_words
+from attlas.studies.keywords_compare.baselines.weighted import Weigh
 from attlas.text import Document
 from attlas.text.keyphrases import Stems, document_stems
 from attlas.text.stems import Stem
@@ -26,72 +26,31 @@ from attlas.text.stems import Stem
 LONGEST = 3
 
 
-def by_words(
-    documents: Iterable[Document], corpus: Sequence[Document], stops: frozenset[str], stem: Stem | None = None
-) -> Iterator[list[Named]]:
-    """Phrases of documents from the idf of their words.
+def weigher(corpus: Sequence[Document], stops: frozenset[str], stem: Stem | None = None) -> Weigh:
+    """What gives every word of a document the idf of its stem, and stop words none.
 
-    >>> texts = ["Solar cells age in the sun.", "The sun shines.", "The rain falls."]
-    >>> corpus = [Document.from_text(text) for text in texts]
-    >>> [phrase.text for phrase in next(by_words(corpus, corpus, frozenset({"in", "the"})))]
-    ['Solar cells age', 'sun']
+    >>> corpus = [Document.from_text(text) for text in ("The sun shines.", "Rain in the sun.")]
+    >>> weigher(corpus, frozenset({"the"}))(corpus[0], ("the", "sun", "shine", ".")).round(2).tolist()
+    [0.0, 1.0, 1.41, 1.0]
     """
     known = document_frequencies(corpus, stem)
-    for document in documents:
-        stems = document_stems(document, stem)
-        weights = idf(stems, known, len(corpus)) * content_words(document, stops)
-        yield named(rank_phrases(document, weights, stems=stems))
-
-
-def by_candidates(
-    candidates: Iterable[tuple[Document, Sequence[Phrase]]],
-    corpus: Sequence[Document],
-    stops: frozenset[str],
-    stem: Stem | None = None,
-) -> Iterator[list[Named]]:
-    """Candidates that are given, by the sum of the idf of their words over all places.
-
-    >>> texts = ["Solar cells age in the sun.", "The sun shines.", "The rain falls."]
-    >>> corpus = [Document.from_text(text) for text in texts]
-    >>> from attlas.text import Span
-    >>> phrases = [Phrase("sun", ("sun",), 9.0, (Span(5, 6),)), Phrase("age", ("age",), 1.0, (Span(2, 3),))]
-    >>> [phrase.text for phrase in next(by_candidates([(corpus[0], phrases)], corpus, frozenset()))]
-    ['age', 'sun']
-    """
-    known = document_frequencies(corpus, stem)
-    for document, phrases in candidates:
-        weights = idf(document_stems(document, stem), known, len(corpus)) * content_words(document, stops)
-        yield named(rescored(phrases, weights))
+    return lambda document, stems: idf(stems, known, len(corpus)) * content_words(document, stops)
 
 
 def document_frequencies(corpus: Iterable[Document], stem: Stem | None = None) -> Counter[str]:
-    """In how many documents each stem occurs.
-
-    >>> document_frequencies([Document.from_text("Cells age."), Document.from_text("A cell.")])["cell"]
-    2
-    """
+    """In how many documents each stem occurs."""
     return Counter(one for document in corpus for one in set(document_stems(document, stem)))
 
 
 def idf(stems: Stems, known: Counter[str], documents: int) -> NDArray[np.float64]:
-    """The idf of every stem, as scikit-learn smooths it.
-
-    >>> idf(("cell", "age"), Counter(cell=1), 1).round(3).tolist()
-    [1.0, 1.693]
-    """
+    """The idf of every stem, as scikit-learn smooths it."""
     return np.array([math.log((1 + documents) / (1 + known[one])) + 1 for one in stems])
 
 
 def by_ngrams(
     documents: Iterable[Document], corpus: Sequence[Document], stops: frozenset[str], stem: Stem | None = None
 ) -> Iterator[list[Named]]:
-    """Phrases of documents from scikit-learn's TF-IDF of n-grams.
-
-    >>> texts = ["Solar cells and solar cells age.", "The sun shines on cells.", "The rain falls."]
-    >>> corpus = [Document.from_text(text) for text in texts]
-    >>> next(by_ngrams(corpus, corpus, frozenset({"and", "on", "the"})))[0].text
-    'solar'
-    """
+    """Phrases of documents from scikit-learn's TF-IDF of n-grams."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(ngram_range=(1, LONGEST), stop_words=sorted(stops))

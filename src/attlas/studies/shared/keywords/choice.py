@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from attlas.capture import Subject
 from attlas.capture.measuring import require_measure
@@ -42,91 +43,73 @@ class Choice:
     why: str
 
     @property
-    def layers(self) -> dict[int, list[int]]:
-        """The heads of each layer.
+    def options(self) -> dict[str, Any]:
+        """What the plan of a run says of it."""
+        heads = [[head.layer, head.head] for head in self.heads]
+        return {"heads": heads, "measure": self.measure, "over": self.over, "why": self.why}
 
-        >>> Choice((HeadId("encoder", 5, 9), HeadId("encoder", 5, 2)), "norm", "mean", "").layers
-        {5: [9, 2]}
-        """
+    @property
+    def layers(self) -> dict[int, list[int]]:
+        """The heads of each layer."""
         found: dict[int, list[int]] = {}
         for head in self.heads:
             found.setdefault(head.layer, []).append(head.head)
         return found
 
 
-def chosen_heads(
+def choose_heads(
     subject: Subject,
     study: Path | str | Result | None = None,
     heads: Sequence[str] | str | None = None,
     measure: str | None = None,
     over: str = "mean",
 ) -> Choice:
-    """The choice of heads that a call asks for: a study as a result or its folder, heads by label.
+    """The heads that weigh a text for a model: those that are named by their labels, those that a study chose (a
+    result or its folder), those that are shipped for this model, or those of the rule, whichever comes first.
+    ``measure`` and ``over`` hold for named heads and for the rule.
 
     >>> from attlas.capture import load
-    >>> chosen_heads(load(), heads="6-11", measure="weight").why
+    >>> choice = choose_heads(load())
+    >>> choice.measure, choice.over, choice.why
+    ('norm', 'mean', 'shipped with attlas for this model')
+    >>> choose_heads(load(), heads="6-11", measure="weight").why
     'named by hand'
     """
     if study is not None and (heads is not None or measure is not None):
         raise PlanError("the study says which heads are read and how; leave out --heads and --measure, or the study")
     if measure is not None:
         require_measure(subject, measure)
-    named = None
-    if heads is not None:
-        labels = names_of(heads)
-        if not labels:
-            raise PlanError("no head was named; give at least one, such as 6-11")
-        for label in labels:
-            if not isinstance(label, str):
-                raise PlanError(f"{label!r} does not name a head; write layer and head from 1 on, such as '6-11'")
-        named = tuple(dict.fromkeys(subject.named(labels)))
-        for head in named:
-            if head.stream is not subject.pieces.own:
-                raise PlanError(f"{head} does not read the text; name heads of the {subject.pieces.own}")
-    result = Result.open(study) if isinstance(study, (str, Path)) else study
-    return choose_heads(subject, result, heads=named, measure=measure, over=over)
-
-
-def choose_heads(
-    subject: Subject,
-    study: Result | None = None,
-    *,
-    heads: tuple[HeadId, ...] | None = None,
-    measure: str | None = None,
-    over: str = "mean",
-) -> Choice:
-    """The heads that weigh a text for a model: those that are named, those that a study chose, those that are shipped
-    for this model, or those of the rule, whichever comes first. ``measure`` and ``over`` hold for named heads and for
-    the rule.
-
-    >>> from attlas.capture import load
-    >>> choice = choose_heads(load())
-    >>> choice.measure, choice.over, choice.why
-    ('norm', 'mean', 'shipped with attlas for this model')
-    >>> choose_heads(load(), heads=(HeadId("encoder", 5, 9),), measure="weight").why
-    'named by hand'
-    """
+    named = None if heads is None else _named(subject, heads)
     if over not in OVER:
         raise CapabilityError(f"attention cannot be taken over queries by {over!r}; choose one of {', '.join(OVER)}")
     usual = "norm" if subject.has_norms else "weight"
-    if heads is not None:
-        return Choice(heads, measure or usual, over, "named by hand")
+    if named is not None:
+        return Choice(named, measure or usual, over, "named by hand")
     if study is not None:
-        return from_study(study, subject)
+        return from_study(study if isinstance(study, Result) else Result.open(study), subject)
     if measure is None and subject.fingerprint in SHIPPED:
-        chosen = SHIPPED[subject.fingerprint]
-        known = tuple(HeadId(subject.pieces.own, layer, head) for layer, head in chosen)
-        return Choice(known, "norm", "mean", "shipped with attlas for this model")
+        shipped = tuple(HeadId(subject.pieces.own, *place) for place in SHIPPED[subject.fingerprint])
+        return Choice(shipped, "norm", "mean", "shipped with attlas for this model")
     return last_layer(subject, measure or usual, over)
 
 
-def last_layer(subject: Subject, measure: str, over: str = "mean") -> Choice:
-    """All heads of the last layer.
+def _named(subject: Subject, heads: Sequence[str] | str) -> tuple[HeadId, ...]:
+    """Heads by their labels, each once; refused where one does not read the text."""
+    labels = names_of(heads)
+    if not labels:
+        raise PlanError("no head was named; give at least one, such as 6-11")
+    for label in labels:
+        if not isinstance(label, str):
+            raise PlanError(f"{label!r} does not name a head; write layer and head from 1 on, such as '6-11'")
+    named = tuple(dict.fromkeys(subject.named(labels)))
+    for head in named:
+        if head.stream is not subject.pieces.own:
+            raise PlanError(f"{head} does not read the text; name heads of the {subject.pieces.own}")
+    return named
 
-    >>> from attlas.capture import load
-    >>> len(last_layer(load(), "norm").heads)
-    12
-    """
+
+def last_layer(subject: Subject, measure: str, over: str = "mean") -> Choice:
+    """All heads of the last layer."""
     stream = subject.pieces.own
     site = [site for site in subject.sites if site.stream is stream][-1]
     every = tuple(HeadId(stream, site.layer, head) for head in range(subject.heads(site)))
@@ -134,16 +117,7 @@ def last_layer(subject: Subject, measure: str, over: str = "mean") -> Choice:
 
 
 def from_study(study: Result, subject: Subject) -> Choice:
-    """The heads that ``attlas keywords study`` chose, after a look at whether it was made of this model.
-
-    >>> from attlas.capture import load
-    >>> from attlas.store import Manifest, Result
-    >>> subject = load()
-    >>> rows = {"stream": ["encoder"], "layer": [5], "head": [9], "measure": ["norm"], "over": ["mean"]}
-    >>> made = Manifest("keywords-study", model=subject.describe())
-    >>> from_study(Result(made, {"choice": rows}), subject).heads
-    (HeadId(stream=<Stream.ENCODER: 'encoder'>, layer=5, head=9),)
-    """
+    """The heads that ``attlas keywords study`` chose, after a look at whether it was made of this model."""
     manifest = study.manifest
     if manifest.study != "keywords-study" or "choice" not in study.tables:
         raise CapabilityError(

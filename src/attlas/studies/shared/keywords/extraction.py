@@ -14,11 +14,7 @@ from attlas.text.stems import stemmer
 
 
 class Extracted(NamedTuple):
-    """A document, the weight of each of its words, its phrases, the heaviest first, and how many windows it took.
-
-    >>> Extracted._fields
-    ('document', 'weights', 'phrases', 'windows')
-    """
+    """A document, the weight of each of its words, its phrases, the heaviest first, and how many windows it took."""
 
     document: Document
     weights: Numbers

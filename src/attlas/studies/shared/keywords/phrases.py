@@ -29,11 +29,7 @@ _SIGN = re.compile(r"[\W_]+")
 
 
 class Phrase(NamedTuple):
-    """A phrase as it is written, its stems, its score, and all its places in the text, as ranges of words.
-
-    >>> Phrase("solar cells", ("solar", "cell"), 3.2, (Span(0, 2),)).score
-    3.2
-    """
+    """A phrase as it is written, its stems, its score, and all its places in the text, as ranges of words."""
 
     text: str
     stems: Stems
@@ -64,7 +60,7 @@ def rank_phrases(
     for span in candidates(document, values, known, bar=bar, longest=longest):
         found.setdefault(known[span.start : span.stop], []).append(span)
     phrases = [
-        Phrase(_written(document, spans[0]), phrase, float(sum(values[a:b].sum() for a, b in spans)), tuple(spans))
+        Phrase(written(document, spans[0]), phrase, float(sum(values[a:b].sum() for a, b in spans)), tuple(spans))
         for phrase, spans in found.items()
     ]
     return sorted(phrases, key=lambda phrase: (-phrase.score, phrase.places[0]))
@@ -73,13 +69,7 @@ def rank_phrases(
 def candidates(
     document: Document, weights: NDArray[np.float64], stems: Stems, *, bar: float = BAR, longest: int = LONGEST
 ) -> list[Span]:
-    """The runs of words that may be phrases, in their order.
-
-    >>> document = Document.from_text("In 2024 solar cells aged, as the cells do.")
-    >>> weights = np.array([0.1, 1, 2, 2, 1, 0, 0.1, 0.2, 1, 0.2, 0])
-    >>> [_written(document, span) for span in candidates(document, weights, document_stems(document))]
-    ['2024 solar cells aged', 'cells']
-    """
+    """The runs of words that may be phrases, in their order."""
     if not len(weights):
         return []
     enough = _over_places(stems, weights) >= bar * float(weights.mean())
@@ -121,6 +111,7 @@ def _has_letters(document: Document, run: Span) -> bool:
     return any(_LETTER.search(document.word(at)) for at in range(*run))
 
 
-def _written(document: Document, span: Span) -> str:
+def written(document: Document, span: Span) -> str:
+    """Words of a document as they stand there, on one line."""
     text = document.text[document.words[span.start].start : document.words[span.stop - 1].stop]
     return " ".join(text.split())

@@ -30,21 +30,13 @@ Marks = NDArray[np.float64]
 
 
 class Given(NamedTuple):
-    """The key phrases of a document: all, and those that stand in its text.
-
-    >>> Given((("a",), ("b",)), (("a",),)).of("present")
-    (('a',),)
-    """
+    """The key phrases of a document: all, and those that stand in its text."""
 
     all: tuple[Stems, ...]
     present: tuple[Stems, ...]
 
     def of(self, gold: str) -> tuple[Stems, ...]:
-        """Those that count.
-
-        >>> Given((("a",),), ()).of("all")
-        (('a',),)
-        """
+        """Those that count."""
         return self.present if gold == "present" else self.all
 
 
@@ -72,33 +64,21 @@ def marks(found: Sequence[Sequence[Stems]], given: Sequence[Sequence[Stems]], de
     return rows
 
 
-def macro(counted: Marks) -> Marks:
-    """The same as F1 of each document, and 1; documents without a phrase on either side do not count.
-
-    >>> macro(np.array([[1.0, 2.0, 2.0], [0.0, 0.0, 0.0]])).tolist()
-    [[0.5, 1.0], [0.0, 0.0]]
-    """
+def _macro(counted: Marks) -> Marks:
+    """The same as F1 of each document, and 1; documents without a phrase on either side do not count."""
     both = counted[:, 1] + counted[:, 2]
     return np.stack([np.divide(2 * counted[:, 0], both, out=np.zeros(len(both)), where=both > 0), both > 0], 1)
 
 
 def interval(metric: Metric, counted: Marks, seed: int = 0) -> tuple[float, float, float]:
-    """A score with the middle 95 % of it over resampled documents.
-
-    >>> interval(MICRO, np.array([[1.0, 2.0, 2.0]] * 9))
-    (0.5, 0.5, 0.5)
-    """
+    """A score with the middle 95 % of it over resampled documents."""
     low, high = np.nanquantile(metric.of(draws(len(counted), seed) @ counted), (0.025, 0.975))
     return float(metric.score(counted)), float(low), float(high)
 
 
 @lru_cache(maxsize=4)
 def draws(count: int, seed: int = 0) -> Marks:
-    """How often each of so many documents is drawn, in each of :data:`RESAMPLES` resamples.
-
-    >>> draws(3).shape, draws(3).sum(1).max()
-    ((1000, 3), np.float64(3.0))
-    """
+    """How often each of so many documents is drawn, in each of :data:`RESAMPLES` resamples."""
     generator = np.random.default_rng(seed)
     return generator.multinomial(count, np.full(count, 1 / count), RESAMPLES).astype(np.float64)
 
@@ -116,15 +96,22 @@ def score_rows(
     for gold in GOLD:
         wanted = [one.of(gold) for one in given]
         for depth in depths:
-            counted = marks(found, wanted, depth)
-            value, low, high = interval(MICRO, counted, seed)
-            mean, mean_low, mean_high = interval(MACRO, macro(counted), seed)
-            common, some, every = counted.sum(0)
-            rows.append(
-                {
-                    "at": "M" if depth is None else str(depth), "gold": gold, "f1": value, "low": low, "high": high,
-                    "precision": common / some if some else 0.0, "recall": common / every if every else 0.0,
-                    "macro": mean, "macro_low": mean_low, "macro_high": mean_high, "n": len(counted),
-                }
-            )  # fmt: skip
+            scores = scores_of(marks(found, wanted, depth), seed)
+            rows.append({"at": "M" if depth is None else str(depth), "gold": gold, **scores})
     return rows
+
+
+def scores_of(counted: Marks, seed: int = 0) -> dict[str, Any]:
+    """Micro and macro F1 with their intervals, precision and recall, from what was common, found and given.
+
+    >>> scores_of(np.array([[1.0, 2.0, 2.0]] * 9))["precision"]
+    0.5
+    """
+    value, low, high = interval(MICRO, counted, seed)
+    mean, mean_low, mean_high = interval(MACRO, _macro(counted), seed)
+    common, some, every = (float(total) for total in counted.sum(0))
+    return {
+        "f1": value, "low": low, "high": high, "precision": common / some if some else 0.0,
+        "recall": common / every if every else 0.0, "macro": mean, "macro_low": mean_low, "macro_high": mean_high,
+        "n": len(counted),
+    }  # fmt: skip

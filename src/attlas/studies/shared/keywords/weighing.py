@@ -27,6 +27,7 @@ from attlas.ids import Site, Stream
 from attlas.measures.received import received
 from attlas.measures.words import group
 from attlas.models import AttentionCall, Example
+from attlas.run.batches import batches
 from attlas.studies.shared.keywords.choice import Choice
 from attlas.text import Document, Passage, Span
 from attlas.text.windows import window_spans
@@ -39,11 +40,7 @@ BUDGETS = {"cpu": 1024, "cuda": 16_384}  # a processor is fastest with what stay
 
 
 class Weighed(NamedTuple):
-    """A document, the weight of each of its words, and into how many windows it was cut.
-
-    >>> Weighed._fields
-    ('document', 'weights', 'windows')
-    """
+    """A document, the weight of each of its words, and into how many windows it was cut."""
 
     document: Document
     weights: Numbers
@@ -78,16 +75,7 @@ def received_by_words(
     heads: Mapping[int, Sequence[int]] | None = None,
 ) -> list[Numbers]:
     """What the words of each example receive, (kind, layer, head, word), or with ``heads`` (the heads of each layer
-    that is wanted) (kind, head, word) in their order. One forward pass; encoder-decoders read with their encoder.
-
-    >>> from attlas.capture import load
-    >>> subject = load()
-    >>> example = subject.pieces.encode(Passage(Document.from_text("The farmer slept.")))
-    >>> received_by_words(subject, [example])[0].shape
-    (4, 6, 12, 4)
-    >>> received_by_words(subject, [example], KINDS[:1], {5: [9, 2]})[0].shape
-    (1, 2, 4)
-    """
+    that is wanted) (kind, head, word) in their order. One forward pass; encoder-decoders read with their encoder."""
     stream = subject.pieces.own
     for kind in kinds:
         require_measure(subject, kind.measure)
@@ -124,11 +112,7 @@ def _picked(heads: Sequence[int], count: int) -> slice | list[int]:
 
 
 def relative(values: Numbers) -> Numbers:
-    """What words receive, (..., word), divided by its mean over the words; 0 where nothing is received at all.
-
-    >>> relative(np.array([[1.0, 3.0], [0.0, 0.0]], np.float32)).tolist()
-    [[0.5, 1.5], [0.0, 0.0]]
-    """
+    """What words receive, (..., word), divided by its mean over the words; 0 where nothing is received at all."""
     mean = values.mean(-1, keepdims=True)
     found: Numbers = np.divide(values, mean, out=np.zeros_like(values), where=mean > 0)
     return found
@@ -139,20 +123,12 @@ def weigh(
     budget: int | None = None,
 ) -> Iterator[Weighed]:  # fmt: skip
     """Documents with the weights of their words, in their order. ``budget`` is how many pieces go through the model
-    together, with padding; what suits the device if left out.
-
-    >>> from attlas.capture import load
-    >>> from attlas.studies.shared.keywords.choice import choose_heads
-    >>> subject = load()
-    >>> found, = weigh(subject, [Document.from_text("The farmer slept.")], choose_heads(subject))
-    >>> found.windows, len(found.weights), round(float(found.weights.mean()), 5)
-    (1, 4, 1.0)
-    """
-    kind, heads, most = Kind(choice.measure, choice.over), choice.layers, budget or usual_budget(subject)
+    together, with padding; what suits the device if left out."""
+    most = budget or usual_budget(subject)
     for some in _together(documents):
         spans = [list(_spans(subject, document, max_pieces)) for document in some]
         windows = [(document, span) for document, each in zip(some, spans, strict=True) for span in each]
-        weights = iter(_weighed(subject, windows, kind, heads, most))
+        weights = iter(_weighed(subject, windows, choice, most))
         for document, each in zip(some, spans, strict=True):
             yield Weighed(document, np.concatenate(list(islice(weights, len(each)))), len(each))
 
@@ -218,24 +194,17 @@ def _together(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _weighed(
-    subject: Subject,
-    windows: Sequence[tuple[Document, Span]],
-    kind: Kind,
-    heads: Mapping[int, Sequence[int]],
-    budget: int,
+    subject: Subject, windows: Sequence[tuple[Document, Span]], choice: Choice, budget: int
 ) -> list[Numbers]:
     """The weights of windows, in batches of like length."""
+    kinds = [Kind(choice.measure, choice.over)]
     found: list[Numbers] = [np.zeros(0, np.float32)] * len(windows)
     order = sorted(range(len(windows)), key=lambda index: -windows[index][1].length)
     for start in range(0, len(order), WINDOWS):
         block = order[start : start + WINDOWS]
         encoded = subject.pieces.encode_all([Passage(_window(*windows[index])) for index in block])
-        longest = sorted(zip(block, encoded, strict=True), key=lambda pair: -pair[1].length)
-        at = 0
-        while at < len(longest):
-            some = longest[at : at + max(1, budget // longest[at][1].length)]
-            examples = [example for _, example in some]
-            for (index, _), values in zip(some, received_by_words(subject, examples, [kind], heads), strict=True):
-                found[index] = relative(values[0]).mean(0)
-            at += len(some)
+        for some in batches([example.length for example in encoded], budget):
+            every = received_by_words(subject, [encoded[at] for at in some], kinds, choice.layers)
+            for at, values in zip(some, every, strict=True):
+                found[block[at]] = relative(values[0]).mean(0)
     return found

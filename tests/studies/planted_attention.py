@@ -1,4 +1,4 @@
-"""Received attention with an answer that is known, without a model: for examples, and to test the study with.
+"""Received attention with an answer that is known, without a model, to test the study with.
 
 In every document the word "rain" is the key word; the first head gives it most, the second gives all words the same,
 and the third gives it least.
@@ -26,12 +26,7 @@ TEXTS = ("Rain fell on hills.", "The rain is here.", "It was rain again.")
 def planted(
     parts: Sequence[str] = ("chosen on", "scored on"), times: int = 2, folder: Path | None = None
 ) -> Received:
-    """What words of these texts, each so many times in each part, receive from three heads of one layer, by weights.
-
-    >>> received = planted()
-    >>> received.read("scored on", received.kinds[0])[:2].round(2).tolist()
-    [[0.5, 0.20000000298023224, 0.0], [0.15000000596046448, 0.20000000298023224, 0.25]]
-    """
+    """What words of these texts, so often in each part, receive from three heads of one layer, by weights."""
     documents = tuple(replace(Document.from_text(text), keyphrases=("rain",)) for text in TEXTS * times)
     key = np.concatenate([key_words(document) for document in documents])
     starts = np.concatenate([[0], np.cumsum([len(document.words) for document in documents])])
