@@ -21,11 +21,7 @@ _NAME = re.compile(r"([^-\[]+)(?:\[([0-9]+)/[0-9]+\])?(?:-.*)?")
 
 
 class Cell(NamedTuple):
-    """The brackets at one row of a sentence: its line, the words before it, and whether it is a word itself.
-
-    >>> Cell(7, 0, True, "(e1-person)").word
-    True
-    """
+    """The brackets at one row of a sentence: its line, the words before it, and whether it is a word itself."""
 
     line: int
     before: int
@@ -34,11 +30,7 @@ class Cell(NamedTuple):
 
 
 def brackets_in(misc: str) -> str:
-    """The value of ``Entity`` in a MISC column; nothing where there is none.
-
-    >>> brackets_in("SpaceAfter=No|Entity=(e1-person)e2)"), brackets_in("_")
-    ('(e1-person)e2)', '')
-    """
+    """The value of ``Entity`` in a MISC column; nothing where there is none."""
     return next((item[7:] for item in misc.split("|") if item.startswith("Entity=")), "")
 
 

@@ -29,11 +29,7 @@ _IN_NAMES = {
 
 
 def part_files(names: Sequence[str], place: str | os.PathLike[str]) -> dict[str, str]:
-    """Which of these files is which part, by their names; nothing where no name tells.
-
-    >>> part_files(["README.md", "dev.jsonl.gz", "latest.txt", "wnut17train.conll"], "folder")
-    {'train': 'wnut17train.conll', 'dev': 'dev.jsonl.gz'}
-    """
+    """Which of these files is which part, by their names; nothing where no name tells."""
     found: dict[str, str] = {}
     for part, pattern in _IN_NAMES.items():
         files = [name for name in names if pattern.search(name.rpartition("/")[2].lower())]
@@ -48,11 +44,7 @@ def part_files(names: Sequence[str], place: str | os.PathLike[str]) -> dict[str,
 
 
 def splits_of(place: Readable, given: Readable | None = None) -> Source | None:
-    """The file that divides a corpus: the one given, or ``splits.tsv`` in a folder or beside an archive.
-
-    >>> splits_of("no-such-folder") is None
-    True
-    """
+    """The file that divides a corpus: the one given, or ``splits.tsv`` in a folder or beside an archive."""
     if given is not None:
         return open_source(given)
     if isinstance(place, Source) or member_names(place) is None:

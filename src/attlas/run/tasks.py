@@ -46,11 +46,7 @@ _NAMES = {
 
 
 def needs(task: str) -> tuple[str, ...]:
-    """The layers that a corpus must have for a task.
-
-    >>> needs("tagging:upos"), needs("causal-lm"), needs("similarity")
-    (('upos',), (), ('label', 'pair'))
-    """
+    """The layers that a corpus must have for a task."""
     if task.startswith("tagging:"):
         return (task.split(":")[1],)
     return {"translation": ("translation",), "classification": ("label",), "similarity": ("label", "pair")}.get(
@@ -78,12 +74,7 @@ def require_layer(corpus: Corpus, task: str) -> None:
 
 def longest_window(subject: Subject, task: str, asked: int | None = None) -> int:
     """How many pieces of a running text go through a model at once: as asked, or 128, or for key phrases 512, if the
-    model's window holds them.
-
-    >>> from attlas.capture import load
-    >>> longest_window(load(), "tagging:upos"), longest_window(load(), "tagging:keyphrases")
-    (128, 512)
-    """
+    model's window holds them."""
     return asked or min(subject.pieces.window, WHOLE.get(task, LONGEST))
 
 
@@ -128,12 +119,7 @@ def open_for_task(model: Subject | Opening | str | Path | None, task: str, corpu
 
 
 def checked(subject: Subject, task: str) -> Subject:
-    """Make sure that a model that is open already can be put to a task.
-
-    >>> from attlas.capture import load
-    >>> checked(load(), "similarity").name
-    'all-MiniLM-L6-v2'
-    """
+    """Make sure that a model that is open already can be put to a task."""
     require_task(task)
     why = fault(subject, task)
     if why:
@@ -147,16 +133,7 @@ def checked(subject: Subject, task: str) -> Subject:
 def task_for(
     subject: Subject, task: str, corpus: Corpus, *, seed: int = 0, score: str | None = None
 ) -> Task:  # fmt: skip
-    """The task for a model, after a look at whether its labels are those of the corpus.
-
-    >>> from attlas.capture import load
-    >>> from attlas.text import Document
-    >>> from attlas.run.setting import as_corpus
-    >>> hi = Document.from_words(["Hi"])
-    >>> texts = as_corpus([Document.from_words(["Hello"], label="4", pair=hi)])
-    >>> task_for(load(), "similarity", texts).name
-    'similarity'
-    """
+    """The task for a model, after a look at whether its labels are those of the corpus."""
     checked(subject, task)
     require_layer(corpus, task)
     labels = Counter(label for document in corpus.documents for label in labels_of(document, task))
@@ -193,12 +170,7 @@ def apart(corpus: Corpus, other: Texts | None, task: str, *, seed: int = 0) -> t
 
 
 def labels_of(document: Document, task: str) -> list[str]:
-    """All labels of a document that a task is about: of the text, or of its words.
-
-    >>> from attlas.text import Document
-    >>> labels_of(Document.from_words(["It", "rained"], upos=["PRON", "VERB"]), "tagging:upos")
-    ['PRON', 'VERB']
-    """
+    """All labels of a document that a task is about: of the text, or of its words."""
     from attlas.tasks.tagging import labels_of as tags_of
 
     if task.startswith("tagging:"):

@@ -36,14 +36,11 @@ def ablate(
     task: Task = "causal-lm",
     *,
     other: Annotated[
-        Texts | None,
-        Role("other corpus"),
-        Help("A second corpus: do the same heads matter there?", flag="+target"),
+        Texts | None, Role("other corpus"), Help("A second corpus: do the same heads matter there?", flag="+target")
     ] = None,
     choose_on: ChooseOn = None,
     survivors: Annotated[
-        bool,
-        Help("Leave each layer one head, too, chosen on other texts.", flag="--survivors/--no-survivors"),
+        bool, Help("Leave each layer one head, too, chosen on other texts.", flag="--survivors/--no-survivors")
     ] = True,
     means: Annotated[bool, Help("A head that is cut gives its mean output instead of nothing.")] = False,
     importance: Annotated[

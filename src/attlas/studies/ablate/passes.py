@@ -45,22 +45,14 @@ class Cut(NamedTuple):
     alone: bool = False
 
     def gates(self, heads: int) -> Tensor:
-        """Its gates.
-
-        >>> Cut(Site(Stream.ENCODER, 0), 1).gates(3).tolist()
-        [1.0, 0.0, 1.0]
-        """
+        """Its gates."""
         only = torch.zeros(heads)
         only[self.head] = 1.0
         return only if self.alone else 1 - only
 
     @property
     def id(self) -> HeadId:
-        """The head that is off, or is left.
-
-        >>> str(Cut(Site(Stream.ENCODER, 0), 1).id)
-        'encoder layer 0, head 1'
-        """
+        """The head that is off, or is left."""
         return HeadId(self.site.stream, self.site.layer, self.head)
 
 
@@ -113,13 +105,7 @@ class Ablation:
         }
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> Ablation(make_task(load(), "similarity"), [], texts=1).empty()["loss"].shape
-        (1,)
-        """
+        """A bundle that has seen nothing."""
         columns = len(self.metric.columns)
         if self.metric is METRICS["matthews"]:
             columns = len(self.subject.labels) ** 2
@@ -220,13 +206,7 @@ class Means:
         self.sites = [site for site in self.subject.sites if site.stream in task.streams]
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> len(Means(make_task(load(), "similarity")).empty())
-        6
-        """
+        """A bundle that has seen nothing."""
         widths = {site: self.subject.output_matrix(site).shape[1] for site in self.sites}
         return Bundle(
             {_key(site): PooledMean((self.subject.heads(site), widths[site])) for site in self.sites}
@@ -243,14 +223,7 @@ class Means:
             bundle[_key(site)].update(sums.cpu().numpy(), counts.cpu().numpy())
 
     def result(self, bundle: Bundle) -> dict[Site, Tensor]:
-        """The means by site, (head, width).
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> study = Means(make_task(load(), "similarity"))
-        >>> study.result(study.empty())[study.sites[0]].shape
-        torch.Size([12, 32])
-        """
+        """The means by site, (head, width)."""
         return {site: torch.from_numpy(bundle[_key(site)].result().value).float() for site in self.sites}
 
 

@@ -21,11 +21,7 @@ HEAD = ("stream", "layer", "head")
 
 
 class Effects(NamedTuple):
-    """What every cut did: to the score, and to the loss.
-
-    >>> Effects._fields
-    ('score', 'loss', 'texts')
-    """
+    """What every cut did: to the score, and to the loss."""
 
     score: Comparison
     loss: Comparison
@@ -33,19 +29,7 @@ class Effects(NamedTuple):
 
 
 def effects(study: Ablation, bundle: Bundle, *, seed: int = 0, tested: bool = True) -> Effects:
-    """Compare every cut of a study with the whole model; ``tested`` with p values and intervals, which take a while.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> task = make_task(load(), "similarity")
-    >>> study = Ablation(task, [Cut(task.subject.sites[0], 3)], texts=2)
-    >>> bundle = study.empty()
-    >>> bundle["loss"].update([0, 1], [[1.0, 1.5], [2.0, 3.5]])
-    >>> bundle["marks"].update([0, 1], [[[0.5, 1.0]] * 2, [[0.7, 2.0]] * 2])
-    >>> found = effects(study, bundle)
-    >>> found.score.whole, found.loss.whole, found.loss.change.tolist()
-    (1.0, 1.5, [1.0])
-    """
+    """Compare every cut with the whole model; ``tested`` with p values and intervals, which take a while."""
     losses, marks = bundle["loss"].result(), bundle["marks"].result()
     filled = np.isfinite(losses[:, 0])
     losses, marks = losses[filled], marks[filled]
@@ -55,14 +39,7 @@ def effects(study: Ablation, bundle: Bundle, *, seed: int = 0, tested: bool = Tr
 
 
 def choose(study: Ablation, bundle: Bundle) -> list[Cut]:
-    """Of every site the cut that leaves most of the score; where the score is the same, the one with less loss.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> study = Ablation(make_task(load(), "similarity"), [], texts=2)
-    >>> choose(study, study.empty())
-    []
-    """
+    """Of every site the cut that leaves most of the score; where the score is the same, the one with less loss."""
     if not study.cuts:
         return []
     changes = effects(study, bundle, tested=False)
@@ -76,11 +53,7 @@ def choose(study: Ablation, bundle: Bundle) -> list[Cut]:
 
 
 def cut_rows(cuts: Sequence[Cut], chosen: Sequence[int], of: Effects) -> Columns:
-    """One row for each of the cuts with these numbers: what became of score and loss, corrected for their number.
-
-    >>> cut_rows([], [], Effects(Comparison(1.0, *[np.zeros(0)] * 7), Comparison(1.0, *[np.zeros(0)] * 7), 3))["head"]
-    []
-    """
+    """One row for each of the cuts with these numbers: what became of score and loss, corrected for their number."""
     columns: Columns = {name: [as_cell(getattr(cuts[number].id, name)) for number in chosen] for name in HEAD}
     columns["stream"] = [str(stream.value) for stream in columns["stream"]]
     some = np.asarray(chosen, dtype=np.int64)
@@ -95,12 +68,7 @@ def cut_rows(cuts: Sequence[Cut], chosen: Sequence[int], of: Effects) -> Columns
 
 
 def correlation_rows(pairs: Mapping[tuple[str, str], tuple[Sequence[Any], Sequence[Any]]], seed: int) -> Columns:
-    """Correlations of two figures of the same heads, by (with what, of what).
-
-    >>> rows = correlation_rows({("importance", "loss"): ([1, 2, 3], [1, 2, 4])}, 0)
-    >>> rows["with"], rows["spearman"]
-    (['importance'], [1.0])
-    """
+    """Correlations of two figures of the same heads, by (with what, of what)."""
     rows = []
     for (what, quantity), (first, second) in pairs.items():
         agreement = correlate(_numbers(first), _numbers(second), seed=seed)

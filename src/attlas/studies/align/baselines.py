@@ -28,11 +28,7 @@ UNTAUGHT = ("diagonal",)
 
 
 class Baselines(NamedTuple):
-    """Rows of scores, links under names for a page, and what had to be left out.
-
-    >>> Baselines([], {}, Counter()).rows
-    []
-    """
+    """Rows of scores, links under names for a page, and what had to be left out."""
 
     rows: list[dict[str, Any]]
     shown: dict[str, list[Pairs]]
@@ -40,32 +36,16 @@ class Baselines(NamedTuple):
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Refuse an aligner that does not exist.
-
-    >>> check_names(["giza"])
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: there is no aligner 'giza'; choose among eflomal, fast_align, diagonal
-    """
+    """Refuse an aligner that does not exist."""
     for name in names:
         if name not in ALIGNERS:
             raise PlanError(f"there is no aligner {name!r}; choose among {', '.join(ALIGNERS)}")
 
 
 def baselines(
-    documents: Sequence[Document],
-    names: Sequence[str] = ALIGNERS,
-    *,
-    more: Corpus | None = None,
-    seed: int = 0,
+    documents: Sequence[Document], names: Sequence[str] = ALIGNERS, *, more: Corpus | None = None, seed: int = 0
 ) -> Baselines:
-    """Let aligners link the words of some pairs of sentences, and score them where there is gold.
-
-    >>> pair = Document.from_words(["das", "Haus"], translation=Document.from_words(["the", "house"]))
-    >>> found = baselines([pair], ["diagonal"])
-    >>> found.rows[0]["aligner"], found.rows[0]["links"], list(found.shown)
-    ('diagonal', 2, ['diagonal, forward'])
-    """
+    """Let aligners link the words of some pairs of sentences, and score them where there is gold."""
     from attlas.studies.align.tables import resamples
 
     check_names(names)

@@ -35,11 +35,7 @@ if TYPE_CHECKING:
 
 
 class Handing(Reading, total=False):
-    """Which links to hand out, in the table ``links`` and the file ``pharaoh``.
-
-    >>> sorted(set(Handing.__annotations__) - set(Reading.__annotations__))
-    ['direction', 'head', 'layer', 'measure', 'side']
-    """
+    """Which links to hand out, in the table ``links`` and the file ``pharaoh``."""
 
     measure: Measure
     side: Annotated[

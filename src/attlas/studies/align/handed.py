@@ -32,11 +32,7 @@ FEW, DRAWN, ENDS = 40, 20, 10  # pairs that are all shown; else so many drawn, a
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which alignment to hand out; what is None is decided by what there is and by mean norms.
-
-    >>> Wanted().measure
-    'norm'
-    """
+    """Which alignment to hand out; what is None is decided by what there is and by mean norms."""
 
     measure: str = "norm"
     side: str | None = None
@@ -45,15 +41,7 @@ class Wanted:
     direction: str | None = None
 
     def check(self, study: Alignment, *, two: bool) -> None:
-        """Refuse what this model, or a single direction, cannot give.
-
-        >>> from attlas.capture import load
-        >>> from attlas.studies.align.passes import Alignment
-        >>> Wanted(layer=6).check(Alignment(load(), []), two=True)
-        Traceback (most recent call last):
-            ...
-        attlas.errors.CapabilityError: there is no layer 7 in the encoder attention of all-MiniLM-L6-v2; it has 6
-        """
+        """Refuse what this model, or a single direction, cannot give."""
         check_measure(self.measure)
         if self.direction is not None and self.direction not in DIRECTIONS:
             raise CapabilityError(f"there is no direction {self.direction!r}; choose {', '.join(DIRECTIONS)}")
@@ -118,11 +106,7 @@ def named(method: Method, direction: str = "forward") -> str:
 
 
 def sample(documents: Sequence[Document], links: Sequence[Pairs], seed: int) -> list[int]:
-    """The pairs to show, by their places: all, or some drawn by the seed and those with the best and worst links.
-
-    >>> sample([Document.from_words(["a"])] * 3, [frozenset()] * 3, 0)
-    [0, 1, 2]
-    """
+    """The pairs to show, by their places: all, or some drawn by the seed and those with the best and worst links."""
     if len(documents) <= FEW:
         return list(range(len(documents)))
     gold = [at for at, document in enumerate(documents) if document.links is not None and document.links.sure]
@@ -155,11 +139,7 @@ def pair_rows(
 
 
 def error(links: Pairs, gold: Links | None) -> float:
-    """The error rate of one pair; NaN where it has no gold, or nothing to find and nothing found.
-
-    >>> error(frozenset({(0, 0)}), Links(frozenset({(0, 0), (1, 1)}), frozenset()))
-    0.333...
-    """
+    """The error rate of one pair; NaN where it has no gold, or nothing to find and nothing found."""
     return float("nan") if gold is None else METRICS["aer"].of(np.array(marks(links, gold), dtype=float)).item()
 
 

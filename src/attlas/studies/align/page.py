@@ -10,23 +10,9 @@ from collections.abc import Iterator
 
 from attlas.ids import paper_label
 from attlas.measures.names import MEASURES
-from attlas.pages import (
-    Claim,
-    Custom,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    listed,
-    say,
-)  # fmt: skip
+from attlas.pages import Claim, Custom, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
+from attlas.pages.findings import keyed
+from attlas.pages.prose import listed, say
 from attlas.store.schema import HEAD, LAYER, STREAM, Column, Schema, is_known
 from attlas.studies.align.grid import STATIC, grid
 from attlas.studies.align.tables import BY_HEADS, BY_NORM, HALVES, ORACLE
@@ -145,21 +131,13 @@ NORMS = Schema(
 
 
 def view_name(side: str, direction: str) -> str:
-    """A side and a direction in words.
-
-    >>> view_name("input", "forward"), view_name("input", "backward"), view_name("to target", "backward")
-    ('with input', 'with input, backward', 'from source to target')
-    """
+    """A side and a direction in words."""
     own = direction == ("backward" if side == "to target" else "forward")
     return SIDES.get(side, side) + ("" if own else f", {direction}")
 
 
-def aligner_name(row: Row) -> str:
-    """An aligner with what it was trained on.
-
-    >>> aligner_name({"aligner": "eflomal", "trained_on": "these pairs"})
-    'eflomal (these pairs)'
-    """
+def _aligner_name(row: Row) -> str:
+    """An aligner with what it was trained on."""
     return f"{row['aligner']} ({row['trained_on']})" if row["trained_on"] else str(row["aligner"])
 
 
@@ -371,12 +349,12 @@ def beside_aligners(tables: Tables) -> Iterator[Finding]:
     rows = _aligners(tables, view[1]) if view else Rows()
     if own is None or not rows:
         return
-    told = listed([say("{name} **{value:percent}**", name=aligner_name(row), value=row["value"]) for row in rows])
+    told = listed([say("{name} **{value:percent}**", name=_aligner_name(row), value=row["value"]) for row in rows])
     below = rows.where(lambda row: row["value"] < own["value"])
     verdict = (
         "All of them are better" if len(below) == len(rows)
         else "None of them is better" if not below
-        else f"Better than attention: {', '.join(map(aligner_name, below))}"
+        else f"Better than attention: {', '.join(map(_aligner_name, below))}"
     )  # fmt: skip
     among = {"direction": rows[0]["direction"], "score": "AER", "aligner": rows.values("aligner")}
     better = Claim("count", "scores", "value", among=among, value=len(below), than=own["value"], below=True)

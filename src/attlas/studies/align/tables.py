@@ -41,11 +41,7 @@ PLACE = ("aligner", "trained_on", "direction", "stream", "measure", "side", "lay
 
 
 class Method(NamedTuple):
-    """One way of reading links off attention; without a head, all heads of the layer together.
-
-    >>> Method("norm", "input", 5).head is None
-    True
-    """
+    """One way of reading links off attention; without a head, all heads of the layer together."""
 
     measure: str
     side: str
@@ -204,11 +200,7 @@ class Evidence:
 
 
 def resamples(pairs: int, seed: int) -> Numbers:
-    """How often each pair is in each resample.
-
-    >>> resamples(3, 0).sum(1).min().item()
-    3.0
-    """
+    """How often each pair is in each resample."""
     rng = np.random.default_rng(seed)
     return rng.multinomial(pairs, np.full(pairs, 1 / max(1, pairs)), size=RESAMPLES).astype(np.float64)
 
@@ -220,12 +212,7 @@ def rated(
     copies: Numbers,
     scores: Sequence[str] = tuple(SCORES),
 ) -> list[dict[str, Any]]:
-    """A row for each of some scores of one alignment, beside the twin's.
-
-    >>> counts = np.array([[1.0, 1.0, 2.0, 1.0]])
-    >>> [(row["score"], round(row["value"], 2)) for row in rated({}, counts, None, resamples(1, 0))]
-    [('AER', 0.33), ('precision', 0.5), ('recall', 1.0), ('F1', 0.67)]
-    """
+    """A row for each of some scores of one alignment, beside the twin's."""
     drawn = copies @ counts
     of_twin = None if twin is None else copies @ twin
     rows = []
@@ -347,11 +334,7 @@ def norm_rows(known: Evidence) -> Iterator[dict[str, Any]]:
 
 
 def halves(pairs: int, seed: int) -> NDArray[np.bool_]:
-    """Which pairs are in the first of two halves, drawn by the seed.
-
-    >>> int(halves(5, 0).sum())
-    2
-    """
+    """Which pairs are in the first of two halves, drawn by the seed."""
     first = np.zeros(pairs, dtype=bool)
     first[np.random.default_rng([seed, 1]).permutation(pairs)[: pairs // 2]] = True
     return first

@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from attlas.pages import (
-    Claim,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    listed,
-    say,
-)
+from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
 from attlas.pages.charts import Spec
+from attlas.pages.findings import keyed
+from attlas.pages.prose import listed, say
 from attlas.store.schema import PLACE, Column, Schema, is_known
 
 ORDERS = {

@@ -46,13 +46,7 @@ class Importance:
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing. Layers of a stream may differ in their number of heads; its array is as
-        wide as the widest.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> Importance(make_task(load(), "similarity")).empty()["encoder-size"].shape
-        (6, 12)
-        """
+        wide as the widest."""
         parts: dict[str, Any] = {"loss": PooledMean(())}
         for stream in self.task.streams:
             shape = self._shape(stream)
@@ -77,14 +71,7 @@ class Importance:
             bundle[f"{stream}-signed"].update(found, counted)
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """One row per head.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> study = Importance(make_task(load(), "similarity"))
-        >>> len(study.tables(study.empty())["importance"]["head"])
-        72
-        """
+        """One row per head."""
         rows: list[dict[str, Any]] = []
         for stream in self.task.streams:
             size, signed = bundle[f"{stream}-size"].result(), bundle[f"{stream}-signed"].result()
@@ -144,10 +131,6 @@ def derivatives(task: Task, question: Question, sites: Sequence[Site]) -> tuple[
 
 
 def per_layer(importance: Numbers) -> Numbers:
-    """Importance (layer, head) divided by the Euclidean norm of its layer.
-
-    >>> per_layer(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
+    """Importance (layer, head) divided by the Euclidean norm of its layer."""
     norms = np.sqrt((importance**2).sum(-1, keepdims=True))
     return np.asarray(np.divide(importance, norms, out=np.zeros_like(importance), where=norms > 0))

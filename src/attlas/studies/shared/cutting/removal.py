@@ -40,11 +40,7 @@ class Unit(NamedTuple):
 
     @property
     def ids(self) -> list[HeadId]:
-        """Its heads by name.
-
-        >>> str(Unit(Site(Stream.ENCODER, 2), (4,)).ids[0])
-        'encoder layer 2, head 4'
-        """
+        """Its heads by name."""
         return [HeadId(self.site.stream, self.site.layer, head) for head in self.heads]
 
 
@@ -88,13 +84,7 @@ class OneOff:
         self.replay = Replay(task.subject, task.options)
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> sorted(OneOff(make_task(load(), "similarity"), []).empty())
-        ['change']
-        """
+        """A bundle that has seen nothing."""
         return Bundle({"change": PooledMean((len(self.units),))})
 
     def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
@@ -138,13 +128,7 @@ class Removal:
         self.gates = [gates_without(task.subject, units) for units in patterns]
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> sorted(Removal(make_task(load(), "similarity"), [[]], texts=3, marks=2).empty())
-        ['losses', 'marks']
-        """
+        """A bundle that has seen nothing."""
         count = len(self.gates)
         marks, losses = Ledger(self.texts, (count, self.marks)), Ledger(self.texts, (count, 2))
         return Bundle({"marks": marks, "losses": losses})
@@ -167,15 +151,7 @@ class Removal:
 
 
 def marks_per_text(task: Task, example: Example) -> int:
-    """How many marks a task writes down of a text.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> from attlas.text import Document, Passage
-    >>> text = Document.from_words(["Hi"], label="1", pair=Document.from_words(["Hello"]))
-    >>> marks_per_text(make_task(load(), "similarity"), load().pieces.encode(Passage(text)))
-    2
-    """
+    """How many marks a task writes down of a text."""
     return int(task.answer(task.ask([example])).shape[-1])
 
 
@@ -189,11 +165,7 @@ def by_value(units: Sequence[Unit], values: Numbers) -> list[int]:
 
 
 def by_chance(units: Sequence[Unit], seed: int, draw: int) -> list[int]:
-    """An order drawn by the seed.
-
-    >>> sorted(by_chance([Unit(Site(Stream.ENCODER, 0), (head,)) for head in range(3)], 0, 1))
-    [0, 1, 2]
-    """
+    """An order drawn by the seed."""
     order = list(range(len(units)))
     random.Random(f"removal {seed} {draw}").shuffle(order)
     return order
@@ -236,13 +208,7 @@ def to_remove(units: Sequence[Unit], order: Sequence[int], keep: float, *, even:
 
 
 def kept_without(subject: Subject, units: Sequence[Unit]) -> Mapping[Site, list[int]]:
-    """The heads that each site keeps when some units are removed; sites that lose none are left out.
-
-    >>> from attlas.capture import load
-    >>> subject = load()
-    >>> kept_without(subject, units_of(subject, subject.streams)[:2])[subject.sites[0]][:2]
-    [2, 3]
-    """
+    """The heads that each site keeps when some units are removed; sites that lose none are left out."""
     return {
         site: [head for head, xi in enumerate(row.tolist()) if xi]
         for site, row in gates_without(subject, units).xi.items()

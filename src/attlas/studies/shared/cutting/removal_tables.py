@@ -22,11 +22,7 @@ FALLS = (0.01, 0.05)
 
 
 class Line(NamedTuple):
-    """One curve: its order, which draw of it, and for each step the number of units gone and the pattern's place.
-
-    >>> Line("importance", 0, [0, 4], [0, 1]).patterns
-    [0, 1]
-    """
+    """One curve: its order, which draw of it, and for each step the number of units gone and the pattern's place."""
 
     order: str
     draw: int
@@ -35,11 +31,7 @@ class Line(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The score of every pattern, on all texts and on resamples of them; and the mean loss per prediction.
-
-    >>> Scores._fields
-    ('values', 'resampled', 'losses', 'texts')
-    """
+    """The score of every pattern, on all texts and on resamples of them; and the mean loss per prediction."""
 
     values: Numbers
     resampled: Numbers
@@ -48,13 +40,7 @@ class Scores(NamedTuple):
 
 
 def scores_of(metric: Metric, marks: Numbers, losses: Numbers, seed: int, resamples: int = RESAMPLES) -> Scores:
-    """Scores from marks (text, pattern, column) and losses (text, pattern, 2).
-
-    >>> from attlas.stats import METRICS
-    >>> marks = np.ones((4, 1, 2))
-    >>> scores_of(METRICS["accuracy"], marks, marks, 0, resamples=3).resampled.tolist()
-    [[1.0], [1.0], [1.0]]
-    """
+    """Scores from marks (text, pattern, column) and losses (text, pattern, 2)."""
     counts = metric.counts(marks.transpose(1, 0, 2))  # (pattern, text, column)
     texts = counts.shape[1]
     rng = np.random.default_rng(seed)
