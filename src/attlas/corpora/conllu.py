@@ -67,13 +67,7 @@ def read_conllu(path: Readable, unit: str = "sentence") -> list[Document]:
 
 
 def read_articles(path: Readable, unit: str = "sentence") -> list[list[Document]]:
-    """Read a treebank with its documents grouped by ``# newdoc``.
-
-    >>> row = "1\\tHi\\thi\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_\\n\\n"
-    >>> text = "# newdoc id = a\\n" + row + row + "# newdoc id = b\\n" + row
-    >>> [[d.name for d in article] for article in read_articles(Source.of_text(text, name="x"), unit="document")]
-    [['x, a'], ['x, b']]
-    """
+    """Read a treebank with its documents grouped by ``# newdoc``."""
     if unit not in ("sentence", "document"):
         raise CorpusError(f"the unit of a treebank is 'sentence' or 'document', not {unit!r}")
     source = open_source(path)

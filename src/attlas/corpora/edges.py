@@ -176,12 +176,7 @@ def is_paired(text: Document | Corpus) -> bool:
 
 
 def edges_of(task: str, document: Document, seed: int = 0) -> tuple[Edge, ...]:
-    """The edges of one text for a task: those it has, or those that its annotation makes.
-
-    >>> document = Document.from_words(["It", "rained"], governors=[1, ROOT], relations=["expl", "root"])
-    >>> edges_of("dependencies", document)
-    (Edge(first=Span(start=0, stop=1), second=Span(start=1, stop=2), labels=('expl',), among=None),)
-    """
+    """The edges of one text for a task: those it has, or those that its annotation makes."""
     _task(task)
     if document.edges is not None:
         return document.edges
@@ -202,12 +197,7 @@ def edges_of(task: str, document: Document, seed: int = 0) -> tuple[Edge, ...]:
 
 
 def passages(document: Document) -> Iterator[Document]:
-    """A document in runs of neighbouring sentences of at most :data:`PASSAGE` words; a longer sentence is cut.
-
-    >>> document = Document.from_words(["a"] * 230, sentences=[(0, 60), (60, 90), (90, 230)], name="tale")
-    >>> [(passage.name, len(passage.words)) for passage in passages(document)]
-    [('tale, passage 1', 90), ('tale, passage 2', 100), ('tale, passage 3', 40)]
-    """
+    """A document in runs of neighbouring sentences of at most :data:`PASSAGE` words; a longer sentence is cut."""
     runs: list[list[int]] = []
     for first, last in document.sentences:
         for start in range(first, last, PASSAGE):

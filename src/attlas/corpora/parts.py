@@ -80,15 +80,7 @@ def read_splits(source: Source) -> dict[str, tuple[str, ...]]:
 
 
 def divided(corpus: Corpus, parts: Mapping[str, Sequence[str]], splits: str = SPLITS) -> dict[str, Corpus]:
-    """A corpus divided by the names of its documents; each part says what is missing in it.
-
-    >>> from attlas.text import Document
-    >>> texts = [Document.from_words(["a"], name=f"{name}.conll, document 1") for name in "abc"]
-    >>> corpus = Corpus(tuple(texts), "conll2012", "tales", "", (0, 1, 2))
-    >>> parts = divided(corpus, {"train": ["a", "c"], "test": ["b"]})
-    >>> {name: len(part.documents) for name, part in parts.items()}, parts["test"].name
-    ({'train': 2, 'test': 1}, 'tales, test')
-    """
+    """A corpus divided by the names of its documents; each part says what is missing in it."""
     by_name: dict[str, list[int]] = {}
     for at, document in enumerate(corpus.documents):
         for name in _names(document.name):

@@ -79,12 +79,7 @@ def longest_window(subject: Subject, task: str, asked: int | None = None) -> int
 
 
 def fault(subject: Subject, task: str) -> str:
-    """Why a model that is open does not offer a task; nothing where it does.
-
-    >>> from attlas.capture import load
-    >>> fault(load(), "masked-lm"), fault(load(), "similarity")
-    ('it was opened without that head', '')
-    """
+    """Why a model that is open does not offer a task; nothing where it does."""
     from attlas.ids import Stream
 
     head = HEADS[task]
@@ -149,14 +144,7 @@ def task_for(
 
 
 def apart(corpus: Corpus, other: Texts | None, task: str, *, seed: int = 0) -> tuple[Corpus, Corpus]:
-    """Texts to choose on and texts to score on: another corpus and this one, or two halves of this one.
-
-    >>> from attlas.corpora import read
-    >>> apart(read("sample"), "sample", "tagging:upos")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: sample holds the very texts that are scored; give others to choose on, or ...
-    """
+    """Texts to choose on and texts to score on: another corpus and this one, or two halves of this one."""
     if other is None:
         return corpus.halves(seed)
     found = as_corpus(other)

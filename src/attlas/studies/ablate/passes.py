@@ -57,12 +57,7 @@ class Cut(NamedTuple):
 
 
 def every_head(subject: Subject, streams: Sequence[Stream], *, alone: bool = False) -> list[Cut]:
-    """A cut for each head of some streams; alone, only in layers that have more than one.
-
-    >>> from attlas.capture import load
-    >>> len(every_head(load(), [Stream.ENCODER]))
-    72
-    """
+    """A cut for each head of some streams; alone, only in layers that have more than one."""
     sites = [site for site in subject.sites if site.stream in streams and subject.heads(site) > int(alone)]
     return [Cut(site, head, alone) for site in sites for head in range(subject.heads(site))]
 
@@ -71,15 +66,7 @@ class Ablation:
     """The study: of each of ``texts`` texts the loss and the marks, under the whole model and under every cut.
 
     ``means`` are what a cut head gives instead of nothing, by site. ``writing`` lets the model write, where the
-    task's score needs that; ``by_loss`` scores by the loss alone.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> task = make_task(load(), "similarity")
-    >>> study = Ablation(task, every_head(task.subject, task.streams), texts=10)
-    >>> study.empty()["marks"].shape
-    (73, 2)
-    """
+    task's score needs that; ``by_loss`` scores by the loss alone."""
 
     name = "ablate"
 
@@ -191,13 +178,7 @@ class _Sums(Instrument):
 
 
 class Means:
-    """A study: the mean output of every head over all places of some texts, which stands in for it when it is cut.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> Means(make_task(load(), "similarity")).empty()["encoder-0"].shape
-    (12, 32)
-    """
+    """A study: the mean output of every head over all places of some texts, which stands in for it when it is cut."""
 
     name = "ablate"
 

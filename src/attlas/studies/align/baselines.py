@@ -63,10 +63,8 @@ def baselines(
         for trained_on, further in taught:
             links = align_with(name, pairs, more=further)
             for direction, found in links.items():
-                place = {
-                    "aligner": name, "trained_on": trained_on, "direction": direction, "stream": "", "measure": "",
-                    "side": "", "layer": None, "head": None,
-                }  # fmt: skip
+                place = {"aligner": name, "trained_on": trained_on, "direction": direction}
+                place |= {"stream": "", "measure": "", "side": "", "layer": None, "head": None}
                 made.rows.extend(_scored(place, documents, found, copies))
             best = "forward" if name in UNTAUGHT else "grow-diag-final-and"
             beside = "" if trained_on in ("", THESE) else f", with {more.name if more else ''}"
@@ -126,7 +124,7 @@ def _scored(
 ) -> Iterator[dict[str, Any]]:
     import numpy as np
 
-    from attlas.studies.align.tables import rated
+    from attlas.studies.align.tables import TWIN, VALUE, rated
     from attlas.text import Links
     from attlas.text.links import marks
 
@@ -137,9 +135,9 @@ def _scored(
         return
     column = 0 if place["direction"] == "backward" else 1
     words = sum(len(_words(document)[column]) for document in documents)
-    linked = sum(len({link[column] for link in one}) for one in links)
-    row = {**place, "score": "linked", "value": linked / words, "low": None, "high": None}
-    yield row | {"twin": None, "twin_low": None, "twin_high": None, "links": sum(len(one) for one in links)}
+    linked = sum(len({link[column] for link in pairs}) for pairs in links)
+    row = {**place, "score": "linked", **dict.fromkeys((*VALUE, *TWIN)), "value": linked / words}
+    yield row | {"links": sum(map(len, links))}
 
 
 def _words(document: Document) -> tuple[tuple[str, ...], tuple[str, ...]]:

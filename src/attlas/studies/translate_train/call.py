@@ -209,18 +209,7 @@ def translate_train(
 
 
 def show(translator: Translator) -> None:
-    """Print what was seen after each pass, how good the translations are, and where the model lies.
-
-    >>> record = {
-    ...     "sizes": {"layers": 1, "heads": 2, "width": 8}, "texts": {"learned": 30}, "weights": 9, "seconds": 1.0,
-    ...     "pieces": {"vocabulary": 40}, "data": {"name": "a.tsv"}, "device": "cpu", "pieces_per_second": 7,
-    ...     "curve": [], "best_epoch": 0, "stopped_by": "patience", "bleu": [], "skipped": {},
-    ... }
-    >>> show(Translator(None, record))
-    1+1 layers, 2 heads, width 8, 9 weights, 40 pieces: learned from 30 pairs of a.tsv in 1 s on cpu (7 pieces/s)
-    ...
-    stopped early, as the validation loss no longer fell
-    """
+    """Print what was seen after each pass, how good the translations are, and where the model lies."""
     from attlas.pages.prose import count_of
 
     record = translator.record

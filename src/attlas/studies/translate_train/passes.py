@@ -37,13 +37,7 @@ _SHOWN = 5  # translations that the record keeps
 
 
 def alikeness(model: Subject, examples: Sequence[Example]) -> float:
-    """How alike the encoder's last states of one sentence are: the mean cosine between its pieces, over sentences.
-
-    >>> from attlas.capture import load
-    >>> subject = load()
-    >>> 0 < alikeness(subject, subject.pieces.encode_all([Passage(Document.from_text("The farmer slept."))])) < 1
-    True
-    """
+    """How alike the encoder's last states of one sentence are: the mean cosine between its pieces, over sentences."""
     cosines = []
     with torch.no_grad():
         for example in examples:

@@ -11,20 +11,7 @@ __all__ = ["show", "tune"]
 
 
 def show(tuned: Tuned) -> None:
-    """Print what was seen after each pass, which was the best, and where the model lies.
-
-    >>> curve = [{"epoch": 0, "loss": None, "held_loss": 0.7, "score": 0.5}]
-    >>> record = {
-    ...     "plan": {"model": {"name": "tiny"}}, "task": "classification", "curve": curve, "best_epoch": 0,
-    ...     "texts": {"learned": 1, "held_out": 2}, "data": {"name": "a.tsv"}, "validation": None, "seconds": 1.5,
-    ...     "weights": {"trained": 3, "all": 9}, "score": {"name": "accuracy"}, "majority": 0.5,
-    ...     "stopped_early": True, "skipped": {"without a label": 1},
-    ... }
-    >>> show(Tuned(None, record))
-    tiny for classification: learned from 1 text of a.tsv, judged on 2 held out; 3 of 9 weights trained in 2 s
-    ...
-    note: without a label: 1
-    """
+    """Print what was seen after each pass, which was the best, and where the model lies."""
     from attlas.pages.prose import count_of
 
     record = tuned.record

@@ -57,25 +57,12 @@ def units_of(subject: Subject, streams: Sequence[Stream]) -> list[Unit]:
 
 
 def gates_without(subject: Subject, units: Sequence[Unit]) -> Gates:
-    """Gates that close some units and leave all others open.
-
-    >>> from attlas.capture import load
-    >>> subject = load()
-    >>> gates_without(subject, units_of(subject, subject.streams)[:1]).xi[subject.sites[0]].tolist()[:3]
-    [0.0, 1.0, 1.0]
-    """
+    """Gates that close some units and leave all others open."""
     return Gates.closed([HeadId(*unit.site, head) for unit in units for head in unit.heads], subject.layout.heads)
 
 
 class OneOff:
-    """A study: what removing each unit alone does to the mean loss of a text.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> subject = load()
-    >>> OneOff(make_task(subject, "similarity"), units_of(subject, subject.streams)).empty()["change"].shape
-    (72,)
-    """
+    """A study: what removing each unit alone does to the mean loss of a text."""
 
     name = "one-off losses"
 
@@ -113,13 +100,7 @@ class OneOff:
 
 
 class Removal:
-    """A study: marks and losses of every text under each of some patterns of removed units.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> Removal(make_task(load(), "similarity"), [[], []], texts=3, marks=2).empty()["marks"].shape
-    (2, 2)
-    """
+    """A study: marks and losses of every text under each of some patterns of removed units."""
 
     name = "removal"
 
