@@ -106,7 +106,8 @@ class Corpus:
             part = max(wanting, key=lambda part: shares[part] - taken[part] / sizes.total())
             part_of[key] = part
             taken[part] += sizes[key]
-        return [self._part(part_of[key] == part for key in keys) for part in range(len(shares))]
+        places = [[at for at, key in enumerate(keys) if part_of[key] == part] for part in range(len(shares))]
+        return [self.only(chosen) for chosen in places]
 
     def sentences(self) -> Corpus:
         """The same corpus with every sentence as a document of its own, each in the article of its document.
@@ -126,11 +127,10 @@ class Corpus:
                 articles.append(article)
         return replace(self, documents=tuple(documents), articles=tuple(articles))
 
-    def _part(self, kept: Iterable[bool]) -> Corpus:
-        chosen = [k for k, wanted in enumerate(kept) if wanted]
-        return replace(
-            self, documents=tuple(self.documents[k] for k in chosen), articles=tuple(self.articles[k] for k in chosen)
-        )
+    def only(self, places: Sequence[int], **changed: Any) -> Corpus:
+        """The same corpus with the documents at these places alone, and with what else is ``changed``."""
+        documents, articles = tuple(self.documents[at] for at in places), tuple(self.articles[at] for at in places)
+        return replace(self, documents=documents, articles=articles, **changed)
 
 
 def read(

@@ -28,16 +28,10 @@ LABELS = (
     "sentiment", "class",
 )  # fmt: skip
 PAIRS = (
-    ("sentence1", "sentence2"),
-    ("premise", "hypothesis"),
-    ("question1", "question2"),
-    ("question", "sentence"),
-    ("question", "passage"),
-    ("text1", "text2"),
-    ("sentence_a", "sentence_b"),
-    ("#1 string", "#2 string"),
+    ("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"), ("question", "sentence"),
+    ("question", "passage"), ("text1", "text2"), ("sentence_a", "sentence_b"), ("#1 string", "#2 string"),
     ("text", "hypothesis"),
-)
+)  # fmt: skip
 SINGLES = ("sentence", "text", "review", "question")
 COLA = re.compile(r"[^\t]+\t[01]\t[*?#%!]*\t[^\t]*\S[^\t]*")
 _NONE = ("", "-")

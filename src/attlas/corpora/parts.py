@@ -8,14 +8,12 @@ name of the document in its file, or of the file (without its ending) where ever
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from attlas.corpora.corpus import Corpus
+from attlas.corpora.corpus import Corpus, hash_of
 from attlas.corpora.source import Readable, Source, member_names, open_source
 from attlas.errors import CorpusError
 
@@ -104,14 +102,8 @@ def divided(corpus: Corpus, parts: Mapping[str, Sequence[str]], splits: str = SP
         if missing:
             of_them = f"{len(missing)} of {len(names)} documents that {splits} puts into {part}"
             notes.append(f"{of_them} are not here or have nothing to ask about, such as {missing[0]}")
-        made[part] = replace(
-            corpus,
-            documents=tuple(corpus.documents[at] for at in places),
-            articles=tuple(corpus.articles[at] for at in places),
-            name=f"{corpus.name}, {part}",
-            sha256=hashlib.sha256("\n".join([corpus.sha256, *names]).encode()).hexdigest(),
-            left_out=tuple(notes),
-        )
+        digest = hash_of("\n".join([corpus.sha256, *names]))
+        made[part] = corpus.only(places, name=f"{corpus.name}, {part}", sha256=digest, left_out=tuple(notes))
     return made
 
 

@@ -14,13 +14,13 @@ from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, CorpusError, PlanError
 from attlas.run.setting import Opening, Texts, as_corpus, as_subject, draw
 from attlas.tasks import HEADS, make_task, require_task
+from attlas.tasks.tagging import labels_of as tags_of
 from attlas.tasks.tagging import wordwise
 from attlas.text.keyphrases import KEY
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
-    from attlas.models import Example
     from attlas.tasks import Task
     from attlas.text import Document
 
@@ -39,6 +39,7 @@ _FORMATS = {
         "(--target)"
     ),
 }
+_NEEDS = {"translation": ("translation",), "classification": ("label",), "similarity": ("label", "pair")}
 _NAMES = {
     "label": "labels of whole texts", "pair": "pairs of texts", "translation": "translations",
     "keyphrases": "key phrases",
@@ -47,11 +48,7 @@ _NAMES = {
 
 def needs(task: str) -> tuple[str, ...]:
     """The layers that a corpus must have for a task."""
-    if task.startswith("tagging:"):
-        return (task.split(":")[1],)
-    return {"translation": ("translation",), "classification": ("label",), "similarity": ("label", "pair")}.get(
-        task, ()
-    )
+    return (task.split(":")[1],) if task.startswith("tagging:") else _NEEDS.get(task, ())
 
 
 def require_layer(corpus: Corpus, task: str) -> None:
@@ -125,14 +122,14 @@ def checked(subject: Subject, task: str) -> Subject:
     return subject
 
 
-def task_for(
-    subject: Subject, task: str, corpus: Corpus, *, seed: int = 0, score: str | None = None
-) -> Task:  # fmt: skip
+def task_for(subject: Subject, task: str, corpus: Corpus, *, seed: int = 0, score: str | None = None) -> Task:
     """The task for a model, after a look at whether its labels are those of the corpus."""
     checked(subject, task)
     require_layer(corpus, task)
     labels = Counter(label for document in corpus.documents for label in labels_of(document, task))
-    made = make_task(subject, task, seed=seed, score=score, labels=_numbers(labels, corpus, task))
+    if task == "similarity" and (words := [label for label in labels if not is_number(label)]):
+        raise CorpusError(f"its label {words[0]!r} is no number, which the task {task} needs", file=corpus.name)
+    made = make_task(subject, task, seed=seed, score=score, labels=list(labels))
     known = _known(made)
     if known is not None and not sum(count for label, count in labels.items() if label in known):
         raise CapabilityError(
@@ -159,8 +156,6 @@ def apart(corpus: Corpus, other: Texts | None, task: str, *, seed: int = 0) -> t
 
 def labels_of(document: Document, task: str) -> list[str]:
     """All labels of a document that a task is about: of the text, or of its words."""
-    from attlas.tasks.tagging import labels_of as tags_of
-
     if task.startswith("tagging:"):
         return [tag for tag in tags_of(document, task.split(":")[1]) or () if tag]
     if "label" in needs(task):
@@ -201,7 +196,10 @@ def read_for_task(
             subject, corpus.documents, articles=corpus.articles, limit=pieces, pairs=pairs, long=long
         )  # fmt: skip
     why, useful = _useful(task)
-    _count_unknown(task, reading)
+    known = _known(task)
+    if known is not None and task.name.startswith("tagging:"):
+        tags = (tag for example in reading.examples for tag in wordwise(example, task.name.split(":")[1]))
+        reading.skipped["words whose label the model does not know"] += sum(bool(t) and t not in known for t in tags)
     kept = [example for example in reading.examples if useful(example)]
     reading.skipped[why] += len(reading.examples) - len(kept)
     reading.examples, reading.skipped = kept, +reading.skipped
@@ -239,20 +237,14 @@ def _labelled(task: Task, corpus: Corpus, max_pieces: int | None) -> Reading:
 
 def _useful(task: Task) -> tuple[str, Any]:
     """What makes an example one that has something to predict, and what is said of the others."""
-    name = task.name
-    known = _known(task)
+    name, known = task.name, _known(task) or ()
     if name == "translation":
         return "without a translation", lambda example: example.target is not None
     if name.startswith("tagging:"):
         layer = name.split(":")[1]
-        return f"without a word that has {layer}", lambda example: any(
-            tag in (known or ()) for tag in wordwise(example, layer)
-        )
+        return f"without a word that has {layer}", lambda example: any(t in known for t in wordwise(example, layer))
     if name == "classification":
-        return (
-            "with a label that the model does not know",
-            lambda example: example.passage.first.label in (known or ()),
-        )
+        return "with a label that the model does not know", lambda example: example.passage.first.label in known
     if name == "similarity":
         return "without a second text", lambda example: example.passage.first.pair is not None
     return "of a single piece, so that nothing can be predicted", lambda example: example.source.length > 1
@@ -264,29 +256,17 @@ def _known(task: Task) -> frozenset[str] | None:
     return None if labels is None else frozenset(labels)
 
 
-def _count_unknown(task: Task, reading: Reading) -> None:
-    known = _known(task)
-    if known is None or not task.name.startswith("tagging:"):
-        return
+def is_number(label: str) -> bool:
+    """Whether a label is a number, on a scale.
 
-    def unknown(example: Example) -> int:
-        return sum(bool(tag) and tag not in known for tag in wordwise(example, task.name.split(":")[1]))
-
-    reading.skipped["words whose label the model does not know"] += sum(map(unknown, reading.examples))
-
-
-def _numbers(labels: Counter[str], corpus: Corpus, task: str) -> list[str]:
-    """The labels, where they are to be numbers all."""
-    if task != "similarity":
-        return list(labels)
-    for label in labels:
-        try:
-            float(label)
-        except ValueError:
-            raise CorpusError(
-                f"its label {label!r} is no number, which the task {task} needs", file=corpus.name
-            ) from None
-    return list(labels)
+    >>> is_number("4.5"), is_number("good")
+    (True, False)
+    """
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
 
 
 def _some(labels: Any, most: int = 4) -> str:

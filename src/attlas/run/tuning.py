@@ -175,7 +175,7 @@ def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
 
     A held-out text with a label that is never learned is refused. Rare tags of words are known to be missing from any
     corpus; they are learned as labels that never occur, so that such a word counts as wrong."""
-    from attlas.run.tasks import labels_of
+    from attlas.run.tasks import is_number, labels_of
 
     if task != "classification" and not task.startswith("tagging:"):
         return []
@@ -189,7 +189,7 @@ def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
             f"all of its {what} the label {next(iter(here), None)!r}, and a classifier needs two to tell apart",
             file=learned_from.name,
         )
-    if task == "classification" and len(here) > MANY and all(map(_is_number, here)):
+    if task == "classification" and len(here) > MANY and all(map(is_number, here)):
         raise CorpusError(
             f"its {len(here)} labels are numbers on a scale and no classes; the task similarity is for pairs with "
             "such a number",
@@ -207,15 +207,9 @@ def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
 
 
 def _ordered(labels: Any) -> list[str]:
-    return sorted(labels, key=float) if all(map(_is_number, labels)) else sorted(labels)
+    from attlas.run.tasks import is_number
 
-
-def _is_number(label: str) -> bool:
-    try:
-        float(label)
-    except ValueError:
-        return False
-    return True
+    return sorted(labels, key=float) if all(map(is_number, labels)) else sorted(labels)
 
 
 def _opened(

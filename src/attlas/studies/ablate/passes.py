@@ -123,7 +123,11 @@ class Ablation:
         judged: list[tuple[int, Numbers, Numbers]] = []
 
         def note(numbers: Sequence[int], scored: Scored) -> None:
-            loss = _checked(scored.mean.detach()).double().cpu().numpy().reshape(len(numbers), size)
+            loss = scored.mean.detach().double().cpu().numpy().reshape(len(numbers), size)
+            if not np.isfinite(loss).all():
+                raise NumberError(
+                    "NaN or infinity in the loss; the number format may be too narrow (try --dtype float32)"
+                )
             marks = np.stack([loss, np.ones_like(loss)], -1)
             if not self.by_loss and not self.writing:
                 marks = scored.marks.double().cpu().numpy().reshape(len(numbers), size, -1)
@@ -237,11 +241,3 @@ def alike(batch: Sequence[Numbered], pieces: int, copies: int, *, exactly: bool)
 
 def _key(site: Site) -> str:
     return f"{site.stream}-{site.layer}"
-
-
-def _checked(loss: Tensor) -> Tensor:
-    if not bool(torch.isfinite(loss).all()):
-        raise NumberError(
-            "NaN or infinity in the loss; the number format may be too narrow (try --dtype float32)"
-        )  # fmt: skip
-    return loss

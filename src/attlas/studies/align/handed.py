@@ -19,7 +19,7 @@ from attlas.errors import CapabilityError
 from attlas.ids import HeadId, paper_label
 from attlas.measures.names import MEASURES, check_measure
 from attlas.stats.metrics import METRICS
-from attlas.studies.align.tables import SYMMETRISED, Couple, Evidence, Method, View
+from attlas.studies.align.tables import SYMMETRISED, Couple, Evidence, Method
 from attlas.text import Document, Links
 from attlas.text.links import Pairs, marks, written
 
@@ -76,7 +76,8 @@ def chosen(known: Evidence, wanted: Wanted) -> tuple[str, list[Pairs]]:
     if direction is None:
         direction = "grow-diag-final-and" if known.couples and wanted.side != "to target" else view.direction
     if direction in SYMMETRISED:
-        return _together(_couple(known, view), wanted.measure, direction, wanted.layer)
+        couple = next(couple for couple in known.couples if couple.side in ("", view.side))
+        return _together(couple, wanted.measure, direction, wanted.layer)
     if view.direction != direction:
         own = known.backward is not None
         view = next(v for v in known.views if v.direction == direction and (v.side == view.side or not own))
@@ -125,17 +126,17 @@ def pair_rows(
         document = documents[place]
         assert document.translation is not None
         gold = document.links
+        pair = {
+            "pair": numbers[place], "source": json.dumps(document.forms, ensure_ascii=False),
+            "target": json.dumps(document.translation.forms, ensure_ascii=False),
+            "sure": None if gold is None else written(gold.sure),
+            "possible": None if gold is None else written(gold.possible - gold.sure),
+        }  # fmt: skip
         for method, links in shown.items():
             yield {
-                "pair": numbers[place],
-                "source": json.dumps(document.forms, ensure_ascii=False),
-                "target": json.dumps(document.translation.forms, ensure_ascii=False),
-                "sure": None if gold is None else written(gold.sure),
-                "possible": None if gold is None else written(gold.possible - gold.sure),
-                "method": method,
-                "predicted": written(links[place]),
+                **pair, "method": method, "predicted": written(links[place]),
                 "aer": None if gold is None else error(links[place], gold),
-            }
+            }  # fmt: skip
 
 
 def error(links: Pairs, gold: Links | None) -> float:
@@ -146,10 +147,6 @@ def error(links: Pairs, gold: Links | None) -> float:
 def _usual(known: Evidence) -> str:
     sides = known.forward.study.sides
     return "input" if "input" in sides else sides[0]
-
-
-def _couple(known: Evidence, view: View) -> Couple:
-    return next(couple for couple in known.couples if couple.side in ("", view.side))
 
 
 def _together(couple: Couple, measure: str, how: str, layer: int | None) -> tuple[str, list[Pairs]]:
