@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from sys import intern
 
-from attlas.corpora.entities import Cell, brackets_in, read_mentions
+from attlas.corpora.entities import read_mentions
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
@@ -166,19 +166,8 @@ def _sentence(source: Source, rows: list[_Row], comments: dict[str, str], number
     layout = comments.get("global.Entity", "eid")
     if not layout.startswith(("eid", "GRP")):
         raise source.error(f"the chain must come first in Entity=, and global.Entity is {layout}", rows[0][0])
-    return _Sentence(text, spans, columns, governors, _mentions(source, rows, governors), number, comments)
-
-
-def _mentions(source: Source, rows: Sequence[_Row], governors: Sequence[int]) -> list[Mention] | None:
-    """The mentions of a sentence; None where no row has any bracket."""
-    cells: list[Cell] = []
-    before = 0
-    for line, fields in rows:
-        word = fields[_ID_AT].isdigit()
-        if brackets := brackets_in(fields[_MISC]):
-            cells.append(Cell(line, before, word, brackets))
-        before += word
-    return read_mentions(source, cells, governors) if cells else None
+    cells = [(line, fields[_ID_AT].isdigit(), fields[_MISC]) for line, fields in rows]
+    return _Sentence(text, spans, columns, governors, read_mentions(source, cells, governors), number, comments)
 
 
 def _order(source: Source, rows: Sequence[_Row]) -> tuple[list[_Row], list[_Surface]]:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attlas.corpora import Corpus
-from attlas.errors import PlanError, StoreError
+from attlas.errors import StoreError
 from attlas.run.setting import Texts, as_corpus, describe
 from attlas.store import Result
 from attlas.store.columns import as_columns
-from attlas.studies.align.aligners import ALIGNERS, align_with, missing
+from attlas.studies.align.aligners import ALIGNERS, align_with, check_names, missing
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -33,13 +33,6 @@ class Baselines(NamedTuple):
     rows: list[dict[str, Any]]
     shown: dict[str, list[Pairs]]
     left_out: Counter[str]
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Refuse an aligner that does not exist."""
-    for name in names:
-        if name not in ALIGNERS:
-            raise PlanError(f"there is no aligner {name!r}; choose among {', '.join(ALIGNERS)}")
 
 
 def baselines(

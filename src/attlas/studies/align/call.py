@@ -20,8 +20,8 @@ from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
 from attlas.store.columns import as_columns
-from attlas.studies.align.aligners import ALIGNERS
-from attlas.studies.align.baselines import Baselines, baselines, check_names
+from attlas.studies.align.aligners import ALIGNERS, check_names
+from attlas.studies.align.baselines import Baselines, baselines
 from attlas.text import Document, Passage
 
 if TYPE_CHECKING:

@@ -220,11 +220,10 @@ def answer(tables: Tables) -> Finding | None:
     told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in known.items()]
     return Finding(
         say(
-            "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({layer}), its links have "
-            "an alignment error rate (AER) of **{value:percent}** (95 % interval {low:percent} to {high:percent}); "
-            "{told}.",
-            verdict=verdict, view=view_name(*view), layer=blind["layer"] + 1, value=blind["value"], low=blind["low"],
-            high=blind["high"], told=listed(told),
+            "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({number}), its links "
+            "have an alignment error rate (AER) of **{value:percent}** (95 % interval {low:percent} to "
+            "{high:percent}); {told}.",
+            **blind, verdict=verdict, view=view_name(*view), number=blind["layer"] + 1, told=listed(told),
         ),
         (_value_of(blind),),
         see="layers",
@@ -249,7 +248,7 @@ def norms(tables: Tables) -> Iterator[Finding]:
             "{norm_mean:percent} against {weight_mean:percent}.",
             view=view_name(*view),
             **{measure: row["value"] for measure, row in best.items()},
-            **{f"{measure}_ends": _ends(row) for measure, row in best.items()},
+            **{f"{measure}_ends": say("{low:percent} to {high:percent}", **row) for measure, row in best.items()},
             **{f"{measure}_layer": row["layer"] + 1 for measure, row in best.items()},
             **{f"{measure}_mean": rows[measure].mean("value") for measure in MEASURES},
         )
@@ -269,10 +268,6 @@ def norms(tables: Tables) -> Iterator[Finding]:
             ]
         said = BEST.get(view[0]) if view[1] == "forward" else None
         yield Finding(text, tuple(claims), "table", f"{PUBLISHED}, best layer: {said}" if said else "")
-
-
-def _ends(row: Row) -> Prose:
-    return say("{low:percent} to {high:percent}", low=row["low"], high=row["high"])
 
 
 def _gained(row: Row) -> Prose:
@@ -396,8 +391,8 @@ def linked(tables: Tables) -> Iterator[Finding]:
     if not rows:
         return
     ends = [
-        say("**{value:percent} %** (by {measure} {view}, layer {layer})", value=row["value"], measure=row["measure"],
-            view=view_name(row["side"], row["direction"]), layer=row["layer"] + 1)
+        say("**{value:percent} %** (by {measure} {view}, layer {number})", **row, number=row["layer"] + 1,
+            view=view_name(row["side"], row["direction"]))
         for row in (rows[0], rows[-1])
     ]  # fmt: skip
     key = ("side", "direction", "measure", "layer")
