@@ -72,11 +72,7 @@ def _check(source: Source, line: int, fields: Sequence[str], columns: int) -> No
 
 
 def chunks_of(tags: Sequence[str]) -> tuple[Chunk, ...]:
-    """Turn the chunk tags of one sentence into chunks.
-
-    >>> [tuple(chunk) for chunk in chunks_of(["I-NP", "B-NP", "I-NP", "I-VP", "O"])]
-    [(0, 1, 'NP'), (1, 3, 'NP'), (3, 4, 'VP')]
-    """
+    """Turn the chunk tags of one sentence into chunks."""
     chunks: list[Chunk] = []
     open_label: str | None = None
     for index, tag in enumerate(tags):

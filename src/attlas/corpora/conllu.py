@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from sys import intern
 
-from attlas.corpora.entities import Cell, brackets_in, read_mentions
+from attlas.corpora.entities import read_mentions
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
@@ -67,13 +67,7 @@ def read_conllu(path: Readable, unit: str = "sentence") -> list[Document]:
 
 
 def read_articles(path: Readable, unit: str = "sentence") -> list[list[Document]]:
-    """Read a treebank with its documents grouped by ``# newdoc``.
-
-    >>> row = "1\\tHi\\thi\\tINTJ\\tUH\\t_\\t0\\troot\\t_\\t_\\n\\n"
-    >>> text = "# newdoc id = a\\n" + row + row + "# newdoc id = b\\n" + row
-    >>> [[d.name for d in article] for article in read_articles(Source.of_text(text, name="x"), unit="document")]
-    [['x, a'], ['x, b']]
-    """
+    """Read a treebank with its documents grouped by ``# newdoc``."""
     if unit not in ("sentence", "document"):
         raise CorpusError(f"the unit of a treebank is 'sentence' or 'document', not {unit!r}")
     source = open_source(path)
@@ -172,19 +166,8 @@ def _sentence(source: Source, rows: list[_Row], comments: dict[str, str], number
     layout = comments.get("global.Entity", "eid")
     if not layout.startswith(("eid", "GRP")):
         raise source.error(f"the chain must come first in Entity=, and global.Entity is {layout}", rows[0][0])
-    return _Sentence(text, spans, columns, governors, _mentions(source, rows, governors), number, comments)
-
-
-def _mentions(source: Source, rows: Sequence[_Row], governors: Sequence[int]) -> list[Mention] | None:
-    """The mentions of a sentence; None where no row has any bracket."""
-    cells: list[Cell] = []
-    before = 0
-    for line, fields in rows:
-        word = fields[_ID_AT].isdigit()
-        if brackets := brackets_in(fields[_MISC]):
-            cells.append(Cell(line, before, word, brackets))
-        before += word
-    return read_mentions(source, cells, governors) if cells else None
+    cells = [(line, fields[_ID_AT].isdigit(), fields[_MISC]) for line, fields in rows]
+    return _Sentence(text, spans, columns, governors, read_mentions(source, cells, governors), number, comments)
 
 
 def _order(source: Source, rows: Sequence[_Row]) -> tuple[list[_Row], list[_Surface]]:

@@ -64,23 +64,13 @@ class Corpus:
 
     @property
     def annotations(self) -> tuple[str, ...]:
-        """The annotation that any of the documents has, by the names of a document's fields.
-
-        >>> read(Source.of_text("Hallo ||| Hello"), format="bitext").annotations
-        ('translation',)
-        """
+        """The annotation that any of the documents has, by the names of a document's fields."""
         return tuple(
             name for name in _ANNOTATIONS if any(getattr(document, name) is not None for document in self.documents)
         )
 
     def halves(self, seed: int = 0) -> tuple[Corpus, Corpus]:
-        """Two halves of about as many words, for choosing on one and scoring on the other; see :meth:`divide`.
-
-        >>> texts = [Document.from_words(["a"] * (k + 1), name=str(k)) for k in range(9)]
-        >>> one, other = Corpus(tuple(texts), "plain", "a.txt", "", tuple(range(9))).halves()
-        >>> sorted(int(d.name) for d in (*one.documents, *other.documents)) == list(range(9))
-        True
-        """
+        """Two halves of about as many words, for choosing on one and scoring on the other; see :meth:`divide`."""
         one, other = self.divide((0.5, 0.5), seed)
         return one, other
 
@@ -116,7 +106,8 @@ class Corpus:
             part = max(wanting, key=lambda part: shares[part] - taken[part] / sizes.total())
             part_of[key] = part
             taken[part] += sizes[key]
-        return [self._part(part_of[key] == part for key in keys) for part in range(len(shares))]
+        places = [[at for at, key in enumerate(keys) if part_of[key] == part] for part in range(len(shares))]
+        return [self.only(chosen) for chosen in places]
 
     def sentences(self) -> Corpus:
         """The same corpus with every sentence as a document of its own, each in the article of its document.
@@ -136,13 +127,10 @@ class Corpus:
                 articles.append(article)
         return replace(self, documents=tuple(documents), articles=tuple(articles))
 
-    def _part(self, kept: Iterable[bool]) -> Corpus:
-        chosen = [k for k, wanted in enumerate(kept) if wanted]
-        return replace(
-            self,
-            documents=tuple(self.documents[k] for k in chosen),
-            articles=tuple(self.articles[k] for k in chosen),
-        )
+    def only(self, places: Sequence[int], **changed: Any) -> Corpus:
+        """The same corpus with the documents at these places alone, and with what else is ``changed``."""
+        documents, articles = tuple(self.documents[at] for at in places), tuple(self.articles[at] for at in places)
+        return replace(self, documents=documents, articles=articles, **changed)
 
 
 def read(
@@ -182,11 +170,7 @@ def read(
 
 
 def read_as(format: Format, source: Source, options: Mapping[str, Any]) -> Corpus:
-    """The corpus of one source, read by a format with options that it knows; files among them count in the hash.
-
-    >>> read_as(formats()["plain"], Source.of_text("It rained.\\nAll day.\\n"), {"unit": "line"}).documents[1].text
-    'All day.'
-    """
+    """The corpus of one source, read by a format with options that it knows; files among them count in the hash."""
     files = {option: open_source(options[option]) for option in _FILES if option in options}
     articles = format.articles(source, **{**options, **files})
     return Corpus(
@@ -273,9 +257,5 @@ def _read_sample() -> Corpus:
 
 
 def hash_of(text: str) -> str:
-    """The fingerprint of a text.
-
-    >>> hash_of("")[:8]
-    'e3b0c442'
-    """
+    """The fingerprint of a text."""
     return hashlib.sha256(text.encode()).hexdigest()

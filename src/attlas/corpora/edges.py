@@ -42,11 +42,7 @@ SAME, OTHER = "same", "other"
 
 class EdgeTask(NamedTuple):
     """A task of edge probing: whether its edges are pairs of spans (``None``: as the file has them), what it needs of
-    a corpus, and what it asks.
-
-    >>> EDGE_TASKS["roles"].paired, EDGE_TASKS["pos"].about
-    (True, 'the part of speech of a word')
-    """
+    a corpus, and what it asks."""
 
     name: str
     paired: bool | None
@@ -54,38 +50,22 @@ class EdgeTask(NamedTuple):
     about: str
 
 
-EDGE_TASKS: dict[str, EdgeTask] = {
-    task.name: task
-    for task in (
-        EdgeTask(
-            "pos", False, "parts of speech (CoNLL-U, CoNLL-2000, CoNLL-2012, PropBank JSON lines)",
-            "the part of speech of a word",
-        ),
-        EdgeTask("constituents", False, "constituents (PropBank JSON lines)", "the kind of a constituent"),
-        EdgeTask(
-            "dependencies", True, "governors and relations (CoNLL-U)", "the relation of a word to its governor"
-        ),
-        EdgeTask(
-            "entities", False, "entities (columns with B-, I- and O tags, such as WNUT-17 and CoNLL-2003)",
-            "the kind of a named entity",
-        ),
-        EdgeTask(
-            "roles", True, "semantic roles (PropBank JSON lines)", "the role of an argument of a predicate"
-        ),
-        EdgeTask(
-            "coreference", True, "mentions in chains (CoNLL-2012, OntoGUM, CoNLL-U with Entity=)",
-            "whether two mentions are of the same thing",
-        ),
-        EdgeTask(
-            "proto-roles", True, "proto-roles (JSON lines of Universal Decompositional Semantics)",
-            "the properties of an argument of a predicate",
-        ),
-        EdgeTask(
-            "relations", True, "relations between nominals (SemEval-2010 Task 8)", "the relation of two nominals"
-        ),
-        EdgeTask("spans", None, "labelled spans (a spans file)", "the labels of a file of one's own"),
-    )
-}  # fmt: skip
+_TASKS = (
+    ("pos", False, "parts of speech (CoNLL-U, CoNLL-2000, CoNLL-2012, PropBank JSON lines)",
+     "the part of speech of a word"),
+    ("constituents", False, "constituents (PropBank JSON lines)", "the kind of a constituent"),
+    ("dependencies", True, "governors and relations (CoNLL-U)", "the relation of a word to its governor"),
+    ("entities", False, "entities (columns with B-, I- and O tags, such as WNUT-17 and CoNLL-2003)",
+     "the kind of a named entity"),
+    ("roles", True, "semantic roles (PropBank JSON lines)", "the role of an argument of a predicate"),
+    ("coreference", True, "mentions in chains (CoNLL-2012, OntoGUM, CoNLL-U with Entity=)",
+     "whether two mentions are of the same thing"),
+    ("proto-roles", True, "proto-roles (JSON lines of Universal Decompositional Semantics)",
+     "the properties of an argument of a predicate"),
+    ("relations", True, "relations between nominals (SemEval-2010 Task 8)", "the relation of two nominals"),
+    ("spans", None, "labelled spans (a spans file)", "the labels of a file of one's own"),
+)  # fmt: skip
+EDGE_TASKS = {task[0]: EdgeTask(*task) for task in _TASKS}
 
 
 def read_edges(
@@ -186,30 +166,17 @@ def edges_in(task: str, corpus: Corpus, seed: int = 0) -> Corpus:
     if known.paired is not None and known.paired != is_paired(kept[0][0]):
         wanted, came = ("pairs of spans", "single spans") if known.paired else ("single spans", "pairs of spans")
         raise CorpusError(f"the task {task} is of {wanted}, and this has {came}", file=corpus.name)
-    return replace(
-        corpus,
-        documents=tuple(text for text, _ in kept),
-        articles=tuple(article for _, article in kept),
-    )
+    return replace(corpus, documents=tuple(text for text, _ in kept), articles=tuple(article for _, article in kept))
 
 
 def is_paired(text: Document | Corpus) -> bool:
-    """Whether the edges of a text, or of the first text of a corpus, are pairs of spans.
-
-    >>> is_paired(Document.from_words(["Hi"], edges=(Edge(Span(0, 1), labels=("UH",)),)))
-    False
-    """
+    """Whether the edges of a text, or of the first text of a corpus, are pairs of spans."""
     edges = (text.documents[0] if isinstance(text, Corpus) else text).edges or ()
     return any(edge.second is not None for edge in edges[:1])
 
 
 def edges_of(task: str, document: Document, seed: int = 0) -> tuple[Edge, ...]:
-    """The edges of one text for a task: those it has, or those that its annotation makes.
-
-    >>> document = Document.from_words(["It", "rained"], governors=[1, ROOT], relations=["expl", "root"])
-    >>> edges_of("dependencies", document)
-    (Edge(first=Span(start=0, stop=1), second=Span(start=1, stop=2), labels=('expl',), among=None),)
-    """
+    """The edges of one text for a task: those it has, or those that its annotation makes."""
     _task(task)
     if document.edges is not None:
         return document.edges
@@ -230,12 +197,7 @@ def edges_of(task: str, document: Document, seed: int = 0) -> tuple[Edge, ...]:
 
 
 def passages(document: Document) -> Iterator[Document]:
-    """A document in runs of neighbouring sentences of at most :data:`PASSAGE` words; a longer sentence is cut.
-
-    >>> document = Document.from_words(["a"] * 230, sentences=[(0, 60), (60, 90), (90, 230)], name="tale")
-    >>> [(passage.name, len(passage.words)) for passage in passages(document)]
-    [('tale, passage 1', 90), ('tale, passage 2', 100), ('tale, passage 3', 40)]
-    """
+    """A document in runs of neighbouring sentences of at most :data:`PASSAGE` words; a longer sentence is cut."""
     runs: list[list[int]] = []
     for first, last in document.sentences:
         for start in range(first, last, PASSAGE):

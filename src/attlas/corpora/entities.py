@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from attlas.corpora.source import Source
 from attlas.text import Mention
@@ -20,35 +19,26 @@ _BRACKET = re.compile(r"\(([^()]+)\)|\(([^()]+)|([^()]+)\)")
 _NAME = re.compile(r"([^-\[]+)(?:\[([0-9]+)/[0-9]+\])?(?:-.*)?")
 
 
-class Cell(NamedTuple):
-    """The brackets at one row of a sentence: its line, the words before it, and whether it is a word itself.
+def read_mentions(
+    source: Source, rows: Iterable[tuple[int, bool, str]], governors: Sequence[int]
+) -> list[Mention] | None:
+    """The mentions of one sentence, with their head words, in order; None where nothing is marked.
 
-    >>> Cell(7, 0, True, "(e1-person)").word
-    True
-    """
+    Of each row of the sentence its line is given, whether it is a word, and its MISC column.
 
-    line: int
-    before: int
-    word: bool
-    brackets: str
-
-
-def brackets_in(misc: str) -> str:
-    """The value of ``Entity`` in a MISC column; nothing where there is none.
-
-    >>> brackets_in("SpaceAfter=No|Entity=(e1-person)e2)"), brackets_in("_")
-    ('(e1-person)e2)', '')
-    """
-    return next((item[7:] for item in misc.split("|") if item.startswith("Entity=")), "")
-
-
-def read_mentions(source: Source, cells: Iterable[Cell], governors: Sequence[int]) -> list[Mention]:
-    """The mentions of one sentence, with their head words, in order.
-
-    >>> cells = [Cell(1, 0, True, "(e1-person(e2-place)"), Cell(2, 1, True, "e1)")]
-    >>> [tuple(mention) for mention in read_mentions(Source.of_text(""), cells, [1, -1])]
+    >>> rows = [(1, True, "SpaceAfter=No|Entity=(e1-person(e2-place)"), (2, True, "Entity=e1)")]
+    >>> [tuple(mention) for mention in read_mentions(Source.of_text(""), rows, [1, -1])]
     [(0, 2, 'e1', 1), (0, 1, 'e2', 0)]
     """
+    cells: list[tuple[int, int, bool, str]] = []  # the line, the words before it, whether it is one, the brackets
+    before = 0
+    for line, word, misc in rows:
+        brackets = next((item[7:] for item in misc.split("|") if item.startswith("Entity=")), "")
+        if brackets:
+            cells.append((line, before, word, brackets))
+        before += word
+    if not cells:
+        return None
     found: list[Mention] = []
     opened: dict[str, list[tuple[int, int]]] = {}
     for line, before, word, brackets in cells:

@@ -52,11 +52,7 @@ class Format:
     tasks: tuple[str, ...] = ()
 
     def articles(self, source: Source, **options: object) -> list[list[Document]]:
-        """The documents of a source by article; each is an article of its own where the format has none.
-
-        >>> [len(article) for article in formats()["plain"].articles(Source.of_text("It rained.\\n\\nAll day."))]
-        [2]
-        """
+        """The documents of a source by article; each is an article of its own where the format has none."""
         return [[item] if isinstance(item, Document) else item for item in self.read(source, **options)]
 
 
@@ -74,9 +70,5 @@ def formats() -> Mapping[str, Format]:
 
 
 def listed(names: Sequence[str], word: str) -> str:
-    """Names as a sentence has them.
-
-    >>> listed(["tsv", "bitext", "parallel"], "or"), listed(["sst"], "and")
-    ('tsv, bitext or parallel', 'sst')
-    """
+    """Names as a sentence has them."""
     return f" {word} ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -24,13 +24,7 @@ def objects(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def parsed(source: Source, content: str, line: int) -> dict[str, object]:
-    """The object on one line, or an error that names it.
-
-    >>> parsed(Source.of_text("", name="a.jsonl"), "[1]", 7)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: a.jsonl, line 7: this JSON is not an object with named fields
-    """
+    """The object on one line, or an error that names it."""
     try:
         entry = json.loads(content)
     except json.JSONDecodeError as error:
@@ -43,22 +37,12 @@ def parsed(source: Source, content: str, line: int) -> dict[str, object]:
 
 
 def strings(value: object) -> list[str] | None:
-    """A list of strings; ``None`` where it is anything else.
-
-    >>> strings(["a", "b"]), strings(["a", 2]), strings("ab")
-    (['a', 'b'], None, None)
-    """
+    """A list of strings; ``None`` where it is anything else."""
     return value if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
 
 
 def tokens(source: Source, value: object, line: int, field: str = "tokens") -> list[str]:
-    """The words of a sentence that is split already.
-
-    >>> tokens(Source.of_text("", name="a.jsonl"), ["Hi", " "], 3)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: a.jsonl, line 3: word 1 of its tokens is empty; leave it out
-    """
+    """The words of a sentence that is split already."""
     words = strings(value)
     if not words:
         raise source.error(f"the field {field!r} is not there or is no list of words", line)

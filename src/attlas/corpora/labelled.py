@@ -28,16 +28,10 @@ LABELS = (
     "sentiment", "class",
 )  # fmt: skip
 PAIRS = (
-    ("sentence1", "sentence2"),
-    ("premise", "hypothesis"),
-    ("question1", "question2"),
-    ("question", "sentence"),
-    ("question", "passage"),
-    ("text1", "text2"),
-    ("sentence_a", "sentence_b"),
-    ("#1 string", "#2 string"),
+    ("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"), ("question", "sentence"),
+    ("question", "passage"), ("text1", "text2"), ("sentence_a", "sentence_b"), ("#1 string", "#2 string"),
     ("text", "hypothesis"),
-)
+)  # fmt: skip
 SINGLES = ("sentence", "text", "review", "question")
 COLA = re.compile(r"[^\t]+\t[01]\t[*?#%!]*\t[^\t]*\S[^\t]*")
 _NONE = ("", "-")
@@ -61,24 +55,16 @@ def read_labelled(path: Readable, label: str | None = None) -> list[Document]:
     return documents
 
 
-def text_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that hold texts, two of a pair, none where no name is known; all names are in small letters.
-
-    >>> text_columns(["index", "question", "sentence", "label"]), text_columns(["stars"])
-    (('question', 'sentence'), ())
-    """
+def _text_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that hold texts, two of a pair, none where no name is known; all names are in small letters."""
     for pair in PAIRS:
         if set(pair) <= set(names):
             return pair
     return next(((name,) for name in SINGLES if name in names), ())
 
 
-def label_column(names: Sequence[str]) -> str | None:
-    """The column that holds the label, by its name.
-
-    >>> label_column(["index", "genre", "sentence1", "sentence2", "score"])
-    'score'
-    """
+def _label_column(names: Sequence[str]) -> str | None:
+    """The column that holds the label, by its name."""
     return next((name for name in LABELS if name in names), None)
 
 
@@ -106,8 +92,8 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
 
 def _document(source: Source, line: int, row: Mapping[str, object], asked: str | None) -> Document:
     names = list(row)
-    column = label_column(names) if asked is None else asked.strip().lower()
-    texts = [name for name in text_columns(names) if name != column]
+    column = _label_column(names) if asked is None else asked.strip().lower()
+    texts = [name for name in _text_columns(names) if name != column]
     if not texts:
         raise source.error(
             f"none of its columns ({_listed(names)}) is a text; call it sentence, or sentence1 and sentence2", line
@@ -142,7 +128,7 @@ def _listed(names: Sequence[str]) -> str:
 
 def _named(names: Sequence[str]) -> bool:
     """Whether these are the names of columns that hold a text and its label."""
-    return bool(text_columns(names)) and label_column(names) is not None
+    return bool(_text_columns(names)) and _label_column(names) is not None
 
 
 def _header(lines: Sequence[str]) -> bool:

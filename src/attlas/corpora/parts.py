@@ -8,14 +8,12 @@ name of the document in its file, or of the file (without its ending) where ever
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from attlas.corpora.corpus import Corpus
+from attlas.corpora.corpus import Corpus, hash_of
 from attlas.corpora.source import Readable, Source, member_names, open_source
 from attlas.errors import CorpusError
 
@@ -29,11 +27,7 @@ _IN_NAMES = {
 
 
 def part_files(names: Sequence[str], place: str | os.PathLike[str]) -> dict[str, str]:
-    """Which of these files is which part, by their names; nothing where no name tells.
-
-    >>> part_files(["README.md", "dev.jsonl.gz", "latest.txt", "wnut17train.conll"], "folder")
-    {'train': 'wnut17train.conll', 'dev': 'dev.jsonl.gz'}
-    """
+    """Which of these files is which part, by their names; nothing where no name tells."""
     found: dict[str, str] = {}
     for part, pattern in _IN_NAMES.items():
         files = [name for name in names if pattern.search(name.rpartition("/")[2].lower())]
@@ -48,11 +42,7 @@ def part_files(names: Sequence[str], place: str | os.PathLike[str]) -> dict[str,
 
 
 def splits_of(place: Readable, given: Readable | None = None) -> Source | None:
-    """The file that divides a corpus: the one given, or ``splits.tsv`` in a folder or beside an archive.
-
-    >>> splits_of("no-such-folder") is None
-    True
-    """
+    """The file that divides a corpus: the one given, or ``splits.tsv`` in a folder or beside an archive."""
     if given is not None:
         return open_source(given)
     if isinstance(place, Source) or member_names(place) is None:
@@ -88,15 +78,7 @@ def read_splits(source: Source) -> dict[str, tuple[str, ...]]:
 
 
 def divided(corpus: Corpus, parts: Mapping[str, Sequence[str]], splits: str = SPLITS) -> dict[str, Corpus]:
-    """A corpus divided by the names of its documents; each part says what is missing in it.
-
-    >>> from attlas.text import Document
-    >>> texts = [Document.from_words(["a"], name=f"{name}.conll, document 1") for name in "abc"]
-    >>> corpus = Corpus(tuple(texts), "conll2012", "tales", "", (0, 1, 2))
-    >>> parts = divided(corpus, {"train": ["a", "c"], "test": ["b"]})
-    >>> {name: len(part.documents) for name, part in parts.items()}, parts["test"].name
-    ({'train': 2, 'test': 1}, 'tales, test')
-    """
+    """A corpus divided by the names of its documents; each part says what is missing in it."""
     by_name: dict[str, list[int]] = {}
     for at, document in enumerate(corpus.documents):
         for name in _names(document.name):
@@ -120,14 +102,8 @@ def divided(corpus: Corpus, parts: Mapping[str, Sequence[str]], splits: str = SP
         if missing:
             of_them = f"{len(missing)} of {len(names)} documents that {splits} puts into {part}"
             notes.append(f"{of_them} are not here or have nothing to ask about, such as {missing[0]}")
-        made[part] = replace(
-            corpus,
-            documents=tuple(corpus.documents[at] for at in places),
-            articles=tuple(corpus.articles[at] for at in places),
-            name=f"{corpus.name}, {part}",
-            sha256=hashlib.sha256("\n".join([corpus.sha256, *names]).encode()).hexdigest(),
-            left_out=tuple(notes),
-        )
+        digest = hash_of("\n".join([corpus.sha256, *names]))
+        made[part] = corpus.only(places, name=f"{corpus.name}, {part}", sha256=digest, left_out=tuple(notes))
     return made
 
 

@@ -35,12 +35,7 @@ def read_propbank(path: Readable, task: str | None = None) -> list[Document]:
 
 
 def read_articles(path: Readable, task: str | None = None) -> list[list[Document]]:
-    """The same, grouped by article; what has no ``id`` is an article of its own.
-
-    >>> lines = ['{"id": "blog-0001", "tokens": ["Hi"]}', '{"id": "blog-0002", "tokens": ["Ho"]}']
-    >>> [len(article) for article in read_articles(Source.of_text("\\n".join(lines), name="a.jsonl"))]
-    [2]
-    """
+    """The same, grouped by article; what has no ``id`` is an article of its own."""
     if task is not None and task not in TASKS:
         raise CorpusError(f"the spans of PropBank are {' or '.join(TASKS)}, not {task!r}")
     source = open_source(path)

@@ -49,31 +49,19 @@ class Source:
 
     @classmethod
     def of_text(cls, text: str, name: str = "text") -> Source:
-        """A source that never was a file.
-
-        >>> Source.of_text("", name="a.txt").lines
-        []
-        """
+        """A source that never was a file."""
         return cls(name, name, text, hashlib.sha256(text.encode()).hexdigest())
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends; line ``k`` of the file is at ``k - 1``.
-
-        >>> Source.of_text("a\\n\\nb").lines
-        ['a', '', 'b']
-        """
+        """The lines without their ends; line ``k`` of the file is at ``k - 1``."""
         lines = self.text.replace("\r\n", "\n").split("\n")
         if not lines[-1]:
             lines.pop()
         return lines
 
     def error(self, reason: str, line: int | None = None) -> CorpusError:
-        """An error that names this file, and the line where it is known.
-
-        >>> str(Source.of_text("", name="a.txt").error("too short", 3))
-        'a.txt, line 3: too short'
-        """
+        """An error that names this file, and the line where it is known."""
         return CorpusError(reason, file=self.path, line=line)
 
 
@@ -95,11 +83,7 @@ def open_source(path: Readable) -> Source:
 
 
 def member_names(path: Readable) -> list[str] | None:
-    """The files of a folder, or of a zip archive with its folders, in order; ``None`` where it is neither.
-
-    >>> member_names("no-such-corpus.conllu") is None
-    True
-    """
+    """The files of a folder, or of a zip archive with its folders, in order; ``None`` where it is neither."""
     if isinstance(path, Source):
         return None
     place = Path(path)
@@ -113,13 +97,7 @@ def member_names(path: Readable) -> list[str] | None:
 
 
 def open_member(path: str | os.PathLike[str], name: str) -> Source:
-    """Read one file of a folder or of a zip archive; see :func:`member_names`.
-
-    >>> open_member("no-such-folder", "a.conll")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: no-such-folder/a.conll: there is no such file
-    """
+    """Read one file of a folder or of a zip archive; see :func:`member_names`."""
     place = Path(path)
     if not place.is_file():
         return open_source(place / name)

@@ -44,13 +44,7 @@ def read_spans(path: Readable) -> list[Document]:
 
 
 def read_articles(path: Readable) -> list[list[Document]]:
-    """Read texts with labelled spans, grouped by their ``article``; a text without one is an article of its own.
-
-    >>> lines = ['{"text": "a", "article": "x", "targets": [{"span1": [0, 1], "label": "A"}]}',
-    ...          '{"text": "b", "article": "x", "targets": []}']
-    >>> [len(article) for article in read_articles(Source.of_text("\\n".join(lines), name="a.jsonl"))]
-    [2]
-    """
+    """Read texts with labelled spans, grouped by their ``article``; a text without one is an article of its own."""
     source = open_source(path)
     articles: dict[object, list[Document]] = {}
     pairs: dict[bool, int] = {}  # single spans and pairs, each with its first line

@@ -14,13 +14,13 @@ from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, CorpusError, PlanError
 from attlas.run.setting import Opening, Texts, as_corpus, as_subject, draw
 from attlas.tasks import HEADS, make_task, require_task
+from attlas.tasks.tagging import labels_of as tags_of
 from attlas.tasks.tagging import wordwise
 from attlas.text.keyphrases import KEY
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
-    from attlas.models import Example
     from attlas.tasks import Task
     from attlas.text import Document
 
@@ -39,6 +39,7 @@ _FORMATS = {
         "(--target)"
     ),
 }
+_NEEDS = {"translation": ("translation",), "classification": ("label",), "similarity": ("label", "pair")}
 _NAMES = {
     "label": "labels of whole texts", "pair": "pairs of texts", "translation": "translations",
     "keyphrases": "key phrases",
@@ -46,16 +47,8 @@ _NAMES = {
 
 
 def needs(task: str) -> tuple[str, ...]:
-    """The layers that a corpus must have for a task.
-
-    >>> needs("tagging:upos"), needs("causal-lm"), needs("similarity")
-    (('upos',), (), ('label', 'pair'))
-    """
-    if task.startswith("tagging:"):
-        return (task.split(":")[1],)
-    return {"translation": ("translation",), "classification": ("label",), "similarity": ("label", "pair")}.get(
-        task, ()
-    )
+    """The layers that a corpus must have for a task."""
+    return (task.split(":")[1],) if task.startswith("tagging:") else _NEEDS.get(task, ())
 
 
 def require_layer(corpus: Corpus, task: str) -> None:
@@ -78,22 +71,12 @@ def require_layer(corpus: Corpus, task: str) -> None:
 
 def longest_window(subject: Subject, task: str, asked: int | None = None) -> int:
     """How many pieces of a running text go through a model at once: as asked, or 128, or for key phrases 512, if the
-    model's window holds them.
-
-    >>> from attlas.capture import load
-    >>> longest_window(load(), "tagging:upos"), longest_window(load(), "tagging:keyphrases")
-    (128, 512)
-    """
+    model's window holds them."""
     return asked or min(subject.pieces.window, WHOLE.get(task, LONGEST))
 
 
 def fault(subject: Subject, task: str) -> str:
-    """Why a model that is open does not offer a task; nothing where it does.
-
-    >>> from attlas.capture import load
-    >>> fault(load(), "masked-lm"), fault(load(), "similarity")
-    ('it was opened without that head', '')
-    """
+    """Why a model that is open does not offer a task; nothing where it does."""
     from attlas.ids import Stream
 
     head = HEADS[task]
@@ -128,12 +111,7 @@ def open_for_task(model: Subject | Opening | str | Path | None, task: str, corpu
 
 
 def checked(subject: Subject, task: str) -> Subject:
-    """Make sure that a model that is open already can be put to a task.
-
-    >>> from attlas.capture import load
-    >>> checked(load(), "similarity").name
-    'all-MiniLM-L6-v2'
-    """
+    """Make sure that a model that is open already can be put to a task."""
     require_task(task)
     why = fault(subject, task)
     if why:
@@ -144,23 +122,14 @@ def checked(subject: Subject, task: str) -> Subject:
     return subject
 
 
-def task_for(
-    subject: Subject, task: str, corpus: Corpus, *, seed: int = 0, score: str | None = None
-) -> Task:  # fmt: skip
-    """The task for a model, after a look at whether its labels are those of the corpus.
-
-    >>> from attlas.capture import load
-    >>> from attlas.text import Document
-    >>> from attlas.run.setting import as_corpus
-    >>> hi = Document.from_words(["Hi"])
-    >>> texts = as_corpus([Document.from_words(["Hello"], label="4", pair=hi)])
-    >>> task_for(load(), "similarity", texts).name
-    'similarity'
-    """
+def task_for(subject: Subject, task: str, corpus: Corpus, *, seed: int = 0, score: str | None = None) -> Task:
+    """The task for a model, after a look at whether its labels are those of the corpus."""
     checked(subject, task)
     require_layer(corpus, task)
     labels = Counter(label for document in corpus.documents for label in labels_of(document, task))
-    made = make_task(subject, task, seed=seed, score=score, labels=_numbers(labels, corpus, task))
+    if task == "similarity" and (words := [label for label in labels if not is_number(label)]):
+        raise CorpusError(f"its label {words[0]!r} is no number, which the task {task} needs", file=corpus.name)
+    made = make_task(subject, task, seed=seed, score=score, labels=list(labels))
     known = _known(made)
     if known is not None and not sum(count for label, count in labels.items() if label in known):
         raise CapabilityError(
@@ -172,14 +141,7 @@ def task_for(
 
 
 def apart(corpus: Corpus, other: Texts | None, task: str, *, seed: int = 0) -> tuple[Corpus, Corpus]:
-    """Texts to choose on and texts to score on: another corpus and this one, or two halves of this one.
-
-    >>> from attlas.corpora import read
-    >>> apart(read("sample"), "sample", "tagging:upos")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: sample holds the very texts that are scored; give others to choose on, or ...
-    """
+    """Texts to choose on and texts to score on: another corpus and this one, or two halves of this one."""
     if other is None:
         return corpus.halves(seed)
     found = as_corpus(other)
@@ -193,14 +155,7 @@ def apart(corpus: Corpus, other: Texts | None, task: str, *, seed: int = 0) -> t
 
 
 def labels_of(document: Document, task: str) -> list[str]:
-    """All labels of a document that a task is about: of the text, or of its words.
-
-    >>> from attlas.text import Document
-    >>> labels_of(Document.from_words(["It", "rained"], upos=["PRON", "VERB"]), "tagging:upos")
-    ['PRON', 'VERB']
-    """
-    from attlas.tasks.tagging import labels_of as tags_of
-
+    """All labels of a document that a task is about: of the text, or of its words."""
     if task.startswith("tagging:"):
         return [tag for tag in tags_of(document, task.split(":")[1]) or () if tag]
     if "label" in needs(task):
@@ -241,7 +196,10 @@ def read_for_task(
             subject, corpus.documents, articles=corpus.articles, limit=pieces, pairs=pairs, long=long
         )  # fmt: skip
     why, useful = _useful(task)
-    _count_unknown(task, reading)
+    known = _known(task)
+    if known is not None and task.name.startswith("tagging:"):
+        tags = (tag for example in reading.examples for tag in wordwise(example, task.name.split(":")[1]))
+        reading.skipped["words whose label the model does not know"] += sum(bool(t) and t not in known for t in tags)
     kept = [example for example in reading.examples if useful(example)]
     reading.skipped[why] += len(reading.examples) - len(kept)
     reading.examples, reading.skipped = kept, +reading.skipped
@@ -279,20 +237,14 @@ def _labelled(task: Task, corpus: Corpus, max_pieces: int | None) -> Reading:
 
 def _useful(task: Task) -> tuple[str, Any]:
     """What makes an example one that has something to predict, and what is said of the others."""
-    name = task.name
-    known = _known(task)
+    name, known = task.name, _known(task) or ()
     if name == "translation":
         return "without a translation", lambda example: example.target is not None
     if name.startswith("tagging:"):
         layer = name.split(":")[1]
-        return f"without a word that has {layer}", lambda example: any(
-            tag in (known or ()) for tag in wordwise(example, layer)
-        )
+        return f"without a word that has {layer}", lambda example: any(t in known for t in wordwise(example, layer))
     if name == "classification":
-        return (
-            "with a label that the model does not know",
-            lambda example: example.passage.first.label in (known or ()),
-        )
+        return "with a label that the model does not know", lambda example: example.passage.first.label in known
     if name == "similarity":
         return "without a second text", lambda example: example.passage.first.pair is not None
     return "of a single piece, so that nothing can be predicted", lambda example: example.source.length > 1
@@ -304,29 +256,17 @@ def _known(task: Task) -> frozenset[str] | None:
     return None if labels is None else frozenset(labels)
 
 
-def _count_unknown(task: Task, reading: Reading) -> None:
-    known = _known(task)
-    if known is None or not task.name.startswith("tagging:"):
-        return
+def is_number(label: str) -> bool:
+    """Whether a label is a number, on a scale.
 
-    def unknown(example: Example) -> int:
-        return sum(bool(tag) and tag not in known for tag in wordwise(example, task.name.split(":")[1]))
-
-    reading.skipped["words whose label the model does not know"] += sum(map(unknown, reading.examples))
-
-
-def _numbers(labels: Counter[str], corpus: Corpus, task: str) -> list[str]:
-    """The labels, where they are to be numbers all."""
-    if task != "similarity":
-        return list(labels)
-    for label in labels:
-        try:
-            float(label)
-        except ValueError:
-            raise CorpusError(
-                f"its label {label!r} is no number, which the task {task} needs", file=corpus.name
-            ) from None
-    return list(labels)
+    >>> is_number("4.5"), is_number("good")
+    (True, False)
+    """
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
 
 
 def _some(labels: Any, most: int = 4) -> str:

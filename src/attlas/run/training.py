@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import CapabilityError, PlanError, StoreError
 from attlas.run.plan import differences
-from attlas.run.progress import Progress
-from attlas.run.session import Run
-from attlas.run.setting import Setting
-from attlas.store import require_free
+from attlas.run.session import Run, describe
+from attlas.store import plain, require_free, versions_here
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.folder import locate, publish
 from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
@@ -30,13 +29,39 @@ RECORD = "training.json"
 _SECONDS_BETWEEN_NOTES = 30.0
 
 
-def computes_in_half(dtype: str | None, model: Subject) -> bool:
-    """Whether to compute in bfloat16: as asked, or where a GPU can.
+@dataclass(frozen=True)
+class Trained:
+    """A model that was trained: the subject itself, the record of its training, and its folder if it was saved.
 
-    >>> from attlas.capture import load
-    >>> computes_in_half(None, load())
-    False
+    >>> sorted(Trained.__dataclass_fields__)
+    ['folder', 'record', 'subject']
     """
+
+    subject: Subject
+    record: dict[str, Any]
+    folder: Path | None = None
+
+    def show(self, about: str, columns: Mapping[str, str], notes: Sequence[str], command: str) -> None:
+        """Print what it is, these columns of what was seen after each pass, some notes, and what to try next."""
+        import typer
+        from rich.console import Console
+        from rich.table import Table
+
+        typer.echo(about)
+        table = Table("epoch", *columns.values(), "", box=None, header_style="bold")
+        for row in self.record["curve"]:
+            cells = ["" if row[name] is None else f"{row[name]:.4f}" for name in columns]
+            table.add_row(str(row["epoch"]), *cells, "best" if row["epoch"] == self.record["best_epoch"] else "")
+        Console().print(table)
+        for note in (*notes, *(f"note: {reason}: {number:,}" for reason, number in self.record["skipped"].items())):
+            typer.echo(note)
+        if self.folder is not None:
+            typer.echo(f"model: {self.folder}")
+            typer.echo(f"try: attlas {command} --model {self.folder}")
+
+
+def computes_in_half(dtype: str | None, model: Subject) -> bool:
+    """Whether to compute in bfloat16: as asked, or where a GPU can."""
     import torch
 
     able = model.device.type == "cuda" and torch.cuda.is_bf16_supported()
@@ -52,11 +77,7 @@ def computes_in_half(dtype: str | None, model: Subject) -> bool:
 
 
 def done_before(out: Path, plan: Mapping[str, Any], resume: bool) -> dict[str, Any] | None:
-    """Refuse a folder that holds anything but this very run; the record of a finished one that is to be resumed.
-
-    >>> done_before(Path("no such folder yet"), {}, resume=False) is None
-    True
-    """
+    """Refuse a folder that holds anything but this very run; the record of a finished one that is to be resumed."""
     place = locate(out, RECORD)
     if not place.exists():
         require_free(out, plan)
@@ -75,26 +96,18 @@ def done_before(out: Path, plan: Mapping[str, Any], resume: bool) -> dict[str, A
 
 
 def carry_out_training(
-    trainer: Trainer,
-    setting: Setting | Run,
-    *,
-    resume: bool,
-    checkpoint_every: float,
-    progress: Progress,
-    doing: str = "tuning",
-    every_pass: bool = True,
-    until: float | None = None,
+    trainer: Trainer, run: Run, *, doing: str = "tuning", every_pass: bool = True, until: float | None = None
 ) -> None:
     """Let the trainer work, with checkpoints and word of how it goes.
 
     Checkpoints are written so many seconds apart, and after ``every_pass`` unless that is not wished. No pass is
     begun that would probably not end before ``until``, a time of :func:`time.monotonic`.
     """
-    plan, out = setting.plan.to_dict(), setting.out
-    if out is None and resume:
+    plan, out, progress = run.plan.to_dict(), run.out, run.progress
+    if out is None and run.resume:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     if out is not None:
-        _restore(trainer, _checkpoint(out), plan, resume, progress)
+        _restore(trainer, _checkpoint(out), plan, run)
     epochs = trainer.recipe.epochs
     pieces = trainer.pieces_per_epoch
     done = round(pieces * trainer.step / trainer.steps_per_epoch)
@@ -105,7 +118,7 @@ def carry_out_training(
             progress.advance(moment.pieces)
             now = time.monotonic()
             if moment.judged is not None:
-                progress.note(said(trainer, moment.judged))
+                progress.note(_said(trainer, moment.judged))
                 if until is not None and now + (now - judged) > until and trainer.step and not trainer.finished:
                     progress.note("the time is over; this pass is the last")
                     trainer.halt()
@@ -113,7 +126,9 @@ def carry_out_training(
             elif now - noted > _SECONDS_BETWEEN_NOTES:
                 progress.note(f"step {trainer.step:,} of {trainer.steps:,}: loss {moment.loss:.3f}")
                 noted = now
-            due = now - saved >= checkpoint_every or (every_pass and moment.judged is not None and trainer.step > 0)
+            due = now - saved >= run.checkpoint_every or (
+                every_pass and moment.judged is not None and trainer.step > 0
+            )
             if out is not None and due:
                 arrays, numbers = trainer.state()
                 save_arrays(_checkpoint(out), arrays, {"plan": plan, "numbers": numbers})
@@ -126,13 +141,26 @@ def carry_out_training(
         progress.finish()
 
 
-def said(trainer: Trainer, one: Any) -> str:
+def _said(trainer: Trainer, seen: Any) -> str:
     """A pass in words."""
-    parts = [] if one.loss is None else [f"loss {one.loss:.3f}"]
-    parts += [] if one.held_loss is None else [f"held-out loss {one.held_loss:.3f}"]
-    parts += [] if one.score is None else [f"{trainer.task.metric.name} {one.score:.4f}"]
-    when = f"epoch {one.epoch} of {trainer.recipe.epochs}" if one.epoch else "before training"
-    return f"{when}: {', '.join(parts)}" + (" (best so far)" if one.best and one.epoch else "")
+    parts = [] if seen.loss is None else [f"loss {seen.loss:.3f}"]
+    parts += [] if seen.held_loss is None else [f"held-out loss {seen.held_loss:.3f}"]
+    parts += [] if seen.score is None else [f"{trainer.task.metric.name} {seen.score:.4f}"]
+    when = f"epoch {seen.epoch} of {trainer.recipe.epochs}" if seen.epoch else "before training"
+    return f"{when}: {', '.join(parts)}" + (" (best so far)" if seen.best and seen.epoch else "")
+
+
+def record_of(run: Run, trainer: Trainer, **own: Any) -> dict[str, Any]:
+    """What training.json says of any training, and what is its ``own``."""
+    assert trainer.best is not None
+    shared = {
+        "best_epoch": trainer.best.epoch, "curve": [asdict(seen) for seen in trainer.passes],
+        "fingerprint": run.subject.fingerprint, "data": describe(run.corpus), "versions": versions_here(),
+        "device": str(run.subject.device), "started": run.started.isoformat(timespec="seconds"),
+        "seconds": round(trainer.seconds, 1),
+    }  # fmt: skip
+    record: dict[str, Any] = plain(shared | own, "record")
+    return record
 
 
 def save_trained(out: Path, model: Subject, record: Mapping[str, Any]) -> None:
@@ -148,12 +176,7 @@ def save_trained(out: Path, model: Subject, record: Mapping[str, Any]) -> None:
 
 
 def fingerprint_of(model: Subject) -> str:
-    """The fingerprint of a model as it is now.
-
-    >>> from attlas.capture import load
-    >>> fingerprint_of(load()) == load().fingerprint
-    True
-    """
+    """The fingerprint of a model as it is now."""
     from attlas.models.opening import fingerprint
 
     return fingerprint(model.model)
@@ -163,17 +186,17 @@ def _checkpoint(out: Path) -> Path:
     return out / CHECKPOINT / "training.safetensors"
 
 
-def _restore(trainer: Trainer, path: Path, plan: Mapping[str, Any], resume: bool, progress: Progress) -> None:
+def _restore(trainer: Trainer, path: Path, plan: Mapping[str, Any], run: Run) -> None:
     earlier = load_arrays(path)
     if earlier is None:
-        if resume:
-            progress.note(f"there is no checkpoint in {path.parent.parent}; starting from the beginning")
+        if run.resume:
+            run.progress.note(f"there is no checkpoint in {path.parent.parent}; starting from the beginning")
         return
-    if not resume:
+    if not run.resume:
         raise PlanError(f"{path}: an earlier run was interrupted here; go on with --resume, or delete this file")
     arrays, about = earlier
     changed = "; ".join(differences(about["plan"], plan))
     if changed:
         raise PlanError(f"{path}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
     trainer.restore(arrays, about["numbers"])
-    progress.note(f"resuming after {trainer.step} of {trainer.steps} steps")
+    run.progress.note(f"resuming after {trainer.step} of {trainer.steps} steps")

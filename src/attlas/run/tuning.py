@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -18,10 +18,17 @@ from attlas.errors import CapabilityError, CorpusError
 from attlas.run.parameters import Help, Model, Reading, Role, Texts, study_call
 from attlas.run.parameters import Task as TaskName
 from attlas.run.progress import Progress, Silent
-from attlas.run.session import NAMED, Run, describe, slug
+from attlas.run.session import Run, describe, folder_of
 from attlas.run.setting import Opening, as_corpus
-from attlas.run.training import carry_out_training, computes_in_half, done_before, fingerprint_of, save_trained
-from attlas.store import plain, versions_here
+from attlas.run.training import (
+    Trained,
+    carry_out_training,
+    computes_in_half,
+    done_before,
+    fingerprint_of,
+    record_of,
+    save_trained,
+)
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -36,35 +43,22 @@ MANY = 20  # so many numbers as labels are a scale, not classes
 _STRANGE = 0.05  # the share of held-out words that may have tags which the training texts lack
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """A model that was trained: the subject itself, the record of its training, and its folder if it was saved.
+class Tuned(Trained):
+    """A model that was trained for a task.
 
-    >>> sorted(Tuned.__dataclass_fields__)
-    ['folder', 'record', 'subject']
+    >>> Tuned(None, {"score": {"name": "accuracy", "value": 0.9}}).score
+    0.9
     """
-
-    subject: Subject
-    record: dict[str, Any]
-    folder: Path | None = None
 
     @property
     def score(self) -> float | None:
-        """The score of the best pass on the texts held out.
-
-        >>> Tuned(None, {"score": {"name": "accuracy", "value": 0.9}}).score
-        0.9
-        """
+        """The score of the best pass on the texts held out."""
         value: float | None = self.record["score"]["value"]
         return value
 
 
 class Training(Reading, total=False):
-    """How to train, and how to open a model by its name.
-
-    >>> "learning_rate" in Training.__annotations__
-    True
-    """
+    """How to train, and how to open a model by its name."""
 
     epochs: Annotated[int, Help("Passes over the texts, at most.", least=1)]
     learning_rate: Annotated[
@@ -122,7 +116,7 @@ def tune(
     require_task(task)
     if attention not in ATTENTION:
         raise CapabilityError(f"a model cannot be trained with attention {attention!r}; choose own or uniform")
-    seed, resume = training["seed"], training["resume"]
+    seed = training["seed"]
     texts = as_corpus(corpus)
     require_layer(texts, task)
     learned_from, held_out = texts, as_corpus(validation) if validation is not None else None
@@ -139,12 +133,14 @@ def tune(
     limits: dict[str, Any] = {"max_pieces": training["max_pieces"], "limit": training["limit"]}
     options = {"task": task, "score": score, **limits, **asdict(recipe)}
     options |= {} if attention == "own" else {"attention": attention}
+    named = name if isinstance(name, str | Path) else getattr(name, "name", "minilm")
     run = Run(
-        "tune", model, texts, options, seed, recipe.batch_size, _folder(training["out"], name, task, texts), resume,
+        "tune", model, texts, options, seed, recipe.batch_size,
+        folder_of(training["out"], "tuned", str(named), task, texts.name), training["resume"],
         training["checkpoint_every"], training["progress"] or Silent(),
         {} if validation is None else {"validation": held_out},
     )  # fmt: skip
-    if run.out is not None and (done := done_before(run.out, run.plan.to_dict(), resume)):
+    if run.out is not None and (done := done_before(run.out, run.plan.to_dict(), run.resume)):
         return _finished(run.out, task, done, run.progress)
     posed = task_for(model, task, learned_from, seed=seed, score=score)
     if attention == "uniform":
@@ -152,9 +148,7 @@ def tune(
     learned = read_for_task(posed, learned_from, **limits, seed=seed)
     held = read_for_task(posed, held_out, max_pieces=training["max_pieces"], seed=seed)
     trainer = Trainer(posed, learned.examples, held.examples, recipe)
-    carry_out_training(
-        trainer, run, resume=resume, checkpoint_every=run.checkpoint_every, progress=run.progress
-    )  # fmt: skip
+    carry_out_training(trainer, run)
     plan = run.plan.to_dict()  # which tells of the model as it was
     model.fingerprint = fingerprint_of(model)
     record = {**_record(run, trainer, posed, learned, held, labels), "attention": attention, "plan": plan}
@@ -166,40 +160,22 @@ def tune(
 def opening_of(
     subject: Subject | Opening | str | Path | None, given: Training
 ) -> tuple[Subject | str | Path | None, dict[str, Any], str | None]:
-    """A model that is open, or its name and how to open it; and the number format to compute in.
-
-    >>> opening_of("minilm", {"dtype": "float32", "device": "cpu", "remote_code": False, "allow_pickle": False})
-    ('minilm', {'device': 'cpu'}, 'float32')
-    """
-    if isinstance(subject, Opening):
-        options = subject.options
-        return subject.name, options, options.pop("dtype")
+    """A model that is open, or its name and how to open it; and the number format to compute in."""
     names = ("device", "remote_code", "allow_pickle")
-    return subject, {name: value for name in names if (value := given[name])}, given["dtype"]  # type: ignore[literal-required]
-
-
-def _folder(out: Path | str | None, model: Any, task: str, corpus: Corpus) -> Path | None:
-    """The folder of the model; one that names itself is called after the model, the task and the corpus."""
-    if out == NAMED:
-        named = model if isinstance(model, str | Path) else getattr(model, "name", "minilm")
-        return Path(f"tuned-{slug(str(named))}-{slug(task)}-{slug(corpus.name)}")
-    return None if out is None else Path(out)
+    said = {name: value for name in names if (value := given[name])}  # type: ignore[literal-required]
+    if not isinstance(subject, Opening):
+        return subject, said, given["dtype"]
+    options = subject.options
+    dtype = options.pop("dtype")
+    return subject.name, options | said, given["dtype"] or dtype
 
 
 def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
     """The labels that a head is to tell apart: those of the texts to learn from, in order.
 
     A held-out text with a label that is never learned is refused. Rare tags of words are known to be missing from any
-    corpus; they are learned as labels that never occur, so that such a word counts as wrong.
-
-    >>> from attlas.text import Document
-    >>> one = as_corpus([Document.from_words(["Hi"], label="good")])
-    >>> labels_for("classification", one, one)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: documents: all of its texts have the label 'good', and a classifier needs two to ...
-    """
-    from attlas.run.tasks import labels_of
+    corpus; they are learned as labels that never occur, so that such a word counts as wrong."""
+    from attlas.run.tasks import is_number, labels_of
 
     if task != "classification" and not task.startswith("tagging:"):
         return []
@@ -213,7 +189,7 @@ def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
             f"all of its {what} the label {next(iter(here), None)!r}, and a classifier needs two to tell apart",
             file=learned_from.name,
         )
-    if task == "classification" and len(here) > MANY and all(map(_is_number, here)):
+    if task == "classification" and len(here) > MANY and all(map(is_number, here)):
         raise CorpusError(
             f"its {len(here)} labels are numbers on a scale and no classes; the task similarity is for pairs with "
             "such a number",
@@ -231,15 +207,9 @@ def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
 
 
 def _ordered(labels: Any) -> list[str]:
-    return sorted(labels, key=float) if all(map(_is_number, labels)) else sorted(labels)
+    from attlas.run.tasks import is_number
 
-
-def _is_number(label: str) -> bool:
-    try:
-        float(label)
-    except ValueError:
-        return False
-    return True
+    return sorted(labels, key=float) if all(map(is_number, labels)) else sorted(labels)
 
 
 def _opened(
@@ -277,36 +247,21 @@ def _record(
     run: Run, trainer: Trainer, task: Task, learned: Texted, held: Texted, labels: Sequence[str]
 ) -> dict[str, Any]:
     """What training.json says."""
-    best = trainer.best
-    assert best is not None
+    assert trainer.best is not None
     skipped = {f"learned from: {reason}": count for reason, count in learned.skipped.items()}
     skipped |= {f"held out: {reason}": count for reason, count in held.skipped.items()}
-    record: dict[str, Any] = plain(
-        {
-            "task": task.name,
-            "score": {"name": task.metric.name, "better": task.metric.better, "value": best.score},
-            "majority": _majority(task, learned, held),
-            "best_epoch": best.epoch,
-            "stopped_early": trainer.step < trainer.steps,
-            "labels": labels,
-            "curve": [asdict(seen) for seen in trainer.passes],
-            "texts": {"learned": len(learned.examples), "held_out": len(held.examples)},
-            "weights": {
-                "trained": sum(tensor.numel() for tensor in trainer.trained.values()),
-                "all": sum(parameter.numel() for parameter in run.subject.model.parameters()),
-            },
-            "fingerprint": run.subject.fingerprint,
-            "data": describe(run.corpus),
-            "validation": {name: describe(corpus) for name, corpus in run.more.items()}.get("validation"),
-            "skipped": skipped,
-            "versions": versions_here(),
-            "device": str(run.subject.device),
-            "started": run.started.isoformat(timespec="seconds"),
-            "seconds": round(trainer.seconds, 1),
+    metric, weights = task.metric, run.subject.model.parameters()
+    return record_of(
+        run, trainer, task=task.name, labels=labels, skipped=skipped, majority=_majority(task, learned, held),
+        score={"name": metric.name, "better": metric.better, "value": trainer.best.score},
+        stopped_early=trainer.step < trainer.steps,
+        texts={"learned": len(learned.examples), "held_out": len(held.examples)},
+        weights={
+            "trained": sum(tensor.numel() for tensor in trainer.trained.values()),
+            "all": sum(parameter.numel() for parameter in weights),
         },
-        "record",
-    )
-    return record
+        validation={name: describe(corpus) for name, corpus in run.more.items()}.get("validation"),
+    )  # fmt: skip
 
 
 def _majority(task: Task, learned: Texted, held: Texted) -> float | None:

@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "ablate",
-    call="attlas.studies.ablate.call:ablate",
-    page="attlas.studies.ablate.page:PAGE",
-    group="cut",
-)
+STUDY = Study("ablate", call="attlas.studies.ablate.call:ablate", page="attlas.studies.ablate.page:PAGE", group="cut")

@@ -8,7 +8,7 @@ that importance is made of.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
@@ -20,7 +20,6 @@ from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture.reading import Reading as Texted
-    from attlas.corpora import Corpus
     from attlas.studies.ablate.passes import Ablation, Cut
     from attlas.studies.ablate.tables import Effects
     from attlas.tasks import Task as PosedTask
@@ -36,14 +35,11 @@ def ablate(
     task: Task = "causal-lm",
     *,
     other: Annotated[
-        Texts | None,
-        Role("other corpus"),
-        Help("A second corpus: do the same heads matter there?", flag="+target"),
+        Texts | None, Role("other corpus"), Help("A second corpus: do the same heads matter there?", flag="+target")
     ] = None,
     choose_on: ChooseOn = None,
     survivors: Annotated[
-        bool,
-        Help("Leave each layer one head, too, chosen on other texts.", flag="--survivors/--no-survivors"),
+        bool, Help("Leave each layer one head, too, chosen on other texts.", flag="--survivors/--no-survivors")
     ] = True,
     means: Annotated[bool, Help("A head that is cut gives its mean output instead of nothing.")] = False,
     importance: Annotated[
@@ -112,52 +108,40 @@ def ablate(
                     posed, every, len(choosing.examples), means=stand_ins, writing=False, by_loss=by_loss
                 )  # fmt: skip
                 alone = choose(single, run.carry(single, choosing, "choosing", numbered=True))
-        scoring = _Scoring(run, by_loss, stand_ins)
-        both = [*cuts, *alone]
-        effects = scoring.measure(posed, both, scored, "scoring", scored_on)
+        both, wholes = [*cuts, *alone], []
+        here = Ablation(posed, both, len(scored.examples), means=stand_ins, by_loss=by_loss)
+        effects, whole = _scored(run, here, scored, "scoring")
+        wholes.append({"part": "scored", "corpus": scored_on.name, **whole})
         tables: dict[str, Any] = {"ablation": cut_rows(both, range(len(cuts)), effects)}
         if alone:
             tables["survivors"] = cut_rows(both, range(len(cuts), len(both)), effects)
         if second is not None:
             again = task_for(model, task, second, seed=seed, score=asked)
             elsewhere = run.read(read_for_task(again, second, **how, seed=seed), into="other_passages")
-            tables["other"] = cut_rows(
-                cuts, range(len(cuts)), scoring.measure(again, cuts, elsewhere, "other", second)
-            )  # fmt: skip
+            there = Ablation(again, cuts, len(elsewhere.examples), means=stand_ins, by_loss=by_loss)
+            changes, whole = _scored(run, there, elsewhere, "other")
+            tables["other"] = cut_rows(cuts, range(len(cuts)), changes)
+            wholes.append({"part": "other", "corpus": second.name, **whole})
         if importance:
             _add_importance(tables, run, posed, scored)
-        tables["whole"] = as_columns(scoring.wholes)
+        tables["whole"] = as_columns(wholes)
         _correlate(tables, seed)
         return run.finish(tables)
 
 
-class _Scoring:
-    """Scores cuts on some texts and on others, and notes what the whole model does there."""
+def _scored(run: Run, part: Ablation, reading: Texted, name: str) -> tuple[Effects, dict[str, Any]]:
+    """What every cut does on some texts, and what the whole model does there."""
+    from attlas.studies.ablate.tables import effects
 
-    def __init__(self, run: Run, by_loss: bool, means: Any) -> None:
-        self.run, self.by_loss, self.means = run, by_loss, means
-        self.wholes: list[dict[str, Any]] = []
-
-    def measure(
-        self, task: PosedTask, cuts: Sequence[Cut], reading: Texted, name: str, corpus: Corpus
-    ) -> Effects:  # fmt: skip
-        """What every cut does on some texts."""
-        from attlas.studies.ablate.passes import Ablation
-        from attlas.studies.ablate.tables import effects
-
-        part = Ablation(task, cuts, len(reading.examples), means=self.means, by_loss=self.by_loss)
-        bundle = self.run.carry(part, reading, name, numbered=True)
-        if part.replay.why_full:
-            self.run.progress.note(part.replay.why_full)
-        changes = effects(part, bundle, seed=self.run.seed)
-        self.wholes.append(
-            {
-                "part": "scored" if name == "scoring" else name, "corpus": corpus.name, "task": task.name,
-                "metric": part.metric.name, "better": part.metric.better, "score": changes.score.whole,
-                "loss": changes.loss.whole, "chance": _chance(part, reading), "n": changes.texts,
-            }
-        )  # fmt: skip
-        return changes
+    bundle = run.carry(part, reading, name, numbered=True)
+    if part.replay.why_full:
+        run.progress.note(part.replay.why_full)
+    changes = effects(part, bundle, seed=run.seed)
+    return changes, {
+        "task": part.task.name, "metric": part.metric.name, "better": part.metric.better,
+        "score": changes.score.whole, "loss": changes.loss.whole, "chance": _chance(part, reading),
+        "n": changes.texts,
+    }  # fmt: skip
 
 
 def _cuts(task: PosedTask, heads: str | Iterable[str] | None) -> list[Cut]:
@@ -196,18 +180,16 @@ def _add_importance(tables: dict[str, Any], run: Run, task: PosedTask, scored: T
 
     part = Importance(task)
     gradients = part.tables(run.carry(part, scored, "gradients", budget=GRADIENTS))["importance"]
-    places = zip(gradients["stream"], gradients["layer"], gradients["head"], strict=True)
-    figures = zip(gradients["value"], gradients["normalised"], gradients["signed"], strict=True)
-    known = dict(zip(places, figures, strict=True))
-    own = tables["ablation"]
-    cells = [known[place] for place in zip(own["stream"], own["layer"], own["head"], strict=True)]
-    for number, name in enumerate(("importance", "normalised", "signed")):
-        own[name] = [cell[number] for cell in cells]
+    own, places = tables["ablation"], ("stream", "layer", "head")
+    rows = {place: at for at, place in enumerate(zip(*(gradients[name] for name in places), strict=True))}
+    chosen = [rows[place] for place in zip(*(own[name] for name in places), strict=True)]
+    for name, column in (("importance", "value"), ("normalised", "normalised"), ("signed", "signed")):
+        own[name] = [gradients[column][at] for at in chosen]
 
 
 def _correlate(tables: dict[str, Any], seed: int) -> None:
     """How well figures of the same heads agree."""
-    from attlas.studies.ablate.tables import correlation_rows
+    from attlas.studies.shared.cutting.measured import correlation_rows, sizes
 
     own, elsewhere = tables["ablation"], tables.get("other")
     pairs: dict[tuple[str, str], Any] = {}
@@ -215,9 +197,8 @@ def _correlate(tables: dict[str, Any], seed: int) -> None:
         if elsewhere is not None:
             pairs["other corpus", quantity] = own[column], elsewhere[column]
         if "importance" in own:
-            sizes = [None if value is None else abs(value) for value in own[column]]
-            pairs["importance", quantity] = own["importance"], sizes
+            pairs["importance", quantity] = own["importance"], sizes(own[column])
     if "signed" in own:
         pairs["first order", "loss"] = [-value for value in own["signed"]], own["loss_change"]
     if pairs:
-        tables["correlation"] = correlation_rows(pairs, seed)
+        tables["correlation"] = correlation_rows(("with", "quantity"), pairs, seed)

@@ -5,22 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attlas.pages import (
-    Claim,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    label_of,
-    say,
-)
+from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts, keyed
+from attlas.pages.prose import listed, say
+from attlas.pages.rows import label_of
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.cutting.effects import (
     HARM,
@@ -133,16 +120,14 @@ def answer(tables: Tables) -> Finding | None:
         more: Prose | str = _split(rows, "sure_harm")
         costs = say(
             "the cut that costs most is **{name}**: {change:signed} ({low:signed} to {high:signed}){luck}",
-            name=head_of(worst, tables), change=worst["change"], low=worst["low"], high=worst["high"],
-            luck=_luck(worst),
+            **worst, name=head_of(worst, tables), luck=_luck(worst),
         )  # fmt: skip
     else:
         claims += (*_split_claims(rows, "sure_loss"), Claim("largest", "effects", "loss_change", keyed([dearest])))
         more = say(" and **{sure}** to the loss", sure=sum(_sides(rows, "sure_loss")))
         costs = say(
-            "the loss rises most without **{name}**: {change:signed} ({low:signed} to {high:signed})",
-            name=head_of(dearest, tables), change=dearest["loss_change"], low=dearest["loss_change_low"],
-            high=dearest["loss_change_high"],
+            "the loss rises most without **{name}**: {loss_change:signed} ({loss_change_low:signed} to "
+            "{loss_change_high:signed})", **dearest, name=head_of(dearest, tables),
         )  # fmt: skip
     text = say(
         "**{sure} of {all} heads** matter at p < 0.01 (Holm's correction) to the {metric} of {score:number}{chance}"
@@ -174,8 +159,8 @@ def gains(tables: Tables) -> Iterator[Finding]:
     for row in tables["effects"].smallest("harm")[:1]:
         if row["harm"] < 0:
             yield Finding(
-                say("The cut that gains most is {name}: {suffered}.", name=head_of(row, tables),
-                    suffered=_suffered(row, tables)),
+                say("The cut that gains most is {name}: {told}.", name=head_of(row, tables),
+                    told=_suffered(row, tables)),
                 _extreme("smallest", "effects", row), see="sorted",
             )  # fmt: skip
 
@@ -190,10 +175,10 @@ def survivors(tables: Tables) -> Iterator[Finding]:
     yield Finding(
         say(
             "Left with one head, **{rest}** of {all} layers lose no {metric} that could be told from luck, and "
-            "{in_loss} nothing in the loss. Most of all suffers **layer {layer} of the {stream}**: with {name} "
-            "alone, {suffered}.",
-            rest=len(rows) - lost, all=len(rows), metric=whole["metric"], in_loss=len(rows) - lost_in_loss,
-            layer=worst["layer"] + 1, stream=worst["stream"], name=worst["label"], suffered=_suffered(worst, tables),
+            "{in_loss} nothing in the loss. Most of all suffers **layer {number} of the {stream}**: with {label} "
+            "alone, {told}.",
+            **worst, rest=len(rows) - lost, all=len(rows), metric=whole["metric"], in_loss=len(rows) - lost_in_loss,
+            number=worst["layer"] + 1, told=_suffered(worst, tables),
         ),
         (
             Claim("count", "left", "sure_harm", value=lost, than=0),
@@ -221,8 +206,8 @@ def agreement(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "Importance by gradients {told} (rank correlation with the size of the change of loss "
-                "**{value:share}**, {low:share} to {high:share}{more}).",
-                told=told, value=value, low=loss["spearman_low"], high=loss["spearman_high"], more=more,
+                "**{spearman:share}**, {spearman_low:share} to {spearman_high:share}{more}).", **loss, told=told,
+                more=more,
             ),
             (Claim("value", "correlation", "spearman", keyed([loss], "with", "quantity"), value=value),),
             see="importance",
@@ -237,8 +222,7 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
     if not rows or not of:
         return
     parts = [
-        say("**{value:share}** ({low:share} to {high:share}) for {what}", value=row["pearson"],
-            low=row["pearson_low"], high=row["pearson_high"],
+        say("**{pearson:share}** ({pearson_low:share} to {pearson_high:share}) for {what}", **row,
             what=_whole(tables)["metric"] if quantity == "score" else "the loss")
         for quantity, row in of.items()
     ]  # fmt: skip
@@ -247,7 +231,7 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
         say(
             "On {corpus} the same heads' changes correlate with {parts}; {sure_here} heads matter here, {sure_there} "
             "there, and {sure_both} on both.",
-            corpus=tables["whole"][-1]["corpus"], parts=_joined(parts), **counts,
+            corpus=tables["whole"][-1]["corpus"], parts=listed(parts), **counts,
         ),
         tuple(Claim("count", "pairs", name, value=count, than=0) for name, count in counts.items())
         + tuple(Claim("value", "correlation", "pearson", keyed([row], "with", "quantity"), value=row["pearson"])
@@ -263,7 +247,7 @@ def whole_model(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "On {corpus} the whole model's {metric} is {score:number}{chance}{loss} ({n:count} texts).",
-                **{name: row[name] for name in ("corpus", "metric", "score", "n")}, chance=_chance(row), loss=loss,
+                **{**row, "chance": _chance(row), "loss": loss},
             ),
             (Claim("value", "whole", "score", keyed([row], "part"), value=row["score"]),),
         )  # fmt: skip
@@ -294,8 +278,7 @@ def warning(tables: Tables) -> Prose | None:
         return None
     return say(
         "The model does not do this task: its {metric} of {score:number} is not above that of always giving the most "
-        "frequent label ({chance:number}), so that its heads have little to lose.",
-        metric=whole["metric"], score=whole["score"], chance=whole["chance"],
+        "frequent label ({chance:number}), so that its heads have little to lose.", **whole,
     )  # fmt: skip
 
 
@@ -346,14 +329,9 @@ def _suffered(row: Row, tables: Tables) -> Prose:
     if not row["change"]:
         return say("{metric} stays as it is{loss}", metric=whole["metric"], loss=loss)
     return say(
-        "{metric} goes from {before:number} to **{after:number}** ({low:signed} to {high:signed}){loss}{luck}",
-        metric=whole["metric"], before=whole["score"], after=row["score"], low=row["low"], high=row["high"],
-        loss=loss, luck=_luck(row),
-    )  # fmt: skip
-
-
-def _joined(parts: list[Prose]) -> Prose:
-    return parts[0] if len(parts) == 1 else say("{first} and {second}", first=parts[0], second=parts[1])
+        "{metric} goes from {before:number} to **{score:number}** ({low:signed} to {high:signed}){loss}{luck}",
+        **{**row, "metric": whole["metric"], "before": whole["score"], "loss": loss, "luck": _luck(row)},
+    )
 
 
 PAGE = Page(

@@ -45,32 +45,19 @@ class Cut(NamedTuple):
     alone: bool = False
 
     def gates(self, heads: int) -> Tensor:
-        """Its gates.
-
-        >>> Cut(Site(Stream.ENCODER, 0), 1).gates(3).tolist()
-        [1.0, 0.0, 1.0]
-        """
+        """Its gates."""
         only = torch.zeros(heads)
         only[self.head] = 1.0
         return only if self.alone else 1 - only
 
     @property
     def id(self) -> HeadId:
-        """The head that is off, or is left.
-
-        >>> str(Cut(Site(Stream.ENCODER, 0), 1).id)
-        'encoder layer 0, head 1'
-        """
+        """The head that is off, or is left."""
         return HeadId(self.site.stream, self.site.layer, self.head)
 
 
 def every_head(subject: Subject, streams: Sequence[Stream], *, alone: bool = False) -> list[Cut]:
-    """A cut for each head of some streams; alone, only in layers that have more than one.
-
-    >>> from attlas.capture import load
-    >>> len(every_head(load(), [Stream.ENCODER]))
-    72
-    """
+    """A cut for each head of some streams; alone, only in layers that have more than one."""
     sites = [site for site in subject.sites if site.stream in streams and subject.heads(site) > int(alone)]
     return [Cut(site, head, alone) for site in sites for head in range(subject.heads(site))]
 
@@ -79,15 +66,7 @@ class Ablation:
     """The study: of each of ``texts`` texts the loss and the marks, under the whole model and under every cut.
 
     ``means`` are what a cut head gives instead of nothing, by site. ``writing`` lets the model write, where the
-    task's score needs that; ``by_loss`` scores by the loss alone.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> task = make_task(load(), "similarity")
-    >>> study = Ablation(task, every_head(task.subject, task.streams), texts=10)
-    >>> study.empty()["marks"].shape
-    (73, 2)
-    """
+    task's score needs that; ``by_loss`` scores by the loss alone."""
 
     name = "ablate"
 
@@ -113,13 +92,7 @@ class Ablation:
         }
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> Ablation(make_task(load(), "similarity"), [], texts=1).empty()["loss"].shape
-        (1,)
-        """
+        """A bundle that has seen nothing."""
         columns = len(self.metric.columns)
         if self.metric is METRICS["matthews"]:
             columns = len(self.subject.labels) ** 2
@@ -150,7 +123,11 @@ class Ablation:
         judged: list[tuple[int, Numbers, Numbers]] = []
 
         def note(numbers: Sequence[int], scored: Scored) -> None:
-            loss = _checked(scored.mean.detach()).double().cpu().numpy().reshape(len(numbers), size)
+            loss = scored.mean.detach().double().cpu().numpy().reshape(len(numbers), size)
+            if not np.isfinite(loss).all():
+                raise NumberError(
+                    "NaN or infinity in the loss; the number format may be too narrow (try --dtype float32)"
+                )
             marks = np.stack([loss, np.ones_like(loss)], -1)
             if not self.by_loss and not self.writing:
                 marks = scored.marks.double().cpu().numpy().reshape(len(numbers), size, -1)
@@ -205,13 +182,7 @@ class _Sums(Instrument):
 
 
 class Means:
-    """A study: the mean output of every head over all places of some texts, which stands in for it when it is cut.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> Means(make_task(load(), "similarity")).empty()["encoder-0"].shape
-    (12, 32)
-    """
+    """A study: the mean output of every head over all places of some texts, which stands in for it when it is cut."""
 
     name = "ablate"
 
@@ -220,13 +191,7 @@ class Means:
         self.sites = [site for site in self.subject.sites if site.stream in task.streams]
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> len(Means(make_task(load(), "similarity")).empty())
-        6
-        """
+        """A bundle that has seen nothing."""
         widths = {site: self.subject.output_matrix(site).shape[1] for site in self.sites}
         return Bundle(
             {_key(site): PooledMean((self.subject.heads(site), widths[site])) for site in self.sites}
@@ -243,14 +208,7 @@ class Means:
             bundle[_key(site)].update(sums.cpu().numpy(), counts.cpu().numpy())
 
     def result(self, bundle: Bundle) -> dict[Site, Tensor]:
-        """The means by site, (head, width).
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> study = Means(make_task(load(), "similarity"))
-        >>> study.result(study.empty())[study.sites[0]].shape
-        torch.Size([12, 32])
-        """
+        """The means by site, (head, width)."""
         return {site: torch.from_numpy(bundle[_key(site)].result().value).float() for site in self.sites}
 
 
@@ -283,11 +241,3 @@ def alike(batch: Sequence[Numbered], pieces: int, copies: int, *, exactly: bool)
 
 def _key(site: Site) -> str:
     return f"{site.stream}-{site.layer}"
-
-
-def _checked(loss: Tensor) -> Tensor:
-    if not bool(torch.isfinite(loss).all()):
-        raise NumberError(
-            "NaN or infinity in the loss; the number format may be too narrow (try --dtype float32)"
-        )  # fmt: skip
-    return loss

@@ -6,26 +6,21 @@ is scored on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.stats import METRICS, Bundle, Comparison, Metric, compare, correlate, holm
-from attlas.store.columns import as_cell, as_columns
+from attlas.stats import METRICS, Bundle, Comparison, Metric, compare, holm
+from attlas.store.columns import as_cell
 from attlas.studies.ablate.passes import Ablation, Cut
 
 Columns = dict[str, list[Any]]
-HEAD = ("stream", "layer", "head")
 
 
 class Effects(NamedTuple):
-    """What every cut did: to the score, and to the loss.
-
-    >>> Effects._fields
-    ('score', 'loss', 'texts')
-    """
+    """What every cut did: to the score, and to the loss."""
 
     score: Comparison
     loss: Comparison
@@ -33,36 +28,22 @@ class Effects(NamedTuple):
 
 
 def effects(study: Ablation, bundle: Bundle, *, seed: int = 0, tested: bool = True) -> Effects:
-    """Compare every cut of a study with the whole model; ``tested`` with p values and intervals, which take a while.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> task = make_task(load(), "similarity")
-    >>> study = Ablation(task, [Cut(task.subject.sites[0], 3)], texts=2)
-    >>> bundle = study.empty()
-    >>> bundle["loss"].update([0, 1], [[1.0, 1.5], [2.0, 3.5]])
-    >>> bundle["marks"].update([0, 1], [[[0.5, 1.0]] * 2, [[0.7, 2.0]] * 2])
-    >>> found = effects(study, bundle)
-    >>> found.score.whole, found.loss.whole, found.loss.change.tolist()
-    (1.0, 1.5, [1.0])
-    """
+    """Compare every cut with the whole model; ``tested`` with p values and intervals, which take a while."""
     losses, marks = bundle["loss"].result(), bundle["marks"].result()
     filled = np.isfinite(losses[:, 0])
     losses, marks = losses[filled], marks[filled]
-    paired = np.stack([losses, np.ones_like(losses)], -1)
-    compared = [_compared(metric, part, seed, tested) for metric, part in _parts(study.metric, marks, paired)]
-    return Effects(compared[0], compared[-1], int(filled.sum()))
+    how = {"seed": seed} if tested else {"seed": seed, "resamples": 1, "shuffles": 1}
+
+    def compared(metric: Metric, marks: NDArray[np.float64]) -> Comparison:
+        return compare(metric, marks[:, 0], np.moveaxis(marks[:, 1:], 1, 0), **how)
+
+    loss = compared(METRICS["loss"], np.stack([losses, np.ones_like(losses)], -1))
+    score = loss if study.metric is METRICS["loss"] else compared(study.metric, marks)
+    return Effects(score, loss, int(filled.sum()))
 
 
 def choose(study: Ablation, bundle: Bundle) -> list[Cut]:
-    """Of every site the cut that leaves most of the score; where the score is the same, the one with less loss.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> study = Ablation(make_task(load(), "similarity"), [], texts=2)
-    >>> choose(study, study.empty())
-    []
-    """
+    """Of every site the cut that leaves most of the score; where the score is the same, the one with less loss."""
     if not study.cuts:
         return []
     changes = effects(study, bundle, tested=False)
@@ -76,54 +57,15 @@ def choose(study: Ablation, bundle: Bundle) -> list[Cut]:
 
 
 def cut_rows(cuts: Sequence[Cut], chosen: Sequence[int], of: Effects) -> Columns:
-    """One row for each of the cuts with these numbers: what became of score and loss, corrected for their number.
-
-    >>> cut_rows([], [], Effects(Comparison(1.0, *[np.zeros(0)] * 7), Comparison(1.0, *[np.zeros(0)] * 7), 3))["head"]
-    []
-    """
-    columns: Columns = {name: [as_cell(getattr(cuts[number].id, name)) for number in chosen] for name in HEAD}
-    columns["stream"] = [str(stream.value) for stream in columns["stream"]]
+    """One row for each of the cuts with these numbers: what became of score and loss, corrected for their number."""
     some = np.asarray(chosen, dtype=np.int64)
+    heads = [cuts[number].id for number in chosen]
+    columns: dict[str, Any] = {"stream": [str(head.stream.value) for head in heads]}
+    columns |= {name: [getattr(head, name) for head in heads] for name in ("layer", "head")}
     for name, prefix, ends, part in (("score", "", "", of.score), ("loss", "loss_", "loss_change_", of.loss)):
-        columns[name] = _cells(part.score[some])
-        columns[f"{prefix}change"] = _cells(part.change[some])
-        columns[f"{ends}low"], columns[f"{ends}high"] = _cells(part.low[some]), _cells(part.high[some])
-        columns[f"{prefix}p"] = _cells(part.p[some])
-        columns[f"{prefix}p_corrected"] = _cells(holm(part.p[some]))
-    columns["n"] = [of.texts] * len(chosen)
-    return columns
-
-
-def correlation_rows(pairs: Mapping[tuple[str, str], tuple[Sequence[Any], Sequence[Any]]], seed: int) -> Columns:
-    """Correlations of two figures of the same heads, by (with what, of what).
-
-    >>> rows = correlation_rows({("importance", "loss"): ([1, 2, 3], [1, 2, 4])}, 0)
-    >>> rows["with"], rows["spearman"]
-    (['importance'], [1.0])
-    """
-    rows = []
-    for (what, quantity), (first, second) in pairs.items():
-        agreement = correlate(_numbers(first), _numbers(second), seed=seed)
-        rows.append({"with": what, "quantity": quantity, **agreement._asdict()})
-    return as_columns(rows)
-
-
-def _parts(metric: Metric, marks: NDArray[np.float64], losses: NDArray[np.float64]) -> list[tuple[Metric, Any]]:
-    """The score's marks and the loss's, each once."""
-    loss = METRICS["loss"]
-    return [(loss, losses)] if metric is loss else [(metric, marks), (loss, losses)]
-
-
-def _compared(metric: Metric, marks: NDArray[np.float64], seed: int, tested: bool) -> Comparison:
-    cut = np.moveaxis(marks[:, 1:], 1, 0)
-    if not tested:
-        return compare(metric, marks[:, 0], cut, seed=seed, resamples=1, shuffles=1)
-    return compare(metric, marks[:, 0], cut, seed=seed)
-
-
-def _cells(values: NDArray[np.float64]) -> list[Any]:
-    return [as_cell(value) for value in values]
-
-
-def _numbers(values: Sequence[Any]) -> list[float]:
-    return [float("nan") if value is None else float(value) for value in values]
+        columns |= {
+            name: part.score[some], f"{prefix}change": part.change[some], f"{ends}low": part.low[some],
+            f"{ends}high": part.high[some], f"{prefix}p": part.p[some], f"{prefix}p_corrected": holm(part.p[some]),
+        }  # fmt: skip
+    columns["n"] = [of.texts] * len(heads)
+    return {name: [as_cell(value) for value in column] for name, column in columns.items()}

@@ -56,6 +56,13 @@ generate_alignment_probabilities(
 """
 
 
+def check_names(names: Sequence[str]) -> None:
+    """Refuse an aligner that does not exist."""
+    for name in names:
+        if name not in ALIGNERS:
+            raise PlanError(f"there is no aligner {name!r}; there are {', '.join(ALIGNERS)}")
+
+
 def missing(name: str) -> str | None:
     """What must be installed before an aligner can be used, as a sentence; None where nothing is.
 
@@ -78,8 +85,7 @@ def align_with(name: str, pairs: Sequence[Sentences], *, more: Iterable[Sentence
     >>> {direction: sorted(found) for direction, (found,) in links.items()}["forward"]
     [(0, 0), (1, 1), (1, 2)]
     """
-    if name not in ALIGNERS:
-        raise PlanError(f"there is no aligner {name!r}; there are {', '.join(ALIGNERS)}")
+    check_names([name])
     lacking = missing(name)
     if lacking is not None:
         raise PlanError(lacking)

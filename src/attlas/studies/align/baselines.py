@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attlas.corpora import Corpus
-from attlas.errors import PlanError, StoreError
+from attlas.errors import StoreError
 from attlas.run.setting import Texts, as_corpus, describe
 from attlas.store import Result
 from attlas.store.columns import as_columns
-from attlas.studies.align.aligners import ALIGNERS, align_with, missing
+from attlas.studies.align.aligners import ALIGNERS, align_with, check_names, missing
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -28,44 +28,17 @@ UNTAUGHT = ("diagonal",)
 
 
 class Baselines(NamedTuple):
-    """Rows of scores, links under names for a page, and what had to be left out.
-
-    >>> Baselines([], {}, Counter()).rows
-    []
-    """
+    """Rows of scores, links under names for a page, and what had to be left out."""
 
     rows: list[dict[str, Any]]
     shown: dict[str, list[Pairs]]
     left_out: Counter[str]
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Refuse an aligner that does not exist.
-
-    >>> check_names(["giza"])
-    Traceback (most recent call last):
-        ...
-    attlas.errors.PlanError: there is no aligner 'giza'; choose among eflomal, fast_align, diagonal
-    """
-    for name in names:
-        if name not in ALIGNERS:
-            raise PlanError(f"there is no aligner {name!r}; choose among {', '.join(ALIGNERS)}")
-
-
 def baselines(
-    documents: Sequence[Document],
-    names: Sequence[str] = ALIGNERS,
-    *,
-    more: Corpus | None = None,
-    seed: int = 0,
+    documents: Sequence[Document], names: Sequence[str] = ALIGNERS, *, more: Corpus | None = None, seed: int = 0
 ) -> Baselines:
-    """Let aligners link the words of some pairs of sentences, and score them where there is gold.
-
-    >>> pair = Document.from_words(["das", "Haus"], translation=Document.from_words(["the", "house"]))
-    >>> found = baselines([pair], ["diagonal"])
-    >>> found.rows[0]["aligner"], found.rows[0]["links"], list(found.shown)
-    ('diagonal', 2, ['diagonal, forward'])
-    """
+    """Let aligners link the words of some pairs of sentences, and score them where there is gold."""
     from attlas.studies.align.tables import resamples
 
     check_names(names)
@@ -83,10 +56,8 @@ def baselines(
         for trained_on, further in taught:
             links = align_with(name, pairs, more=further)
             for direction, found in links.items():
-                place = {
-                    "aligner": name, "trained_on": trained_on, "direction": direction, "stream": "", "measure": "",
-                    "side": "", "layer": None, "head": None,
-                }  # fmt: skip
+                place = {"aligner": name, "trained_on": trained_on, "direction": direction}
+                place |= {"stream": "", "measure": "", "side": "", "layer": None, "head": None}
                 made.rows.extend(_scored(place, documents, found, copies))
             best = "forward" if name in UNTAUGHT else "grow-diag-final-and"
             beside = "" if trained_on in ("", THESE) else f", with {more.name if more else ''}"
@@ -146,7 +117,7 @@ def _scored(
 ) -> Iterator[dict[str, Any]]:
     import numpy as np
 
-    from attlas.studies.align.tables import rated
+    from attlas.studies.align.tables import TWIN, VALUE, rated
     from attlas.text import Links
     from attlas.text.links import marks
 
@@ -157,9 +128,9 @@ def _scored(
         return
     column = 0 if place["direction"] == "backward" else 1
     words = sum(len(_words(document)[column]) for document in documents)
-    linked = sum(len({link[column] for link in one}) for one in links)
-    row = {**place, "score": "linked", "value": linked / words, "low": None, "high": None}
-    yield row | {"twin": None, "twin_low": None, "twin_high": None, "links": sum(len(one) for one in links)}
+    linked = sum(len({link[column] for link in pairs}) for pairs in links)
+    row = {**place, "score": "linked", **dict.fromkeys((*VALUE, *TWIN)), "value": linked / words}
+    yield row | {"links": sum(map(len, links))}
 
 
 def _words(document: Document) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from attlas.corpora import Corpus, joined, linked, swapped, write_links
 from attlas.errors import CapabilityError, CorpusError, PlanError, TextError
 from attlas.ids import parse_layer, refuse_number
-from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, study_call
+from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, names_of, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
 from attlas.store.columns import as_columns
-from attlas.studies.align.aligners import ALIGNERS
-from attlas.studies.align.baselines import Baselines, baselines, check_names
+from attlas.studies.align.aligners import ALIGNERS, check_names
+from attlas.studies.align.baselines import Baselines, baselines
 from attlas.text import Document, Passage
 
 if TYPE_CHECKING:
@@ -35,11 +35,7 @@ if TYPE_CHECKING:
 
 
 class Handing(Reading, total=False):
-    """Which links to hand out, in the table ``links`` and the file ``pharaoh``.
-
-    >>> sorted(set(Handing.__annotations__) - set(Reading.__annotations__))
-    ['direction', 'head', 'layer', 'measure', 'side']
-    """
+    """Which links to hand out, in the table ``links`` and the file ``pharaoh``."""
 
     measure: Measure
     side: Annotated[
@@ -150,10 +146,9 @@ def align(
 def _names(aligners: Sequence[str]) -> list[str]:
     """The aligners that are asked for, one by one or with commas between them; "none" for none."""
     asked = [aligners] if isinstance(aligners, str) else aligners
-    names = [name.strip() for part in asked for name in part.split(",")]
-    named = [name for name in names if name not in ("", "none")]
-    check_names(named)
-    return named
+    names = [name for part in asked for name in names_of(part) if name != "none"]
+    check_names(names)
+    return names
 
 
 def _bitext(corpus: Texts, gold: Path | str | None = None, one_indexed: bool = False) -> Corpus:

@@ -25,13 +25,8 @@ _SIGNS = {
 }
 
 
-def shown_pairs(rows: Rows) -> dict[str, Any]:
-    """What the grid's script reads: the names of alignments, and per pair its words, gold and each alignment's links.
-
-    >>> row = {"pair": 3, "source": '["a"]', "target": '["b"]', "sure": "0-0", "possible": "", "method": "norm"}
-    >>> shown_pairs(Rows([{**row, "predicted": "0-0", "aer": 0.0}]))["pairs"][0]["found"]
-    {'norm': ['0-0', 0.0]}
-    """
+def _shown_pairs(rows: Rows) -> dict[str, Any]:
+    """What the grid's script reads: names of alignments, and per pair its words, gold and each alignment's links."""
     pairs = []
     for number, alignments in rows.by("pair"):
         row = alignments[0]
@@ -46,12 +41,7 @@ def shown_pairs(rows: Rows) -> dict[str, Any]:
 
 
 def grid(tables: Tables) -> Markup | None:
-    """The two lists, the place of the grid, and the data that its script draws; None where there is no pair to show.
-
-    >>> from attlas.store import Manifest, Result
-    >>> grid(Tables(Result(Manifest("align"), {"scores": {"value": [0.5]}}))) is None
-    True
-    """
+    """The two lists, the place of the grid, and the data that its script draws; None without a pair to show."""
     if "pairs" not in tables:
         return None
     gold = any(row["sure"] is not None for row in tables["pairs"])
@@ -60,7 +50,7 @@ def grid(tables: Tables) -> Markup | None:
         tag("span", tag("svg", _SIGNS[name], class_="sign", width=16, height=16, aria_hidden="true"), " ", name)
         for name in signs
     ]
-    shown = Markup(script_json(shown_pairs(tables["pairs"])))
+    shown = Markup(script_json(_shown_pairs(tables["pairs"])))
     steps = [("before", "Pair before"), ("after", "Next pair")]
     buttons = [tag("button", name, type="button", id=f"alignment-{step}") for step, name in steps]
     lists = [tag("label", f"{what} ", tag("select", id=f"alignment-{key_}"))

@@ -19,7 +19,7 @@ from attlas.errors import CapabilityError
 from attlas.ids import HeadId, paper_label
 from attlas.measures.names import MEASURES, check_measure
 from attlas.stats.metrics import METRICS
-from attlas.studies.align.tables import SYMMETRISED, Couple, Evidence, Method, View
+from attlas.studies.align.tables import SYMMETRISED, Couple, Evidence, Method
 from attlas.text import Document, Links
 from attlas.text.links import Pairs, marks, written
 
@@ -32,11 +32,7 @@ FEW, DRAWN, ENDS = 40, 20, 10  # pairs that are all shown; else so many drawn, a
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which alignment to hand out; what is None is decided by what there is and by mean norms.
-
-    >>> Wanted().measure
-    'norm'
-    """
+    """Which alignment to hand out; what is None is decided by what there is and by mean norms."""
 
     measure: str = "norm"
     side: str | None = None
@@ -45,15 +41,7 @@ class Wanted:
     direction: str | None = None
 
     def check(self, study: Alignment, *, two: bool) -> None:
-        """Refuse what this model, or a single direction, cannot give.
-
-        >>> from attlas.capture import load
-        >>> from attlas.studies.align.passes import Alignment
-        >>> Wanted(layer=6).check(Alignment(load(), []), two=True)
-        Traceback (most recent call last):
-            ...
-        attlas.errors.CapabilityError: there is no layer 7 in the encoder attention of all-MiniLM-L6-v2; it has 6
-        """
+        """Refuse what this model, or a single direction, cannot give."""
         check_measure(self.measure)
         if self.direction is not None and self.direction not in DIRECTIONS:
             raise CapabilityError(f"there is no direction {self.direction!r}; choose {', '.join(DIRECTIONS)}")
@@ -88,7 +76,8 @@ def chosen(known: Evidence, wanted: Wanted) -> tuple[str, list[Pairs]]:
     if direction is None:
         direction = "grow-diag-final-and" if known.couples and wanted.side != "to target" else view.direction
     if direction in SYMMETRISED:
-        return _together(_couple(known, view), wanted.measure, direction, wanted.layer)
+        couple = next(couple for couple in known.couples if couple.side in ("", view.side))
+        return _together(couple, wanted.measure, direction, wanted.layer)
     if view.direction != direction:
         own = known.backward is not None
         view = next(v for v in known.views if v.direction == direction and (v.side == view.side or not own))
@@ -118,11 +107,7 @@ def named(method: Method, direction: str = "forward") -> str:
 
 
 def sample(documents: Sequence[Document], links: Sequence[Pairs], seed: int) -> list[int]:
-    """The pairs to show, by their places: all, or some drawn by the seed and those with the best and worst links.
-
-    >>> sample([Document.from_words(["a"])] * 3, [frozenset()] * 3, 0)
-    [0, 1, 2]
-    """
+    """The pairs to show, by their places: all, or some drawn by the seed and those with the best and worst links."""
     if len(documents) <= FEW:
         return list(range(len(documents)))
     gold = [at for at, document in enumerate(documents) if document.links is not None and document.links.sure]
@@ -141,35 +126,27 @@ def pair_rows(
         document = documents[place]
         assert document.translation is not None
         gold = document.links
+        pair = {
+            "pair": numbers[place], "source": json.dumps(document.forms, ensure_ascii=False),
+            "target": json.dumps(document.translation.forms, ensure_ascii=False),
+            "sure": None if gold is None else written(gold.sure),
+            "possible": None if gold is None else written(gold.possible - gold.sure),
+        }  # fmt: skip
         for method, links in shown.items():
             yield {
-                "pair": numbers[place],
-                "source": json.dumps(document.forms, ensure_ascii=False),
-                "target": json.dumps(document.translation.forms, ensure_ascii=False),
-                "sure": None if gold is None else written(gold.sure),
-                "possible": None if gold is None else written(gold.possible - gold.sure),
-                "method": method,
-                "predicted": written(links[place]),
+                **pair, "method": method, "predicted": written(links[place]),
                 "aer": None if gold is None else error(links[place], gold),
-            }
+            }  # fmt: skip
 
 
 def error(links: Pairs, gold: Links | None) -> float:
-    """The error rate of one pair; NaN where it has no gold, or nothing to find and nothing found.
-
-    >>> error(frozenset({(0, 0)}), Links(frozenset({(0, 0), (1, 1)}), frozenset()))
-    0.333...
-    """
+    """The error rate of one pair; NaN where it has no gold, or nothing to find and nothing found."""
     return float("nan") if gold is None else METRICS["aer"].of(np.array(marks(links, gold), dtype=float)).item()
 
 
 def _usual(known: Evidence) -> str:
     sides = known.forward.study.sides
     return "input" if "input" in sides else sides[0]
-
-
-def _couple(known: Evidence, view: View) -> Couple:
-    return next(couple for couple in known.couples if couple.side in ("", view.side))
 
 
 def _together(couple: Couple, measure: str, how: str, layer: int | None) -> tuple[str, list[Pairs]]:

@@ -10,23 +10,9 @@ from collections.abc import Iterator
 
 from attlas.ids import paper_label
 from attlas.measures.names import MEASURES
-from attlas.pages import (
-    Claim,
-    Custom,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    listed,
-    say,
-)  # fmt: skip
+from attlas.pages import Claim, Custom, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
+from attlas.pages.findings import keyed
+from attlas.pages.prose import listed, say
 from attlas.store.schema import HEAD, LAYER, STREAM, Column, Schema, is_known
 from attlas.studies.align.grid import STATIC, grid
 from attlas.studies.align.tables import BY_HEADS, BY_NORM, HALVES, ORACLE
@@ -145,21 +131,13 @@ NORMS = Schema(
 
 
 def view_name(side: str, direction: str) -> str:
-    """A side and a direction in words.
-
-    >>> view_name("input", "forward"), view_name("input", "backward"), view_name("to target", "backward")
-    ('with input', 'with input, backward', 'from source to target')
-    """
+    """A side and a direction in words."""
     own = direction == ("backward" if side == "to target" else "forward")
     return SIDES.get(side, side) + ("" if own else f", {direction}")
 
 
-def aligner_name(row: Row) -> str:
-    """An aligner with what it was trained on.
-
-    >>> aligner_name({"aligner": "eflomal", "trained_on": "these pairs"})
-    'eflomal (these pairs)'
-    """
+def _aligner_name(row: Row) -> str:
+    """An aligner with what it was trained on."""
     return f"{row['aligner']} ({row['trained_on']})" if row["trained_on"] else str(row["aligner"])
 
 
@@ -242,11 +220,10 @@ def answer(tables: Tables) -> Finding | None:
     told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in known.items()]
     return Finding(
         say(
-            "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({layer}), its links have "
-            "an alignment error rate (AER) of **{value:percent}** (95 % interval {low:percent} to {high:percent}); "
-            "{told}.",
-            verdict=verdict, view=view_name(*view), layer=blind["layer"] + 1, value=blind["value"], low=blind["low"],
-            high=blind["high"], told=listed(told),
+            "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({number}), its links "
+            "have an alignment error rate (AER) of **{value:percent}** (95 % interval {low:percent} to "
+            "{high:percent}); {told}.",
+            **blind, verdict=verdict, view=view_name(*view), number=blind["layer"] + 1, told=listed(told),
         ),
         (_value_of(blind),),
         see="layers",
@@ -271,7 +248,7 @@ def norms(tables: Tables) -> Iterator[Finding]:
             "{norm_mean:percent} against {weight_mean:percent}.",
             view=view_name(*view),
             **{measure: row["value"] for measure, row in best.items()},
-            **{f"{measure}_ends": _ends(row) for measure, row in best.items()},
+            **{f"{measure}_ends": say("{low:percent} to {high:percent}", **row) for measure, row in best.items()},
             **{f"{measure}_layer": row["layer"] + 1 for measure, row in best.items()},
             **{f"{measure}_mean": rows[measure].mean("value") for measure in MEASURES},
         )
@@ -291,10 +268,6 @@ def norms(tables: Tables) -> Iterator[Finding]:
             ]
         said = BEST.get(view[0]) if view[1] == "forward" else None
         yield Finding(text, tuple(claims), "table", f"{PUBLISHED}, best layer: {said}" if said else "")
-
-
-def _ends(row: Row) -> Prose:
-    return say("{low:percent} to {high:percent}", low=row["low"], high=row["high"])
 
 
 def _gained(row: Row) -> Prose:
@@ -371,12 +344,12 @@ def beside_aligners(tables: Tables) -> Iterator[Finding]:
     rows = _aligners(tables, view[1]) if view else Rows()
     if own is None or not rows:
         return
-    told = listed([say("{name} **{value:percent}**", name=aligner_name(row), value=row["value"]) for row in rows])
+    told = listed([say("{name} **{value:percent}**", name=_aligner_name(row), value=row["value"]) for row in rows])
     below = rows.where(lambda row: row["value"] < own["value"])
     verdict = (
         "All of them are better" if len(below) == len(rows)
         else "None of them is better" if not below
-        else f"Better than attention: {', '.join(map(aligner_name, below))}"
+        else f"Better than attention: {', '.join(map(_aligner_name, below))}"
     )  # fmt: skip
     among = {"direction": rows[0]["direction"], "score": "AER", "aligner": rows.values("aligner")}
     better = Claim("count", "scores", "value", among=among, value=len(below), than=own["value"], below=True)
@@ -418,8 +391,8 @@ def linked(tables: Tables) -> Iterator[Finding]:
     if not rows:
         return
     ends = [
-        say("**{value:percent} %** (by {measure} {view}, layer {layer})", value=row["value"], measure=row["measure"],
-            view=view_name(row["side"], row["direction"]), layer=row["layer"] + 1)
+        say("**{value:percent} %** (by {measure} {view}, layer {number})", **row, number=row["layer"] + 1,
+            view=view_name(row["side"], row["direction"]))
         for row in (rows[0], rows[-1])
     ]  # fmt: skip
     key = ("side", "direction", "measure", "layer")

@@ -131,21 +131,11 @@ class Alignment:
 
     @staticmethod
     def picking(side: str) -> int:
-        """The side whose words pick: 1 the target's, 0 the source's.
-
-        >>> Alignment.picking("input"), Alignment.picking("to target")
-        (1, 0)
-        """
+        """The side whose words pick: 1 the target's, 0 the source's."""
         return 0 if side == "to target" else 1
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> texts = [Document.from_words(["Hi"], translation=Document.from_words(["Hallo", "!"]))]
-        >>> list(Alignment(load(), texts).empty())
-        ['linked', 'norms', 'links to source', 'links to target']
-        """
+        """A bundle that has seen nothing."""
         parts: dict[str, Any] = {
             "linked": PooledMean((len(self.methods),)),
             "norms": PooledMean((len(self.sides), len(self.heads), 1 + max(self.heads))),
@@ -167,27 +157,13 @@ class Alignment:
         pass_.give(bundle)
 
     def picks(self, bundle: Bundle, side: str) -> Chosen:
-        """What every word of the picking side picks, (word, kept method); the words of all pairs one after another.
-
-        >>> from attlas.capture import load
-        >>> texts = [Document.from_words(["Hi"], translation=Document.from_words(["Hallo", "!"]))]
-        >>> study = Alignment(load(), texts)
-        >>> study.picks(study.empty(), "to source").shape
-        (2, 12)
-        """
+        """What every word of the picking side picks, (word, kept method); the words of all pairs in a row."""
         ledger = bundle[f"links {side}"]
         assert isinstance(ledger, Ledger)
         return np.nan_to_num(ledger.result(), nan=NOTHING).astype(np.int64)
 
     def links(self, picks: Chosen, method: Method) -> list[Pairs]:
-        """The links of all pairs by one of the kept methods, as (source word, target word).
-
-        >>> from attlas.capture import load
-        >>> texts = [Document.from_words(["Hi"], translation=Document.from_words(["Hallo", "!"]))]
-        >>> study = Alignment(load(), texts)
-        >>> study.links(study.picks(study.empty(), "to source"), Method("norm", "to source", 0))  # nothing was read
-        [frozenset()]
-        """
+        """The links of all pairs by one of the kept methods, as (source word, target word)."""
         picked = picks[:, self.kept[method.side].index(method)]
         starts, picking = self._starts[method.side], self.picking(method.side)
         return [
@@ -201,27 +177,13 @@ class Alignment:
 
     def marks(self, bundle: Bundle) -> NDArray[np.float64]:
         """Four counts for every pair and method, (pair, method, 4): picked and sure, picked and possible, picked,
-        sure. They are there if there is gold.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Links
-        >>> there = Document.from_words(["Hallo", "!"])
-        >>> gold = Links(frozenset({(0, 0)}), frozenset())
-        >>> study = Alignment(load(), [Document.from_words(["Hi"], translation=there, links=gold)])
-        >>> study.marks(study.empty()).shape
-        (1, 312, 4)
-        """
+        sure. They are there if there is gold."""
         ledger = bundle["marks"]
         assert isinstance(ledger, Ledger)
         return np.nan_to_num(ledger.result())
 
     def number(self, method: Method) -> int:
-        """The place of a method among all.
-
-        >>> from attlas.capture import load
-        >>> Alignment(load(), []).number(Method("weight", "to source", 0, 0))
-        1
-        """
+        """The place of a method among all."""
         return self._index[method]
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,15 +38,12 @@ SYMMETRISED = ("intersection", "grow-diag-final-and")
 BY_NORM, BY_HEADS = "largest mean norm", "largest mean norm, heads summed"
 ORACLE, HALVES = "oracle: lowest AER", "chosen on one half, scored on the other"
 RESAMPLES = 1000
+VALUE, TWIN = ("value", "low", "high"), ("twin", "twin_low", "twin_high")
 PLACE = ("aligner", "trained_on", "direction", "stream", "measure", "side", "layer", "head")
 
 
 class Method(NamedTuple):
-    """One way of reading links off attention; without a head, all heads of the layer together.
-
-    >>> Method("norm", "input", 5).head is None
-    True
-    """
+    """One way of reading links off attention; without a head, all heads of the layer together."""
 
     measure: str
     side: str
@@ -91,6 +89,11 @@ class View:
     def study(self) -> Alignment:
         """The study that read."""
         return self.read.study
+
+    @property
+    def place(self) -> dict[str, str]:
+        """What tells its rows from those of other views."""
+        return {"direction": self.direction, "stream": self.study.stream.value, "side": self.side}
 
     def methods(self, *, heads: bool) -> list[Method]:
         """The ways of reading links off it: by layer, or by head."""
@@ -156,6 +159,11 @@ class Couple:
         sizes = self.forward.study.sizes
         return [symmetrise(how, a, b, size) for a, b, size in zip(one, other, sizes, strict=True)]
 
+    def counts(self, known: Evidence, how: str, measure: str, layers: tuple[int, int]) -> tuple[Numbers, Numbers]:
+        """The counts of what both have together, and of what their twins have."""
+        ours, theirs = (known.count(self.links(how, measure, layers, twin=twin)) for twin in (False, True))
+        return ours, theirs
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -204,11 +212,7 @@ class Evidence:
 
 
 def resamples(pairs: int, seed: int) -> Numbers:
-    """How often each pair is in each resample.
-
-    >>> resamples(3, 0).sum(1).min().item()
-    3.0
-    """
+    """How often each pair is in each resample."""
     rng = np.random.default_rng(seed)
     return rng.multinomial(pairs, np.full(pairs, 1 / max(1, pairs)), size=RESAMPLES).astype(np.float64)
 
@@ -220,24 +224,16 @@ def rated(
     copies: Numbers,
     scores: Sequence[str] = tuple(SCORES),
 ) -> list[dict[str, Any]]:
-    """A row for each of some scores of one alignment, beside the twin's.
-
-    >>> counts = np.array([[1.0, 1.0, 2.0, 1.0]])
-    >>> [(row["score"], round(row["value"], 2)) for row in rated({}, counts, None, resamples(1, 0))]
-    [('AER', 0.33), ('precision', 0.5), ('recall', 1.0), ('F1', 0.67)]
-    """
-    drawn = copies @ counts
-    of_twin = None if twin is None else copies @ twin
+    """A row for each of some scores of one alignment, beside the twin's."""
     rows = []
+    drawn = [(part, copies @ part) for part in (counts, twin) if part is not None]
     for score in scores:
         metric = METRICS[SCORES[score]]
-        low, high = _middle(metric.of(drawn))
-        row = {**place, "score": score, "value": metric.of(counts.sum(0)).item(), "low": low, "high": high}
-        row |= {"twin": None, "twin_low": None, "twin_high": None, "links": int(counts[:, 2].sum())}
-        if twin is not None and of_twin is not None:
-            low, high = _middle(metric.of(of_twin))
-            row |= {"twin": metric.of(twin.sum(0)).item(), "twin_low": low, "twin_high": high}
-        rows.append(row)
+        cells = [(metric.of(part.sum(0)).item(), *_middle(metric.of(resampled))) for part, resampled in drawn]
+        row = {**place, "score": score, **dict.fromkeys((*VALUE, *TWIN))}
+        for names, values in zip((VALUE, TWIN), cells, strict=False):
+            row |= dict(zip(names, values, strict=True))
+        rows.append(row | {"links": int(counts[:, 2].sum())})
     return rows
 
 
@@ -250,40 +246,26 @@ def score_rows(known: Evidence) -> Iterator[dict[str, Any]]:
                 yield from rated(place, view.marks(method), view.marks(method, twin=True), known.copies)
             else:
                 yield _linked(place, view, method)
-    for couple in known.couples:
-        layers = range(couple.layers) if known.scored else ()
-        for measure in MEASURES:
-            for layer in layers:
-                for how in SYMMETRISED:
-                    place = _place(how, couple.side, measure, layer, None, couple.forward.study)
-                    ours, theirs = (couple.links(how, measure, (layer, layer), twin=twin) for twin in (False, True))
-                    yield from rated(place, known.count(ours), known.count(theirs), known.copies)
+    for couple in known.couples if known.scored else ():
+        for measure, layer, how in product(MEASURES, range(couple.layers), SYMMETRISED):
+            place = _place(how, couple.side, measure, layer, None, couple.forward.study)
+            yield from rated(place, *couple.counts(known, how, measure, (layer, layer)), known.copies)
 
 
 def choice_rows(known: Evidence) -> Iterator[dict[str, Any]]:
     """The layer and the head that one would take: by the largest mean norm, and by looking at the gold."""
-    for view in known.views:
-        for measure in MEASURES:
-            for unit in ("layer", "head"):
-                yield from _choices(known, view, measure, unit)
-    for couple in known.couples:
-        for measure in MEASURES:
-            layers = (couple.forward.layer, couple.backward.layer)
-            for how in SYMMETRISED:
-                place = _choice(how, measure, couple.side, "layer", BY_NORM)
-                place |= {"layer": layers[0], "back_layer": layers[1]}
-                both = [couple.links(how, measure, layers, twin=twin) for twin in (False, True)]
-                counts = [known.count(links) for links in both]
-                yield place | _aer(known, *counts)
+    for view, measure, unit in product(known.views, MEASURES, ("layer", "head")):
+        yield from _choices(known, view, measure, unit)
+    for couple, measure, how in product(known.couples, MEASURES, SYMMETRISED):
+        layers = (couple.forward.layer, couple.backward.layer)
+        place = _choice(how, measure, couple.side, "layer", BY_NORM) | {"layer": layers[0], "back_layer": layers[1]}
+        yield place | _aer(known, *couple.counts(known, how, measure, layers))
 
 
 def _choices(known: Evidence, view: View, measure: str, unit: str) -> Iterator[dict[str, Any]]:
     methods = [method for method in view.methods(heads=unit == "head") if method.measure == measure]
-    if unit == "head":
-        blind = {BY_NORM: Method(measure, view.side, *view.head)}
-    else:
-        blind = {BY_NORM: Method(measure, view.side, view.layer)}
-        blind |= {BY_HEADS: Method(measure, view.side, view.layer_by_heads)}
+    places = {BY_NORM: view.head} if unit == "head" else {BY_NORM: (view.layer,), BY_HEADS: (view.layer_by_heads,)}
+    blind = {how: Method(measure, view.side, *place) for how, place in places.items()}
 
     def row(how: str, method: Method | None, counts: tuple[Numbers, Numbers] | None) -> dict[str, Any]:
         made = _choice(view.direction, measure, view.side, unit, how)
@@ -326,9 +308,8 @@ def gain_rows(known: Evidence) -> Iterator[dict[str, Any]]:
             weight, norm = (view.marks(Method(measure, view.side, layer)) for measure in MEASURES)
             found = compare(metric, weight, norm[None], seed=known.seed)
             yield {
-                "direction": view.direction, "stream": view.study.stream.value, "side": view.side,
-                "layer": layer, "weight": found.whole, "norm": found.score[0], "change": found.change[0],
-                "low": found.low[0], "high": found.high[0], "p": found.p[0],
+                **view.place, "layer": layer, "weight": found.whole, "norm": found.score[0],
+                "change": found.change[0], "low": found.low[0], "high": found.high[0], "p": found.p[0],
             }  # fmt: skip
 
 
@@ -339,19 +320,14 @@ def norm_rows(known: Evidence) -> Iterator[dict[str, Any]]:
         for layer, count in enumerate(view.study.heads):
             for cell in range(1 + count):
                 yield {
-                    "direction": view.direction, "stream": view.study.stream.value, "side": view.side,
-                    "layer": layer, "head": cell - 1 if cell else None, "value": ours.value[layer, cell],
-                    "low": ours.low[layer, cell], "high": ours.high[layer, cell], "n": ours.n[layer, cell],
-                    "twin": theirs.value[layer, cell],
+                    **view.place, "layer": layer, "head": cell - 1 if cell else None,
+                    "value": ours.value[layer, cell], "low": ours.low[layer, cell], "high": ours.high[layer, cell],
+                    "n": ours.n[layer, cell], "twin": theirs.value[layer, cell],
                 }  # fmt: skip
 
 
 def halves(pairs: int, seed: int) -> NDArray[np.bool_]:
-    """Which pairs are in the first of two halves, drawn by the seed.
-
-    >>> int(halves(5, 0).sum())
-    2
-    """
+    """Which pairs are in the first of two halves, drawn by the seed."""
     first = np.zeros(pairs, dtype=bool)
     first[np.random.default_rng([seed, 1]).permutation(pairs)[: pairs // 2]] = True
     return first
@@ -359,8 +335,7 @@ def halves(pairs: int, seed: int) -> NDArray[np.bool_]:
 
 def _best(counts: Numbers) -> int:
     """The method of the lowest AER, the first of equals; (method, pair, 4)."""
-    found = METRICS["aer"].of(counts.sum(1))
-    return int(np.argmin(np.nan_to_num(found, nan=np.inf)))
+    return int(np.argmin(np.nan_to_num(METRICS["aer"].of(counts.sum(1)), nan=np.inf)))
 
 
 def _aer(known: Evidence, counts: Numbers, twin: Numbers) -> dict[str, Any]:
@@ -371,11 +346,9 @@ def _aer(known: Evidence, counts: Numbers, twin: Numbers) -> dict[str, Any]:
 
 
 def _choice(direction: str, measure: str, side: str, unit: str, how: str) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "direction": direction, "measure": measure, "side": side, "unit": unit, "how": how
-    }  # fmt: skip
-    cells = ("layer", "head", "back_layer", "mean_norm", "value", "low", "high", "twin", "links")
-    return made | dict.fromkeys(cells)
+    cells = ("layer", "head", "back_layer", "mean_norm", *VALUE, "twin", "links")
+    chosen = {"direction": direction, "measure": measure, "side": side, "unit": unit, "how": how}
+    return {**chosen, **dict.fromkeys(cells)}
 
 
 def _place(direction: str, side: str, measure: str, layer: int, head: int | None, study: Alignment) -> dict[str, Any]:
@@ -386,14 +359,11 @@ def _place(direction: str, side: str, measure: str, layer: int, head: int | None
 def _linked(place: Mapping[str, Any], view: View, method: Method) -> dict[str, Any]:
     """Without gold: the share of words that have a link."""
     row, number = {**place, "score": "linked"}, view.study.number(method)
-    for prefix, bundle in (("", view.read.bundle), ("twin", view.read.twin)):
-        found = bundle["linked"].result()
-        names = ("value", "low", "high") if not prefix else ("twin", "twin_low", "twin_high")
-        cells = (found.value[number], max(0.0, found.low[number]), min(1.0, found.high[number]))
+    ours, theirs = (bundle["linked"].result() for bundle in view.read.both.values())
+    for names, share in ((VALUE, ours), (TWIN, theirs)):
+        cells = (share.value[number], max(0.0, share.low[number]), min(1.0, share.high[number]))
         row |= dict(zip(names, cells, strict=True))
-        if not prefix:
-            row["links"] = round(float(found.value[number] * found.n[number]))
-    return row
+    return row | {"links": round(float(ours.value[number] * ours.n[number]))}
 
 
 def _middle(drawn: Numbers) -> tuple[float | None, float | None]:

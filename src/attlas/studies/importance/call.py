@@ -56,9 +56,8 @@ def importance(
         bundle = run.carry(part, reading)
         tables: dict[str, Any] = part.tables(bundle)
         loss = bundle["loss"].result()
-        tables["loss"] = as_columns(
-            [{"task": task, "value": loss.value, "low": loss.low, "high": loss.high, "n": loss.n}]
-        )
+        row = {"task": task, "value": loss.value, "low": loss.low, "high": loss.high, "n": loss.n}
+        tables["loss"] = as_columns([row])
         if cut is not None:
             _compare(tables, cut, run.seed)
         return run.finish(tables)
@@ -66,21 +65,16 @@ def importance(
 
 def _compare(tables: dict[str, Any], cut: list[dict[str, Any]], seed: int) -> None:
     """Put measured changes beside importances, and correlate the two."""
-    from attlas.stats import correlate
+    from attlas.studies.shared.cutting.measured import correlation_rows, sizes
 
     heads = tables["importance"]
     known = {(row["stream"], row["layer"], row["head"]): row for row in cut}
     places = list(zip(heads["stream"], heads["layer"], heads["head"], strict=True))
     for column in ("change", "loss_change"):
         heads[column] = [known.get(place, {}).get(column) for place in places]
-    rows = []
-    for quantity in ("value", "normalised"):
-        for column in ("loss_change", "change"):
-            pairs = [
-                (importance, abs(change))
-                for importance, change in zip(heads[quantity], heads[column], strict=True)
-                if change is not None
-            ]
-            agreement = correlate([pair[0] for pair in pairs], [pair[1] for pair in pairs], seed=seed)
-            rows.append({"quantity": quantity, "against": f"|{column}|", **agreement._asdict()})
-    tables["correlation"] = as_columns(rows)
+    pairs = {
+        (quantity, f"|{column}|"): (heads[quantity], sizes(heads[column]))
+        for quantity in ("value", "normalised")
+        for column in ("loss_change", "change")
+    }
+    tables["correlation"] = correlation_rows(("quantity", "against"), pairs, seed)

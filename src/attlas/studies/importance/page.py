@@ -89,8 +89,7 @@ def agrees(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say(
                 "Its rank correlation with the size of the changes of loss that cutting heads really made is "
-                "**{value:share}** ({low:share} to {high:share}, {n} heads).",
-                value=row["spearman"], low=row["spearman_low"], high=row["spearman_high"], n=row["n"],
+                "**{spearman:share}** ({spearman_low:share} to {spearman_high:share}, {n} heads).", **row,
             ),
             (Claim("value", "correlation", "spearman", keyed([row], "quantity", "against"), value=row["spearman"]),),
             see="measured",

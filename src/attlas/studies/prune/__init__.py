@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "prune",
-    call="attlas.studies.prune.call:prune",
-    page="attlas.studies.prune.page:PAGE",
-    group="cut",
-)
+STUDY = Study("prune", call="attlas.studies.prune.call:prune", page="attlas.studies.prune.page:PAGE", group="cut")

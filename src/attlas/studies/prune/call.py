@@ -32,11 +32,7 @@ STAGING, RETUNING = ".model", ".retuning"
 
 
 class Cutting(Reading, total=False):
-    """What is taken out of the weights, and what is then done with the smaller model.
-
-    >>> sorted(set(Cutting.__annotations__) - set(Reading.__annotations__))
-    ['even', 'heads', 'keep', 'retune', 'speed']
-    """
+    """What is taken out of the weights, and what is then done with the smaller model."""
 
     keep: Annotated[float | None, Help("Write a model that has this share of its heads, such as .6.")]
     even: Annotated[bool, Help("Every layer loses the same number.")]

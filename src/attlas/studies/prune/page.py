@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from attlas.pages import (
-    Claim,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    listed,
-    say,
-)
+from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
 from attlas.pages.charts import Spec
+from attlas.pages.findings import keyed
+from attlas.pages.prose import listed, say
 from attlas.store.schema import PLACE, Column, Schema, is_known
 
 ORDERS = {
@@ -246,11 +233,10 @@ def smaller(tables: Tables) -> Iterator[Finding]:
     apart = say("to {value:number}", value=cut["difference"]) if cut["difference"] else "to the last digit"
     yield Finding(
         say(
-            "The smaller model has **{left} of {all} heads** and {size:count} instead of {before:count} parameters; "
-            "{metric} is **{score:number}** ({low:number} to {high:number}) instead of {whole:number}{again}.",
-            left=cut["heads"], all=whole["heads"], size=cut["parameters"], before=whole["parameters"],
-            metric=cut["metric"], score=cut["score"], low=cut["low"], high=cut["high"], whole=whole["score"],
-            again=again,
+            "The smaller model has **{heads} of {all} heads** and {parameters:count} instead of {before:count} "
+            "parameters; {metric} is **{score:number}** ({low:number} to {high:number}) instead of "
+            "{whole:number}{again}.",
+            **cut, all=whole["heads"], before=whole["parameters"], whole=whole["score"], again=again,
         ),
         (
             *(Claim("value", "sizes", "score", keyed([row], "stage"), value=row["score"]) for row in stages.values()),

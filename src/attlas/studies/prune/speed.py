@@ -30,14 +30,7 @@ def measure(
     lengths: Sequence[int] = LENGTHS,
     seconds: float = SECONDS,
 ) -> Iterator[dict[str, Any]]:
-    """One row for every number and length of texts: milliseconds of a pass; ``seconds`` is the most for one pass.
-
-    >>> from attlas.capture import load
-    >>> subject = load()
-    >>> rows = list(measure(subject, subject, Gates({}), batches=[1], lengths=[8, 1024]))
-    >>> [row["reason"] for row in rows]
-    [None, 'longer than the window of 512 pieces']
-    """
+    """One row for every number and length of texts: milliseconds of a pass; ``seconds`` is the most for one pass."""
     per_piece = 0.0
     for length in lengths:
         for batch in batches:

@@ -12,59 +12,46 @@ import hashlib
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
-
-import typer
+from typing import Annotated, Unpack
 
 from attlas.corpora import Corpus, joined, read_bitexts, swapped
 from attlas.errors import CorpusError, PlanError
 from attlas.run.parameters import Help, Reading, study_call
 from attlas.run.progress import Silent
-from attlas.run.session import NAMED, Run, slug
+from attlas.run.session import Run, folder_of
 from attlas.run.setting import Opening, Texts, as_corpus
+from attlas.run.training import Trained
 from attlas.text import Document
-
-if TYPE_CHECKING:
-    from attlas.capture import Subject
 
 HELD, MOST_HELD = 0.05, 1000  # of the pairs, where no others are given: a share, and so many at most
 BATCH_PIECES = {"cuda": 8192}
 _BATCH_PIECES = 4096
 _COMPARED, _ALIKE = 50, 0.9  # sentences whose states are compared, and from when on an encoder has lost its places
+_STOPPED = {
+    "patience": "stopped early, as the validation loss no longer fell",
+    "time": "stopped by the time that was given, before all passes were done",
+}
 
 Bitexts = Texts | Sequence[Texts]
 
 
-@dataclass(frozen=True)
-class Translator:
-    """A translation model that was trained: the subject, the record of its training, its folder if it was saved.
+class Translator(Trained):
+    """A translation model that was trained.
 
     >>> Translator(None, {"bleu": [{"set": "dev", "name": "dev.tsv", "bleu": 31.4}]}).bleu
     {'dev.tsv': 31.4}
     """
 
-    subject: Subject
-    record: dict[str, Any]
-    folder: Path | None = None
-
     @property
     def bleu(self) -> dict[str, float]:
-        """BLEU by the name of the set.
-
-        >>> Translator(None, {"bleu": []}).bleu
-        {}
-        """
+        """BLEU by the name of the set."""
         return {row["name"]: row["bleu"] for row in self.record["bleu"]}
 
 
 class Architecture(Reading, total=False):
-    """The size of the model.
-
-    >>> sorted(set(Architecture.__annotations__) - set(Reading.__annotations__))
-    ['dropout', 'ffn', 'heads', 'layers', 'vocabulary', 'width']
-    """
+    """The size of the model."""
 
     layers: Annotated[int, Help("Layers of the encoder, and of the decoder.", least=1)]
     heads: Annotated[int, Help("Heads of a layer.", least=1)]
@@ -75,11 +62,7 @@ class Architecture(Reading, total=False):
 
 
 class Training(Architecture, total=False):
-    """How it is trained, and for how long.
-
-    >>> "learning_rate" in Training.__annotations__
-    True
-    """
+    """How it is trained, for how long, and on what."""
 
     epochs: Annotated[int, Help("Passes over the pairs, at most.", least=1)]
     learning_rate: Annotated[float, Help("The highest learning rate.")]
@@ -93,12 +76,15 @@ class Training(Architecture, total=False):
     ]
     patience: Annotated[int, Help("Stop after so many passes without a lower validation loss.", least=1)]
     minutes: Annotated[float | None, Help("Begin no pass that would end later than that.", least=0)]
+    device: Annotated[str | None, Help("cpu, cuda, cuda:1 ...; cuda where there is one.")]
+    dtype: Annotated[str | None, Help("float32, or bfloat16 on a GPU that knows it (the default there).")]
 
 
 @study_call(
     without=("long", "budget"), max_pieces=128, checkpoint_every=60.0, layers=6, heads=4, width=512, ffn=1024,
     vocabulary=10_000, dropout=0.3, epochs=30, learning_rate=3e-4, warmup=0.3, schedule="linear", smoothing=0.1,
-    weight_decay=1e-4, clip=1.0, batch_pieces=None, patience=5, minutes=None,
+    weight_decay=1e-4, clip=1.0, batch_pieces=None, patience=5, minutes=None, device=None,
+    dtype=None,
 )  # fmt: skip
 def translate_train(
     corpus: Annotated[
@@ -124,16 +110,13 @@ def translate_train(
     ] = None,
     validation_target: Annotated[Sequence[Path | str], Help("As --target, for --validation.", kind=list[str])] = (),
     test: Annotated[
-        Bitexts | None,
-        Help("Pairs that take no part, for BLEU at the end; may be repeated.", kind=list[str] | None),
+        Bitexts | None, Help("Pairs that take no part, for BLEU at the end; may be repeated.", kind=list[str] | None)
     ] = None,
     test_target: Annotated[Sequence[Path | str], Help("As --target, for --test.", kind=list[str])] = (),
     format: Annotated[str | None, Help("tsv, bitext or parallel, where it cannot be told.")] = None,
     skip_broken: Annotated[bool, Help("Leave out lines that are no pair, and count them.")] = False,
     swap: Annotated[bool, Help("Translate from the second side into the first.")] = False,
     beams: Annotated[int, Help("Beams of the translations that are scored; 1 is greedy.", least=1)] = 1,
-    device: Annotated[str | None, Help("cpu, cuda, cuda:1 ...; cuda where there is one.")] = None,
-    dtype: Annotated[str | None, Help("float32, or bfloat16 on a GPU that knows it (the default there).")] = None,
     **training: Unpack[Training],
 ) -> Translator:
     """Train a small encoder-decoder from nothing on a bitext, and score its translations by BLEU.
@@ -148,25 +131,17 @@ def translate_train(
     >>> [row["epoch"] for row in translator.record["curve"]], list(translator.bleu)
     ([0, 1, 2], ['documents'])
     """
+    from attlas.capture import load
     from attlas.models.sizes import Sizes
     from attlas.run.training import carry_out_training, computes_in_half, done_before, fingerprint_of, save_trained
-    from attlas.studies.translate_train.passes import (
-        alikeness,
-        encoded,
-        fresh,
-        record_of,
-        score,
-        vocabulary_hash,
-    )
+    from attlas.studies.translate_train.passes import alikeness, encoded, fresh, recorded, score, vocabulary_hash
     from attlas.tasks.recipe import Recipe
     from attlas.tasks.training import Trainer
     from attlas.tasks.translation import Translation, require_sacrebleu
 
     started = time.monotonic()
     progress, seed, max_pieces = training["progress"] or Silent(), training["seed"], training["max_pieces"] or 128
-    sizes = Sizes(
-        training["layers"], training["heads"], training["width"], training["ffn"], training["dropout"]
-    )  # fmt: skip
+    sizes = Sizes(training["layers"], training["heads"], training["width"], training["ffn"], training["dropout"])
     smoothing, vocabulary = training["smoothing"], training["vocabulary"]
     _require_sense(smoothing, vocabulary, max_pieces, beams, training["warmup"])
     require_sacrebleu()
@@ -186,27 +161,29 @@ def translate_train(
         documents, rest = _hold_out(documents, texts, seed)
         held_out = [rest]
     progress.note(f"making {vocabulary:,} pieces from {len(documents):,} pairs")
-    model = fresh(documents, vocabulary, sizes, seed, Opening(device=device).options["device"])
+    model = fresh(documents, vocabulary, sizes, seed, Opening(device=training["device"]).options["device"])
     pieces_each = training["batch_pieces"] or BATCH_PIECES.get(model.device.type, _BATCH_PIECES)
     recipe = Recipe(
         epochs=training["epochs"], rate=training["learning_rate"], patience=training["patience"],
-        half=computes_in_half(dtype, model), seed=seed, warmup=training["warmup"], decay=training["weight_decay"],
-        clip=training["clip"], betas=(0.9, 0.98), batch_pieces=pieces_each, falling=training["schedule"],
+        half=computes_in_half(training["dtype"], model), seed=seed, warmup=training["warmup"],
+        decay=training["weight_decay"], clip=training["clip"], betas=(0.9, 0.98), batch_pieces=pieces_each,
+        falling=training["schedule"],
     )  # fmt: skip
     options = {
         "sizes": asdict(sizes), "vocabulary": vocabulary, "pieces": vocabulary_hash(model), "swap": swap,
         "smoothing": smoothing, "max_pieces": max_pieces, "limit": limit, "beams": beams, **asdict(recipe),
     }  # fmt: skip
     judged_by = [("validation", each) for each in held_out] + [("test", each) for each in tested]
+    names = ("translator", learned_from[0].name, *(["swapped"] if swap else []), f"seed{seed}")
     run = Run(
-        "translate-train", model, texts, options, seed, pieces_each, _folder(training, learned_from[0], swap),
+        "translate-train", model, texts, options, seed, pieces_each, folder_of(training["out"], *names),
         training["resume"], training["checkpoint_every"], progress,
         {f"{kind} {each.name}": each for kind, each in judged_by},
     )  # fmt: skip
     plan = run.plan.to_dict()
     if run.out is not None and (done := done_before(run.out, plan, run.resume)):
         progress.note(f"{run.out}: the training was finished already")
-        return _finished(run.out, done)
+        return Translator(load(run.out, task_head="seq2seq"), done, run.out)
     skipped: dict[str, int] = {}
     learned = encoded(model, documents, texts.name, max_pieces, skipped, "learned from")
     held = [encoded(model, each.documents, each.name, max_pieces, skipped, "held out") for each in held_out]
@@ -214,9 +191,8 @@ def translate_train(
     trainer = Trainer(task, learned, [example for part in held for example in part], recipe)
     minutes = training["minutes"]
     carry_out_training(
-        trainer, run, resume=run.resume, checkpoint_every=run.checkpoint_every, progress=progress, doing="training",
-        every_pass=False, until=None if minutes is None else started + 60 * minutes,
-    )  # fmt: skip
+        trainer, run, doing="training", every_pass=False, until=None if minutes is None else started + 60 * minutes
+    )
     scores = [score(task, kind, each, progress) for kind, each in judged_by]
     model.fingerprint = fingerprint_of(model)
     alike = alikeness(model, held[0][:_COMPARED])
@@ -225,56 +201,30 @@ def translate_train(
             f"the encoder's states of a sentence are all alike (mean cosine {alike:.2f}), so nothing can be aligned "
             "by it: train at a lower learning rate (--learning-rate) or with a slower rise (--warmup)"
         )
-    record = record_of(run, trainer, sizes, learned, held, scores, skipped)
-    record |= {"encoder_alike": round(alike, 3), "plan": plan}
+    about = {"sizes": asdict(sizes), "bleu": scores, "encoder_alike": round(alike, 3)}
+    record = {**recorded(run, trainer, learned, held, skipped, about), "plan": plan}
     if run.out is not None:
         save_trained(run.out, model, record)
     return Translator(model, record, run.out)
 
 
 def show(translator: Translator) -> None:
-    """Print what was seen after each pass, how good the translations are, and where the model lies.
-
-    >>> record = {
-    ...     "sizes": {"layers": 1, "heads": 2, "width": 8}, "texts": {"learned": 30}, "weights": 9, "seconds": 1.0,
-    ...     "pieces": {"vocabulary": 40}, "data": {"name": "a.tsv"}, "device": "cpu", "pieces_per_second": 7,
-    ...     "curve": [], "best_epoch": 0, "stopped_by": "patience", "bleu": [], "skipped": {},
-    ... }
-    >>> show(Translator(None, record))
-    1+1 layers, 2 heads, width 8, 9 weights, 40 pieces: learned from 30 pairs of a.tsv in 1 s on cpu (7 pieces/s)
-    ...
-    stopped early, as the validation loss no longer fell
-    """
-    from rich.console import Console
-    from rich.table import Table
-
+    """Print what was seen after each pass, how good the translations are, and where the model lies."""
     from attlas.pages.prose import count_of
 
     record = translator.record
     sizes = record["sizes"]
-    typer.echo(
+    about = (
         f"{sizes['layers']}+{sizes['layers']} layers, {sizes['heads']} heads, width {sizes['width']}, "
         f"{record['weights']:,} weights, {record['pieces']['vocabulary']:,} pieces: learned from "
         f"{count_of(record['texts']['learned'], 'pair')} of {record['data']['name']} in {record['seconds']:.0f} s on "
         f"{record['device']} ({record['pieces_per_second']:,} pieces/s)"
     )
-    table = Table("epoch", "loss", "validation loss", "", box=None, header_style="bold")
-    for row in record["curve"]:
-        cells = ["" if value is None else f"{value:.4f}" for value in (row["loss"], row["held_loss"])]
-        table.add_row(str(row["epoch"]), *cells, "best" if row["epoch"] == record["best_epoch"] else "")
-    Console().print(table)
-    if record["stopped_by"] == "patience":
-        typer.echo("stopped early, as the validation loss no longer fell")
-    elif record["stopped_by"] == "time":
-        typer.echo("stopped by the time that was given, before all passes were done")
+    notes = [_STOPPED[record["stopped_by"]]] if record["stopped_by"] in _STOPPED else []
     for row in record["bleu"]:
         pairs = count_of(row["pairs"], "pair")
-        typer.echo(f"{row['set']} {row['name']}: BLEU {row['bleu']:.2f} ({row['how']}), {pairs}")
-    for reason, number in record["skipped"].items():
-        typer.echo(f"note: {reason}: {number:,}")
-    if translator.folder is not None:
-        typer.echo(f"model: {translator.folder}")
-        typer.echo(f"try: attlas align BITEXT --model {translator.folder}")
+        notes.append(f"{row['set']} {row['name']}: BLEU {row['bleu']:.2f} ({row['how']}), {pairs}")
+    translator.show(about, {"loss": "loss", "held_loss": "validation loss"}, notes, "align BITEXT")
 
 
 def _require_sense(smoothing: float, vocabulary: int, max_pieces: int, beams: int, warmup: float) -> None:
@@ -335,14 +285,6 @@ def _whole(corpus: Corpus) -> Corpus:
     return corpus
 
 
-def _folder(training: Training, corpus: Corpus, swap: bool) -> Path | None:
-    """The folder of the model; one that names itself is called after the bitext and the seed."""
-    out = training["out"]
-    if out == NAMED:
-        return Path(f"translator-{slug(corpus.name)}{'-swapped' if swap else ''}-seed{training['seed']}")
-    return None if out is None else Path(out)
-
-
 def _hold_out(documents: list[Document], texts: Corpus, seed: int) -> tuple[list[Document], Corpus]:
     """Pairs to learn from, and some apart from them, drawn by the seed."""
     count = min(MOST_HELD, round(HELD * len(documents)) or 1)
@@ -356,9 +298,3 @@ def _hold_out(documents: list[Document], texts: Corpus, seed: int) -> tuple[list
         texts, documents=held, articles=tuple(range(count)), name=f"held out of {texts.name}", sha256=digest,
         left_out=(),
     )  # fmt: skip
-
-
-def _finished(out: Path, record: dict[str, Any]) -> Translator:
-    from attlas.capture import load
-
-    return Translator(load(out, task_head="seq2seq"), record, out)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -24,8 +24,9 @@ from attlas.models.subwords import make_tokenizer
 from attlas.models.translator import make_translator
 from attlas.run.progress import Progress
 from attlas.run.session import Run, describe
+from attlas.run.training import record_of
 from attlas.stats import METRICS
-from attlas.store import plain, versions_here
+from attlas.store import versions_here
 from attlas.tasks.recipe import Recipe, by_size, in_batches
 from attlas.tasks.training import Trainer
 from attlas.tasks.translation import Translation, character_grams
@@ -36,13 +37,7 @@ _SHOWN = 5  # translations that the record keeps
 
 
 def alikeness(model: Subject, examples: Sequence[Example]) -> float:
-    """How alike the encoder's last states of one sentence are: the mean cosine between its pieces, over sentences.
-
-    >>> from attlas.capture import load
-    >>> subject = load()
-    >>> 0 < alikeness(subject, subject.pieces.encode_all([Passage(Document.from_text("The farmer slept."))])) < 1
-    True
-    """
+    """How alike the encoder's last states of one sentence are: the mean cosine between its pieces, over sentences."""
     cosines = []
     with torch.no_grad():
         for example in examples:
@@ -85,7 +80,6 @@ def encoded(
 def score(task: Translation, kind: str, corpus: Corpus, say: Progress) -> dict[str, Any]:
     """BLEU of the model's own translations of a set, all of its pairs; and what it would be if the references were
     only cut into pieces and put together again."""
-
     began = time.monotonic()
     examples = task.subject.pieces.encode_bare([Passage(d, d.translation) for d in corpus.documents])
     window = task.subject.pieces.window
@@ -94,14 +88,17 @@ def score(task: Translation, kind: str, corpus: Corpus, say: Progress) -> dict[s
             raise CorpusError(f"a side of this pair has more than the {window} pieces of the model's window",
                               file=example.passage.first.name)  # fmt: skip
     written = translations(task, examples)
+    references = [example.passage.second.text for example in examples if example.passage.second is not None]
+    grams = [character_grams(own, reference) for own, reference in zip(written, references, strict=True)]
     marks = task.mark(examples, written).numpy()
     tokenizer = task.subject.pieces.tokenizer
     again = tokenizer.batch_decode([example.target.ids[1:] for example in examples if example.target is not None])
     possible = task.mark(examples, [text.strip() for text in again]).numpy()
     row = {
         "set": kind, "name": corpus.name, "pairs": len(examples), "bleu": float(task.metric.score(marks)),
-        "chrf": _chrf(examples, written), "how": "greedy" if task.beams == 1 else f"beam of {task.beams}",
-        "tokenize": "13a", "references_cut_and_joined": float(task.metric.score(possible)),
+        "chrf": float(METRICS["chrf"].score(np.array(grams))),
+        "how": "greedy" if task.beams == 1 else f"beam of {task.beams}", "tokenize": "13a",
+        "references_cut_and_joined": float(task.metric.score(possible)),
         "length_ratio": float(np.sum(marks[:, -2]) / max(1.0, np.sum(marks[:, -1]))),
         "seconds": round(time.monotonic() - began, 1),
         "examples": [
@@ -112,13 +109,6 @@ def score(task: Translation, kind: str, corpus: Corpus, say: Progress) -> dict[s
     }  # fmt: skip
     say.note(f"{kind} {corpus.name}: BLEU {row['bleu']:.2f} ({row['how']}), {len(examples):,} pairs")
     return row
-
-
-def _chrf(examples: Sequence[Example], written: Sequence[str]) -> float:
-
-    references = [example.passage.second.text for example in examples if example.passage.second is not None]
-    marks = [character_grams(own, reference) for own, reference in zip(written, references, strict=True)]
-    return float(METRICS["chrf"].score(np.array(marks)))
 
 
 def translations(task: Translation, examples: Sequence[Example]) -> list[str]:
@@ -133,63 +123,29 @@ def translations(task: Translation, examples: Sequence[Example]) -> list[str]:
     return texts
 
 
-def record_of(
-    run: Run, trainer: Trainer, sizes: Sizes, learned: Sequence[Example],
-    held: Sequence[Sequence[Example]], scores: Sequence[Mapping[str, Any]], skipped: Mapping[str, int],
+def recorded(
+    run: Run, trainer: Trainer, learned: Sequence[Example], held: Sequence[Sequence[Example]],
+    skipped: Mapping[str, int], about: Mapping[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """What training.json says."""
-    best = trainer.best
-    assert best is not None
-    model = run.subject
-    once = sum(e.source.length + (0 if e.target is None else e.target.length) for e in learned)
-    stopped = "all passes done" if trainer.step >= trainer.steps else "time" if trainer.halted else "patience"
-    record: dict[str, Any] = plain(
-        {
-            "task": "translation",
-            "bleu": scores,
-            "held_out_loss": best.held_loss,
-            "best_epoch": best.epoch,
-            "stopped_by": stopped,
-            "curve": [asdict(seen) for seen in trainer.passes],
-            "texts": {"learned": len(learned), "held_out": sum(map(len, held))},
-            "pieces": {
-                "vocabulary": len(model.pieces.tokenizer),
-                "learned": once,
-                "unknown": _unknown(model, learned),
-            },
-            "sizes": asdict(sizes),
-            "weights": sum(parameter.numel() for parameter in model.model.parameters()),
-            "fingerprint": model.fingerprint,
-            "data": describe(run.corpus),
-            "more_data": {name: describe(corpus) for name, corpus in run.more.items()},
-            "skipped": {**skipped, **dict.fromkeys(_left_out(run), 1)},
-            "versions": {**versions_here(), **_versions()},
-            "device": _device_name(model),
-            "started": run.started.isoformat(timespec="seconds"),
-            "seconds": round(trainer.seconds, 1),
-            "steps": trainer.step,
-            "pieces_per_second": round(once * trainer.step / trainer.steps_per_epoch / max(trainer.seconds, 1e-9)),
+    assert trainer.best is not None
+    model, tokenizer = run.subject, run.subject.pieces.tokenizer
+    sides = [side.ids for example in learned for side in (example.source, example.target) if side is not None]
+    once = sum(map(len, sides))
+    left_out = [why for corpus in (run.corpus, *run.more.values()) for why in corpus.left_out]
+    on_gpu = model.device.type == "cuda"
+    return record_of(
+        run, trainer, task="translation", **about, held_out_loss=trainer.best.held_loss, steps=trainer.step,
+        stopped_by="all passes done" if trainer.step >= trainer.steps else "time" if trainer.halted else "patience",
+        texts={"learned": len(learned), "held_out": sum(map(len, held))},
+        pieces={
+            "vocabulary": len(tokenizer), "learned": once,
+            "unknown": sum(ids.count(tokenizer.unk_token_id) for ids in sides),
         },
-        "record",
-    )
-    return record
-
-
-def _unknown(model: Subject, learned: Sequence[Example]) -> int:
-    unknown = model.pieces.tokenizer.unk_token_id
-    sides = (side.ids for example in learned for side in (example.source, example.target) if side is not None)
-    return sum(ids.count(unknown) for ids in sides)
-
-
-def _left_out(run: Run) -> list[str]:
-    return [why for corpus in (run.corpus, *run.more.values()) for why in corpus.left_out]
-
-
-def _versions() -> dict[str, str]:
-
-    return {package: version(package) for package in ("tokenizers", "sacrebleu")}
-
-
-def _device_name(model: Subject) -> str:
-
-    return torch.cuda.get_device_name(model.device) if model.device.type == "cuda" else str(model.device)
+        weights=sum(parameter.numel() for parameter in model.model.parameters()),
+        more_data={name: describe(corpus) for name, corpus in run.more.items()},
+        skipped={**skipped, **dict.fromkeys(left_out, 1)},
+        versions={**versions_here(), **{package: version(package) for package in ("tokenizers", "sacrebleu")}},
+        device=torch.cuda.get_device_name(model.device) if on_gpu else str(model.device),
+        pieces_per_second=round(once * trainer.step / trainer.steps_per_epoch / max(trainer.seconds, 1e-9)),
+    )  # fmt: skip

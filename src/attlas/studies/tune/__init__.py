@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "tune",
-    call="attlas.studies.tune.call:tune",
-    group="use",
-    after="attlas.studies.tune.call:show",
-)
+STUDY = Study("tune", call="attlas.studies.tune.call:tune", group="use", after="attlas.studies.tune.call:show")

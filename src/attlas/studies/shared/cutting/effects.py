@@ -43,33 +43,17 @@ def with_harm(rows: Iterable[Row], better: str) -> Iterator[dict[str, Any]]:
 
 
 def worst_of(rows: Rows) -> Row:
-    """The cut that costs most: by the score, and where that is the same by the loss.
-
-    >>> rows = Rows([{"harm": 0.0, "loss_change": 0.1}, {"harm": 0.0, "loss_change": 0.3}])
-    >>> worst_of(rows)["loss_change"]
-    0.3
-    """
+    """The cut that costs most: by the score, and where that is the same by the loss."""
     return max(rows, key=lambda row: (row["harm"], row["loss_change"] or 0.0))
 
 
 def head_of(row: Row, tables: Tables) -> str:
-    """A row's head by label, with its stream where the model has several.
-
-    >>> from attlas.store import Manifest, Result
-    >>> places = {"stream": ["encoder", "cross"], "layer": [0, 5], "head": [0, 2]}
-    >>> tables = Tables(Result(Manifest("toy"), {"heads": places}))
-    >>> [head_of(row, tables) for row in tables["heads"]]
-    ['encoder 1-1', 'cross 6-3']
-    """
+    """A row's head by label, with its stream where the model has several."""
     return f"{row['stream']} {label_of(row)}" if len(tables.streams) > 1 else label_of(row)
 
 
 def changes_shown(rows: Rows) -> tuple[str, ...]:
-    """The changes to choose from, first the score's, unless only the loss has anything to show.
-
-    >>> changes_shown(Rows([{"change": 0.0, "loss_change": 0.1, "sure_harm": 0.0, "sure_loss": 0.1}]))
-    ('loss_change', 'change')
-    """
+    """The changes to choose from, first the score's, unless only the loss has anything to show."""
     if all(row["change"] == row["loss_change"] for row in rows):
         return ("loss_change",)
     only_loss = any(row["sure_loss"] for row in rows) and not any(row["sure_harm"] for row in rows)
@@ -77,11 +61,7 @@ def changes_shown(rows: Rows) -> tuple[str, ...]:
 
 
 def effect_map(table: str = "effects") -> Chart:
-    """A cell for each head: what cutting it does to score or loss, framed where that is significant.
-
-    >>> effect_map().key
-    'map'
-    """
+    """A cell for each head: what cutting it does to score or loss, framed where that is significant."""
 
     def draw(tables: Tables, rows: Rows) -> Spec:
         drawn = charts.head_map(
@@ -97,11 +77,7 @@ def effect_map(table: str = "effects") -> Chart:
 
 
 def effects_in_order(table: str = "effects") -> Chart:
-    """A dot with its interval for each head, from the worst cut to the best.
-
-    >>> effects_in_order().key
-    'sorted'
-    """
+    """A dot with its interval for each head, from the worst cut to the best."""
 
     def draw(tables: Tables, rows: Rows) -> Spec:
         schema, shown = tables.schema(table), changes_shown(rows)

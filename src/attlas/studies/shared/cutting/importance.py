@@ -24,19 +24,14 @@ from attlas.errors import NumberError
 from attlas.ids import Site, Stream
 from attlas.models import Example
 from attlas.stats import Bundle, PooledMean
+from attlas.store.columns import as_columns
 from attlas.tasks import Question, Scored, Task
 
 Numbers = NDArray[np.float64]
 
 
 class Importance:
-    """The study: for every head the mean size of dL/dxi, and its signed mean.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> sorted(Importance(make_task(load(), "similarity")).empty())
-    ['encoder-signed', 'encoder-size', 'loss']
-    """
+    """The study: for every head the mean size of dL/dxi, and its signed mean."""
 
     name = "importance"
 
@@ -46,13 +41,7 @@ class Importance:
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing. Layers of a stream may differ in their number of heads; its array is as
-        wide as the widest.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> Importance(make_task(load(), "similarity")).empty()["encoder-size"].shape
-        (6, 12)
-        """
+        wide as the widest."""
         parts: dict[str, Any] = {"loss": PooledMean(())}
         for stream in self.task.streams:
             shape = self._shape(stream)
@@ -77,15 +66,8 @@ class Importance:
             bundle[f"{stream}-signed"].update(found, counted)
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """One row per head.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> study = Importance(make_task(load(), "similarity"))
-        >>> len(study.tables(study.empty())["importance"]["head"])
-        72
-        """
-        rows: list[dict[str, Any]] = []
+        """One row per head."""
+        rows = []
         for stream in self.task.streams:
             size, signed = bundle[f"{stream}-size"].result(), bundle[f"{stream}-signed"].result()
             scale = per_layer(size.value)
@@ -94,16 +76,11 @@ class Importance:
                     continue
                 for head in range(self.subject.heads(site)):
                     at = site.layer, head
-                    rows.append(
-                        {
-                            "stream": stream.value, "layer": site.layer, "head": head, "value": float(size.value[at]),
-                            "low": float(size.low[at]), "high": float(size.high[at]),
-                            "normalised": float(scale[at]), "signed": float(signed.value[at]),
-                            "n": int(size.n[at]),
-                        }
-                    )  # fmt: skip
-        columns = ("stream", "layer", "head", "value", "low", "high", "normalised", "signed", "n")
-        return {"importance": {column: [row[column] for row in rows] for column in columns}}
+                    place = {"stream": stream.value, "layer": site.layer, "head": head}
+                    figures = {"value": size.value[at], "low": size.low[at], "high": size.high[at]}
+                    rows.append({**place, **figures, "normalised": scale[at], "signed": signed.value[at],
+                                 "n": size.n[at]})  # fmt: skip
+        return {"importance": as_columns(rows)}
 
     def _shape(self, stream: Stream) -> tuple[int, int]:
         counts = [self.subject.heads(site) for site in self.sites if site.stream is stream]
@@ -111,18 +88,7 @@ class Importance:
 
 
 def derivatives(task: Task, question: Question, sites: Sequence[Site]) -> tuple[Scored, dict[Site, Tensor]]:
-    """Of every text the loss, and dL/dxi of every head at every site, (text, head); one pass forward and back.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> from attlas.text import Document, Passage
-    >>> subject = load()
-    >>> task = make_task(subject, "similarity")
-    >>> text = Document.from_words(["Hi"], label="1", pair=Document.from_words(["Hello"]))
-    >>> scored, slopes = derivatives(task, task.ask([subject.pieces.encode(Passage(text))]), subject.sites)
-    >>> slopes[subject.sites[0]].shape
-    torch.Size([1, 12])
-    """
+    """Of every text the loss, and dL/dxi of every head at every site, (text, head); one pass forward and back."""
     subject, texts = task.subject, len(question.labels)
     with torch.enable_grad(), subject.frozen():
         own = {
@@ -144,10 +110,6 @@ def derivatives(task: Task, question: Question, sites: Sequence[Site]) -> tuple[
 
 
 def per_layer(importance: Numbers) -> Numbers:
-    """Importance (layer, head) divided by the Euclidean norm of its layer.
-
-    >>> per_layer(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist()
-    [[0.6, 0.8], [0.0, 0.0]]
-    """
+    """Importance (layer, head) divided by the Euclidean norm of its layer."""
     norms = np.sqrt((importance**2).sum(-1, keepdims=True))
     return np.asarray(np.divide(importance, norms, out=np.zeros_like(importance), where=norms > 0))

@@ -1,12 +1,15 @@
-"""What cutting heads did to a model, from an earlier ``attlas ablate``, if it was of this very model."""
+"""What cutting heads did to a model, from an earlier ``attlas ablate``, and how well figures of heads agree."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attlas.errors import StoreError
+from attlas.stats import correlate
 from attlas.store import Result
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -36,3 +39,27 @@ def measured(ablation: Path | str | Result, model: Subject, *, other_than: Corpu
             "out"
         )
     return result
+
+
+def correlation_rows(
+    names: tuple[str, str], pairs: Mapping[tuple[str, str], tuple[Sequence[Any], Sequence[Any]]], seed: int
+) -> dict[str, list[Any]]:
+    """Correlations of two figures of the same heads, by what they are; where one is missing the head does not count.
+
+    >>> rows = correlation_rows(("with", "quantity"), {("importance", "loss"): ([1, 2, 3, None], [1, 2, 4, 0])}, 0)
+    >>> rows["with"], rows["spearman"]
+    (['importance'], [1.0])
+    """
+    rows = []
+    for key, (first, second) in pairs.items():
+        rows.append({**dict(zip(names, key, strict=True)), **correlate(first, second, seed=seed)._asdict()})
+    return as_columns(rows)
+
+
+def sizes(changes: Sequence[float | None]) -> list[float | None]:
+    """How large changes are, whichever way; what is missing stays so.
+
+    >>> sizes([-0.5, None])
+    [0.5, None]
+    """
+    return [None if change is None else abs(change) for change in changes]

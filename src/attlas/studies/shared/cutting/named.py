@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attlas.errors import CapabilityError, PlanError
 from attlas.ids import HeadId, paper_label
+from attlas.run.parameters import names_of
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -29,7 +30,7 @@ def heads_named(subject: Subject, heads: str | Iterable[str]) -> list[HeadId]:
             raise CapabilityError(
                 f"{label!r} names no head: heads are named by layer and head counted from 1, such as '3-1'"
             )
-    labels = [part.strip() for label in given for part in label.split(",") if part.strip()]
+    labels = [name for label in given for name in names_of(label)]
     if not labels:
         raise PlanError("no head was named; give at least one, such as 3-1")
     return list(dict.fromkeys(subject.named(labels)))

@@ -40,11 +40,7 @@ class Unit(NamedTuple):
 
     @property
     def ids(self) -> list[HeadId]:
-        """Its heads by name.
-
-        >>> str(Unit(Site(Stream.ENCODER, 2), (4,)).ids[0])
-        'encoder layer 2, head 4'
-        """
+        """Its heads by name."""
         return [HeadId(self.site.stream, self.site.layer, head) for head in self.heads]
 
 
@@ -61,25 +57,12 @@ def units_of(subject: Subject, streams: Sequence[Stream]) -> list[Unit]:
 
 
 def gates_without(subject: Subject, units: Sequence[Unit]) -> Gates:
-    """Gates that close some units and leave all others open.
-
-    >>> from attlas.capture import load
-    >>> subject = load()
-    >>> gates_without(subject, units_of(subject, subject.streams)[:1]).xi[subject.sites[0]].tolist()[:3]
-    [0.0, 1.0, 1.0]
-    """
+    """Gates that close some units and leave all others open."""
     return Gates.closed([HeadId(*unit.site, head) for unit in units for head in unit.heads], subject.layout.heads)
 
 
 class OneOff:
-    """A study: what removing each unit alone does to the mean loss of a text.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> subject = load()
-    >>> OneOff(make_task(subject, "similarity"), units_of(subject, subject.streams)).empty()["change"].shape
-    (72,)
-    """
+    """A study: what removing each unit alone does to the mean loss of a text."""
 
     name = "one-off losses"
 
@@ -88,13 +71,7 @@ class OneOff:
         self.replay = Replay(task.subject, task.options)
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> sorted(OneOff(make_task(load(), "similarity"), []).empty())
-        ['change']
-        """
+        """A bundle that has seen nothing."""
         return Bundle({"change": PooledMean((len(self.units),))})
 
     def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
@@ -123,13 +100,7 @@ class OneOff:
 
 
 class Removal:
-    """A study: marks and losses of every text under each of some patterns of removed units.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> Removal(make_task(load(), "similarity"), [[], []], texts=3, marks=2).empty()["marks"].shape
-    (2, 2)
-    """
+    """A study: marks and losses of every text under each of some patterns of removed units."""
 
     name = "removal"
 
@@ -138,13 +109,7 @@ class Removal:
         self.gates = [gates_without(task.subject, units) for units in patterns]
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import make_task
-        >>> sorted(Removal(make_task(load(), "similarity"), [[]], texts=3, marks=2).empty())
-        ['losses', 'marks']
-        """
+        """A bundle that has seen nothing."""
         count = len(self.gates)
         marks, losses = Ledger(self.texts, (count, self.marks)), Ledger(self.texts, (count, 2))
         return Bundle({"marks": marks, "losses": losses})
@@ -167,15 +132,7 @@ class Removal:
 
 
 def marks_per_text(task: Task, example: Example) -> int:
-    """How many marks a task writes down of a text.
-
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> from attlas.text import Document, Passage
-    >>> text = Document.from_words(["Hi"], label="1", pair=Document.from_words(["Hello"]))
-    >>> marks_per_text(make_task(load(), "similarity"), load().pieces.encode(Passage(text)))
-    2
-    """
+    """How many marks a task writes down of a text."""
     return int(task.answer(task.ask([example])).shape[-1])
 
 
@@ -189,11 +146,7 @@ def by_value(units: Sequence[Unit], values: Numbers) -> list[int]:
 
 
 def by_chance(units: Sequence[Unit], seed: int, draw: int) -> list[int]:
-    """An order drawn by the seed.
-
-    >>> sorted(by_chance([Unit(Site(Stream.ENCODER, 0), (head,)) for head in range(3)], 0, 1))
-    [0, 1, 2]
-    """
+    """An order drawn by the seed."""
     order = list(range(len(units)))
     random.Random(f"removal {seed} {draw}").shuffle(order)
     return order
@@ -236,13 +189,7 @@ def to_remove(units: Sequence[Unit], order: Sequence[int], keep: float, *, even:
 
 
 def kept_without(subject: Subject, units: Sequence[Unit]) -> Mapping[Site, list[int]]:
-    """The heads that each site keeps when some units are removed; sites that lose none are left out.
-
-    >>> from attlas.capture import load
-    >>> subject = load()
-    >>> kept_without(subject, units_of(subject, subject.streams)[:2])[subject.sites[0]][:2]
-    [2, 3]
-    """
+    """The heads that each site keeps when some units are removed; sites that lose none are left out."""
     return {
         site: [head for head, xi in enumerate(row.tolist()) if xi]
         for site, row in gates_without(subject, units).xi.items()

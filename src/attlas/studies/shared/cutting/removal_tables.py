@@ -22,11 +22,7 @@ FALLS = (0.01, 0.05)
 
 
 class Line(NamedTuple):
-    """One curve: its order, which draw of it, and for each step the number of units gone and the pattern's place.
-
-    >>> Line("importance", 0, [0, 4], [0, 1]).patterns
-    [0, 1]
-    """
+    """One curve: its order, which draw of it, and for each step the number of units gone and the pattern's place."""
 
     order: str
     draw: int
@@ -35,11 +31,7 @@ class Line(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The score of every pattern, on all texts and on resamples of them; and the mean loss per prediction.
-
-    >>> Scores._fields
-    ('values', 'resampled', 'losses', 'texts')
-    """
+    """The score of every pattern, on all texts and on resamples of them; and the mean loss per prediction."""
 
     values: Numbers
     resampled: Numbers
@@ -48,13 +40,7 @@ class Scores(NamedTuple):
 
 
 def scores_of(metric: Metric, marks: Numbers, losses: Numbers, seed: int, resamples: int = RESAMPLES) -> Scores:
-    """Scores from marks (text, pattern, column) and losses (text, pattern, 2).
-
-    >>> from attlas.stats import METRICS
-    >>> marks = np.ones((4, 1, 2))
-    >>> scores_of(METRICS["accuracy"], marks, marks, 0, resamples=3).resampled.tolist()
-    [[1.0], [1.0], [1.0]]
-    """
+    """Scores from marks (text, pattern, column) and losses (text, pattern, 2)."""
     counts = metric.counts(marks.transpose(1, 0, 2))  # (pattern, text, column)
     texts = counts.shape[1]
     rng = np.random.default_rng(seed)
@@ -82,18 +68,18 @@ def first_crossing(shares: Sequence[float], worse: Numbers, bar: float) -> float
 
 def curve_table(lines: Sequence[Line], units: int, heads: Sequence[Sequence[int]], scores: Scores) -> dict[str, Any]:
     """One row for every step of every curve; ``heads`` are the numbers of heads gone, by pattern's units."""
-    rows = []
-    low, high = _ends(scores.resampled)
-    for line, counts in zip(lines, heads, strict=True):
-        for gone, pattern, count in zip(line.gone, line.patterns, counts, strict=True):
-            rows.append(
-                {
-                    "order": line.order, "draw": line.draw, "share": gone / units, "units": gone, "heads": count,
-                    "score": scores.values[pattern], "low": low[pattern], "high": high[pattern],
-                    "loss": scores.losses[pattern], "n": scores.texts,
-                }
-            )  # fmt: skip
-    return as_columns(rows)
+    known = np.where(np.isfinite(scores.resampled), scores.resampled, np.nan)
+    with np.errstate(all="ignore"):
+        low, high = np.nanquantile(known, (0.025, 0.975), axis=0)
+    return as_columns([
+        {
+            "order": line.order, "draw": line.draw, "share": gone / units, "units": gone, "heads": count,
+            "score": scores.values[at], "low": low[at], "high": high[at], "loss": scores.losses[at],
+            "n": scores.texts,
+        }
+        for line, counts in zip(lines, heads, strict=True)
+        for gone, at, count in zip(line.gone, line.patterns, counts, strict=True)
+    ])  # fmt: skip
 
 
 def shares_table(metric: Metric, lines: Sequence[Line], units: int, scores: Scores) -> dict[str, Any]:
@@ -101,36 +87,15 @@ def shares_table(metric: Metric, lines: Sequence[Line], units: int, scores: Scor
     rows = []
     for line in lines:
         shares = [gone / units for gone in line.gone]
-        whole = scores.values[line.patterns[0]]
+        whole = line.patterns[0]
         for fall in FALLS:
-            worse = metric.worse(scores.values[line.patterns] - whole)
-            drawn = np.array(
-                [
-                    first_crossing(
-                        shares, metric.worse(one[line.patterns] - one[line.patterns[0]]), _bar(fall, one[0])
-                    )
-                    for one in scores.resampled
-                ]
-            )
-            drawn = np.where(np.isnan(drawn), 1.0, drawn)
-            found = first_crossing(shares, worse, _bar(fall, whole))
-            rows.append(
-                {
-                    "order": line.order, "draw": line.draw, "fall": fall, "share": found,
-                    "low": float(np.quantile(drawn, 0.025)), "high": float(np.quantile(drawn, 0.975)),
-                    "score": whole, "metric": metric.name, "better": metric.better, "n": scores.texts,
-                }
-            )  # fmt: skip
+            reached = []
+            for values in (scores.values, *scores.resampled):
+                bar = max(fall * abs(float(values[whole])), 1e-12)
+                reached.append(first_crossing(shares, metric.worse(values[line.patterns] - values[whole]), bar))
+            low, high = np.quantile(np.nan_to_num(reached[1:], nan=1.0), (0.025, 0.975))
+            rows.append({
+                "order": line.order, "draw": line.draw, "fall": fall, "share": reached[0], "low": low, "high": high,
+                "score": scores.values[whole], "metric": metric.name, "better": metric.better, "n": scores.texts,
+            })  # fmt: skip
     return as_columns(rows)
-
-
-def _bar(fall: float, whole: float) -> float:
-    return max(fall * abs(float(whole)), 1e-12)
-
-
-def _ends(resampled: Numbers) -> tuple[Numbers, Numbers]:
-    """The middle 95 % of what is known."""
-    known = np.where(np.isfinite(resampled), resampled, np.nan)
-    with np.errstate(all="ignore"):
-        low, high = np.nanquantile(known, (0.025, 0.975), axis=0)
-    return low, high

@@ -8,21 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from attlas.capture import Subject
+from attlas.capture.reading import Reading
 from attlas.errors import StoreError
+from attlas.run.session import Run
 from attlas.store import Result
 from attlas.store.columns import as_columns
-
-if TYPE_CHECKING:
-    from attlas.capture import Subject
-    from attlas.capture.reading import Reading
-    from attlas.run.session import Run
-    from attlas.studies.shared.cutting.removal import Unit
-    from attlas.studies.shared.cutting.removal_tables import Line
-    from attlas.tasks import Task
+from attlas.studies.shared.cutting.importance import Importance
+from attlas.studies.shared.cutting.removal import (
+    OneOff,
+    Removal,
+    Unit,
+    by_chance,
+    by_value,
+    evenly,
+    marks_per_text,
+    to_remove,
+)
+from attlas.studies.shared.cutting.removal_tables import Line, curve_table, scores_of, shares_table
+from attlas.tasks import Task
 
 ORDER_BUDGET = 1024  # pieces of a batch, where a graph is kept or every unit is removed in turn
 DRAWS = 3
@@ -32,11 +40,7 @@ VALUES = ("importance", "importance_size", "loss", "loss_low", "loss_high", "sco
 
 @dataclass
 class Job:
-    """What is pruned, for which task, and what is known so far: orders and values of units, and which of them go.
-
-    >>> sorted(Job.__dataclass_fields__)
-    ['draws', 'even', 'gone', 'keep', 'orders', 'seed', 'steps', 'subject', 'task', 'units', 'values']
-    """
+    """What is pruned, for which task, and what is known so far: orders and values of units, and which of them go."""
 
     subject: Subject
     task: Task
@@ -53,9 +57,6 @@ class Job:
     def patterns(self) -> tuple[list[list[Unit]], list[Line]]:
         """All sets of units to be removed, the empty one first; and the curves through them. The last pattern is the
         cut itself, where there is one."""
-        from attlas.studies.shared.cutting.removal import by_chance, evenly
-        from attlas.studies.shared.cutting.removal_tables import Line
-
         patterns: list[list[Unit]] = [[]]
         lines = []
         total = len(self.units)
@@ -80,24 +81,16 @@ class Job:
 
 
 def put_in_order(
-    job: Job,
-    orders: Sequence[str],
-    measured: Result | None,
-    reading: Reading,
-    run: Run,
-    *,
-    reverse: bool = False,
+    job: Job, orders: Sequence[str], measured: Result | None, reading: Reading, run: Run, *, reverse: bool = False
 ) -> None:
     """Order the units by importance, and by what removing each alone did to the loss or to the score; with
     ``reverse``, the latter also the other way round, what cost most going first."""
-    from attlas.studies.shared.cutting.importance import Importance
-    from attlas.studies.shared.cutting.removal import OneOff, by_value, to_remove
-
     budget = min(run.budget, ORDER_BUDGET)
     if "importance" in orders:
         bundle = run.carry(Importance(job.task), reading, "importance", budget=budget)
-        job.values["importance"], raw = _importance(job, bundle)
-        job.values["importance_size"] = raw
+        sizes = {stream: bundle[f"{stream}-size"].result().value for stream in job.task.streams}
+        raw = np.array([sum(sizes[u.site.stream][u.site.layer, head] for head in u.heads) for u in job.units])
+        job.values |= {"importance": _by_layer(job.units, raw), "importance_size": raw}
         job.orders["importance"] = by_value(job.units, job.values["importance"])
     if "loss" in orders:
         if measured is not None:
@@ -105,7 +98,7 @@ def put_in_order(
         else:
             estimate = run.carry(OneOff(job.task, job.units), reading, "loss", budget=budget)["change"].result()
             values = estimate.value
-            job.values["loss_low"], job.values["loss_high"] = estimate.low, estimate.high
+            job.values |= {"loss_low": estimate.low, "loss_high": estimate.high}
         job.values["loss"] = values
         job.orders["loss"] = by_value(job.units, values)
     if "score" in orders:
@@ -119,13 +112,6 @@ def put_in_order(
         job.gone = to_remove(job.units, job.orders[orders[0]], job.keep, even=job.even)
 
 
-def _importance(job: Job, bundle: Any) -> tuple[Any, Any]:
-    """The importance of units: their heads' added up, divided by the Euclidean norm of their layer; and as it is."""
-    sizes = {stream: bundle[f"{stream}-size"].result().value for stream in job.task.streams}
-    raw = np.array([sum(sizes[u.site.stream][u.site.layer, head] for head in u.heads) for u in job.units])
-    return _by_layer(job.units, raw), raw
-
-
 def _by_layer(units: Sequence[Unit], raw: Any) -> Any:
     """Values of units divided by the Euclidean norm of their layer's."""
     norms: dict[Any, float] = {}
@@ -135,31 +121,13 @@ def _by_layer(units: Sequence[Unit], raw: Any) -> Any:
 
 
 def importance_of(units: Sequence[Unit], measured: Result) -> Any:
-    """The importance of units as an ablation found it beside, on the same scale as an order by importance has.
-
-    >>> from attlas.capture import load
-    >>> from attlas.store import Manifest
-    >>> from attlas.studies.shared.cutting.removal import units_of
-    >>> subject = load()
-    >>> rows = {"stream": ["encoder"] * 2, "layer": [0, 0], "head": [0, 1], "importance": [3.0, 4.0]}
-    >>> importance_of(units_of(subject, subject.streams)[:2], Result(Manifest("ablate"), {"ablation": rows})).tolist()
-    [0.6, 0.8]
-    """
+    """The importance of units as an ablation found it beside, on the same scale as an order by importance has."""
     return _by_layer(units, changes_of(units, measured, "importance"))
 
 
 def changes_of(units: Sequence[Unit], measured: Result, column: str = "loss_change") -> Any:
     """The changes of loss (or another column, such as ``change``, that of the score) that an ablation has measured of
-    heads, added up over a unit.
-
-    >>> from attlas.capture import load
-    >>> from attlas.store import Manifest
-    >>> from attlas.studies.shared.cutting.removal import units_of
-    >>> subject = load()
-    >>> rows = {"stream": ["encoder"] * 2, "layer": [0, 0], "head": [0, 1], "loss_change": [0.5, 0.25]}
-    >>> changes_of(units_of(subject, subject.streams)[:2], Result(Manifest("ablate"), {"ablation": rows})).tolist()
-    [0.5, 0.25]
-    """
+    heads, added up over a unit."""
     rows = measured.rows("ablation")
     known = {(row["stream"], row["layer"], row["head"]): row[column] for row in rows}
     try:
@@ -174,9 +142,6 @@ def changes_of(units: Sequence[Unit], measured: Result, column: str = "loss_chan
 
 def curve(job: Job, reading: Reading, run: Run) -> dict[str, Any]:
     """Score the model under all patterns; tables of the curves, of what can go, and of the order."""
-    from attlas.studies.shared.cutting.removal import Removal, marks_per_text
-    from attlas.studies.shared.cutting.removal_tables import curve_table, scores_of, shares_table
-
     patterns, lines = job.patterns()
     marks = marks_per_text(job.task, reading.examples[0])
     part = Removal(job.task, patterns, texts=len(reading.examples), marks=marks)
@@ -195,8 +160,6 @@ def curve(job: Job, reading: Reading, run: Run) -> dict[str, Any]:
 
 def _order_table(job: Job) -> dict[str, Any]:
     """One row per head: its unit's importance and one-off loss, when it goes, and whether it was cut."""
-    from attlas.studies.shared.cutting.removal import evenly
-
     named = {name: order for name, order in job.orders.items() if name in ("importance", "loss", "score")}
     orders = {name: evenly(job.units, order) if job.even else order for name, order in named.items()}
     places = {name: {place: turn for turn, place in enumerate(order)} for name, order in orders.items()}
