@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from attlas.stats import Estimate
 
 Array = NDArray[np.float64]
+Figures = Estimate | Mapping[str, Array]
 
 
-def ends_of(estimate: Estimate, cell: tuple[int, ...], name: str = "value") -> dict[str, Any]:
+def ends_of(estimate: Estimate, cell: tuple[Any, ...], name: str = "value") -> dict[str, Any]:
     """A value and the ends of its interval, as a row has them: value, low and high, or twin, twin_low and twin_high.
 
     >>> estimate = Estimate(*(np.array([number]) for number in (0.5, 10.0, 0.4, 0.6)))
@@ -25,17 +26,27 @@ def ends_of(estimate: Estimate, cell: tuple[int, ...], name: str = "value") -> d
     return {name: estimate.value[cell], f"{prefix}low": estimate.low[cell], f"{prefix}high": estimate.high[cell]}
 
 
-def cells_of(estimate: Estimate, **axes: Sequence[Any]) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
-    """Every cell that has a case, and its row: what it is called along each axis, value, interval and n.
+def cells_of(
+    figures: Figures, twin: Figures | None = None, /, **axes: Sequence[Any]
+) -> Iterator[tuple[tuple[int, ...], dict[str, Any]]]:
+    """Every cell that has a case (n), and its row: what it is called along each axis, its figures, and the twin's.
+
+    Figures are an estimate, or arrays by name with n among them. Those of the twin are called twin, twin_low ...
 
     >>> estimate = Estimate(*(np.array(numbers) for numbers in ([0.5, np.nan], [10, 0], [0.4, np.nan], [0.6, np.nan])))
-    >>> [(cell, row["keys"], float(row["value"])) for cell, row in cells_of(estimate, keys=("sep", "cls"))]
+    >>> [(cell, row["keys"], float(row["twin"])) for cell, row in cells_of(estimate, estimate, keys=("sep", "cls"))]
     [((0,), 'sep', 0.5)]
     """
+    ours = _by_name(figures)
+    theirs = {"twin" if name == "value" else f"twin_{name}": array for name, array in _by_name(twin or {}).items()}
     for cell in np.ndindex(*map(len, axes.values())):
-        if estimate.n[cell] > 0:
+        if ours["n"][cell] > 0:
             labels = {name: axis[place] for (name, axis), place in zip(axes.items(), cell, strict=True)}
-            yield cell, labels | ends_of(estimate, cell) | {"n": estimate.n[cell]}
+            yield cell, labels | {name: array[cell] for name, array in (ours | theirs).items()}
+
+
+def _by_name(figures: Figures) -> Mapping[str, Array]:
+    return figures._asdict() if isinstance(figures, Estimate) else figures
 
 
 def divide(above: Array, below: Array) -> Array:
