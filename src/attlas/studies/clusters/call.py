@@ -18,6 +18,7 @@ from attlas.store import Result
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
+
     Known = Mapping[tuple[str, int, int], Sequence[str]]
 
 PIECES = 128

@@ -123,7 +123,13 @@ def _heads(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]
     for who, scored in (("model", model), ("twin", twin)):
         study, then = scored.study, scored.choosing["heads"].result().value
         layers, heads = map(range, study.shape)
-        axes = {"layer": layers, "head": heads, "direction": study.directions, "candidates": CANDIDATES, "kind": KINDS}
+        axes = {
+            "layer": layers,
+            "head": heads,
+            "direction": study.directions,
+            "candidates": CANDIDATES,
+            "kind": KINDS,
+        }
         for cell, row in cells_of(scored.scoring["heads"].result(), **axes):
             row |= {"who": who, "stream": study.stream.value, "chance": chance[cell[3:]], "when_chosen": then[cell]}
             rows.append(row | {name: p[cell] if who == "model" else None for name, p in tested.items()})

@@ -36,7 +36,6 @@ from attlas.models import AttentionCall, Example
 from attlas.stats import Bundle, PooledMean, Resampled
 from attlas.studies.shared.piece_classes import mark, texts_of
 from attlas.tasks import Question, Scored, Task, text_seed
-from attlas.text import Document
 
 PLACES = ("self", "previous", "next")
 KEYS = (*CLASSES, *PLACES)
@@ -88,7 +87,7 @@ def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed
 
     >>> from attlas.capture import load
     >>> from attlas.tasks.tagging import LinearMap, Tagging
-    >>> from attlas.text import Passage
+    >>> from attlas.text import Document, Passage
     >>> subject = load()
     >>> task = Tagging(subject, "upos", tags=["A", "B"], head=LinearMap(torch.randn(2, 384), torch.zeros(2)))
     >>> document = Document.from_words(["It", "rained"], upos=["A", "B"])

@@ -109,7 +109,8 @@ class Relations(Watcher):
     >>> from attlas.capture import load
     >>> from attlas.text import Passage
     >>> study = Relations(load(), labels=("all", "nsubj"))
-    >>> bundle, document = study.empty(), Document.from_words(["It", "rained"], governors=[1, -1], relations=["nsubj", "root"])
+    >>> document = Document.from_words(["It", "rained"], governors=[1, ROOT], relations=["nsubj", "root"])
+    >>> bundle = study.empty()
     >>> study.update(bundle, study.subject.pieces.encode_all([Passage(document)]))
     >>> bundle["figures"].result().n.shape, bundle["offsets"].result().n[0].tolist()
     ((2, 6, 12, 2), [1.0, 1.0])

@@ -33,7 +33,7 @@ def cells_of(
 
     Figures are an estimate, or arrays by name with n among them. Those of the twin are called twin, twin_low ...
 
-    >>> estimate = Estimate(*(np.array(numbers) for numbers in ([0.5, np.nan], [10, 0], [0.4, np.nan], [0.6, np.nan])))
+    >>> estimate = Estimate(*(np.array(numbers) for numbers in ([0.5, 0.0], [10, 0], [0.4, 0.0], [0.6, 0.0])))
     >>> [(cell, row["keys"], float(row["twin"])) for cell, row in cells_of(estimate, estimate, keys=("sep", "cls"))]
     [((0,), 'sep', 0.5)]
     """
@@ -42,7 +42,7 @@ def cells_of(
     for cell in np.ndindex(*map(len, axes.values())):
         if ours["n"][cell] > 0:
             labels = {name: axis[place] for (name, axis), place in zip(axes.items(), cell, strict=True)}
-            yield cell, labels | {name: array[cell] for name, array in (ours | theirs).items()}
+            yield cell, labels | {name: array[cell] for name, array in (*ours.items(), *theirs.items())}
 
 
 def _by_name(figures: Figures) -> Mapping[str, Array]:
