@@ -216,9 +216,10 @@ def test_beside_the_survey_in_one_pass() -> None:
         for name in alone:
             found = part(bundle, study.name)[name].result()
             assert np.allclose(found.value, alone[name].result().value, atol=1e-6, equal_nan=True), name
-    tables = cluster_tables(studies[1], part(bundle, "clusters"))
+    tables = cluster_tables(studies[1], part(bundle, "clusters"), part(bundle, "clusters"), {})
     assert list(tables) == ["clusters", "pairs", "joins", "layer_pairs", "togetherness"]
-    assert tables["pairs"]["twin"] == [None] * 66
+    assert tables["pairs"]["twin"] == tables["pairs"]["value"]
+    assert len(tables["pairs"]["twin"]) == 66
 
 
 def test_translations_are_needed_for_the_decoder() -> None:

@@ -75,10 +75,12 @@ def as_cell(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Rows that have the same names as columns of cells; nothing of none.
+def as_columns(rows: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> dict[str, list[Any]]:
+    """Rows as columns of cells: those that are named, empty where there is no row; else all that the first row has.
 
     >>> as_columns([{"layer": 0, "value": float("nan")}, {"layer": 1, "value": 0.5}])
     {'layer': [0, 1], 'value': [None, 0.5]}
+    >>> as_columns([], ["layer", "value"])
+    {'layer': [], 'value': []}
     """
-    return {name: [as_cell(row[name]) for row in rows] for name in rows[0]} if rows else {}
+    return {name: [as_cell(row[name]) for row in rows] for name in names or (rows[0] if rows else ())}

@@ -1,7 +1,7 @@
 """The study of clusters as one call: distances of all pairs of heads over a corpus, and an untrained twin beside.
 
-The run has two parts, each with a checkpoint of its own: the model, and its twin. What is asked before they begin and
-what is made of them are functions of their own, for :mod:`attlas.studies.heads` takes them into its one pass.
+The run has two parts, each with a checkpoint of its own: the model, and its twin. What is asked before they begin has
+functions of its own, for :mod:`attlas.studies.heads` takes the study into its one pass.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from attlas.store import Result
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
-    from attlas.ids import Stream
-    from attlas.stats import Bundle
-    from attlas.studies.clusters.passes import Clusters
 
     Known = Mapping[tuple[str, int, int], Sequence[str]]
 
@@ -54,6 +51,8 @@ def clusters(
     ('clusters', 72, 2556)
     """
     from attlas.capture.measuring import require_measure
+    from attlas.studies.clusters.passes import Clusters
+    from attlas.studies.clusters.tables import cluster_tables
 
     texts = as_corpus(corpus)
     model = as_subject(subject)
@@ -72,34 +71,11 @@ def clusters(
         run.read(reading)
         summed = []
         for who, studied in run.twins:
-            part = clusters_part(studied, streams, measure=measure, seed=run.seed)
+            part = Clusters(studied, streams=streams, measure=measure, seed=run.seed)
             summed.append((part, run.carry(part, reading, f"{who}distances")))
         run.progress.note("arranging the heads")
         (part, bundle), (_, twin) = summed
-        return run.finish(arranged(part, bundle, twin, known))
-
-
-def clusters_part(model: Subject, streams: Sequence[Stream], *, measure: str, seed: int) -> Clusters:
-    """What is summed for one model: the distances of all pairs of heads of these streams.
-
-    >>> clusters_part(as_subject(None), as_subject(None).streams, measure="weight", seed=0).measure
-    'weight'
-    """
-    from attlas.studies.clusters.passes import Clusters
-
-    return Clusters(model, streams=streams, measure=measure, seed=seed)
-
-
-def arranged(part: Clusters, bundle: Bundle, twin: Bundle, known: Known) -> dict[str, Any]:
-    """All tables, from the sums of a model and of its twin; ``known`` are heads that go by their relations.
-
-    >>> part = clusters_part(as_subject(None), as_subject(None).streams, measure="weight", seed=0)
-    >>> list(arranged(part, part.empty(), part.empty(), {}))
-    ['clusters', 'pairs', 'joins', 'layer_pairs', 'togetherness']
-    """
-    from attlas.studies.clusters.tables import cluster_tables
-
-    return cluster_tables(part, bundle, twin, known)
+        return run.finish(cluster_tables(part, bundle, twin, known))
 
 
 def fitting_budget(model: Subject, pieces: int) -> int:

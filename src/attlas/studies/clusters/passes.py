@@ -30,19 +30,23 @@ from attlas.models import AttentionCall, Batch, Example, Side
 from attlas.stats import Bundle, PooledMean
 from attlas.studies.clusters.arrangement import SHUFFLES, square
 from attlas.studies.clusters.behaviour import FIGURES
-from attlas.studies.shared.piece_classes import half_of, mark
-from attlas.studies.shared.watching import watch
+from attlas.studies.shared.piece_classes import half_of, mark, texts_of
+from attlas.studies.shared.watching import Watcher
 
 HALVES = (1, 2)
 _SPECIAL = [CLASSES.index(name) for name in ("first", "cls", "sep", "punctuation")]
 
 
-class Clusters:
+class Clusters(Watcher):
     """The distances of all pairs of heads of one model, and what every head mostly does.
 
     >>> from attlas.capture import load
-    >>> Clusters(load()).streams
-    (<Stream.ENCODER: 'encoder'>,)
+    >>> from attlas.text import Document, Passage
+    >>> study = Clusters(load())
+    >>> bundle = study.empty()
+    >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
+    >>> bundle["encoder-layers"].result().value.shape
+    (6, 6)
     """
 
     name = "clusters"
@@ -62,13 +66,8 @@ class Clusters:
         self.seed, self.shuffles = seed, shuffles
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing: per stream the pairs of heads by half of the texts, the pairs of layers,
-        within and between layers, and the heads' own figures.
-
-        >>> from attlas.capture import load
-        >>> sorted(Clusters(load()).empty())
-        ['encoder-apart', 'encoder-figures', 'encoder-layers', 'encoder-pairs-1', 'encoder-pairs-2']
-        """
+        """Per stream the pairs of heads by half of the texts, the pairs of layers, within and between layers, and
+        the heads' own figures."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
@@ -80,29 +79,8 @@ class Clusters:
             parts[f"{stream}-figures"] = PooledMean((layers, heads, len(FIGURES)))
         return Bundle(parts)
 
-    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Run a batch through the model and take its sums into the bundle.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> study = Clusters(load())
-        >>> bundle = study.empty()
-        >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
-        >>> bundle["encoder-layers"].result().value.shape
-        (6, 6)
-        """
-        watch(batch, (self, bundle))
-
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
-        """Open a pass: what this study takes from one forward pass over a batch.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> study = Clusters(load())
-        >>> examples = study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))])
-        >>> list(study.begin(study.subject.pieces.batch(examples), examples).texts)
-        [<Stream.ENCODER: 'encoder'>]
-        """
+        """Open a pass: what this study takes from one forward pass over a batch."""
         return _Pass(self, made, batch)
 
 
@@ -110,13 +88,13 @@ class _Pass:
     """One forward pass: keeps the rows of every text, layer by layer, until it gives their sums to a bundle."""
 
     def __init__(self, study: Clusters, made: Batch, batch: Sequence[Example]) -> None:
-        self.study, self.made = study, made
+        self.study = study
         self.halves = [half_of(example.passage, study.seed) for example in batch]
         self.texts: dict[Stream, list[_Text]] = {}
         for stream in study.streams:
             queries, keys = made.queries(stream), made.keys(stream)
             if queries is not None and keys is not None:
-                marked = mark(keys, self._documents(keys, batch), (), {})
+                marked = mark(keys, texts_of(made, keys, batch, study.subject.pieces.translating), (), {})
                 self.texts[stream] = [
                     _Text(_span(queries, row), _span(keys, row), marked.classes[row]) for row in range(len(batch))
                 ]
@@ -152,13 +130,6 @@ class _Pass:
                 figures, counts = _figures(rows, own, text, stream)
                 shape = (1, layers, len(rows) // layers, len(FIGURES))
                 bundle[f"{stream}-figures"].update(figures.reshape(shape), counts[None, None, None])
-
-    def _documents(self, side: Side, examples: Sequence[Example]) -> list[Any]:
-        """The documents behind each sequence of a side: a pair is one sequence, a translation two."""
-        if not self.study.subject.pieces.translating:
-            return [example.passage.documents for example in examples]
-        place = 1 if side is self.made.target else 0
-        return [example.passage.documents[place : place + 1] for example in examples]
 
 
 class _Text:

@@ -7,7 +7,7 @@ head by head (the tree, togetherness), in rows of their own, told apart by the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,31 +16,33 @@ from numpy.typing import NDArray
 from attlas.ids import Stream
 from attlas.measures.divergence import head_pairs
 from attlas.stats import Bundle, Estimate, PooledMean
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 from attlas.studies.clusters.arrangement import Map, Tree, join, lay_out, square, togetherness
 from attlas.studies.clusters.behaviour import FIGURES, Place, behaviour
+from attlas.studies.shared.figures import cells_of, ends_of
 
 if TYPE_CHECKING:
     from attlas.studies.clusters.passes import Clusters
 
-Columns = dict[str, list[Any]]
+Row = dict[str, Any]
 Known = Mapping[Place, Sequence[str]]
 
-WHO = ("model", "twin")
-CLUSTERS = (
-    "stream", "layer", "head", "x", "y", "behaviour", "relations", "leaf", "nearest_layer", "nearest_head", "nearest",
-    "mean", "entropy", "even", "previous", "next", "self", "first", "cls", "sep", "punctuation", "special", "n",
-    "twin_x", "twin_y", "twin_behaviour", "twin_mean", "twin_entropy",
-)  # fmt: skip
-PAIRS = (
-    "stream", "layer", "head", "layer_b", "head_b", "value", "n", "low", "high", "first_half", "second_half", "twin",
-)  # fmt: skip
-JOINS = ("stream", "who", "join", "a", "b", "value", "heads")
-LAYERS = ("stream", "layer", "layer_b", "value", "n", "low", "high", "twin", "twin_low", "twin_high")
-TOGETHERNESS = (
-    "stream", "who", "within", "within_low", "within_high", "between", "between_low", "between_high", "ratio", "p",
-    "shuffles", "stress", "halves", "heads", "n",
-)  # fmt: skip
+COLUMNS = {
+    "clusters": (
+        "stream", "layer", "head", "x", "y", "behaviour", "relations", "leaf", "nearest_layer", "nearest_head",
+        "nearest", "mean", *FIGURES, "n", "twin_x", "twin_y", "twin_behaviour", "twin_mean", "twin_entropy",
+    ),
+    "pairs": (
+        "stream", "layer", "head", "layer_b", "head_b", "value", "n", "low", "high", "first_half", "second_half",
+        "twin",
+    ),
+    "joins": ("stream", "who", "join", "a", "b", "value", "heads"),
+    "layer_pairs": ("stream", "layer", "layer_b", "value", "n", "low", "high", "twin", "twin_low", "twin_high"),
+    "togetherness": (
+        "stream", "who", "within", "within_low", "within_high", "between", "between_low", "between_high", "ratio",
+        "p", "shuffles", "stress", "halves", "heads", "n",
+    ),
+}  # fmt: skip
 
 
 class _Seen(NamedTuple):
@@ -55,45 +57,43 @@ class _Seen(NamedTuple):
 
 
 def cluster_tables(
-    study: Clusters, bundle: Bundle, twin: Bundle | None = None, relations: Known | None = None
-) -> dict[str, Columns]:
+    study: Clusters, bundle: Bundle, twin: Bundle, relations: Known
+) -> dict[str, dict[str, list[Any]]]:
     """All tables, the main one first; ``relations`` names heads that are known for one (:func:`.relation_heads`).
 
     >>> from attlas.capture import load
     >>> from attlas.studies.clusters.passes import Clusters
     >>> study = Clusters(load())
-    >>> cluster_tables(study, study.empty(), study.empty())["togetherness"]["p"]
+    >>> cluster_tables(study, study.empty(), study.empty(), {})["togetherness"]["p"]
     []
     """
-    names = {
-        "clusters": CLUSTERS,
-        "pairs": PAIRS,
-        "joins": JOINS,
-        "layer_pairs": LAYERS,
-        "togetherness": TOGETHERNESS,
-    }
-    tables: dict[str, Columns] = {table: {name: [] for name in columns} for table, columns in names.items()}
+    rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     for stream in study.streams:
-        given = dict(zip(WHO, (bundle, twin), strict=True))
-        seen = {
-            who: shown for who, part in given.items() if part is not None and (shown := _see(study, part, stream))
-        }
-        if "model" not in seen:
+        own, untrained = (_see(study, part, stream) for part in (bundle, twin))
+        if own is None or untrained is None:
             continue
-        _add(tables["clusters"], **_head_columns(study, stream, seen["model"], seen.get("twin"), relations or {}))
-        _add(tables["pairs"], **_pair_columns(study, stream, seen["model"], seen.get("twin")))
-        _add(tables["layer_pairs"], **_layer_columns(bundle, twin, stream))
-        for who, shown in seen.items():
-            part = given[who]
-            assert part is not None
-            joins = shown.tree.joins
-            _add(
-                tables["joins"], stream=[stream.value] * len(joins), who=[who] * len(joins), join=range(len(joins)),
-                a=joins[:, 0].astype(int), b=joins[:, 1].astype(int), value=joins[:, 2],
-                heads=joins[:, 3].astype(int),
-            )  # fmt: skip
-            _add_togetherness(tables["togetherness"], study, stream, who, shown, part)
-    return tables
+        shape = study.subject.shape(stream)
+        layers = range(shape[0])
+        by_layer = cells_of(
+            *(part[f"{stream}-layers"].result() for part in (bundle, twin)), layer=layers, layer_b=layers
+        )
+        made: dict[str, list[Row]] = {
+            "clusters": list(_heads(stream, shape, own, untrained, relations)),
+            "pairs": list(_pairs(shape[1], own, untrained)),
+            "layer_pairs": [row for _, row in by_layer],
+            "joins": [
+                {"who": who, "join": step, "a": int(a), "b": int(b), "value": value, "heads": int(heads)}
+                for who, seen in (("model", own), ("twin", untrained))
+                for step, (a, b, value, heads) in enumerate(seen.tree.joins)
+            ],
+            "togetherness": [
+                {"who": who, **_togetherness(study, shape, seen, part[f"{stream}-apart"].result())}
+                for who, seen, part in (("model", own, bundle), ("twin", untrained, twin))
+            ],
+        }
+        for name, added in made.items():
+            rows[name] += [{"stream": stream.value, **row} for row in added]
+    return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
 
 def _see(study: Clusters, bundle: Bundle, stream: Stream) -> _Seen | None:
@@ -121,96 +121,59 @@ def _known(figures: Estimate, place: tuple[int, ...]) -> dict[str, float]:
     return {name: float(figures.value[cell]) for name, cell in cells.items() if figures.n[cell] > 0}
 
 
-def _head_columns(
-    study: Clusters, stream: Stream, seen: _Seen, twin: _Seen | None, relations: Known
-) -> Mapping[str, Any]:
-    layers, heads = study.subject.shape(stream)
-    places = list(np.ndindex(layers, heads))
-    count = len(places)
-    others = seen.distances + np.where(np.eye(count, dtype=bool), np.inf, 0.0)
-    nearest = others.argmin(1)
-    known = [relations.get((stream.value, *place), ()) for place in places]
+def _heads(stream: Stream, shape: tuple[int, int], own: _Seen, twin: _Seen, relations: Known) -> Iterator[Row]:
+    count = len(own.distances)
+    others = own.distances + np.where(np.eye(count, dtype=bool), np.inf, 0.0)
+    means, twin_means = (seen.distances.sum(1) / max(1, count - 1) for seen in (own, twin))
     leaf = np.empty(count, int)
-    leaf[seen.tree.leaves] = np.arange(count)
-    none = [None] * count
+    leaf[own.tree.leaves] = np.arange(count)
+    for number, (layer, head) in enumerate(np.ndindex(*shape)):
+        figures, twin_figures = own.figures[number], twin.figures[number]
+        names = relations.get((stream.value, layer, head), ())
+        nearest = int(others[number].argmin())
+        yield {
+            "layer": layer,
+            "head": head,
+            "x": own.map.places[number, 0],
+            "y": own.map.places[number, 1],
+            "behaviour": "relation" if names else behaviour(figures),
+            "relations": ", ".join(names),
+            "leaf": leaf[number],
+            "nearest_layer": nearest // shape[1],
+            "nearest_head": nearest % shape[1],
+            "nearest": others[number, nearest],
+            "mean": means[number],
+            **{name: figures.get(name) for name in FIGURES},
+            "n": int(own.pairs.n[0]),
+            "twin_x": twin.map.places[number, 0],
+            "twin_y": twin.map.places[number, 1],
+            "twin_behaviour": behaviour(twin_figures),
+            "twin_mean": twin_means[number],
+            "twin_entropy": twin_figures["entropy"],
+        }
+
+
+def _pairs(heads: int, own: _Seen, twin: _Seen) -> Iterator[Row]:
+    pairs = list(zip(*(side.tolist() for side in head_pairs(len(own.distances))), strict=True))
+    for (number,), row in cells_of(own.pairs, twin.pairs, pair=pairs):
+        (layer, head), (layer_b, head_b) = (divmod(side, heads) for side in row["pair"])
+        place = {"layer": layer, "head": head, "layer_b": layer_b, "head_b": head_b}
+        yield row | place | {"first_half": own.halves[0][number], "second_half": own.halves[1][number]}
+
+
+def _togetherness(study: Clusters, shape: tuple[int, int], seen: _Seen, apart: Estimate) -> Row:
+    tested = togetherness(seen.distances, shape[0], study.seed, study.shuffles)
     return {
-        "stream": [stream.value] * count,
-        "layer": [layer for layer, _ in places],
-        "head": [head for _, head in places],
-        "x": seen.map.places[:, 0],
-        "y": seen.map.places[:, 1],
-        "behaviour": ["relation" if names else behaviour(f) for names, f in zip(known, seen.figures, strict=True)],
-        "relations": [", ".join(names) for names in known],
-        "leaf": leaf,
-        "nearest_layer": nearest // heads,
-        "nearest_head": nearest % heads,
-        "nearest": others.min(1),
-        "mean": seen.distances.sum(1) / max(1, count - 1),
-        **{name: [figures.get(name) for figures in seen.figures] for name in FIGURES},
-        "n": [int(seen.pairs.n[0])] * count,
-        "twin_x": none if twin is None else twin.map.places[:, 0],
-        "twin_y": none if twin is None else twin.map.places[:, 1],
-        "twin_behaviour": none if twin is None else [behaviour(figures) for figures in twin.figures],
-        "twin_mean": none if twin is None else twin.distances.sum(1) / max(1, count - 1),
-        "twin_entropy": none if twin is None else [figures["entropy"] for figures in twin.figures],
+        **ends_of(apart, (0,), "within"),
+        **ends_of(apart, (1,), "between"),
+        "ratio": tested and tested.ratio,
+        "p": tested and tested.p,
+        "shuffles": study.shuffles,
+        "stress": seen.map.stress,
+        "halves": _rank_correlation(*seen.halves),
+        "heads": len(seen.distances),
+        "n": int(seen.pairs.n[0]),
     }
-
-
-def _pair_columns(study: Clusters, stream: Stream, seen: _Seen, twin: _Seen | None) -> Mapping[str, Any]:
-    layers, heads = study.subject.shape(stream)
-    a, b = head_pairs(layers * heads)
-    return {
-        "stream": [stream.value] * len(a),
-        "layer": a // heads,
-        "head": a % heads,
-        "layer_b": b // heads,
-        "head_b": b % heads,
-        "value": seen.pairs.value,
-        "n": seen.pairs.n.astype(int),
-        "low": seen.pairs.low,
-        "high": seen.pairs.high,
-        "first_half": seen.halves[0],
-        "second_half": seen.halves[1],
-        "twin": [None] * len(a) if twin is None else twin.pairs.value,
-    }
-
-
-def _layer_columns(bundle: Bundle, twin: Bundle | None, stream: Stream) -> Mapping[str, Any]:
-    ours = bundle[f"{stream}-layers"].result()
-    theirs = None if twin is None else twin[f"{stream}-layers"].result()
-    cells = [(int(a), int(b)) for a, b in zip(*np.nonzero(ours.n > 0), strict=True)]
-
-    def column(estimate: Estimate | None, name: str) -> list[Any]:
-        return [None if estimate is None else getattr(estimate, name)[cell] for cell in cells]
-
-    return {
-        "stream": [stream.value] * len(cells),
-        "layer": [a for a, _ in cells],
-        "layer_b": [b for _, b in cells],
-        "value": column(ours, "value"),
-        "n": [int(ours.n[cell]) for cell in cells],
-        "low": column(ours, "low"),
-        "high": column(ours, "high"),
-        "twin": column(theirs, "value"),
-        "twin_low": column(theirs, "low"),
-        "twin_high": column(theirs, "high"),
-    }
-
-
-def _add_togetherness(table: Columns, study: Clusters, stream: Stream, who: str, seen: _Seen, bundle: Bundle) -> None:
-    layers, heads = study.subject.shape(stream)
-    tested = togetherness(seen.distances, layers, study.seed, study.shuffles)
-    apart = bundle[f"{stream}-apart"].result()
-    ends = {
-        f"{name}{end and '_'}{end}": [getattr(apart, end or "value")[number]]
-        for number, name in enumerate(("within", "between"))
-        for end in ("", "low", "high")
-    }
-    _add(
-        table, stream=[stream.value], who=[who], **ends, ratio=[tested and tested.ratio], p=[tested and tested.p],
-        shuffles=[study.shuffles], stress=[seen.map.stress], halves=[_rank_correlation(*seen.halves)],
-        heads=[layers * heads], n=[int(seen.pairs.n[0])],
-    )  # fmt: skip
 
 
 def _rank_correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float | None:
@@ -221,9 +184,3 @@ def _rank_correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> f
         return None
     ranks = rankdata(one), rankdata(other)
     return float(np.corrcoef(*ranks)[0, 1]) if all(np.ptp(r) > 0 for r in ranks) else None
-
-
-def _add(table: Columns, **columns: Any) -> None:
-    """Add rows, given by columns; NaN becomes None and numbers become plain ones."""
-    for name, column in table.items():
-        column += [as_cell(value) for value in columns[name]]

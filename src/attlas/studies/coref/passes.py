@@ -30,7 +30,7 @@ from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Largest, PooledMean, Resampled
 from attlas.studies.coref.mentions import CANDIDATES, KINDS, Question
 from attlas.studies.coref.sieves import BASELINES, baselines_right
-from attlas.studies.shared.watching import watch
+from attlas.studies.shared.watching import Watcher
 
 DIRECTIONS = ("to", "from")
 RIVALS = ("nearest", "head match")  # the baselines that every head is tested against
@@ -67,15 +67,15 @@ class Choice(NamedTuple):
 Chosen = Mapping[tuple[int, int], Choice]  # by set of candidates and kind
 
 
-class Coref:
+class Coref(Watcher):
     """The study of one model. With ``chosen`` (one head for each set of candidates and kind) these are followed in
     more detail: bootstrap intervals by document ("best" is the head chosen for all mentions, on every kind; "chosen"
     that for each kind), the baselines on the same mentions, and the surest cases.
 
     >>> from attlas.capture import load
     >>> study = Coref(load())
-    >>> study.directions, sorted(study.empty())
-    (('to', 'from'), ['heads'])
+    >>> study.directions, study.cells, sorted(study.empty())
+    (('to', 'from'), (6, 12, 2, 3, 4), ['heads'])
     """
 
     name = "coref"
@@ -91,53 +91,23 @@ class Coref:
 
     @property
     def cells(self) -> tuple[int, ...]:
-        """Layers, heads, directions, sets of candidates, kinds.
-
-        >>> from attlas.capture import load
-        >>> Coref(load()).cells
-        (6, 12, 2, 3, 4)
-        """
+        """Layers, heads, directions, sets of candidates, kinds."""
         return (*self.shape, len(self.directions), len(CANDIDATES), len(KINDS))
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing.
-
-        >>> from attlas.capture import load
-        >>> sorted(Coref(load(), chosen={(0, 0): Choice(0, 0, 0)}).empty())
-        ['baselines', 'best', 'cases', 'chance', 'chosen', 'heads', 'over head match', 'over nearest']
-        """
+        """All heads; where some were chosen also their margins, bootstraps by document, and cases."""
         heads = PooledMean(self.cells)
         if self.chosen is None:
             return Bundle({"heads": heads})
-        each = (len(CANDIDATES), len(KINDS))
-        return Bundle(
-            {
-                "heads": heads,
-                **{f"over {rival}": PooledMean(self.cells) for rival in RIVALS},
-                "best": Resampled(each, seed=self.seed),
-                "chosen": Resampled(each, seed=self.seed),
-                "chance": Resampled(each, seed=self.seed),
-                "baselines": Resampled((len(BASELINES), len(KINDS)), seed=self.seed),
-                "cases": Largest(cells=(len(KINDS) - 1) * len(OUTCOMES), keep=KEPT, width=3),
-            }
-        )
-
-    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Run a batch of windows through the model and take what it shows into the bundle.
-
-        >>> from attlas.capture import load
-        >>> Coref(load()).update(Bundle({}), [])
-        """
-        watch(batch, (self, bundle))
+        parts: dict[str, Any] = {"heads": heads} | {f"over {rival}": PooledMean(self.cells) for rival in RIVALS}
+        for name in ("best", "chosen", "chance"):
+            parts[name] = Resampled((len(CANDIDATES), len(KINDS)), seed=self.seed)
+        parts["baselines"] = Resampled((len(BASELINES), len(KINDS)), seed=self.seed)
+        parts["cases"] = Largest(cells=(len(KINDS) - 1) * len(OUTCOMES), keep=KEPT, width=3)
+        return Bundle(parts)
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
-        """Open a pass over a batch of windows.
-
-        >>> from attlas.capture import load
-        >>> study = Coref(load())
-        >>> study.begin(study.subject.batch(["It rained."]), []).sums
-        []
-        """
+        """Open a pass over a batch of windows."""
         return _Pass(self, made, [window for window in batch if isinstance(window, Window)])
 
 

@@ -12,16 +12,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attlas.stats import Bundle, Estimate, holm, p_above_zero
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 from attlas.studies.coref.mentions import CANDIDATES, KINDS, Known
 from attlas.studies.coref.passes import OUTCOMES, RIVALS, Chosen, Coref, Window
 from attlas.studies.coref.sieves import BASELINES
+from attlas.studies.shared.figures import cells_of, ends_of
 from attlas.text import Document
 
 BEST, OF_KIND, TWIN, CHANCE = "best head", "best for its kind", "twin", "chance"
@@ -35,6 +37,9 @@ PUBLISHED: Mapping[str, tuple[float, ...]] = {
 AROUND, SHOWN = 8, 4  # words of context to each side; cases of each kind and outcome
 
 Columns = dict[str, list[Any]]
+_HEADS = ("who", "stream", "layer", "head", "direction", "candidates", "kind", "value", "chance", "n", "low", "high",
+          "when_chosen")  # fmt: skip
+_CASES = ("kind", "outcome", "weight", "document", "mention", "antecedent", "chose", "before", "text", "after")
 
 
 class Scored(NamedTuple):
@@ -61,7 +66,10 @@ def coref_tables(model: Scored, twin: Scored, windows: Sequence[Window]) -> dict
     >>> list(coref_tables(nothing, nothing, []))
     ['coref', 'coref_heads', 'cases']
     """
-    tested = {rival: _corrected(model.scoring[f"over {rival}"].result()) for rival in RIVALS}
+    tested = {
+        f"{rival.replace(' ', '_')}_p_corrected": _corrected(model.scoring[f"over {rival}"].result())
+        for rival in RIVALS
+    }
     return {
         "coref": _main(model, twin, tested),
         "coref_heads": _heads(model, twin, tested),
@@ -72,59 +80,65 @@ def coref_tables(model: Scored, twin: Scored, windows: Sequence[Window]) -> dict
 def _corrected(over: Estimate) -> NDArray[np.float64]:
     """p for being above a baseline, corrected over all heads and directions of each set of candidates and kind."""
     p = p_above_zero(over)
-    made = np.full(p.shape, np.nan)
+    corrected = np.full(p.shape, np.nan)
     for candidates, kind in np.ndindex(*p.shape[3:]):
-        made[..., candidates, kind] = holm(p[..., candidates, kind])
-    return made
+        corrected[..., candidates, kind] = holm(p[..., candidates, kind])
+    return corrected
 
 
 def _main(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]) -> Columns:
-    rows = _Rows(
-        "kind", "candidates", "who", "value", "n", "low", "high", "layer", "head", "direction", "when_chosen",
-        *(f"{rival.replace(' ', '_')}_p_corrected" for rival in RIVALS), "published",
-    )  # fmt: skip
-    none = (None,) * (4 + len(RIVALS))
+    rows: list[dict[str, Any]] = []
+    empty = dict.fromkeys(("layer", "head", "direction", "when_chosen", *tested, "published"))
     baselines, chance = model.scoring["baselines"].result(), model.scoring["chance"].result()
-    for (k, kind), (c, candidates) in _product(KINDS, CANDIDATES):
+    for (k, kind), (c, candidates) in product(enumerate(KINDS), enumerate(CANDIDATES)):
+        who_chooses: list[tuple[str, Estimate, tuple[int, int], dict[str, Any]]] = []
         for who, scored, part in ((BEST, model, "best"), (OF_KIND, model, "chosen"), (TWIN, twin, "chosen")):
             if who == OF_KIND and kind == "all":
                 continue
             choice = scored.chosen[c, 0 if who == BEST else k]
             cell = (*choice, c, k)
-            then = scored.choosing["heads"].result().value[cell]
-            ps = [as_cell(p[cell]) if who != TWIN else None for p in tested.values()]
-            published = PUBLISHED[BEST][k] if who == BEST and c == 0 else None
-            label = (choice.layer, choice.head, scored.study.directions[choice.direction])
-            found = _estimate(scored.scoring[part].result(), (c, k))
-            rows.add(kind, candidates, who, *found, *label, as_cell(then), *ps, published)
-        rows.add(kind, candidates, CHANCE, *_estimate(chance, (c, k)), *none, None)
+            about = {
+                "layer": choice.layer,
+                "head": choice.head,
+                "direction": scored.study.directions[choice.direction],
+                "when_chosen": scored.choosing["heads"].result().value[cell],
+                **{name: p[cell] for name, p in tested.items() if who != TWIN},
+                "published": PUBLISHED[BEST][k] if who == BEST and c == 0 else None,
+            }
+            who_chooses.append((who, scored.scoring[part].result(), (c, k), about))
+        who_chooses.append((CHANCE, chance, (c, k), {}))
         if candidates == "preceding":
-            for b, name in enumerate(BASELINES):
-                rows.add(kind, candidates, name, *_estimate(baselines, (b, k)), *none, PUBLISHED[name][k])
-    return rows.kept(lambda row: row["n"])
+            who_chooses += [(name, baselines, (b, k), {"published": PUBLISHED[name][k]})
+                            for b, name in enumerate(BASELINES)]  # fmt: skip
+        for who, shown, place, about in who_chooses:
+            if shown.n[place] > 0:
+                named = {"kind": kind, "candidates": candidates, "who": who, "n": shown.n[place]}
+                rows.append(empty | named | ends_of(shown, place) | about)
+    return as_columns(rows, ("kind", "candidates", "who", "value", "n", "low", "high", *empty))
 
 
 def _heads(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]) -> Columns:
-    rows = _Rows(
-        "who", "stream", "layer", "head", "direction", "candidates", "kind", "value", "chance", "n", "low", "high",
-        "when_chosen", *(f"{rival.replace(' ', '_')}_p_corrected" for rival in RIVALS),
-    )  # fmt: skip
+    rows: list[dict[str, Any]] = []
     chance = model.scoring["chance"].result().value
     for who, scored in (("model", model), ("twin", twin)):
-        study = scored.study
-        found, then = scored.scoring["heads"].result(), scored.choosing["heads"].result().value
-        for cell in np.ndindex(*study.cells):
-            layer, head, d, c, k = cell
-            ps = [as_cell(p[cell]) if who == "model" else None for p in tested.values()]
-            labels = (study.stream.value, layer, head, study.directions[d], CANDIDATES[c], KINDS[k])
-            value, *rest = _estimate(found, cell)
-            rows.add(who, *labels, value, as_cell(chance[c, k]), *rest, as_cell(then[cell]), *ps)
-    return rows.kept(lambda row: row["n"])
+        study, then = scored.study, scored.choosing["heads"].result().value
+        layers, heads = map(range, study.shape)
+        axes = {
+            "layer": layers,
+            "head": heads,
+            "direction": study.directions,
+            "candidates": CANDIDATES,
+            "kind": KINDS,
+        }
+        for cell, row in cells_of(scored.scoring["heads"].result(), **axes):
+            row |= {"who": who, "stream": study.stream.value, "chance": chance[cell[3:]], "when_chosen": then[cell]}
+            rows.append(row | {name: p[cell] if who == "model" else None for name, p in tested.items()})
+    return as_columns(rows, (*_HEADS, *tested))
 
 
 def _cases(model: Scored, windows: Sequence[Window]) -> Columns:
     """The surest cases of each kind and outcome, from as many documents as possible."""
-    rows = _Rows("kind", "outcome", "weight", "document", "mention", "antecedent", "chose", "before", "text", "after")
+    rows: list[dict[str, Any]] = []
     by_number = {window.number: window for window in windows}
     for cell, cases in enumerate(model.scoring["cases"].result()):
         kind, outcome = divmod(cell, len(OUTCOMES))
@@ -135,11 +149,12 @@ def _cases(model: Scored, windows: Sequence[Window]) -> Columns:
             turn = seen[window.document] = seen.get(window.document, -1) + 1
             ranked.append((turn, order, weight, window, mention, word))
         for _, _, weight, window, mention, word in sorted(ranked, key=lambda case: case[:2])[:SHOWN]:
-            rows.add(KINDS[kind + 1], OUTCOMES[outcome], weight, *_told(window, mention, word))
-    return rows.columns
+            named = {"kind": KINDS[kind + 1], "outcome": OUTCOMES[outcome], "weight": weight}
+            rows.append(named | _told(window, mention, word))
+    return as_columns(rows, _CASES)
 
 
-def _told(window: Window, place: int, word: int) -> tuple[str, ...]:
+def _told(window: Window, place: int, word: int) -> dict[str, str]:
     """A case in words: the document, the mention, its nearest antecedent, what was chosen, and the text around."""
     question, document = window.question, window.passage.first
     mention = question.mentions[place]
@@ -150,15 +165,17 @@ def _told(window: Window, place: int, word: int) -> tuple[str, ...]:
     places = document.words
     first = max(min(antecedent.start, mention.start, word) - AROUND, mention.start - 8 * AROUND, 0)
     last = min(max(mention.stop, word + 1) + AROUND, mention.stop + 4 * AROUND, len(places))
-    return (
-        document.name,
-        _short(document, mention),
-        _short(document, antecedent),
-        chose,
-        ("… " if first else "") + document.text[places[first].start : places[mention.start].start],
-        _text(document, mention.start, mention.stop),
-        document.text[places[mention.stop - 1].stop : places[last - 1].stop] + (" …" if last < len(places) else ""),
-    )
+    before = document.text[places[first].start : places[mention.start].start]
+    after = document.text[places[mention.stop - 1].stop : places[last - 1].stop]
+    return {
+        "document": document.name,
+        "mention": _short(document, mention),
+        "antecedent": _short(document, antecedent),
+        "chose": chose,
+        "before": ("… " if first else "") + before,
+        "text": _text(document, mention.start, mention.stop),
+        "after": after + (" …" if last < len(places) else ""),
+    }
 
 
 def _short(document: Document, mention: Known, longest: int = 8) -> str:
@@ -172,27 +189,3 @@ def _text(document: Document, start: int, stop: int) -> str:
     if start >= stop:
         return ""
     return document.text[document.words[start].start : document.words[stop - 1].stop]
-
-
-class _Rows:
-    """Columns that grow row by row."""
-
-    def __init__(self, *names: str) -> None:
-        self.columns: Columns = {name: [] for name in names}
-
-    def add(self, *values: Any) -> None:
-        for column, value in zip(self.columns.values(), values, strict=True):
-            column.append(value)
-
-    def kept(self, wanted: Any) -> Columns:
-        """The rows that are wanted, as columns."""
-        rows = [dict(zip(self.columns, values, strict=True)) for values in zip(*self.columns.values(), strict=True)]
-        return {name: [row[name] for row in rows if wanted(row)] for name in self.columns}
-
-
-def _product(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[int, str], tuple[int, str]]]:
-    return [(a, b) for a in enumerate(one) for b in enumerate(other)]
-
-
-def _estimate(estimate: Estimate, cell: tuple[int, ...]) -> list[float | None]:
-    return [as_cell(float(part[cell])) for part in estimate]

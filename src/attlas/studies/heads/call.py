@@ -17,16 +17,8 @@ from attlas.run.parameters import Reading as Parameters
 from attlas.run.session import Run, begin, folder_of
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
-from attlas.studies.clusters.call import arranged, clusters_part, fitting_budget, known_heads, require_room
-from attlas.studies.relations.call import (
-    LONGEST,
-    counts,
-    read_sentences,
-    relations_part,
-    scorable,
-    scored_tables,
-    split,
-)
+from attlas.studies.clusters.call import fitting_budget, known_heads, require_room
+from attlas.studies.relations.call import LONGEST, counts, read_sentences, scorable, split
 
 if TYPE_CHECKING:
     from attlas.studies.shared.watching import Watcher
@@ -55,6 +47,10 @@ def heads(
     """
     from attlas.capture.measuring import require_measure
     from attlas.capture.reading import Reading
+    from attlas.studies.clusters.passes import Clusters
+    from attlas.studies.clusters.tables import cluster_tables
+    from attlas.studies.relations.passes import Relations
+    from attlas.studies.relations.tables import relation_tables
     from attlas.studies.survey.call import survey_study
 
     texts = as_corpus(corpus).sentences()
@@ -83,8 +79,8 @@ def heads(
             run.counts |= counts(texts, chosen_on, scored_on)
         scored, clustered, tables = [], [], {}
         for who, studied in whole.twins:
-            relations = relations_part(studied, labels, measure=measure, seed=whole.seed)
-            clusters = clusters_part(studied, [model.pieces.own], measure=measure, seed=whole.seed)
+            relations = Relations(studied, labels, measure=measure, seed=whole.seed)
+            clusters = Clusters(studied, streams=[model.pieces.own], measure=measure, seed=whole.seed)
             watchers: list[Watcher] = [relations, clusters] if who else [surveyed, relations, clusters]
             chosen = _carry(whole, watchers, chosen_on, f"{who}choosing")
             relations.choice = relations.choose(chosen["relations"])
@@ -96,10 +92,10 @@ def heads(
             if not who:
                 tables["survey"] = surveyed.tables(sums["survey"])
         whole.progress.note("arranging the heads")
-        tables["relations"] = scored_tables(scored[0], scored[1], scored_on)
+        tables["relations"] = relation_tables(scored[0], scored[1], scored_on)
         results = {study: runs[study].finish(tables[study]) for study in ("survey", "relations")}
         known = known_heads(model, results["relations"])
-        results["clusters"] = runs["clusters"].finish(arranged(*clustered[0], clustered[1][1], known))
+        results["clusters"] = runs["clusters"].finish(cluster_tables(*clustered[0], clustered[1][1], known))
         if whole.out is not None:
             shutil.rmtree(whole.out, ignore_errors=True)
         return results

@@ -34,9 +34,8 @@ from attlas.ids import Site, Stream
 from attlas.measures.quantities import CLASSES
 from attlas.models import AttentionCall, Example
 from attlas.stats import Bundle, PooledMean, Resampled
-from attlas.studies.shared.piece_classes import mark
+from attlas.studies.shared.piece_classes import mark, texts_of
 from attlas.tasks import Question, Scored, Task, text_seed
-from attlas.text import Document
 
 PLACES = ("self", "previous", "next")
 KEYS = (*CLASSES, *PLACES)
@@ -88,7 +87,7 @@ def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed
 
     >>> from attlas.capture import load
     >>> from attlas.tasks.tagging import LinearMap, Tagging
-    >>> from attlas.text import Passage
+    >>> from attlas.text import Document, Passage
     >>> subject = load()
     >>> task = Tagging(subject, "upos", tags=["A", "B"], head=LinearMap(torch.randn(2, 384), torch.zeros(2)))
     >>> document = Document.from_words(["It", "rained"], upos=["A", "B"])
@@ -192,10 +191,7 @@ class NoOp:
         queries, keys = question.batch.queries(stream), question.batch.keys(stream)
         assert queries is not None
         assert keys is not None
-        texts: list[Sequence[Document]] = [example.passage.documents for example in examples]
-        if self.subject.pieces.translating:
-            place = 1 if keys is question.batch.target else 0
-            texts = [documents[place : place + 1] for documents in texts]
+        texts = texts_of(question.batch, keys, examples, self.subject.pieces.translating)
         classes = mark(keys, texts, (), {}).classes
         if question.altered is not None:  # what is shown as a mask or another piece is no period any more
             classes = classes.clone()

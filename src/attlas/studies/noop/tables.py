@@ -10,23 +10,32 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attlas.ids import Stream
 from attlas.measures.quantities import CLASSES
 from attlas.stats import Bundle, Estimate, Resampled
-from attlas.store.columns import as_cell, as_columns
+from attlas.store.columns import as_columns
 from attlas.studies.noop.passes import KEYS
+from attlas.studies.shared.figures import Array, cells_of, divide, ends_of, middle
 
 if TYPE_CHECKING:
     from attlas.capture.reading import Reading
     from attlas.studies.noop.passes import NoOp
 
-Array = NDArray[np.float64]
+COLUMNS = {
+    "noop": (
+        "stream", "layer", "head", "keys", "value", "n", "low", "high", "pairs", "relative", "paid", "weight", "norm",
+        "twin", "twin_relative", "twin_paid", "twin_weight", "twin_norm",
+    ),
+    "noop_layers": (
+        "stream", "layer", "keys", "value", "n", "low", "high", "pairs", "relative", "relative_low", "relative_high",
+        "paid", "paid_share", "weight", "norm", "twin", "twin_low", "twin_high", "twin_relative",
+        "twin_relative_low", "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight", "twin_norm",
+    ),
+}  # fmt: skip
 
 
 def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, list[Any]]]:
@@ -39,20 +48,18 @@ def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, lis
     >>> len(tables(study, study.empty(), study.empty())["noop"]["value"])
     0
     """
-    heads: list[dict[str, Any]] = []
-    layers: list[dict[str, Any]] = []
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     for stream in study.streams:
-        ours, theirs = _of(bundle, stream), _of(twin, stream)
-        count, per_layer = study.subject.shape(stream)
-        for layer, head, key in np.ndindex(count, per_layer, len(KEYS)):
-            if ours["heads_n"][layer, head, key] > 0:
-                place = {"stream": stream.value, "layer": layer, "head": head, "keys": KEYS[key]}
-                heads.append(place | _head_row(ours, theirs, (layer, head, key)))
-        for layer, key in np.ndindex(count, len(KEYS)):
-            if ours["layers_n"][layer, key] > 0:
-                place = {"stream": stream.value, "layer": layer, "keys": KEYS[key]}
-                layers.append(place | _layer_row(ours, theirs, (layer, key)))
-    return {"noop": _columns(heads, HEAD_COLUMNS), "noop_layers": _columns(layers, LAYER_COLUMNS)}
+        layers, heads = map(range, study.subject.shape(stream))
+        ours, theirs = _figures(bundle, stream), _figures(twin, stream)
+        axes: dict[str, dict[str, Any]] = {
+            "noop": {"layer": layers, "head": heads, "keys": KEYS},
+            "noop_layers": {"layer": layers, "keys": KEYS},
+        }
+        for name, own_axes in axes.items():
+            cells = cells_of(ours[name], theirs[name], **own_axes)
+            rows[name] += [row | {"stream": stream.value} for _, row in cells]
+    return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
 
 def loss_table(
@@ -71,9 +78,7 @@ def loss_table(
     row: dict[str, Any] = {"task": task.name}
     for name, accuracy, who in (("value", "accuracy", bundle), ("twin", "twin_accuracy", twin)):
         value, right = who["loss"].result(), who["right"].result()
-        ends = ("low", "high") if name == "value" else ("twin_low", "twin_high")
-        row |= {name: value.value, ends[0]: value.low, ends[1]: value.high, "n": value.n}
-        row |= {accuracy: right.value, f"{accuracy}_low": right.low, f"{accuracy}_high": right.high}
+        row |= {"n": value.n} | ends_of(value, (), name) | ends_of(right, (), accuracy)
     row |= {"chance": math.log(task.choices), "chance_accuracy": math.nan, "majority_tag": None, "passes": passes}
     if trained_on is not None:
         layer, known = task.name.split(":")[1], set(task.tags)
@@ -83,20 +88,8 @@ def loss_table(
     return as_columns([row])
 
 
-HEAD_COLUMNS = (
-    "stream", "layer", "head", "keys", "value", "n", "low", "high", "pairs", "relative", "paid", "weight", "norm",
-    "twin", "twin_relative", "twin_paid", "twin_weight", "twin_norm",
-)  # fmt: skip
-HEAD_SHARED = ("relative", "paid", "weight", "norm")
-LAYER_COLUMNS = (
-    "stream", "layer", "keys", "value", "n", "low", "high", "pairs", "relative", "relative_low", "relative_high",
-    "paid", "paid_share", "weight", "norm", "twin", "twin_low", "twin_high", "twin_relative", "twin_relative_low",
-    "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight", "twin_norm",
-)  # fmt: skip
-
-
-def _of(bundle: Bundle, stream: Stream) -> dict[str, Array]:
-    """All figures of one stream of one model, as arrays over layers (heads) and classes or places of keys."""
+def _figures(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
+    """All figures of one stream of one model, of heads and of layers: arrays by column."""
     gradient, rival, paid, weight, pairs, layers, rides = (
         bundle[f"{stream}-{what}"].result()
         for what in ("gradient", "rival", "paid", "weight", "pairs", "layers", "rides")
@@ -105,64 +98,22 @@ def _of(bundle: Bundle, stream: Stream) -> dict[str, Array]:
     resampled = bundle[f"{stream}-resampled"]
     assert isinstance(resampled, Resampled)
     means = resampled.means()
-    relative = _divide(means[:, 0], means[:, 1])
-    low, high = _middle(relative[1:])
-    heads = gradient.value.shape[1]
+    relative = divide(means[:, 0], means[:, 1])
+    low, high = middle(relative[1:])
     seen = np.nan_to_num(pairs.value) * pairs.n
-    return {
-        "heads": gradient.value, "heads_n": gradient.n, "heads_low": gradient.low, "heads_high": gradient.high,
-        "heads_pairs": seen, "heads_relative": _divide(gradient.value, rival.value), "heads_paid": paid.value,
-        "heads_weight": weight.value, "heads_norm": _unknown(weight.value) if norm is None else norm.value,
-        "layers": layers.value, "layers_n": layers.n / heads, "layers_low": layers.low, "layers_high": layers.high,
-        "pairs": seen.sum(1), "relative": relative[0], "relative_low": low, "relative_high": high,
-        "paid": _over_heads(paid), "weight": _over_heads(weight),
-        "norm": _unknown(layers.value) if norm is None else _over_heads(norm),
-        "paid_share": _divide(rides.value, rides.value[:, : len(CLASSES)].sum(-1, keepdims=True)),
+    of_heads = gradient._asdict() | {
+        "pairs": seen, "relative": divide(gradient.value, rival.value), "paid": paid.value, "weight": weight.value,
+        "norm": np.full(weight.value.shape, np.nan) if norm is None else norm.value,
     }  # fmt: skip
-
-
-def _unknown(like: Array) -> Array:
-    return np.full(like.shape, np.nan)
+    of_layers = layers._asdict() | {
+        "n": layers.n / gradient.value.shape[1], "pairs": seen.sum(1), "relative": relative[0], "relative_low": low,
+        "relative_high": high, "paid": _over_heads(paid), "weight": _over_heads(weight),
+        "norm": np.full(layers.value.shape, np.nan) if norm is None else _over_heads(norm),
+        "paid_share": divide(rides.value, rides.value[:, : len(CLASSES)].sum(-1, keepdims=True)),
+    }  # fmt: skip
+    return {"noop": of_heads, "noop_layers": of_layers}
 
 
 def _over_heads(estimate: Estimate) -> Array:
     """The mean over the heads of a layer, each with its number of cases."""
-    return _divide((np.nan_to_num(estimate.value) * estimate.n).sum(1), estimate.n.sum(1))
-
-
-def _head_row(ours: Mapping[str, Array], theirs: Mapping[str, Array], cell: tuple[int, ...]) -> dict[str, Any]:
-    row = {"value": ours["heads"][cell]}
-    row |= {name: ours[f"heads_{name}"][cell] for name in ("n", "low", "high", "pairs", *HEAD_SHARED)}
-    row |= {"twin": theirs["heads"][cell]}
-    return row | {f"twin_{name}": theirs[f"heads_{name}"][cell] for name in HEAD_SHARED}
-
-
-def _layer_row(ours: Mapping[str, Array], theirs: Mapping[str, Array], cell: tuple[int, ...]) -> dict[str, Any]:
-    shared = ("relative", "relative_low", "relative_high", "paid", "paid_share", "weight", "norm")
-    row = {"value": ours["layers"][cell], "pairs": ours["pairs"][cell]}
-    row |= {name: ours[f"layers_{name}"][cell] for name in ("n", "low", "high")}
-    row |= {name: ours[name][cell] for name in shared}
-    row |= {"twin": theirs["layers"][cell]}
-    row |= {f"twin_{end}": theirs[f"layers_{end}"][cell] for end in ("low", "high")}
-    return row | {f"twin_{name}": theirs[name][cell] for name in shared}
-
-
-def _divide(above: Array, below: Array) -> Array:
-    above, below = np.broadcast_arrays(above, below)
-    divided: Array = np.divide(above, below, out=np.full(above.shape, np.nan), where=np.nan_to_num(below) > 0)
-    return divided
-
-
-def _middle(replicates: Array) -> tuple[Array, Array]:
-    """The middle 95 % of replicates, cell by cell."""
-    low, high = np.full(replicates.shape[1:], np.nan), np.full(replicates.shape[1:], np.nan)
-    for cell in np.ndindex(*replicates.shape[1:]):
-        known = replicates.reshape(len(replicates), -1)[:, np.ravel_multi_index(cell, low.shape)]
-        known = known[np.isfinite(known)]
-        if len(known):
-            low[cell], high[cell] = np.quantile(known, (0.025, 0.975))
-    return low, high
-
-
-def _columns(rows: list[dict[str, Any]], names: tuple[str, ...]) -> dict[str, list[Any]]:
-    return {name: [as_cell(row[name]) for row in rows] for name in names}
+    return divide((np.nan_to_num(estimate.value) * estimate.n).sum(1), estimate.n.sum(1))

@@ -33,16 +33,8 @@ from attlas.measures.rows import RowStatistics, statistics
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Drawn, PooledMean
 from attlas.studies.norms.marks import CELLS, DrawnPairs, WordMarks, pairs_by_class, words_of
-from attlas.studies.shared.piece_classes import Frequencies
-from attlas.studies.shared.reducing import (
-    StreamMarks,
-    coarse,
-    correlate_drawn,
-    mark_stream,
-    reduce_rows,
-    relate,
-    texts_of,
-)
+from attlas.studies.shared.piece_classes import Frequencies, texts_of
+from attlas.studies.shared.reducing import StreamMarks, coarse, correlate_drawn, mark_stream, reduce_rows, relate
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

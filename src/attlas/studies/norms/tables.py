@@ -8,7 +8,7 @@ from drawing the texts again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,16 +18,16 @@ from attlas.capture.mixing import STEPS
 from attlas.ids import Stream
 from attlas.measures.quantities import CLASSES, RANKS
 from attlas.stats import METRICS, Bundle, Cases, Drawn, Estimate
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 from attlas.studies.norms.marks import CELLS
 from attlas.studies.norms.passes import MEANS, PAIRS, QUERIES, WORDS
 from attlas.studies.norms.scatter import scatter
+from attlas.studies.shared.figures import Array, cells_of, divide, ends_of, middle
 
 if TYPE_CHECKING:
     from attlas.models import Example
     from attlas.studies.norms.passes import Norms
 
-Array = NDArray[np.float64]
 Row = dict[str, Any]
 
 OTHER = CLASSES.index("other")
@@ -79,25 +79,25 @@ def tables(
     for stream in study.streams:
         shape = study.subject.shape(stream)
         ours, theirs = (_classes(part, stream) for part in (bundle, twin))
-        for layer, head, kind in np.ndindex(*shape, len(CLASSES)):
-            if ours["heads"]["n"][layer, head, kind] > 0:
-                place = {"stream": stream.value, "layer": layer, "head": head, "keys": CLASSES[kind]}
-                rows["norms"].append(place | _row(ours["heads"], theirs["heads"], (layer, head, kind)))
-        for layer, kind in np.ndindex(shape[0], len(CLASSES)):
-            if ours["layers"]["n"][layer, kind] > 0:
-                place = {"stream": stream.value, "layer": layer, "keys": CLASSES[kind]}
-                rows["norms_layers"].append(place | _row(ours["layers"], theirs["layers"], (layer, kind)))
-        _correlations(rows, bundle, twin, stream, shape)
-        for name, axes, labels in (
-            ("frequency", "words", [{"words": name} for name in WORDS]),
-            ("frequency_layers", "layer-words", [{"words": name} for name in WORDS]),
-            ("mixing", "layer-mixing", [{"step": step, "queries": kind} for step in STEPS for kind in QUERIES]),
+        layer, head = ({name: range(count)} for name, count in zip(("layer", "head"), shape, strict=True))
+        rows["norms"] += _named(stream, cells_of(ours["heads"], theirs["heads"], **layer, **head, keys=CLASSES))
+        rows["norms_layers"] += _named(stream, cells_of(ours["layers"], theirs["layers"], **layer, keys=CLASSES))
+        for name, part, labels in (
+            ("spearman", "spearman", {"keys": PAIRS}),
+            ("frequency", "words", {"words": WORDS}),
         ):
-            rows[name] += _estimates(bundle, twin, stream, axes, labels, shape)
+            rows[name] += _estimates(bundle, twin, stream, part, {**layer, **head, **labels})
+            rows[f"{name}_layers"] += _estimates(
+                bundle, twin, stream, f"layer-{part}", {**layer, **labels}, per=shape[1]
+            )
+        _over_pairs(rows, bundle, twin, stream, shape)
+        rows["mixing"] += _estimates(
+            bundle, twin, stream, "layer-mixing", {**layer, "step": STEPS, "queries": QUERIES}
+        )
         rows["bands"] += _bands(bundle, twin, stream, shape)
         drawn, untrained = (_pairs(part, stream).result() for part in (bundle, twin))
         rows["scatter"] += scatter(stream, shape, drawn, untrained, examples, study.seed, heads.get(stream, ()))
-    return {name: {column: [as_cell(row[column]) for row in rows[name]] for column in COLUMNS[name]} for name in rows}
+    return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
 
 def resting_heads(bundle: Bundle, stream: Stream, most: int = SHOWN) -> list[tuple[int, int]]:
@@ -123,7 +123,7 @@ def _classes(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
     for kind, prefix in (("heads", ""), ("layers", "layer-")):
         shares, means = bundle[f"{stream}-{prefix}shares"].result(), bundle[f"{stream}-{prefix}means"].result()
         per = heads_per_layer if kind == "layers" else 1
-        by_class = _ends("weight", shares, 0) | _ends("norm", shares, 1)
+        by_class = _measure("weight", shares, 0) | _measure("norm", shares, 1)
         by_class |= {"chance": chance if kind == "layers" else np.repeat(chance[:, None], heads_per_layer, 1)}
         length = means.value[..., MEANS.index("length"), :]
         by_class |= {
@@ -133,70 +133,48 @@ def _classes(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
             "length": length,
             "length_low": means.low[..., MEANS.index("length"), :],
             "length_high": means.high[..., MEANS.index("length"), :],
-            "relative": _divide(length, length[..., [OTHER]]),
+            "relative": divide(length, length[..., [OTHER]]),
             "pair_count": means.n[..., MEANS.index("weight"), :] / per,
             "key_count": means.n[..., MEANS.index("length"), :] / per,
         }
         figures[kind] = by_class
-    figures["layers"] |= _ends("joint", joint, 0) | {"mean_joint": joint.value[..., 1, :]}
+    figures["layers"] |= _measure("joint", joint, 0) | {"mean_joint": joint.value[..., 1, :]}
     return figures
 
 
-def _ends(name: str, estimate: Estimate, measure: int) -> dict[str, Array]:
+def _measure(name: str, estimate: Estimate, measure: int) -> dict[str, Array]:
     """Value and interval of one measure, the second axis from the end."""
-    parts = (("", estimate.value), ("_low", estimate.low), ("_high", estimate.high))
-    return {f"{name}{end}": array[..., measure, :] for end, array in parts}
+    return ends_of(estimate, (..., measure, slice(None)), name)
 
 
-def _row(ours: Mapping[str, Array], theirs: Mapping[str, Array], cell: tuple[int, ...]) -> Row:
-    row = {name: array[cell] for name, array in ours.items()}
-    return row | {f"twin_{name}": array[cell] for name, array in theirs.items()}
+def _named(stream: Stream, cells: Iterable[tuple[Any, Row]]) -> list[Row]:
+    return [{"stream": stream.value, **row} for _, row in cells]
 
 
 def _estimates(
-    bundle: Bundle, twin: Bundle, stream: Stream, part: str, labels: Sequence[Row], shape: tuple[int, int]
+    bundle: Bundle, twin: Bundle, stream: Stream, part: str, axes: Mapping[str, Sequence[Any]], per: int = 1
 ) -> list[Row]:
-    """Rows of an accumulator whose last axes are told by labels, the twin's beside ours; none where n is 0."""
-    layered = part.startswith("layer-")
-    places = shape[:1] if layered else shape
-    ours, theirs = (_flat(found[f"{stream}-{part}"].result(), places) for found in (bundle, twin))
-    per = shape[1] if layered and part != "layer-mixing" else 1
-    rows = []
-    for cell in np.ndindex(*places, len(labels)):
-        if not ours.n[cell] > 0:
-            continue
-        place: Row = dict(zip(_LAYER if layered else _HEAD, (stream.value, *cell), strict=False))
-        row = place | labels[cell[-1]] | {"n": ours.n[cell] / per}
-        row |= {name: getattr(ours, name)[cell] for name in ("value", "low", "high")}
-        row |= {"twin": theirs.value[cell], "twin_low": theirs.low[cell], "twin_high": theirs.high[cell]}
-        rows.append(row)
-    return rows
-
-
-def _flat(estimate: Estimate, places: tuple[int, ...]) -> Estimate:
-    return Estimate(*(array.reshape(*places, -1) for array in estimate))
+    """Rows of an accumulator, the twin's figures beside ours; cases count once for every ``per`` of them."""
+    ours, theirs = (found[f"{stream}-{part}"].result() for found in (bundle, twin))
+    rows = _named(stream, cells_of(ours, theirs, **axes))
+    return [{"over": "texts", **row, "n": row["n"] / per} for row in rows]
 
 
 def _bands(bundle: Bundle, twin: Bundle, stream: Stream, shape: tuple[int, int]) -> list[Row]:
-    labels = [{"rank_from": first, "rank_to": last} for first, last in RANKS]
-    rows = _estimates(bundle, twin, stream, "layer-bands", labels, shape)
-    means = {}
-    for who, part in (("value", bundle), ("twin", twin)):
-        found = part[f"{stream}-layer-bands"].result()
-        means[who] = _divide((np.nan_to_num(found.value) * found.n).sum(-1), found.n.sum(-1))
-    for row in rows:
-        row["relative"] = row["value"] / means["value"][row["layer"]]
-        row["twin_relative"] = row["twin"] / means["twin"][row["layer"]]
-    return rows
+    axes = {"layer": range(shape[0]), "band": RANKS}
+    rows = _estimates(bundle, twin, stream, "layer-bands", axes, per=shape[1])
+    for who, relative, part in (("value", "relative", bundle), ("twin", "twin_relative", twin)):
+        bands = part[f"{stream}-layer-bands"].result()
+        means = divide((np.nan_to_num(bands.value) * bands.n).sum(-1), bands.n.sum(-1))
+        for row in rows:
+            row[relative] = row[who] / means[row["layer"]]
+    return [{**row, "rank_from": row["band"][0], "rank_to": row["band"][1]} for row in rows]
 
 
-def _correlations(
+def _over_pairs(
     rows: dict[str, list[Row]], bundle: Bundle, twin: Bundle, stream: Stream, shape: tuple[int, int]
 ) -> None:
-    """Spearman of weight and length: within texts, and over drawn pairs by class of key."""
-    labels = [{"keys": keys, "over": "texts"} for keys in PAIRS]
-    rows["spearman"] += _estimates(bundle, twin, stream, "spearman", labels, shape)
-    rows["spearman_layers"] += _estimates(bundle, twin, stream, "layer-spearman", labels, shape)
+    """Spearman of weight and length over drawn pairs, by class of key."""
     for cell, keys in enumerate(CELLS):
         ours, theirs = (_pairs(part, stream).result()[cell] for part in (bundle, twin))
         if len(ours.values) < FEWEST:
@@ -243,19 +221,11 @@ def _mean(found: Array) -> Array:
 
 def _ranged(found: Array, name: str = "value") -> Row:
     """A value and the middle 95 % of its replicates."""
-    replicates = found[1:][np.isfinite(found[1:])]
-    low, high = np.quantile(replicates, (0.025, 0.975)) if len(replicates) else (np.nan, np.nan)
-    ends = ("low", "high") if name == "value" else (f"{name}_low", f"{name}_high")
-    return {name: found[0], ends[0]: low, ends[1]: high}
+    low, high = middle(found[1:])
+    return ends_of(Estimate(found[0], np.array(1.0), low, high), (), name)
 
 
 def _pairs(bundle: Bundle, stream: Stream) -> Drawn:
     found = bundle[f"{stream}-pairs"]
     assert isinstance(found, Drawn)
     return found
-
-
-def _divide(above: Array, below: Array) -> Array:
-    above, below = np.broadcast_arrays(above, below)
-    divided: Array = np.divide(above, below, out=np.full(above.shape, np.nan), where=np.nan_to_num(below) > 0)
-    return divided

@@ -1,12 +1,12 @@
 """The study of relations as one call: choose heads on some texts, score them on others, and an untrained twin beside.
 
-The run has four parts, each with a checkpoint of its own: the model chooses and is scored, then its twin. Reading and
-what is made of the parts are functions of their own, for :mod:`attlas.studies.heads` takes them into its one pass.
+The run has four parts, each with a checkpoint of its own: the model chooses and is scored, then its twin. What is
+read is a matter of functions of their own, for :mod:`attlas.studies.heads` takes the study into its one pass.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError
@@ -19,10 +19,6 @@ from attlas.store import Result
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
-    from attlas.stats import Bundle
-    from attlas.studies.relations.passes import Relations
-
-    Scored = tuple[Relations, Bundle]
 
 LONGEST = 512
 
@@ -49,6 +45,8 @@ def relations(
     ('relations', ['all', 'det', 'nsubj'])
     """
     from attlas.capture.measuring import require_measure
+    from attlas.studies.relations.passes import Relations
+    from attlas.studies.relations.tables import relation_tables
 
     texts, other = as_corpus(corpus).sentences(), None if choose_on is None else as_corpus(choose_on).sentences()
     sides = split(texts, other, running["seed"])
@@ -64,42 +62,10 @@ def relations(
         run.counts |= counts(texts, chosen_on, scored_on)
         scored = []
         for who, studied in run.twins:
-            part = relations_part(studied, labels, measure=measure, seed=run.seed)
+            part = Relations(studied, labels, measure=measure, seed=run.seed)
             part.choice = part.choose(run.carry(part, chosen_on, f"{who}choosing"))
             scored.append((part, run.carry(part, scored_on, f"{who}scoring")))
-        return run.finish(scored_tables(scored[0], scored[1], scored_on))
-
-
-def relations_part(model: Subject, labels: tuple[str, ...], *, measure: str, seed: int) -> Relations:
-    """What is counted for one model: every head, for these relations.
-
-    >>> relations_part(as_subject(None), ("all", "det"), measure="weight", seed=0).labels
-    ('all', 'det')
-    """
-    from attlas.studies.relations.passes import Relations
-
-    return Relations(model, labels, measure=measure, seed=seed)
-
-
-def scored_tables(own: Scored, twin: Scored, reading: Reading) -> dict[str, Any]:
-    """All tables of the study: a model and its twin after scoring, each with its bundle, and what was read.
-
-    >>> from attlas.capture.reading import Reading
-    >>> from attlas.studies.relations.passes import Relations
-    >>> study = Relations(as_subject(None), labels=("all",))
-    >>> study.choice = study.choose(study.empty())
-    >>> list(scored_tables((study, study.empty()), (study, study.empty()), Reading()))
-    ['relations', 'relation_heads', 'offsets', 'examples']
-    """
-    from attlas.studies.relations.tables import example_rows, head_rows, offset_rows, relation_rows
-
-    study, bundle = own
-    return {
-        "relations": relation_rows(study, bundle, *twin),
-        "relation_heads": head_rows(study, bundle, twin[1]),
-        "offsets": offset_rows(study, bundle),
-        "examples": example_rows(study, bundle, by_key(reading).__getitem__),
-    }
+        return run.finish(relation_tables(scored[0], scored[1], scored_on))
 
 
 def split(texts: Corpus, choose_on: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
@@ -147,18 +113,6 @@ def scorable(chosen_on: Reading, scored_on: Reading) -> tuple[str, ...]:
         if len(labels_of(side)) == 1:
             raise CorpusError(f"no word with a governor is left {purpose}; give more sentences")
     return labels_of(sides[0] + sides[1])
-
-
-def by_key(reading: Reading) -> dict[int, Any]:
-    """The documents that were read, by their keys.
-
-    >>> from attlas.capture.reading import Reading
-    >>> by_key(Reading())
-    {}
-    """
-    from attlas.studies.relations.passes import key_of
-
-    return {key_of(example.passage.first): example.passage.first for example in reading.examples}
 
 
 def counts(texts: Corpus, chosen_on: Reading, scored_on: Reading) -> dict[str, int]:

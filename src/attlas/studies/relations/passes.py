@@ -14,7 +14,7 @@ chosen on.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +29,8 @@ from attlas.ids import Stream
 from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Batch, Example
 from attlas.models.seam import mix
-from attlas.stats import Bundle, Estimate, Largest, PooledMean, Resampled
-from attlas.studies.shared.watching import watch
+from attlas.stats import Bundle, Largest, PooledMean, Resampled
+from attlas.studies.shared.watching import Watcher
 from attlas.text import ROOT, Document
 
 ALL = "all"
@@ -88,8 +88,8 @@ class Choice:
     """What was best on other texts: for each direction and relation a layer and head (or -1), for each relation an
     offset, and how often each was right there.
 
-    >>> Choice(np.full((2, 1, 2), -1), np.ones(1, int), np.zeros((2, 1)), np.zeros(1)).offsets.tolist()
-    [1]
+    >>> Choice(np.zeros((2, 1, 2), int), np.ones(1, int), np.array([[0.4], [0.6]]), np.zeros(1)).best(0)
+    1
     """
 
     heads: NDArray[np.int64]
@@ -98,22 +98,22 @@ class Choice:
     offset_values: NDArray[np.float64]
 
     def best(self, relation: int) -> int | None:
-        """The direction whose head was better for a relation; None where there was nothing to choose on.
-
-        >>> Choice(np.zeros((2, 1, 2), int), np.ones(1, int), np.array([[0.4], [0.6]]), np.zeros(1)).best(0)
-        1
-        """
+        """The direction whose head was better for a relation; None where there was nothing to choose on."""
         values = self.head_values[:, relation]
         return int(np.argmax(values)) if np.isfinite(values).all() else None
 
 
-class Relations:
+class Relations(Watcher):
     """The study, for the self-attention of one stream. ``labels`` come from :func:`labels_of`.
 
     >>> from attlas.capture import load
-    >>> study = Relations(load(), labels=("all", "det"))
-    >>> study.empty()["figures"].shape
-    (2, 6, 12, 2)
+    >>> from attlas.text import Passage
+    >>> study = Relations(load(), labels=("all", "nsubj"))
+    >>> document = Document.from_words(["It", "rained"], governors=[1, ROOT], relations=["nsubj", "root"])
+    >>> bundle = study.empty()
+    >>> study.update(bundle, study.subject.pieces.encode_all([Passage(document)]))
+    >>> bundle["figures"].result().n.shape, bundle["offsets"].result().n[0].tolist()
+    ((2, 6, 12, 2), [1.0, 1.0])
     """
 
     name = "relations"
@@ -136,12 +136,7 @@ class Relations:
         self._places = {label: place for place, label in enumerate(self.labels)}
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing: heads and offsets; with a choice also margins, bootstrap and surest cases.
-
-        >>> from attlas.capture import load
-        >>> sorted(Relations(load(), labels=("all",)).empty())
-        ['figures', 'offsets']
-        """
+        """Heads and offsets; with a choice also margins, bootstrap and surest cases."""
         layers, heads = self.subject.shape(self.stream)
         count = len(self.labels)
         parts: dict[str, Any] = {
@@ -154,26 +149,8 @@ class Relations:
             parts["surest"] = Largest(len(DIRECTIONS) * count * len(VERDICTS), SUREST, width=3)
         return Bundle(parts)
 
-    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Run a batch through the model and count.
-
-        >>> from attlas.capture import load
-        >>> study = Relations(load(), labels=("all",))
-        >>> study.update(study.empty(), [])
-        """
-        watch(batch, (self, bundle))
-
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
-        """Open a pass over a batch.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Passage
-        >>> study = Relations(load(), labels=("all", "nsubj"))
-        >>> document = Document.from_words(["It", "rained"], governors=[1, ROOT], relations=["nsubj", "root"])
-        >>> examples = study.subject.pieces.encode_all([Passage(document)])
-        >>> study.begin(study.subject.pieces.batch(examples), examples).governors.tolist()
-        [[1, -1]]
-        """
+        """Open a pass over a batch."""
         return _Pass(self, made, [example.passage.first for example in batch])
 
     def choose(self, bundle: Bundle) -> Choice:
@@ -291,13 +268,3 @@ class _Pass:
         bundle["chosen"].update(sums, number, keys=[key_of(document) for document in self.documents])
         for cells, values, places in self._cases:
             bundle["surest"].update(cells, values, places)
-
-
-def estimates(bundle: Bundle) -> Mapping[str, Estimate]:
-    """The estimates of a filled bundle by name.
-
-    >>> from attlas.capture import load
-    >>> list(estimates(Relations(load(), labels=("all",)).empty()))
-    ['figures', 'offsets']
-    """
-    return {name: bundle[name].result() for name in ("figures", "offsets", "margins", "chosen") if name in bundle}

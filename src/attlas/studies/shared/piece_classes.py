@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.measures.quantities import CLASSES, RANKS
-from attlas.models import Encoded, Side
+from attlas.models import Batch, Encoded, Example, Side
 from attlas.tasks import text_seed
 from attlas.text import ROOT, Document, Passage
 
@@ -116,6 +116,14 @@ def tags_of(documents: Iterable[Document]) -> tuple[str, ...]:
 
 def _tags(document: Document) -> tuple[str, ...] | None:
     return document.upos if document.upos is not None else document.xpos
+
+
+def texts_of(batch: Batch, side: Side, examples: Sequence[Example], translating: bool) -> list[Sequence[Document]]:
+    """The documents behind each sequence of a side: a pair is one sequence, a translation two."""
+    if not translating:
+        return [example.passage.documents for example in examples]
+    place = 1 if side is batch.target else 0
+    return [example.passage.documents[place : place + 1] for example in examples]
 
 
 def mark(side: Side, passages: Sequence[Sequence[Document]], tags: Sequence[str], ranks: Mapping[str, int]) -> Marks:

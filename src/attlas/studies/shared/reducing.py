@@ -18,8 +18,7 @@ from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, Q
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
 from attlas.models import Batch, Example, Side
-from attlas.studies.shared.piece_classes import Edges, Marks, draw_pairs, mark, mark_edges
-from attlas.text import Document
+from attlas.studies.shared.piece_classes import Edges, Marks, draw_pairs, mark, mark_edges, texts_of
 
 Sums = tuple[Tensor, Tensor]
 
@@ -90,18 +89,6 @@ def mark_stream(
     return StreamMarks(
         stream, classes, len(tags), queries, keys, torch.cat(columns, -1)[:, None], on_edges, drawn, real, pairs
     )
-
-
-def texts_of(batch: Batch, side: Side, examples: Sequence[Example], translating: bool) -> list[Sequence[Document]]:
-    """The documents behind each sequence of a side: a pair is one sequence, a translation two.
-
-    >>> texts_of(Batch({}, None, None, Stream.ENCODER), Side((), torch.zeros(0, 0)), [], False)
-    []
-    """
-    if not translating:
-        return [example.passage.documents for example in examples]
-    place = 1 if side is batch.target else 0
-    return [example.passage.documents[place : place + 1] for example in examples]
 
 
 def reduce_rows(

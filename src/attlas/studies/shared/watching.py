@@ -7,6 +7,7 @@ watch the same forward pass; what one has computed (the weights, the heads' outp
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -27,22 +28,23 @@ class Pass(Protocol):
         """Take what the whole pass has shown into the bundle."""
 
 
-class Watcher(Protocol):
-    """A study that watches forward passes."""
+class Watcher(ABC):
+    """A study that watches forward passes: its name, as the command line has it, and the model under study."""
 
-    @property
-    def name(self) -> str:
-        """The study's name, as the command line has it."""
+    name: str
+    subject: Subject
 
-    @property
-    def subject(self) -> Subject:
-        """The model under study."""
-
+    @abstractmethod
     def empty(self) -> Bundle:
         """A bundle that has seen nothing."""
 
+    @abstractmethod
     def begin(self, made: Batch, batch: Sequence[Example]) -> Pass:
         """Open a pass for a batch, ``made`` of these examples."""
+
+    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+        """Run a batch through the model, and take what it shows into the bundle."""
+        watch(batch, (self, bundle))
 
 
 def watch(batch: Sequence[Example], *watched: tuple[Watcher, Bundle]) -> None:
@@ -75,18 +77,11 @@ class Together:
         self.studies: Mapping[str, Watcher] = {study.name: study for study in studies}
 
     def empty(self) -> Bundle:
-        """The empty bundles of all.
-
-        >>> list(Together("heads", []).empty())
-        []
-        """
+        """The empty bundles of all."""
         return Bundle({name: study.empty() for name, study in self.studies.items()})
 
     def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Take one batch through the model, for all of them.
-
-        >>> Together("heads", []).update(Bundle({}), [])
-        """
+        """Take one batch through the model, for all of them."""
         watch(batch, *((study, part(bundle, name)) for name, study in self.studies.items()))
 
 
@@ -96,6 +91,6 @@ def part(bundle: Bundle, name: str) -> Bundle:
     >>> len(part(Bundle({"survey": Bundle({})}), "survey"))
     0
     """
-    found = bundle[name]
-    assert isinstance(found, Bundle)
-    return found
+    own = bundle[name]
+    assert isinstance(own, Bundle)
+    return own

@@ -30,11 +30,11 @@ from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, PooledMean
 from attlas.studies.shared.piece_classes import half_of
 from attlas.studies.shared.reducing import StreamMarks, Sums, mark_stream, reduce_rows, relate
-from attlas.studies.shared.watching import watch
+from attlas.studies.shared.watching import Watcher
 from attlas.studies.survey.tables import DIRECTIONS, HALVES, tables
 
 
-class Survey:
+class Survey(Watcher):
     """What is summed. ``tags`` and ``ranks`` come from the corpus (:mod:`attlas.studies.shared.piece_classes`),
     ``target_ranks`` from the translations in it; ``edges`` says whether it has dependencies; ``quantities`` are what
     is asked of every head.
@@ -43,11 +43,12 @@ class Survey:
     way.
 
     >>> from attlas.capture import load
+    >>> from attlas.text import Document, Passage
     >>> study = Survey(load())
     >>> bundle = study.empty()
-    >>> study.update(bundle, study.subject.pieces.encode_all([]))
-    >>> list(study.tables(bundle))
-    ['heads', 'spearman', 'frequency', 'portraits']
+    >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
+    >>> int(bundle["encoder-spearman"].result().n[0, 0]), list(study.tables(bundle))
+    (1, ['heads', 'spearman', 'frequency', 'portraits'])
     """
 
     name = "survey"
@@ -76,13 +77,7 @@ class Survey:
         self.statistics = matrix_statistics if matrix else statistics
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing: per stream the figures, their chance, parts of speech, Spearman and
-        frequency.
-
-        >>> from attlas.capture import load
-        >>> sorted(Survey(load()).empty())
-        ['encoder-chance', 'encoder-figures-1', 'encoder-figures-2', 'encoder-frequency', 'encoder-spearman']
-        """
+        """Per stream the figures by half of the passages, their chance, parts of speech, Spearman and frequency."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
@@ -97,29 +92,8 @@ class Survey:
                 parts[f"{stream}-frequency"] = PooledMean((layers, heads, len(RANKS)))
         return Bundle(parts)
 
-    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Run a batch through the model and take its sums into the bundle.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> study = Survey(load())
-        >>> bundle = study.empty()
-        >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
-        >>> int(bundle["encoder-spearman"].result().n[0, 0])
-        1
-        """
-        watch(batch, (self, bundle))
-
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
-        """Open a pass: what this study takes from one forward pass over a batch.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> study = Survey(load())
-        >>> examples = study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))])
-        >>> study.begin(study.subject.pieces.batch(examples), examples).taken
-        {<Stream.ENCODER: 'encoder'>: []}
-        """
+        """Open a pass: what this study takes from one forward pass over a batch."""
         every = {
             stream: mark_stream(
                 made, batch, stream, translating=self.subject.pieces.translating, ranks=self.ranks,
@@ -131,13 +105,7 @@ class Survey:
         return _Pass(self, present, [half_of(example.passage, self.seed) for example in batch])
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
-        """The answer as tidy rows: heads, parts of speech, Spearman, frequency, and a sentence per head.
-
-        >>> from attlas.capture import load
-        >>> study = Survey(load())
-        >>> sorted(study.tables(study.empty())["heads"])[:4]
-        ['chance', 'first_half', 'head', 'high']
-        """
+        """The answer as tidy rows: heads, parts of speech, Spearman, frequency, and a sentence per head."""
         return tables(self, bundle)
 
 

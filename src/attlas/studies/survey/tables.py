@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from attlas.measures.names import MEASURES
-from attlas.measures.quantities import RANKS, Quantity
-from attlas.stats import Bundle, Estimate, PooledMean
-from attlas.store.columns import as_cell
+from attlas.measures.quantities import RANKS
+from attlas.stats import Bundle, PooledMean
+from attlas.store.columns import as_columns
+from attlas.studies.shared.figures import cells_of
 from attlas.studies.survey.portraits import portrait
 
 if TYPE_CHECKING:
@@ -20,6 +16,16 @@ if TYPE_CHECKING:
 
 DIRECTIONS = ("to", "from")
 HALVES = (1, 2)
+_PLACE = ("stream", "layer", "head")
+COLUMNS = {
+    "heads": (
+        *_PLACE, "measure", "quantity", "value", "chance", "n", "low", "high", "first_half", "second_half",
+    ),
+    "pos": (*_PLACE, "measure", "direction", "pos", "value", "chance", "n", "low", "high"),
+    "spearman": (*_PLACE, "value", "n", "low", "high"),
+    "frequency": (*_PLACE, "rank_from", "rank_to", "value", "n", "low", "high"),
+    "portraits": (*_PLACE, "sentence"),
+}  # fmt: skip
 
 
 def tables(study: Survey, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
@@ -31,77 +37,38 @@ def tables(study: Survey, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
     >>> list(tables(study, study.empty()))
     ['heads', 'spearman', 'frequency', 'portraits']
     """
-    heads = _Rows(
-        "stream", "layer", "head", "measure", "quantity", "value", "chance", "n", "low", "high",
-        "first_half", "second_half",
-    )  # fmt: skip
-    pos = _Rows("stream", "layer", "head", "measure", "direction", "pos", "value", "chance", "n", "low", "high")
-    rho = _Rows("stream", "layer", "head", "value", "n", "low", "high")
-    frequency = _Rows("stream", "layer", "head", "rank_from", "rank_to", "value", "n", "low", "high")
-    portraits = _Rows("stream", "layer", "head", "sentence")
-    names = [quantity.name for quantity in study.quantities]
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS if name != "pos" or study.tags}
+    quantities = [quantity.name for quantity in study.quantities]
     measures = MEASURES if study.norms else MEASURES[:1]
     for stream in study.streams:
-        layers, count = study.subject.shape(stream)
+        named = {"stream": stream.value}
+        layers, heads = map(range, study.subject.shape(stream))
         chance = bundle[f"{stream}-chance"].result().value
         halves = [PooledMean.from_state(bundle[f"{stream}-figures-{half}"].state()) for half in HALVES]
         first, second = (half.result().value for half in halves)
         halves[0].merge(halves[1])
-        figures = halves[0].result()
-        for layer, head in np.ndindex(layers, count):
-            place = (stream.value, layer, head)
-            for (m, measure), (q, quantity) in product(enumerate(measures), enumerate(names)):
-                cell = (layer, head, m, q)
-                if row := _estimate(figures, cell, chance[layer, q]):
-                    heads.add(*place, measure, quantity, *row, as_cell(first[cell]), as_cell(second[cell]))
-            if known := _known(study.quantities, figures, chance, layer, head):
-                portraits.add(*place, portrait(known, study.quantities))
+        known: dict[tuple[int, ...], dict[str, tuple[float, float]]] = {}
+        for cell, row in cells_of(
+            halves[0].result(), layer=layers, head=heads, measure=measures, quantity=quantities
+        ):
+            even = chance[cell[0], cell[3]]
+            rows["heads"].append(
+                named | row | {"chance": even, "first_half": first[cell], "second_half": second[cell]}
+            )
+            if row["measure"] == "weight":
+                known.setdefault(cell[:2], {})[row["quantity"]] = (float(row["value"]), float(even))
+        for (layer, head), figures in known.items():
+            sentence = portrait(figures, study.quantities)
+            rows["portraits"].append(named | {"layer": layer, "head": head, "sentence": sentence})
         if study.tags:
-            by_tag, even = bundle[f"{stream}-pos"].result(), bundle[f"{stream}-pos-chance"].result().value
-            kinds = list(product(enumerate(measures), enumerate(DIRECTIONS), enumerate(study.tags)))
-            for layer, head in np.ndindex(layers, count):
-                for (m, measure), (d, direction), (t, tag) in kinds:
-                    if row := _estimate(by_tag, (layer, head, m, d, t), even[layer, d, t]):
-                        pos.add(stream.value, layer, head, measure, direction, tag, *row)
+            by_tag, even_tags = bundle[f"{stream}-pos"].result(), bundle[f"{stream}-pos-chance"].result().value
+            axes = {"layer": layers, "head": heads, "measure": measures, "direction": DIRECTIONS, "pos": study.tags}
+            for cell, row in cells_of(by_tag, **axes):
+                rows["pos"].append(named | row | {"chance": even_tags[cell[0], cell[3], cell[4]]})
         if study.norms:
-            correlation, lengths = bundle[f"{stream}-spearman"].result(), bundle[f"{stream}-frequency"].result()
-            for layer, head in np.ndindex(layers, count):
-                if row := _estimate(correlation, (layer, head)):
-                    rho.add(stream.value, layer, head, *row)
-                for band, (highest, lowest) in enumerate(RANKS):
-                    if row := _estimate(lengths, (layer, head, band)):
-                        frequency.add(stream.value, layer, head, highest, lowest, *row)
-    rows = {"heads": heads, "pos": pos, "spearman": rho, "frequency": frequency, "portraits": portraits}
-    return {name: filled.columns for name, filled in rows.items() if name != "pos" or study.tags}
-
-
-class _Rows:
-    """Columns that grow row by row."""
-
-    def __init__(self, *names: str) -> None:
-        self.columns: dict[str, list[Any]] = {name: [] for name in names}
-
-    def add(self, *values: Any) -> None:
-        """Add a row."""
-        for column, value in zip(self.columns.values(), values, strict=True):
-            column.append(value)
-
-
-def _known(
-    quantities: Sequence[Quantity], figures: Estimate, chance: NDArray[np.float64], layer: int, head: int
-) -> dict[str, tuple[float, float]]:
-    """What is known of a head's weights, as (value, chance) by quantity."""
-    return {
-        quantity.name: (float(figures.value[layer, head, 0, q]), float(chance[layer, q]))
-        for q, quantity in enumerate(quantities)
-        if figures.n[layer, head, 0, q] > 0
-    }
-
-
-def _estimate(estimate: Estimate, cell: tuple[int, ...], chance: float | None = None) -> list[Any]:
-    """Value, chance where there is one, n, low and high of a cell as a row wants them; nothing where n is 0."""
-    if not estimate.n[cell] > 0:
-        return []
-    middle = [] if chance is None else [as_cell(chance)]
-    last = (estimate.n[cell], estimate.low[cell], estimate.high[cell])
-    return [as_cell(estimate.value[cell]), *middle, *map(as_cell, last)]
+            rho, lengths = bundle[f"{stream}-spearman"].result(), bundle[f"{stream}-frequency"].result()
+            rows["spearman"] += [named | row for _, row in cells_of(rho, layer=layers, head=heads)]
+            for _, row in cells_of(lengths, layer=layers, head=heads, band=RANKS):
+                highest, lowest = row["band"]
+                rows["frequency"].append(named | row | {"rank_from": highest, "rank_to": lowest})
+    return {name: as_columns(filled, COLUMNS[name]) for name, filled in rows.items()}
