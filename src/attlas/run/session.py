@@ -29,6 +29,7 @@ from attlas.run.parameters import Running
 from attlas.run.part import Part
 from attlas.run.plan import Plan, differences
 from attlas.run.progress import Progress, Silent
+from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.store.checkpoint import Checkpoint, checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
 
@@ -327,7 +328,7 @@ def begin(
     if given["resume"] and folder is None:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     run = Run(
-        study, subject, corpus, options, given["seed"], given["budget"] or 4096, folder, given["resume"],
+        study, subject, corpus, options, given["seed"], given["budget"] or BUDGET, folder, given["resume"],
         given["checkpoint_every"], given.get("progress") or Silent(), more or {},
     )  # fmt: skip
     if folder is not None and not run.resume:
@@ -352,15 +353,6 @@ def folder_of(out: Path | str | None, *names: str) -> Path | None:
     return None if out is None else Path(out)
 
 
-def describe(corpus: Corpus) -> dict[str, Any]:
-    """What a plan says of a corpus.
-
-    >>> describe(_sample())["name"]
-    'sample'
-    """
-    return {"name": corpus.name, "format": corpus.format, "sha256": corpus.sha256}
-
-
 def slug(name: str) -> str:
     """A name that can be part of a file's.
 
@@ -371,12 +363,8 @@ def slug(name: str) -> str:
 
 
 def _bundled() -> Subject:
-    from attlas.run.setting import as_subject
-
     return as_subject(None)
 
 
 def _sample() -> Corpus:
-    from attlas.run.setting import as_corpus
-
     return as_corpus("sample")

@@ -16,7 +16,6 @@ from attlas.errors import CapabilityError, PlanError, StoreError
 from attlas.run.plan import differences
 from attlas.run.progress import Progress
 from attlas.run.session import Run
-from attlas.run.setting import Setting
 from attlas.store import require_free
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.folder import locate, publish
@@ -76,11 +75,8 @@ def done_before(out: Path, plan: Mapping[str, Any], resume: bool) -> dict[str, A
 
 def carry_out_training(
     trainer: Trainer,
-    setting: Setting | Run,
+    run: Run,
     *,
-    resume: bool,
-    checkpoint_every: float,
-    progress: Progress,
     doing: str = "tuning",
     every_pass: bool = True,
     until: float | None = None,
@@ -90,11 +86,12 @@ def carry_out_training(
     Checkpoints are written so many seconds apart, and after ``every_pass`` unless that is not wished. No pass is
     begun that would probably not end before ``until``, a time of :func:`time.monotonic`.
     """
-    plan, out = setting.plan.to_dict(), setting.out
-    if out is None and resume:
+    plan, out = run.plan.to_dict(), run.out
+    progress = run.progress
+    if out is None and run.resume:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     if out is not None:
-        _restore(trainer, _checkpoint(out), plan, resume, progress)
+        _restore(trainer, _checkpoint(out), plan, run.resume, progress)
     epochs = trainer.recipe.epochs
     pieces = trainer.pieces_per_epoch
     done = round(pieces * trainer.step / trainer.steps_per_epoch)
@@ -113,7 +110,8 @@ def carry_out_training(
             elif now - noted > _SECONDS_BETWEEN_NOTES:
                 progress.note(f"step {trainer.step:,} of {trainer.steps:,}: loss {moment.loss:.3f}")
                 noted = now
-            due = now - saved >= checkpoint_every or (every_pass and moment.judged is not None and trainer.step > 0)
+            pass_ended = moment.judged is not None and trainer.step > 0
+            due = now - saved >= run.checkpoint_every or (every_pass and pass_ended)
             if out is not None and due:
                 arrays, numbers = trainer.state()
                 save_arrays(_checkpoint(out), arrays, {"plan": plan, "numbers": numbers})

@@ -18,8 +18,8 @@ from attlas.errors import CapabilityError, CorpusError
 from attlas.run.parameters import Help, Model, Reading, Role, Texts, study_call
 from attlas.run.parameters import Task as TaskName
 from attlas.run.progress import Progress, Silent
-from attlas.run.session import NAMED, Run, describe, slug
-from attlas.run.setting import Opening, as_corpus
+from attlas.run.session import NAMED, Run, slug
+from attlas.run.setting import Opening, as_corpus, describe
 from attlas.run.training import carry_out_training, computes_in_half, done_before, fingerprint_of, save_trained
 from attlas.store import plain, versions_here
 
@@ -152,9 +152,7 @@ def tune(
     learned = read_for_task(posed, learned_from, **limits, seed=seed)
     held = read_for_task(posed, held_out, max_pieces=training["max_pieces"], seed=seed)
     trainer = Trainer(posed, learned.examples, held.examples, recipe)
-    carry_out_training(
-        trainer, run, resume=resume, checkpoint_every=run.checkpoint_every, progress=run.progress
-    )  # fmt: skip
+    carry_out_training(trainer, run)
     plan = run.plan.to_dict()  # which tells of the model as it was
     model.fingerprint = fingerprint_of(model)
     record = {**_record(run, trainer, posed, learned, held, labels), "attention": attention, "plan": plan}

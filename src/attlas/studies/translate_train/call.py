@@ -214,8 +214,8 @@ def translate_train(
     trainer = Trainer(task, learned, [example for part in held for example in part], recipe)
     minutes = training["minutes"]
     carry_out_training(
-        trainer, run, resume=run.resume, checkpoint_every=run.checkpoint_every, progress=progress, doing="training",
-        every_pass=False, until=None if minutes is None else started + 60 * minutes,
+        trainer, run, doing="training", every_pass=False,
+        until=None if minutes is None else started + 60 * minutes,
     )  # fmt: skip
     scores = [score(task, kind, each, progress) for kind, each in judged_by]
     model.fingerprint = fingerprint_of(model)
