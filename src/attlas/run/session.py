@@ -77,12 +77,7 @@ class Run:
 
     @property
     def plan(self) -> Plan:
-        """All that decides the numbers.
-
-        >>> with begin("toy", _bundled(), _sample(), {}) as run:
-        ...     run.plan.study
-        'toy'
-        """
+        """All that decides the numbers."""
         corpora = describe(self.corpus) | {name: describe(corpus) for name, corpus in self.more.items()}
         version = versions_here()["attlas"]
         return Plan(
@@ -246,22 +241,11 @@ class Run:
         return folder
 
     def give_back(self, folder: Path) -> None:
-        """Remove a scratch folder.
-
-        >>> with begin("toy", _bundled(), _sample(), {}) as run:
-        ...     room = run.scratch("states")
-        ...     run.give_back(room)
-        ...     room.exists()
-        False
-        """
+        """Remove a scratch folder."""
         shutil.rmtree(folder, ignore_errors=True)
 
     def note_cutting(self, count: int, what: str = "documents", *, many: int = 500) -> None:
-        """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while.
-
-        >>> with begin("toy", _bundled(), _sample(), {}) as run:
-        ...     run.note_cutting(1000)
-        """
+        """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while."""
         if count > many:
             self.progress.note(f"cutting {count:,} {what} into pieces")
 
@@ -294,7 +278,8 @@ class Run:
             self.started.isoformat(timespec="seconds"),
             round(seconds, 1),
         )
-        result = Result(manifest, {name: columns for name, columns in tables.items() if next(iter(columns.values()))})
+        filled = {name: columns for name, columns in tables.items() if next(iter(columns.values()), ())}
+        result = Result(manifest, filled)
         if self.out is not None:
             result.save(self.out)
             journal_file(self.out, self.study).unlink(missing_ok=True)

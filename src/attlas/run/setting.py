@@ -42,11 +42,7 @@ class Opening:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What :func:`attlas.load` is told; the device is cuda where there is one and none was named.
-
-        >>> Opening(device="cpu").options["device"]
-        'cpu'
-        """
+        """What :func:`attlas.load` is told; the device is cuda where there is one and none was named."""
         import torch
 
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
