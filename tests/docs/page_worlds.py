@@ -102,7 +102,9 @@ def vectors(folder: Path, inputs: Inputs) -> None:
 def counted_from_one(folder: Path, inputs: Inputs) -> None:
     """Gold links whose words count from 1."""
     lines = Path(inputs["gold one"]).read_text(encoding="utf-8").splitlines()
-    split = [[(link.replace("p", "-").split("-"), "p" if "p" in link else "-") for link in line.split()] for line in lines]
+    split = [
+        [(link.replace("p", "-").split("-"), "p" if "p" in link else "-") for link in line.split()] for line in lines
+    ]
     moved = [" ".join(f"{int(i) + 1}{mark}{int(j) + 1}" for (i, j), mark in links) for links in split]
     (folder / "gold.txt").write_text("\n".join(moved) + "\n")
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import pytest
 from command_line import attlas
-from page_snippets import ROOT, Block, Command, blocks_of, commands_of, pages
+from page_snippets import ROOT, Command, blocks_of, commands_of, pages
 from page_worlds import BUNDLED, build_world, make_inputs
 
 from attlas import translate_train
@@ -54,7 +54,9 @@ SMALLER = {  # what is added to a command, so that it is soon done: options of s
     "keywords study": "--limit 6 --steps 2 --folds 2",
     "keywords compare": "--limit 4",
     "keywords tune": "--limit 6 --steps 1 --epochs 1",
-    **dict.fromkeys(("survey", "heads", "relations", "clusters", "noop", "norms", "ablate", "importance"), "--limit 6"),
+    **dict.fromkeys(
+        ("survey", "heads", "relations", "clusters", "noop", "norms", "ablate", "importance"), "--limit 6"
+    ),
     "align": "--limit 6",
 }
 REAL = ("README.md", "head_mask.md")  # whose Python looks at the bundled model itself, where it is installed
@@ -114,7 +116,9 @@ def test_every_snippet_runs(
         where = f"{page}, line {block.line}"
         began = time.process_time()
         if block.language == "python":
-            monkeypatch.setattr(bundled, "bundled_folder", lambda: installed if page in REAL and installed else stand_in)
+            monkeypatch.setattr(
+                bundled, "bundled_folder", lambda: installed if page in REAL and installed else stand_in
+            )
             with redirect_stdout(io.StringIO()):
                 exec(compile(block.text, where, "exec"), namespace)
         elif block.language == "sh":
@@ -135,7 +139,9 @@ def run(command: Command, where: str, capfd: pytest.CaptureFixture[str]) -> None
         began = time.process_time()
         said = attlas(capfd, *arguments, *smaller(arguments))
         with open("/tmp/docs_times.txt", "a") as f:
-            f.write(f"{time.process_time() - began:.2f}\t{where}\t{said.status}\t{' '.join(command.words)}\t{said.err[-300:] if said.status else ''}\n")
+            f.write(
+                f"{time.process_time() - began:.2f}\t{where}\t{said.status}\t{' '.join(command.words)}\t{said.err[-300:] if said.status else ''}\n"
+            )
         assert said.status == 0, (where, command.words, said.err)
         if command.into is not None:
             Path(command.into).write_text(said.out, encoding="utf-8")

@@ -121,8 +121,8 @@ def test_a_planted_head_is_found_by_training() -> None:
     def losses(part: str, shuffled: bool):  # type: ignore[no-untyped-def]
         yield cross_entropy(probe(given), governors, scored)[None], float(scored.sum())
 
-    fitted = fit(probe, losses, lambda: 0.0, Schedule(epochs=60), rate=0.1)
-    assert fitted.history[-1].dev < fitted.history[0].dev / 3
+    history = fit(probe, losses, lambda: 0.0, Schedule(epochs=60), rate=0.1)
+    assert history[-1].dev < history[0].dev / 3
     assert (probe(given).argmax(1) == governors).float().mean() > 0.99
     assert int(probe.learned()[1].argmax()) == 1  # dependent to governor
 

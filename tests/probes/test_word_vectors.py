@@ -24,9 +24,9 @@ def test_text_files_plain_and_packed(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(LINES.encode()))
     counted.write_text("4 3\n" + LINES)
     for path in (plain, packed, counted):
-        found = read_vectors(path, {"the", "cat", ". . .", "dog"})
-        assert found.size == 3
-        assert {word: vector.tolist() for word, vector in found.words.items()} == {
+        words, size = read_vectors(path, {"the", "cat", ". . .", "dog"})
+        assert size == 3
+        assert {word: vector.tolist() for word, vector in words.items()} == {
             "the": [0.5, 1, 2],
             "cat": [6, 7, 8],
             ". . .": [9, 9, 9],
@@ -39,7 +39,7 @@ def test_an_array_with_its_word_list(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="word list"):
         read_vectors(tmp_path / "a.npy", {"cat"})
     (tmp_path / "vocab.txt.gz").write_bytes(gzip.compress(b"the\ncat\ndog\n"))
-    assert read_vectors(tmp_path / "a.npy", {"cat"}).words["cat"].tolist() == [2, 3]
+    assert read_vectors(tmp_path / "a.npy", {"cat"})[0]["cat"].tolist() == [2, 3]
     (tmp_path / "vocab.txt").write_text("the\ncat\n")
     with pytest.raises(CorpusError, match=r"vocab.txt: 2 words for the 3 rows of a.npy"):
         read_vectors(tmp_path / "a.npy", {"cat"})

@@ -41,11 +41,7 @@ class Room:
     size: int = 0
 
     def shapes(self) -> dict[str, Shape]:
-        """The shape of each kind of block, from the number of sentences and their words.
-
-        >>> list(Room(heads=4).shapes())
-        ['attention']
-        """
+        """The shape of each kind of block, from the number of sentences and their words."""
         shapes: dict[str, Shape] = {"attention": lambda count, words: (count, words + 1, words + 1, self.heads)}
         if self.layers:
             shapes["states"] = lambda count, words: (self.layers, count, words, self.size)
@@ -69,34 +65,61 @@ class Room:
         }
 
 
-class FlatFile:
-    """One flat file, as an array for every length of sentence.
+class MappedFiles:
+    """Files of numbers in a folder of their own, mapped into memory; ``index`` says what they hold, and for whom.
 
     >>> import tempfile
-    >>> file = FlatFile(Path(tempfile.mkdtemp()) / "a.bin", {2: (3, 2, 2)}, np.dtype(np.uint8), new=True)
-    >>> file.blocks[2][0] = 7
-    >>> int(file.blocks[2].sum()), isinstance(file.mapped, np.memmap)
-    (28, True)
+    >>> files = MappedFiles(Path(tempfile.mkdtemp()), {"for": "tiny"}, {"train": ((3, 2), np.dtype(np.uint8))})
+    >>> files.arrays["train"].tolist(), files.kept
+    ([[0, 0], [0, 0], [0, 0]], False)
     """
 
     def __init__(
-        self, path: Path, shapes: Mapping[int, tuple[int, ...]], dtype: np.dtype[Any], *, new: bool = False
+        self,
+        folder: Path,
+        index: Mapping[str, Any],
+        shapes: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
+        what: str = "features",
     ) -> None:
-        self.path = path
-        size = sum(math.prod(shape) for shape in shapes.values())
-        if new or not path.exists() or path.stat().st_size != size * dtype.itemsize:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "wb") as file:
-                file.truncate(size * dtype.itemsize)
-        self.mapped: np.memmap[Any, Any] = np.memmap(path, dtype=dtype, mode="r+", shape=(size,))
-        self.blocks: dict[int, NDArray[Any]] = {}
-        whole, at = np.asarray(self.mapped), 0
-        for words, shape in shapes.items():
-            self.blocks[words] = whole[at : at + math.prod(shape)].reshape(shape)
-            at += math.prod(shape)
+        self.folder = folder
+        self.kept = _holds(folder / INDEX, index)
+        """Whether the folder held files of this very index already."""
+        self.arrays: dict[str, np.memmap[Any, Any]] = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not self.kept:
+                (folder / FINISHED).unlink(missing_ok=True)
+            for name, (shape, dtype) in shapes.items():
+                path = folder / f"{name}.bin"
+                size = math.prod(shape) * dtype.itemsize
+                whole = self.kept and path.exists() and path.stat().st_size == size
+                self.arrays[name] = np.memmap(path, dtype=dtype, mode="r+" if whole else "w+", shape=shape)
+            if not self.kept:
+                (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: the {what} cannot be written ({error.strerror or error}); choose another --out"
+            ) from error
+
+    @property
+    def finished(self) -> bool:
+        """Whether everything was written, now or by an earlier run of the same plan."""
+        return self.kept and (self.folder / FINISHED).exists()
+
+    def finish(self) -> None:
+        """Say that everything was written, when it is on the disk."""
+        for array in self.arrays.values():
+            array.flush()
+        (self.folder / FINISHED).touch()
+        self.kept = True
+
+    def delete(self) -> None:
+        """Give the room back; the files cannot be used any more."""
+        self.arrays.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class Features:
+class Features(MappedFiles):
     """All feature files of one model on the parts of a treebank, in a folder of their own.
 
     >>> import tempfile
@@ -108,8 +131,7 @@ class Features:
     """
 
     def __init__(self, folder: Path, parts: Sequence[Part], room: Room, made_for: Mapping[str, Any]) -> None:
-        self.folder, self.room = folder, room
-        self.parts = {part.name: part for part in parts}
+        self.room = room
         index = {
             "for": dict(made_for),
             "heads": room.heads,
@@ -126,57 +148,27 @@ class Features:
                 for part in parts
             },
         }
-        place = folder / INDEX
-        self.kept = holds(place, index)
-        """Whether the folder held files of this very plan already."""
-        self._files: dict[tuple[str, str], FlatFile] = {}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if not self.kept:
-                (folder / FINISHED).unlink(missing_ok=True)
-            for part in parts:
-                for kind, shape in room.shapes().items():
-                    sizes = {group.words: shape(len(group.members), group.words) for group in part.groups}
-                    path = folder / f"{part.name}-{kind}.bin"
-                    self._files[part.name, kind] = FlatFile(path, sizes, _dtype(kind), new=not self.kept)
-            if not self.kept:
-                place.write_text(json.dumps(index), encoding="utf-8")
-        except OSError as error:
-            raise StoreError(
-                f"{folder}: the features cannot be written ({error.strerror or error}); choose another --out"
-            ) from error
+        shapes: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
+        self._blocks: dict[tuple[str, int], tuple[int, tuple[int, ...]]] = {}
+        for part in parts:
+            for kind, shape in room.shapes().items():
+                name, size = f"{part.name}-{kind}", 0
+                for group in part.groups:
+                    of_block = shape(len(group.members), group.words)
+                    self._blocks[name, group.words] = size, of_block
+                    size += math.prod(of_block)
+                shapes[name] = (size,), _dtype(kind)
+        super().__init__(folder, index, shapes)
         if room.layers and not self.kept:
-            self._fill_distances()
+            for part in parts:
+                for tree, (words, row) in zip(part.trees, part.places, strict=True):
+                    self.block(part.name, "distances", words)[row] = distances(tree.governors)
 
     def block(self, part: str, kind: str, words: int) -> NDArray[Any]:
         """All sentences of one length, as they lie in the file."""
-        return self._files[part, kind].blocks[words]
-
-    def flush(self) -> None:
-        """Wait until everything is on the disk."""
-        for file in self._files.values():
-            file.mapped.flush()
-
-    @property
-    def finished(self) -> bool:
-        """Whether everything was written, now or by an earlier run of the same plan."""
-        return self.kept and (self.folder / FINISHED).exists()
-
-    def finish(self) -> None:
-        """Say that everything was written."""
-        self.flush()
-        (self.folder / FINISHED).touch()
-        self.kept = True
-
-    def delete(self) -> None:
-        """Give the room back; the features cannot be used any more."""
-        self._files.clear()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _fill_distances(self) -> None:
-        for part in self.parts.values():
-            for tree, (words, row) in zip(part.trees, part.places, strict=True):
-                self.block(part.name, "distances", words)[row] = distances(tree.governors)
+        name = f"{part}-{kind}"
+        start, shape = self._blocks[name, words]
+        return np.asarray(self.arrays[name])[start : start + math.prod(shape)].reshape(shape)
 
 
 def check_room(
@@ -230,12 +222,8 @@ def _dtype(kind: str) -> np.dtype[Any]:
     return np.dtype(np.uint8 if kind == "distances" else np.float16)
 
 
-def holds(path: Path, index: Mapping[str, Any]) -> bool:
-    """Whether a file is there that says this very thing.
-
-    >>> holds(Path("no such file"), {})
-    False
-    """
+def _holds(path: Path, index: Mapping[str, Any]) -> bool:
+    """Whether a file is there that says this very thing."""
     try:
         return bool(json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(index)))
     except (OSError, ValueError):

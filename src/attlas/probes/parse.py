@@ -21,7 +21,7 @@ from attlas.probes.attention import AttentionProbe, VectorProbe, cross_entropy
 from attlas.probes.files import Features
 from attlas.probes.reading import Reader
 from attlas.probes.structural import StructuralProbe, distance_loss, gold_edges, spanning_edges
-from attlas.probes.training import Fitted, Schedule, fit
+from attlas.probes.training import Epoch, Schedule, fit
 from attlas.probes.trees import Part
 from attlas.probes.vectors import Vectors
 from attlas.stats import Bundle, PooledMean, Resampled
@@ -47,11 +47,7 @@ class Job(NamedTuple):
 
     @property
     def undirected(self) -> bool:
-        """Whether edges are scored without their direction (UUAS).
-
-        >>> [job.name for job in JOBS if job.undirected]
-        ['structural probe', 'untrained: structural probe']
-        """
+        """Whether edges are scored without their direction (UUAS)."""
         return self.kind == "structural"
 
 
@@ -91,12 +87,11 @@ class Answer(NamedTuple):
 
     @property
     def uas(self) -> float:
-        """The share of all words that are right.
-
-        >>> Answer(np.zeros((0, 1)), np.zeros((0, 1))).uas
-        0.0
-        """
+        """The share of all words that are right."""
         return float(self.right[:, 0].sum() / max(1.0, self.total[:, 0].sum()))
+
+
+_Trained = tuple[Answer, float, list[Epoch], int, int]  # on test; score on dev; epochs; parameters; what was chosen
 
 
 @dataclass
@@ -149,30 +144,30 @@ class Trainer:
             run = {"right": self._rule, "offset": self._rule, "structural": self._structural}.get(
                 job.kind, self._parser
             )
-            answer, dev, fitted, parameters, chosen = run(job, part)
+            answer, dev, history, parameters, chosen = run(job, part)
             part["test"].update(answer.right, answer.total, range(len(answer.right)))
             if answer.one_root is not None:
                 part["one_root"].update(answer.one_root, 1)
             seconds = time.monotonic() - began
-            part["facts"].update([[dev, fitted.epochs, seconds, parameters, chosen]], 1)
-            history = np.zeros((1, self.schedule.epochs, 3))
-            known = np.zeros_like(history)
-            for place, epoch in enumerate(fitted.history):
+            part["facts"].update([[dev, len(history), seconds, parameters, chosen]], 1)
+            brought = np.zeros((1, self.schedule.epochs, 3))
+            known = np.zeros_like(brought)
+            for place, epoch in enumerate(history):
                 seen = epoch.score == epoch.score
-                history[0, place] = epoch.train, epoch.dev, epoch.score if seen else 0.0
+                brought[0, place] = epoch.train, epoch.dev, epoch.score if seen else 0.0
                 known[0, place] = 1, 1, seen
-            part["history"].update(history, known)
+            part["history"].update(brought, known)
             metric = "UUAS" if job.undirected else "UAS"
             self.say(f"{job.name}: {metric} {100 * answer.uas:.1f} on test ({seconds:.0f} s)")
 
-    def _rule(self, job: Job, bundle: Bundle) -> tuple[Answer, float, Fitted, int, int]:
+    def _rule(self, job: Job, bundle: Bundle) -> _Trained:
         def answer(part: str, offset: int) -> Answer:
             return self._answer(part, lambda words: follow(words, offset))
 
         best = 1 if job.kind == "right" else max(OFFSETS, key=lambda offset: answer("train", offset).uas)
-        return answer("test", best), answer("dev", best).uas, Fitted(), int(job.kind == "offset"), best
+        return answer("test", best), answer("dev", best).uas, [], int(job.kind == "offset"), best
 
-    def _parser(self, job: Job, bundle: Bundle) -> tuple[Answer, float, Fitted, int, int]:
+    def _parser(self, job: Job, bundle: Bundle) -> _Trained:
         reader = self._reader(job)
         probe: nn.Module
         size, mixing = reader.measure()
@@ -205,7 +200,7 @@ class Trainer:
             return self._score(part, chosen)
 
         rate = RATES["offsets" if job.reads == "offsets" else job.kind]
-        fitted = fit(
+        history = fit(
             probe, losses, lambda: seen[0] / max(1.0, seen[1]), self.schedule, rate=rate,
             say=lambda text: self.say(f"{job.name}, {text}"),
         )  # fmt: skip
@@ -213,9 +208,9 @@ class Trainer:
             weights = probe.learned().cpu()
             bundle["weights"].update(torch.stack([weights, weights * size])[None].numpy(), 1)
         count = sum(parameter.numel() for parameter in probe.parameters())
-        return predicted("test"), predicted("dev").uas, fitted, count, 0
+        return predicted("test"), predicted("dev").uas, history, count, 0
 
-    def _structural(self, job: Job, bundle: Bundle) -> tuple[Answer, float, Fitted, int, int]:
+    def _structural(self, job: Job, bundle: Bundle) -> _Trained:
         assert self.features is not None
         reader = self._reader(job)
         generator = torch.Generator().manual_seed(self.schedule.seed)
@@ -244,7 +239,7 @@ class Trainer:
             spread = np.concatenate([total, np.zeros((count, len(self.relations)))], axis=1)
             return [Answer(one, spread) for one in right]
 
-        fitted = fit(
+        history = fit(
             probe, losses, lambda: float("nan"), self.schedule, rate=RATES[job.kind],
             say=lambda text: self.say(f"{job.name}, {text}"),
         )  # fmt: skip
@@ -252,7 +247,7 @@ class Trainer:
         bundle["layers"].update([dev], 1)
         best = int(np.argmax(dev))
         parameters = probe.projection[0].numel()
-        return edges("test", [best])[0], dev[best], fitted, parameters, best
+        return edges("test", [best])[0], dev[best], history, parameters, best
 
     def _reader(self, job: Job) -> Reader:
         vectors = self.vectors if job.kind == "vectors" else None

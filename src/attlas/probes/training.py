@@ -7,7 +7,7 @@ kept. The rate is halved after an epoch that brought nothing. On a CPU the same 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -42,26 +42,6 @@ class Epoch:
     score: float
 
 
-@dataclass
-class Fitted:
-    """A fitted probe's history.
-
-    >>> Fitted().epochs
-    0
-    """
-
-    history: list[Epoch] = field(default_factory=list)
-
-    @property
-    def epochs(self) -> int:
-        """How many epochs it took.
-
-        >>> Fitted([Epoch(1.0, 1.0, 0.0)]).epochs
-        1
-        """
-        return len(self.history)
-
-
 def fit(
     probe: nn.Module,
     losses: Callable[[str, bool], Iterable[tuple[Tensor, float]]],
@@ -70,8 +50,8 @@ def fit(
     *,
     rate: float,
     say: Callable[[str], None] = lambda text: None,
-) -> Fitted:
-    """Fit a probe and leave it with its best parameters.
+) -> list[Epoch]:
+    """Fit a probe and leave it with its best parameters; what each epoch brought.
 
     ``losses(part, shuffled)`` goes through a part in batches and gives for each the summed loss (one number, or one
     for each of several probes that share no parameter) and over how much it is a sum. ``score`` is asked after each
@@ -80,12 +60,12 @@ def fit(
     >>> line = nn.Linear(1, 1, bias=False)
     >>> def losses(part, shuffled):
     ...     yield ((line(torch.ones(8, 1)) - 2) ** 2).sum()[None], 8.0
-    >>> fitted = fit(line, losses, lambda: 0.0, Schedule(epochs=200), rate=0.1)
+    >>> history = fit(line, losses, lambda: 0.0, Schedule(epochs=200), rate=0.1)
     >>> abs(line.weight.item() - 2) < 0.05
     True
     """
     optimiser = torch.optim.Adam(probe.parameters(), lr=rate)
-    fitted = Fitted()
+    history: list[Epoch] = []
     best: Tensor | None = None
     kept: dict[str, Tensor] = {}
     reached, idle = float("inf"), 0
@@ -104,8 +84,8 @@ def fit(
             for name, value in probe.named_parameters():
                 kept[name] = _keep(kept.get(name), value.detach(), better)
             best = dev if best is None else torch.minimum(best, dev)
-            fitted.history.append(Epoch(total / max(count, 1.0), float(dev.mean()), score()))
-        last = fitted.history[-1]
+            history.append(Epoch(total / max(count, 1.0), float(dev.mean()), score()))
+        last = history[-1]
         shown = f", dev score {100 * last.score:.1f}" if last.score == last.score else ""
         say(f"epoch {number}: train loss {last.train:.4f}, dev loss {last.dev:.4f}{shown}")
         if last.dev < reached * (1 - LEAST):
@@ -119,7 +99,7 @@ def fit(
     with torch.no_grad():
         for name, value in probe.named_parameters():
             value.copy_(kept[name])
-    return fitted
+    return history
 
 
 def _mean(losses: Iterable[tuple[Tensor, float]]) -> Tensor:

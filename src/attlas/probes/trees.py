@@ -93,11 +93,7 @@ class Part:
 
     @classmethod
     def of(cls, name: str, trees: Sequence[Tree]) -> Part:
-        """Group trees by length.
-
-        >>> Part.of("train", []).groups
-        ()
-        """
+        """Group trees by length."""
         by_length: dict[int, list[int]] = {}
         for index, tree in enumerate(trees):
             by_length.setdefault(len(tree.kept), []).append(index)
@@ -114,29 +110,17 @@ class Part:
 
     @property
     def sentences(self) -> int:
-        """How many sentences.
-
-        >>> Part.of("train", []).sentences
-        0
-        """
+        """How many sentences."""
         return len(self.trees)
 
     @property
     def scored(self) -> int:
-        """How many words count.
-
-        >>> Part.of("train", []).scored
-        0
-        """
+        """How many words count."""
         return int(sum(group.scored.sum() for group in self.groups))
 
     @cached_property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """Of each sentence, its length and its row in the group of that length.
-
-        >>> Part.of("train", [Tree((0,), (1,), (True,), ("",))]).places
-        ((1, 0),)
-        """
+        """Of each sentence, its length and its row in the group of that length."""
         found: list[tuple[int, int]] = [(0, 0)] * self.sentences
         for group in self.groups:
             for row, member in enumerate(group.members):

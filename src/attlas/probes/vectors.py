@@ -24,6 +24,7 @@ from attlas.models import Example
 from attlas.probes.trees import Part
 
 INPUT = "input"
+Found = tuple[Mapping[Any, NDArray[np.float32]], int]  # vectors of words under what they are looked up by; their size
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,7 @@ class Vectors:
 
     @property
     def size(self) -> int:
-        """How many numbers a vector has.
-
-        >>> Vectors("glove", np.zeros((1, 50), np.float32), {}, 0, 0).size
-        50
-        """
+        """How many numbers a vector has."""
         return int(self.table.shape[1])
 
 
@@ -72,13 +69,13 @@ def find_vectors(
     }
     wanted = {one for sentences in keys.values() for sentence in sentences for one in sentence}
     if source == INPUT:
-        found, name = _embeddings(subject, sorted(wanted)), f"input embeddings of {subject.name}"
+        (vectors, size), name = _embeddings(subject, sorted(wanted)), f"input embeddings of {subject.name}"
     else:
-        found, name = read_vectors(Path(source), {str(one) for one in wanted}), Path(source).name
-    numbers: dict[Hashable, int] = {one: place for place, one in enumerate(sorted(found.words), start=1)}
-    table = np.zeros((len(numbers) + 1, found.size), np.float32)
+        (vectors, size), name = read_vectors(Path(source), {str(one) for one in wanted}), Path(source).name
+    numbers: dict[Hashable, int] = {one: place for place, one in enumerate(sorted(vectors), start=1)}
+    table = np.zeros((len(numbers) + 1, size), np.float32)
     for one, number in numbers.items():
-        table[number] = found.words[one]
+        table[number] = vectors[one]
     length = float(np.sqrt((table[1:] ** 2).sum(1).mean())) if numbers else 0.0
     if length:
         table /= length
@@ -101,18 +98,6 @@ def find_vectors(
     return Vectors(name, table, ids, known, total)
 
 
-@dataclass(frozen=True)
-class Found:
-    """Vectors of the words that were found, under what they are looked up by.
-
-    >>> Found({}, 50).size
-    50
-    """
-
-    words: Mapping[Any, NDArray[np.float32]]
-    size: int
-
-
 def read_vectors(path: Path, wanted: set[str]) -> Found:
     """Read the vectors of some words: from a text file ("word v1 v2 ...", also .gz), or from an array (.npy) beside
     which lies its word list, ``vocab.txt`` or ``vocab.txt.gz``.
@@ -120,7 +105,7 @@ def read_vectors(path: Path, wanted: set[str]) -> Found:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "small.txt"
     >>> _ = path.write_text("the 0.5 1\\ncat 2 3\\n")
-    >>> read_vectors(path, {"cat"}).words["cat"].tolist()
+    >>> read_vectors(path, {"cat"})[0]["cat"].tolist()
     [2.0, 3.0]
     """
     if not path.is_file():
@@ -178,7 +163,7 @@ def _read_text(path: Path, wanted: set[str]) -> Found:
             words[word.lower()] = _vector(fields[-size:], path, number)
     if not size:
         raise CorpusError("there are no vectors in this file", file=path)
-    return Found(words, size)
+    return words, size
 
 
 def _vector(fields: Sequence[str], path: Path, line: int) -> NDArray[np.float32]:
@@ -222,7 +207,7 @@ def _read_array(path: Path, wanted: set[str]) -> Found:
             words[name.lower()] = np.array(array[row], np.float32)
             if not np.isfinite(words[name.lower()]).all():
                 raise CorpusError(f"NaN or infinity in row {row}", file=path)
-    return Found(words, int(array.shape[1]))
+    return words, int(array.shape[1])
 
 
 @contextmanager
@@ -245,4 +230,4 @@ def _pieces_of(example: Example, word: int) -> Hashable:
 def _embeddings(subject: Subject, words: Sequence[Any]) -> Found:
     weights: Any = subject.model.get_input_embeddings()
     table = weights.weight.detach().float().cpu().numpy()
-    return Found({ids: table[list(ids)].mean(0) for ids in words}, int(table.shape[1]))
+    return {ids: table[list(ids)].mean(0) for ids in words}, int(table.shape[1])

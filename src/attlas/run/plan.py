@@ -41,20 +41,12 @@ class Plan:
             object.__setattr__(self, name, plain(getattr(self, name), name))
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as nested dictionaries, as checkpoints and manifests keep it.
-
-        >>> Plan("survey", seed=7).to_dict()["seed"]
-        7
-        """
+        """The plan as nested dictionaries, as checkpoints and manifests keep it."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Plan:
-        """The plan that was turned into this dictionary.
-
-        >>> Plan.from_dict({"study": "survey", "seed": 7}).seed
-        7
-        """
+        """The plan that was turned into this dictionary."""
         return cls(**values)
 
     def to_json(self) -> str:

@@ -45,28 +45,16 @@ class Silent:
     """
 
     def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
-        """Show nothing.
-
-        >>> Silent().start("survey", 10)
-        """
+        """Show nothing."""
 
     def advance(self, pieces: int) -> None:
-        """Show nothing.
-
-        >>> Silent().advance(1)
-        """
+        """Show nothing."""
 
     def note(self, text: str) -> None:
-        """Show nothing.
-
-        >>> Silent().note("unheard")
-        """
+        """Show nothing."""
 
     def finish(self) -> None:
-        """Show nothing.
-
-        >>> Silent().finish()
-        """
+        """Show nothing."""
 
 
 class Lines:
@@ -90,24 +78,14 @@ class Lines:
         self._unit = "pieces"
 
     def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
-        """Write the first line.
-
-        >>> Lines(sys.stdout).start("survey", 100, done=40)
-        survey: 40 of 100 pieces
-        """
+        """Write the first line."""
         self._description, self._total, self._before, self._done = description, total, done, done
         self._begun = self._spoken = self._clock()
         self._unit = unit
         self.note(f"{done:,} of {total:,} {unit}")
 
     def advance(self, pieces: int) -> None:
-        """Write a line if the last is long ago or this is the end.
-
-        >>> lines = Lines(sys.stdout)
-        >>> lines.start("survey", 100)
-        survey: 0 of 100 pieces
-        >>> lines.advance(1)
-        """
+        """Write a line if the last is long ago or this is the end."""
         self._done += pieces
         now = self._clock()
         if now - self._spoken < SECONDS_BETWEEN_LINES and self._done < self._total:
@@ -118,18 +96,11 @@ class Lines:
         self.note(f"{self._done:,} of {self._total:,} {self._unit}, {_short(rate)} {self._unit}/s{left}")
 
     def note(self, text: str) -> None:
-        """Write a line.
-
-        >>> Lines(sys.stdout).note("starting from the beginning")
-        starting from the beginning
-        """
+        """Write a line."""
         print(f"{self._description}: {text}" if self._description else text, file=self._stream, flush=True)
 
     def finish(self) -> None:
-        """Every line was complete; what is noted from now on stands for itself.
-
-        >>> Lines(sys.stdout).finish()
-        """
+        """Every line was complete; what is noted from now on stands for itself."""
         self._description = ""
 
 
@@ -150,13 +121,7 @@ class Bar:
         self._before, self._begun, self._unit = 0, 0.0, "pieces"
 
     def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
-        """Show the bar.
-
-        >>> import io
-        >>> bar = Bar(io.StringIO())
-        >>> bar.start("survey", total=10, done=5)
-        >>> bar.finish()
-        """
+        """Show the bar."""
         from rich.console import Console
         from rich.markup import escape
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
@@ -177,34 +142,21 @@ class Bar:
         self._bar.start()
 
     def advance(self, pieces: int) -> None:
-        """Move the bar.
-
-        >>> Bar().advance(1)
-        """
+        """Move the bar."""
         if self._bar is not None and self._task is not None:
             done = self._bar.tasks[0].completed + pieces
             rate = (done - self._before) / max(time.monotonic() - self._begun, 1e-9)
             self._bar.update(self._task, completed=done, rate=f"{_short(rate)} {self._unit}/s")
 
     def note(self, text: str) -> None:
-        """Write a line above the bar, or plainly where there is none yet.
-
-        >>> import io
-        >>> stream = io.StringIO()
-        >>> Bar(stream).note("starting from the beginning")
-        >>> stream.getvalue()
-        'starting from the beginning\\n'
-        """
+        """Write a line above the bar, or plainly where there is none yet."""
         if self._bar is None:
             print(text, file=self._stream, flush=True)
         else:
             self._bar.console.print(text, markup=False, highlight=False)
 
     def finish(self) -> None:
-        """Leave the bar as it stands and give the terminal back.
-
-        >>> Bar().finish()
-        """
+        """Leave the bar as it stands and give the terminal back."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None

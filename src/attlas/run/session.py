@@ -29,6 +29,7 @@ from attlas.run.parameters import Running
 from attlas.run.part import Part
 from attlas.run.plan import Plan, differences
 from attlas.run.progress import Progress, Silent
+from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.store.checkpoint import Checkpoint, checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
 
@@ -76,12 +77,7 @@ class Run:
 
     @property
     def plan(self) -> Plan:
-        """All that decides the numbers.
-
-        >>> with begin("toy", _bundled(), _sample(), {}) as run:
-        ...     run.plan.study
-        'toy'
-        """
+        """All that decides the numbers."""
         corpora = describe(self.corpus) | {name: describe(corpus) for name, corpus in self.more.items()}
         version = versions_here()["attlas"]
         return Plan(
@@ -245,22 +241,11 @@ class Run:
         return folder
 
     def give_back(self, folder: Path) -> None:
-        """Remove a scratch folder.
-
-        >>> with begin("toy", _bundled(), _sample(), {}) as run:
-        ...     room = run.scratch("states")
-        ...     run.give_back(room)
-        ...     room.exists()
-        False
-        """
+        """Remove a scratch folder."""
         shutil.rmtree(folder, ignore_errors=True)
 
     def note_cutting(self, count: int, what: str = "documents", *, many: int = 500) -> None:
-        """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while.
-
-        >>> with begin("toy", _bundled(), _sample(), {}) as run:
-        ...     run.note_cutting(1000)
-        """
+        """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while."""
         if count > many:
             self.progress.note(f"cutting {count:,} {what} into pieces")
 
@@ -293,7 +278,8 @@ class Run:
             self.started.isoformat(timespec="seconds"),
             round(seconds, 1),
         )
-        result = Result(manifest, {name: columns for name, columns in tables.items() if next(iter(columns.values()))})
+        filled = {name: columns for name, columns in tables.items() if next(iter(columns.values()), ())}
+        result = Result(manifest, filled)
         if self.out is not None:
             result.save(self.out)
             journal_file(self.out, self.study).unlink(missing_ok=True)
@@ -327,7 +313,7 @@ def begin(
     if given["resume"] and folder is None:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     run = Run(
-        study, subject, corpus, options, given["seed"], given["budget"] or 4096, folder, given["resume"],
+        study, subject, corpus, options, given["seed"], given["budget"] or BUDGET, folder, given["resume"],
         given["checkpoint_every"], given.get("progress") or Silent(), more or {},
     )  # fmt: skip
     if folder is not None and not run.resume:
@@ -352,15 +338,6 @@ def folder_of(out: Path | str | None, *names: str) -> Path | None:
     return None if out is None else Path(out)
 
 
-def describe(corpus: Corpus) -> dict[str, Any]:
-    """What a plan says of a corpus.
-
-    >>> describe(_sample())["name"]
-    'sample'
-    """
-    return {"name": corpus.name, "format": corpus.format, "sha256": corpus.sha256}
-
-
 def slug(name: str) -> str:
     """A name that can be part of a file's.
 
@@ -371,12 +348,8 @@ def slug(name: str) -> str:
 
 
 def _bundled() -> Subject:
-    from attlas.run.setting import as_subject
-
     return as_subject(None)
 
 
 def _sample() -> Corpus:
-    from attlas.run.setting import as_corpus
-
     return as_corpus("sample")

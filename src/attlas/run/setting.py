@@ -1,8 +1,7 @@
-"""What every run begins and ends with: a model, a corpus, a plan; and a manifest.
+"""What every run begins with: a model, a corpus, and the passages that are read of it.
 
 A study as one call takes the model as a name or a subject, the corpus as a path, a list of documents or a
-:class:`~attlas.corpora.Corpus`. A :class:`Setting` holds the two with the options that decide the numbers, knows the
-plan that follows from them, and writes the manifest when the work is done.
+:class:`~attlas.corpora.Corpus`.
 """
 
 from __future__ import annotations
@@ -10,21 +9,17 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus, read
-from attlas.run.plan import Plan
-from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.text import Document
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
     from attlas.ids import Stream
-    from attlas.run.progress import Progress
 
 BUDGET = 4096
 
@@ -47,11 +42,7 @@ class Opening:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What :func:`attlas.load` is told; the device is cuda where there is one and none was named.
-
-        >>> Opening(device="cpu").options["device"]
-        'cpu'
-        """
+        """What :func:`attlas.load` is told; the device is cuda where there is one and none was named."""
         import torch
 
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -85,91 +76,6 @@ def as_corpus(corpus: Texts) -> Corpus:
         return read(corpus)
     digest = hashlib.sha256("\n".join(document.text for document in corpus).encode()).hexdigest()
     return Corpus(tuple(corpus), "documents", "documents", digest, tuple(range(len(corpus))))
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One run of one study: who is studied, on what, with which options and seed, written where.
-
-    ``more`` says of further corpora (say, the one heads are chosen on) what the plan says of the first.
-
-    >>> setting = Setting("survey", as_subject(None), as_corpus("sample"), {"pairs": False})
-    >>> setting.plan.study, setting.plan.options["pairs"]
-    ('survey', False)
-    """
-
-    study: str
-    subject: Subject
-    corpus: Corpus
-    options: Mapping[str, Any]
-    seed: int = 0
-    budget: int = BUDGET
-    out: Path | None = None
-    more: Mapping[str, Corpus] = field(default_factory=dict)
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
-
-    @property
-    def plan(self) -> Plan:
-        """All that decides the numbers.
-
-        >>> Setting("survey", as_subject(None), as_corpus("sample"), {}, seed=7).plan.seed
-        7
-        """
-        corpora = describe(self.corpus) | {name: describe(corpus) for name, corpus in self.more.items()}
-        version = versions_here()["attlas"]
-        batching = {"budget": self.budget}
-        return Plan(self.study, self.options, self.subject.describe(), corpora, batching, self.seed, version)
-
-    @property
-    def _left_out(self) -> list[str]:
-        """What was wrong with each file of a folder that could not be read."""
-        return [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
-
-    def require_free(self, *, resume: bool) -> None:
-        """Refuse a folder that holds anything but this very run, before any work is done.
-
-        >>> Setting("survey", as_subject(None), as_corpus("sample"), {}).require_free(resume=False)
-        """
-        if self.out is not None and not resume:
-            require_free(self.out, self.plan.to_dict())
-
-    def finish(
-        self,
-        tables: Mapping[str, Any],
-        *,
-        counts: Mapping[str, Any],
-        skipped: Mapping[str, int] | None = None,
-        seconds: float = 0.0,
-    ) -> Result:
-        """The result: tables that have rows, with a manifest; saved where the run was to be written.
-
-        ``counts`` is what the manifest adds to the corpus: documents, passages, pieces. ``seconds`` is how long the
-        work has taken at least, where its parts know that better than the checkpoint does.
-
-        >>> setting = Setting("survey", as_subject(None), as_corpus("sample"), {})
-        >>> result = setting.finish({"heads": {"layer": [0]}, "pos": {"layer": []}}, counts={"passages": 1})
-        >>> result, result.manifest.corpus["passages"], result.manifest.corpus["annotations"][:3]
-        (Result(survey: heads with 1 rows), 1, ['lemmas', 'upos', 'xpos'])
-        """
-        here = (datetime.now(UTC) - self.started).total_seconds()
-        seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
-        manifest = Manifest(
-            self.study,
-            self.plan.to_dict(),
-            versions_here(),
-            {**self.subject.describe(), "device": self.subject.device.type},
-            {**self.plan.corpus, **counts, "annotations": self.corpus.annotations},
-            self.seed,
-            dict.fromkeys((f"file left out: {why}" for why in self._left_out), 1)
-            | {reason: count for reason, count in (skipped or {}).items() if count},
-            self.started.isoformat(timespec="seconds"),
-            round(seconds, 1),
-        )
-        kept = {name: columns for name, columns in tables.items() if next(iter(columns.values()))}
-        result = Result(manifest, kept)
-        if self.out is not None:
-            result.save(self.out)
-        return result
 
 
 def describe(corpus: Corpus) -> dict[str, Any]:
@@ -259,12 +165,3 @@ def streams_of(model: Subject, reading: Reading) -> list[Stream]:
         reading.skipped["without a translation, so that the encoder alone was read"] += len(reading.examples)
         return [model.pieces.own]
     return list(model.streams)
-
-
-def say_cutting(progress: Progress | None, count: int, what: str = "documents", *, many: int = 500) -> None:
-    """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while.
-
-    >>> say_cutting(None, 1000)
-    """
-    if progress is not None and count > many:
-        progress.note(f"cutting {count:,} {what} into pieces")

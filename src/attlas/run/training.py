@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.errors import CapabilityError, PlanError, StoreError
 from attlas.run.plan import differences
-from attlas.run.session import Run, describe
+from attlas.run.session import Run
+from attlas.run.setting import describe
 from attlas.store import plain, require_free, versions_here
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.folder import locate, publish

@@ -18,8 +18,8 @@ from attlas.errors import CapabilityError, CorpusError
 from attlas.run.parameters import Help, Model, Reading, Role, Texts, study_call
 from attlas.run.parameters import Task as TaskName
 from attlas.run.progress import Progress, Silent
-from attlas.run.session import Run, describe, folder_of
-from attlas.run.setting import Opening, as_corpus
+from attlas.run.session import Run, folder_of
+from attlas.run.setting import Opening, as_corpus, describe
 from attlas.run.training import (
     Trained,
     carry_out_training,

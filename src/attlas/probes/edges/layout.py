@@ -77,31 +77,19 @@ class Vocabulary:
         self._sets: dict[frozenset[str], int] = {}
 
     def set_of(self, labels: Sequence[str] | None) -> int:
-        """The number of a set of labels; None is the set of all.
-
-        >>> Vocabulary(Counter({"a": 1})).set_of(None)
-        0
-        """
+        """The number of a set of labels; None is the set of all."""
         key = frozenset(self.names if labels is None else labels)
         return self._sets.setdefault(key, len(self._sets))
 
     def table(self) -> NDArray[np.bool_]:
-        """Which labels each set has, (set, label).
-
-        >>> Vocabulary(Counter({"a": 1})).table().shape
-        (0, 1)
-        """
+        """Which labels each set has, (set, label)."""
         table = np.zeros((len(self._sets), len(self.names)), dtype=bool)
         for labels, row in self._sets.items():
             table[row, [self.numbers[label] for label in labels if label in self.numbers]] = True
         return table
 
     def unknown(self) -> Integers:
-        """How many labels of each set the training part does not have.
-
-        >>> Vocabulary(Counter({"a": 1})).unknown().tolist()
-        []
-        """
+        """How many labels of each set the training part does not have."""
         return np.array([sum(label not in self.numbers for label in labels) for labels in self._sets], dtype=np.int64)
 
 

@@ -15,8 +15,6 @@ its *own* length, which is what the model's own layers do before they read it.
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,16 +25,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Fold, Subject
-from attlas.errors import NumberError, StoreError
+from attlas.errors import NumberError
 from attlas.ids import Site
 from attlas.models import AttentionCall, Batch, Example
 from attlas.probes.edges.layout import Integers, Layout
 from attlas.probes.edges.series import Origin
-from attlas.probes.files import holds
+from attlas.probes.files import MappedFiles
 from attlas.probes.writing import LARGEST, states_of
 from attlas.stats import Bundle, PooledMean
 
-INDEX, FINISHED = "index.json", "finished"
 OVER = ("layers", "heads")
 LENGTHS = ("usual", "own")
 
@@ -78,11 +75,7 @@ class Room(NamedTuple):
     size: int
 
     def bytes(self, rows: int) -> int:
-        """How many bytes so many pieces take.
-
-        >>> Room(2, 8).bytes(1)
-        32
-        """
+        """How many bytes so many pieces take."""
         return 2 * rows * self.slots * self.size
 
 
@@ -143,7 +136,7 @@ class Mixable:
         return brought.reshape(*kept.shape[:-2], layers * heads, size)
 
 
-class States:
+class States(MappedFiles):
     """The files of one model on the parts of a corpus, in a folder of their own.
 
     >>> import tempfile
@@ -152,52 +145,20 @@ class States:
     """
 
     def __init__(self, folder: Path, layouts: Mapping[str, Layout], room: Room, made_for: Mapping[str, Any]) -> None:
-        self.folder, self.room = folder, room
+        self.room = room
         rows = {name: int(layout.rows[-1]) for name, layout in layouts.items()}
         index = {"for": dict(made_for), "rows": rows, "slots": room.slots, "size": room.size}
-        place = folder / INDEX
-        self.kept = holds(place, index)
-        """Whether the folder held files of this very plan already."""
-        self._files: dict[str, np.memmap[Any, Any]] = {}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if not self.kept:
-                (folder / FINISHED).unlink(missing_ok=True)
-            for name, count in rows.items():
-                path, shape = folder / f"{name}.bin", (count, room.slots, room.size)
-                new = not self.kept or not path.exists()
-                self._files[name] = np.memmap(path, dtype=np.float16, mode="w+" if new else "r+", shape=shape)
-            if not self.kept:
-                place.write_text(json.dumps(index), encoding="utf-8")
-        except OSError as error:
-            raise StoreError(
-                f"{folder}: the states cannot be written ({error.strerror or error}); choose another --out"
-            ) from error
+        half = np.dtype(np.float16)
+        shapes = {name: ((count, room.slots, room.size), half) for name, count in rows.items()}
+        super().__init__(folder, index, shapes, "states")
 
     def write(self, part: str, first: int, states: NDArray[np.float16]) -> None:
         """Put the states of one sentence into their rows."""
-        self._files[part][first : first + len(states)] = states
+        self.arrays[part][first : first + len(states)] = states
 
     def rows(self, part: str, start: int, stop: int) -> NDArray[np.float16]:
         """Some rows, as they lie in the file."""
-        return np.asarray(self._files[part][start:stop])
-
-    @property
-    def finished(self) -> bool:
-        """Whether everything was written, now or by an earlier run of the same plan."""
-        return self.kept and (self.folder / FINISHED).exists()
-
-    def finish(self) -> None:
-        """Say that everything was written."""
-        for file in self._files.values():
-            file.flush()
-        (self.folder / FINISHED).touch()
-        self.kept = True
-
-    def delete(self) -> None:
-        """Give the room back; the states cannot be used any more."""
-        self._files.clear()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        return np.asarray(self.arrays[part][start:stop])
 
 
 class Item(NamedTuple):
@@ -240,12 +201,7 @@ class Writer:
         self.mixable, self.states = mixable, states
 
     def empty(self) -> Bundle:
-        """The usual length of each origin, as a mean of logarithms.
-
-        >>> from attlas.capture import load
-        >>> list(Writer(Mixable(load()), None).empty())
-        ['lengths']
-        """
+        """The usual length of each origin, as a mean of logarithms."""
         return Bundle({"lengths": PooledMean((len(self.mixable.origins),))})
 
     def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:

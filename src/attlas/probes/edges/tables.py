@@ -7,7 +7,6 @@ model reads, l is after l layers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,20 +15,12 @@ from numpy.typing import NDArray
 
 from attlas.probes.edges import summary
 from attlas.probes.edges.summary import Estimate, Numbers
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.probes.edges.series import Origin, Trained
 
-Columns = dict[str, list[Any]]
 Key = tuple[str, str, int]
-
-TASKS = ("task", "who", "labels", "measure", "value", "low", "high", "n")
-SCORES = (
-    "task", "who", "labels", "series", "layer", "seed", "value", "low", "high", "difference", "difference_low",
-    "difference_high", "selectivity", "validation", "n",
-)  # fmt: skip
-WEIGHTS = ("task", "who", "labels", "seed", "layer", "head", "value", "gamma")
-LABELS = ("task", "label", "seed", "layer", "value", "train", "test")
 
 
 class _Run(NamedTuple):
@@ -62,7 +53,7 @@ def tables_of(
     test_counts: Sequence[int],
     majority: float,
     seed: int,
-) -> dict[str, Columns]:
+) -> dict[str, dict[str, list[Any]]]:
     """The tables of one task. ``train_counts`` and ``test_counts`` say how often each label is given there,
     ``majority`` is the score of always saying the most frequent label, ``seed`` draws the resamples.
 
@@ -88,13 +79,8 @@ def tables_of(
             for row in _label_rows(run, labels, train_counts, test_counts)
         ],
     }
-    common = ("none", "gold", "most frequent label", Estimate(majority, n=0))
-    rows["tasks"].append(_measured(*common))
-    columns = {"tasks": TASKS, "scores": SCORES, "weights": WEIGHTS, "labels": LABELS}
-    return {
-        name: {key: [task if key == "task" else row[key] for row in rows[name]] for key in keys}
-        for name, keys in columns.items()
-    }
+    rows["tasks"].append(_measured("none", "gold", "most frequent label", Estimate(majority, n=0)))
+    return {name: as_columns([{"task": task, **row} for row in of_table]) for name, of_table in rows.items()}
 
 
 def _run(one: Trained, seed: int) -> _Run:
@@ -193,19 +179,19 @@ def _score_rows(run: _Run) -> list[dict[str, Any]]:
     for spec, place in zip(run.of.specs, range(len(run.score)), strict=True):
         row: dict[str, Any] = {
             "who": run.of.who, "labels": spec.labels, "series": spec.series, "layer": int(spec.layer),
-            "seed": int(run.of.seed), "value": _plain(run.score[place]), "low": _plain(low[place]),
-            "high": _plain(high[place]), "difference": None, "difference_low": None, "difference_high": None,
-            "selectivity": None, "validation": _plain(run.of.dev[place]), "n": int(run.of.marks[place, :, 2].sum()),
+            "seed": int(run.of.seed), "value": run.score[place], "low": low[place],
+            "high": high[place], "difference": None, "difference_low": None, "difference_high": None,
+            "selectivity": None, "validation": run.of.dev[place], "n": int(run.of.marks[place, :, 2].sum()),
         }  # fmt: skip
         if spec.series == "cumulative":
             before = run.places.get((spec.labels, spec.series, spec.layer - 1))
             if before is not None:
                 ends = summary.middle(run.drawn[:, place] - run.drawn[:, before])
-                row["difference"] = _plain(run.score[place] - run.score[before])
-                row["difference_low"], row["difference_high"] = (_plain(end) for end in ends)
+                row["difference"] = run.score[place] - run.score[before]
+                row["difference_low"], row["difference_high"] = ends
             control = run.places.get(("control", spec.series, spec.layer))
             if spec.labels == "gold" and control is not None:
-                row["selectivity"] = _plain(run.score[place] - run.score[control])
+                row["selectivity"] = run.score[place] - run.score[control]
         rows.append(row)
     return rows
 
@@ -214,8 +200,8 @@ def _weight_rows(run: _Run, origins: Sequence[Origin]) -> list[dict[str, Any]]:
     return [
         {
             "who": run.of.who, "labels": labels, "seed": int(run.of.seed), "layer": int(origin.layer),
-            "head": None if origin.head is None else int(origin.head), "value": _plain(weight),
-            "gamma": _plain(run.of.gammas[run.places[labels, "cumulative", run.layers(labels)[-1]]]),
+            "head": None if origin.head is None else int(origin.head), "value": weight,
+            "gamma": run.of.gammas[run.places[labels, "cumulative", run.layers(labels)[-1]]],
         }
         for labels in ("gold", "control")
         if run.layers(labels)
@@ -229,7 +215,7 @@ def _label_rows(run: _Run, labels: Sequence[str], train: Sequence[int], test: Se
     found = summary.scores(marks[:, :, None, :])
     return [
         {
-            "label": label, "seed": int(run.of.seed), "layer": layer, "value": _plain(found[place, number]),
+            "label": label, "seed": int(run.of.seed), "layer": layer, "value": found[place, number],
             "train": int(train[number]), "test": int(test[number]),
         }
         for number, label in enumerate(labels)
@@ -244,10 +230,4 @@ def _mix(run: _Run, labels: str) -> NDArray[np.float64]:
 
 
 def _measured(who: str, labels: str, measure: str, found: Estimate) -> dict[str, Any]:
-    ends = {"low": _plain(found.low), "high": _plain(found.high)}
-    return {"who": who, "labels": labels, "measure": measure, "value": _plain(found.value), **ends, "n": found.n}
-
-
-def _plain(value: Any) -> float | None:
-    """A number for a table; None where there is none."""
-    return float(value) if math.isfinite(value) else None
+    return {"who": who, "labels": labels, "measure": measure, **found._asdict()}

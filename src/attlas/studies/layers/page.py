@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from statistics import fmean
 from typing import NamedTuple
 
 from attlas.pages import (
@@ -199,10 +198,10 @@ def warning(tables: Tables) -> Prose | None:
 
 
 def places(tables: Tables) -> Iterator[Finding]:
-    """The tasks from early to late, and where the probe over all layers listens."""
+    """The tasks from early to late, or where the probe of the only one listens; and those without a place."""
     rows = tables["summary"].known("expected")
     told = sorted((row["task"] for row in rows if row["task"] in PIPELINE), key=_published_layer)
-    published = ", ".join(f"{NAMES[task]} {PIPELINE[task].expected_layer:.1f}" for task in told)
+    published = ", ".join(f"{NAMES[task]} {_published_layer(task):.1f}" for task in told)
     if len(rows) > 1:
         order = listed([say("{task} {at}", task=_named(row), at=_figure(row, "expected")) for row in rows])
         yield Finding(
@@ -216,19 +215,14 @@ def places(tables: Tables) -> Iterator[Finding]:
             _claims([row], "centre"), "bars",
             f"of {PIPELINE_LAYERS} layers, {PIPELINE_MODEL}: the score rises at {published}" if published else "",
         )  # fmt: skip
+    lost = [row for row in tables["summary"].known("gain") if not is_known(row.get("expected"))]
+    if lost:
+        yield Finding(say("For {named} the layers add nothing that can be told from chance: no place is given.",
+                          named=listed([_named(row) for row in lost])), _claims(lost, "gain"))  # fmt: skip
 
 
 def _published_layer(task: str) -> float:
     return PIPELINE[task].expected_layer
-
-
-def nowhere(tables: Tables) -> Iterator[Finding]:
-    """Tasks to which the layers add nothing sure."""
-    lost = [row for row in tables["summary"].known("gain") if not is_known(row.get("expected"))]
-    if lost:
-        named = listed([_named(row) for row in lost])
-        yield Finding(say("For {named} the layers add nothing that can be told from chance: no place is given.",
-                          named=named), _claims(lost, "gain"))  # fmt: skip
 
 
 class Order(NamedTuple):
@@ -247,11 +241,7 @@ class Order(NamedTuple):
 
     @property
     def tau(self) -> float:
-        """Kendall's rank correlation.
-
-        >>> Order(3, 3, 2, 2, ()).tau
-        1.0
-        """
+        """Kendall's rank correlation."""
         return (2 * self.same - self.pairs) / self.pairs
 
 
@@ -362,7 +352,7 @@ def gain(tables: Tables) -> Iterator[Finding]:
     rows = tables["summary"].largest("gain")
     if not rows:
         return
-    ends = [rows[0], rows[-1]] if len(rows) > 1 else [rows[0]]
+    ends = [rows[0], *rows[1:][-1:]]
     first = min(tables["scores"].column("layer"), default=0)
 
     def brought(row: Row) -> Prose:
@@ -370,37 +360,13 @@ def gain(tables: Tables) -> Iterator[Finding]:
         change = say(" ({base:percent} to {score:percent})", base=row["base"], score=row["score"]) if known else ""
         return say("{task} **{gain:percent}**{change}", task=_named(row), gain=row["gain"], change=change)
 
-    if len(ends) == 1:
-        text = say("In points of F1, layers above {first} bring {most}.", first=first, most=brought(ends[0]))
-    else:
-        text = say("In points of F1, layers above {first} bring {most} at most and {least} at least.", first=first,
-                   most=brought(ends[0]), least=brought(ends[1]))  # fmt: skip
+    most = say(" at most and {least} at least", least=brought(ends[1])) if len(ends) > 1 else ""
+    text = say("In points of F1, layers above {first} bring {gain}{most}.", first=first, gain=brought(ends[0]),
+               most=most)  # fmt: skip
     told = [(row["task"], PIPELINE[row["task"]]) for row in ends if row["task"] in PIPELINE]
     published = ", ".join(f"{NAMES[task]} {100 * (known.score - known.base):.1f}" for task, known in told)
     yield Finding(text, _claims(ends, "gain", "base", "score"), "table",
                   f"{published} ({PIPELINE_MODEL}, dev)" if published else "")  # fmt: skip
-
-
-def twin(tables: Tables) -> Iterator[Finding]:
-    """How far the untrained twin stays below."""
-    rows = tables["summary"].known("score", "twin_score")
-    if not rows:
-        return
-    leads = [row["score"] - row["twin_score"] for row in rows]
-    least, row = min(zip(leads, rows, strict=True), key=lambda pair: pair[0])
-    if len(rows) == 1:
-        learned = (
-            say("{lead:percent} points are learned", lead=least) if least > 0 else "what is learned adds nothing"
-        )
-        text = say("The same probes on the untrained twin reach {twin:percent} %: {learned}.", twin=row["twin_score"],
-                   learned=learned)  # fmt: skip
-    else:
-        text = say(
-            "The same probes on the untrained twin stay **{mean:percent}** points below on average, the least for "
-            "{task} ({lead:percent}; the twin has {twin:percent}). What it has, words and positions alone give away.",
-            mean=fmean(leads), task=_named(row), lead=least, twin=row["twin_score"],
-        )  # fmt: skip
-    yield Finding(text, _claims(rows, "score", "twin_score"), "scores")
 
 
 def selectivity(tables: Tables) -> Iterator[Finding]:
@@ -413,11 +379,9 @@ def selectivity(tables: Tables) -> Iterator[Finding]:
     if is_known(row.get("control_score")):
         least = say("{least}, where control labels are told at {control:percent}", least=least,
                     control=row["control_score"])  # fmt: skip
-    if len(rows) == 1:
-        text = say("Selectivity, gold less control labels, is {least}.", least=least)
-    else:
-        text = say("Selectivity, gold less control labels, is {mean:percent} points on average and least for {task}: "
-                   "{least}.", mean=rows.mean("selectivity"), task=_named(row), least=least)  # fmt: skip
+    mean = say(" {mean:percent} points on average and least for {task}:", mean=rows.mean("selectivity"),
+               task=_named(row)) if len(rows) > 1 else ""  # fmt: skip
+    text = say("Selectivity, gold less control labels, is{mean} {least}.", mean=mean, least=least)
     yield Finding(text, _claims(rows, "selectivity", "control_score"), "controls")
 
 
@@ -477,7 +441,7 @@ PAGE = Page(
         label="Expected layer and centre of gravity of every task, with intervals",
     ).having(columns=("task", "centre")),
     about=about,
-    findings=(places, nowhere, published_order, syntax_first, spread, gain, twin, selectivity, single),
+    findings=(places, published_order, syntax_first, spread, gain, selectivity, single),
     schemas=(TASKS, SCORES, WEIGHTS, LABELS, SUMMARY, GAINS, MIX, CURVES, CONTROLS, FREQUENT, HEADS, DATA),
     derived=DERIVED,
     sections=(

@@ -22,15 +22,7 @@ from attlas.corpora import Corpus
 from attlas.errors import CorpusError
 from attlas.models import Example
 from attlas.probes.edges import kept
-from attlas.probes.edges.layout import (
-    Answers,
-    Layout,
-    Vocabulary,
-    known_types,
-    lay_out,
-    majority,
-    vocabulary_of,
-)
+from attlas.probes.edges.layout import Answers, Layout, Vocabulary, known_types, lay_out, majority, vocabulary_of
 from attlas.probes.edges.reading import Reader
 from attlas.probes.edges.series import Series, Spec, Trained, allowed_for, specs_for
 from attlas.probes.edges.states import Mixable, States, Writer, items_of, scales_of

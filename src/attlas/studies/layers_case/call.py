@@ -31,6 +31,7 @@ from attlas.text.document import Span
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.models import Example
+    from attlas.pages.rows import Rows
     from attlas.probes.edges.kept import Kept
     from attlas.run.parameters import Model as RunsModel
 else:
@@ -58,28 +59,16 @@ class Asked(NamedTuple):
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """One span or two.
-
-        >>> len(Asked(Span(1, 2)).spans)
-        1
-        """
+        """One span or two."""
         return (self.first,) if self.second is None else (self.first, self.second)
 
     @property
     def paired(self) -> bool:
-        """Whether it is a pair.
-
-        >>> Asked(Span(1, 2), Span(2, 3)).paired
-        True
-        """
+        """Whether it is a pair."""
         return self.second is not None
 
     def is_for(self, task: str, paired: bool) -> bool:
-        """Whether a task is asked about it.
-
-        >>> Asked(Span(1, 2)).is_for("pos", paired=False), Asked(Span(1, 2), None, ("pos",)).is_for("entities", False)
-        (True, False)
-        """
+        """Whether a task is asked about it."""
         return self.paired == paired and (not self.tasks or task in self.tasks)
 
     def __str__(self) -> str:
@@ -170,13 +159,10 @@ def layers_case(
                     values = each.kept.probabilities(model, example, edge.first, edge.second)
                     rows += _rows(each, number, edge, document, values)
         labels = [row for each in asking for row in each.labels]
-        tables = {
-            "probabilities": as_columns(rows),
-            "words": _words(document),
-            "runs": as_columns([each.about for each in asking]),
-            "labels": as_columns(labels),
-        }
-        return run.finish({name: columns for name, columns in tables.items() if columns})
+        return run.finish({
+            "probabilities": as_columns(rows), "words": _words(document),
+            "runs": as_columns([each.about for each in asking]), "labels": as_columns(labels),
+        })  # fmt: skip
 
 
 def as_document(text: str | Sequence[str] | Document) -> Document:
@@ -228,11 +214,7 @@ class _Asking(NamedTuple):
     @property
     def about(self) -> dict[str, Any]:
         """How good the probes of the run are, as far as its own tables say."""
-        measured = {
-            row["measure"]: row
-            for row in self._own("tasks")
-            if row.get("who") == "model" and row.get("labels") == "gold"
-        }
+        measured = {row["measure"]: row for row in self._own("tasks").where(who="model", labels="gold")}
         score = measured.get("score", {})
         parts = self.run.tasks.get(self.kept.task, {}).get("parts", {})
         return {
@@ -246,23 +228,19 @@ class _Asking(NamedTuple):
     def labels(self) -> list[dict[str, Any]]:
         """How often each label was seen in training, and its F1 with all layers, the mean over seeds."""
         rows = self._own("labels")
-        last = max((row["layer"] for row in rows), default=0)
-        by_label: dict[str, list[dict[str, Any]]] = {}
-        for row in rows:
-            if row["layer"] == last:
-                by_label.setdefault(row["label"], []).append(row)
+        last = max(rows.column("layer"), default=0)
         answers = []
-        for label, seeds in by_label.items():
-            values = [row["value"] for row in seeds if row["value"] is not None]
-            mean = sum(values) / len(values) if values else None
+        for label, seeds in rows.where(layer=last).by("label"):
+            known = seeds.known("value")
+            mean = known.total("value") / len(known) if known else None
             counts = {"train": seeds[0]["train"], "test": seeds[0]["test"]}
             answers.append({"run": self.name, "label": label, "value": mean, **counts})
         return answers
 
-    def _own(self, name: str) -> list[dict[str, Any]]:
-        tables = self.run.result.tables
-        rows: list[dict[str, Any]] = tables[name].to_pylist() if name in tables else []
-        return [row for row in rows if row["task"] == self.kept.task]
+    def _own(self, name: str) -> Rows:
+        from attlas.pages.rows import Tables
+
+        return Tables(self.run.result)[name].where(task=self.kept.task)
 
 
 def _kept(runs: Sequence[FinishedRun], skipped: Counter[str]) -> list[_Asking]:

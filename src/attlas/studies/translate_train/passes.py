@@ -23,7 +23,8 @@ from attlas.models.sizes import Sizes
 from attlas.models.subwords import make_tokenizer
 from attlas.models.translator import make_translator
 from attlas.run.progress import Progress
-from attlas.run.session import Run, describe
+from attlas.run.session import Run
+from attlas.run.setting import describe
 from attlas.run.training import record_of
 from attlas.stats import METRICS
 from attlas.store import versions_here
