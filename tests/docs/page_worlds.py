@@ -1,7 +1,8 @@
 """The world in which the snippets of a page run: small files and tiny models under the names that the page uses.
 
 Texts come from the small grammar of ``tools/same_figures``: tales with their trees, chunks, mentions, translations
-and key phrases. Models have random weights, and as many layers and heads as their page speaks of. A folder of a model's name in the working directory is opened before anything else of that name.
+and key phrases. Models have random weights, and as many layers and heads as their page speaks of. A folder of a
+model's name in the working directory is opened before anything else of that name.
 """
 
 from __future__ import annotations

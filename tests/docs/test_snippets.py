@@ -7,6 +7,8 @@ not run is listed here with the reason; a block that is neither run nor listed f
 
 from __future__ import annotations
 
+import ast
+import inspect
 import io
 import re
 import sys
@@ -26,6 +28,7 @@ from command_line import attlas, made_once
 from page_snippets import FENCE, ROOT, Command, blocks_of, commands_of, pages
 from page_worlds import BUNDLED, build_world
 
+import attlas as attlas_itself
 from attlas import translate_train
 from attlas.corpora import read
 from attlas.models import bundled
@@ -221,3 +224,17 @@ def test_the_reference_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     made = import_module("building.reference").text()
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == made, "run python docs/build.py reference"
+
+
+@pytest.mark.parametrize("page", pages())
+def test_calls_in_prose_fit_what_is_called(page: str) -> None:
+    """``attlas.faith("tuned", "texts.tsv")`` in a sentence has arguments that the call takes."""
+    prose = FENCE.sub("", pages()[page].read_text(encoding="utf-8"))
+    for code in re.findall(r"`(attlas\.\w+\([^`]+\))`", prose):
+        call = ast.parse(" ".join(code.split()), mode="eval").body
+        while isinstance(call, ast.Call) and not isinstance(call.func.value, ast.Name):  # type: ignore[attr-defined]
+            call = call.func.value  # type: ignore[attr-defined]  # of load(...).look(...), the first
+        assert isinstance(call, ast.Call), code
+        assert isinstance(call.func, ast.Attribute), code
+        taken = inspect.signature(getattr(attlas_itself, call.func.attr))
+        taken.bind_partial(*call.args, **{str(keyword.arg): keyword.value for keyword in call.keywords})
