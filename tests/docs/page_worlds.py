@@ -23,7 +23,7 @@ import twins
 from tools.same_figures.inputs import Inputs
 
 FILES = {  # what lies in every world, unless its page means something else by the name
-    "corpus.txt": "plain one", "chapter.txt": "plain one", "paper.txt": "plain one",
+    "corpus.txt": "plain one", "paper.txt": "plain one",
     "treebank.conllu": "treebank one", "train.conllu": "treebank one", "dev.conllu": "treebank two",
     "test.conllu": "treebank three",
     "corpus.conll": "columns one", "test/a.conll": "columns one", "dev/a.conll": "columns two",
@@ -92,6 +92,12 @@ def table_of_pairs(folder: Path, inputs: Inputs) -> None:
     (folder / "bitext.tsv").write_text(text.replace(" ||| ", "\t"), encoding="utf-8")
 
 
+def chapter(folder: Path, inputs: Inputs) -> None:
+    """A text that fits the window of a tiny model."""
+    first = Path(inputs["plain one"]).read_text(encoding="utf-8").partition("\n\n")[0]
+    (folder / "chapter.txt").write_text(first, encoding="utf-8")
+
+
 def vectors(folder: Path, inputs: Inputs) -> None:
     """Vectors of words, as GloVe has them."""
     words = sorted(set(Path(inputs["plain one"]).read_text(encoding="utf-8").lower().split()))
@@ -141,7 +147,7 @@ OF_PAGE: dict[str, tuple[Callable[[Path, Inputs], None], ...]] = {  # what lies 
     "ablate.md": (models(tuned=CLASSIFIER),),
     "importance.md": (models(tuned=CLASSIFIER),),
     "prune.md": (models(tuned=CLASSIFIER),),
-    "views.md": (models(tuned=CLASSIFIER),),
+    "views.md": (chapter, models(tuned=CLASSIFIER)),
     "faith.md": (
         models(
             tuned=CLASSIFIER,
