@@ -1,18 +1,18 @@
 """The world in which the snippets of a page run: small files and tiny models under the names that the page uses.
 
-Texts come from the small grammar of ``tools/same_figures``: tales with their trees, chunks, mentions, translations and
-key phrases. Models have random weights and the layers and heads of those whose names they bear, where a page speaks
-of these. A folder of a model's name in the working directory is opened before anything else of that name.
+Texts come from the small grammar of ``tools/same_figures``: tales with their trees, chunks, mentions, translations
+and key phrases. Models have random weights, and as many layers and heads as their page speaks of. A folder of a
+model's name in the working directory is opened before anything else of that name.
 """
 
 from __future__ import annotations
 
 import gzip
 import random
+import re
 import shutil
 import zipfile
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,10 +20,10 @@ import torch
 import transformers
 
 import twins
-from tools.same_figures.inputs import Inputs, make_inputs
+from tools.same_figures.inputs import Inputs
 
 FILES = {  # what lies in every world, unless its page means something else by the name
-    "corpus.txt": "plain one", "chapter.txt": "plain one", "paper.txt": "plain one",
+    "corpus.txt": "plain one", "paper.txt": "plain one",
     "treebank.conllu": "treebank one", "train.conllu": "treebank one", "dev.conllu": "treebank two",
     "test.conllu": "treebank three",
     "corpus.conll": "columns one", "test/a.conll": "columns one", "dev/a.conll": "columns two",
@@ -78,11 +78,12 @@ def tables_of_pairs(folder: Path, inputs: Inputs) -> None:
     """Translations as tables of two columns, and as two files."""
     for name, number in (("train", "one"), ("dev", "two"), ("test", "three")):
         lines = Path(inputs[f"bitext {number}"]).read_text(encoding="utf-8").splitlines()
-        (folder / f"{name}.tsv").write_text("\n".join(line.replace(" ||| ", "\t") for line in lines) + "\n")
+        table = "\n".join(line.replace(" ||| ", "\t") for line in lines) + "\n"
+        (folder / f"{name}.tsv").write_text(table, encoding="utf-8")
         if name == "dev":
             for side, language in enumerate(("de", "en")):
                 text = "\n".join(line.split(" ||| ")[side] for line in lines) + "\n"
-                (folder / f"captions.{language}").write_text(text)
+                (folder / f"captions.{language}").write_text(text, encoding="utf-8")
 
 
 def table_of_pairs(folder: Path, inputs: Inputs) -> None:
@@ -91,22 +92,25 @@ def table_of_pairs(folder: Path, inputs: Inputs) -> None:
     (folder / "bitext.tsv").write_text(text.replace(" ||| ", "\t"), encoding="utf-8")
 
 
+def chapter(folder: Path, inputs: Inputs) -> None:
+    """A text that fits the window of a tiny model."""
+    first = Path(inputs["plain one"]).read_text(encoding="utf-8").partition("\n\n")[0]
+    (folder / "chapter.txt").write_text(first, encoding="utf-8")
+
+
 def vectors(folder: Path, inputs: Inputs) -> None:
     """Vectors of words, as GloVe has them."""
     words = sorted(set(Path(inputs["plain one"]).read_text(encoding="utf-8").lower().split()))
     draw = random.Random(0)
     lines = [" ".join([word, *(f"{draw.gauss(0, 1):.3f}" for _ in range(5))]) for word in words]
-    (folder / "glove.txt").write_text("\n".join(lines) + "\n")
+    (folder / "glove.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def counted_from_one(folder: Path, inputs: Inputs) -> None:
     """Gold links whose words count from 1."""
     lines = Path(inputs["gold one"]).read_text(encoding="utf-8").splitlines()
-    split = [
-        [(link.replace("p", "-").split("-"), "p" if "p" in link else "-") for link in line.split()] for line in lines
-    ]
-    moved = [" ".join(f"{int(i) + 1}{mark}{int(j) + 1}" for (i, j), mark in links) for links in split]
-    (folder / "gold.txt").write_text("\n".join(moved) + "\n")
+    moved = [re.sub(r"\d+", lambda number: str(int(number[0]) + 1), line) for line in lines]
+    (folder / "gold.txt").write_text("\n".join(moved) + "\n", encoding="utf-8")
 
 
 def sources_of_spans(folder: Path, inputs: Inputs) -> None:
@@ -117,9 +121,16 @@ def sources_of_spans(folder: Path, inputs: Inputs) -> None:
         ("TRAIN_FILE.TXT.gz", "nominals one"),
     ):  # fmt: skip
         (folder / name).write_bytes(gzip.compress(Path(inputs[kind]).read_bytes()))
+    parts = (("train", "one"), ("dev", "two"), ("test", "three"))
     with zipfile.ZipFile(folder / "ontogum_coref.zip", "w") as archive:
-        for part, number in (("train", "one"), ("dev", "two"), ("test", "three")):
-            archive.write(inputs[f"columns {number}"], f"{part}/tales.conll")
+        for _, number in parts:
+            archive.write(inputs[f"columns {number}"], f"{number}.conll")
+    listed = [
+        f"{part}\t{name}\n"
+        for part, number in parts
+        for name in re.findall("#begin document (.+)", Path(inputs[f"columns {number}"]).read_text(encoding="utf-8"))
+    ]
+    (folder / "splits.tsv").write_text("".join(listed), encoding="utf-8")
 
 
 def models(**wanted: Model) -> Callable[[Path, Inputs], None]:
@@ -136,7 +147,7 @@ OF_PAGE: dict[str, tuple[Callable[[Path, Inputs], None], ...]] = {  # what lies 
     "ablate.md": (models(tuned=CLASSIFIER),),
     "importance.md": (models(tuned=CLASSIFIER),),
     "prune.md": (models(tuned=CLASSIFIER),),
-    "views.md": (models(tuned=CLASSIFIER),),
+    "views.md": (chapter, models(tuned=CLASSIFIER)),
     "faith.md": (
         models(
             tuned=CLASSIFIER,
@@ -163,6 +174,3 @@ def build_world(folder: Path, page: str, inputs: Inputs) -> None:
         model.save(folder / name)
     for fill in OF_PAGE.get(page, ()):
         fill(folder, inputs)
-
-
-__all__ = ["BUNDLED", "build_world", "make_inputs", "partial"]

@@ -7,11 +7,12 @@ not run is listed here with the reason; a block that is neither run nor listed f
 
 from __future__ import annotations
 
+import ast
+import inspect
 import io
 import re
 import sys
 import threading
-import time
 import tomllib
 import urllib.request
 import webbrowser
@@ -23,15 +24,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import attlas
-from page_snippets import ROOT, Command, blocks_of, commands_of, pages
-from page_worlds import BUNDLED, build_world, make_inputs
+from command_line import attlas, made_once
+from page_snippets import FENCE, ROOT, Command, blocks_of, commands_of, pages
+from page_worlds import BUNDLED, build_world
 
+import attlas as attlas_itself
 from attlas import translate_train
 from attlas.corpora import read
 from attlas.models import bundled
 from attlas.studies import ENTRY_POINTS, studies
 from attlas.views.server import Server
+from tools.same_figures.inputs import Inputs, make_inputs
 
 NOT_RUN = {  # (page, language of the block): why
     ("architecture.md", "text"): "a picture of the flow",
@@ -41,11 +44,11 @@ NOT_RUN = {  # (page, language of the block): why
     ("tune.md", "text"): "what a command once printed",
 }
 SMALLER = {  # what is added to a command, so that it is soon done: options of size alone
-    "translate-train": "--epochs 1 --layers 1 --width 16 --ffn 16 --vocabulary 100 --beams 1",
+    "translate-train": "--epochs 1 --layers 1 --width 16 --ffn 16 --vocabulary 100 --max-pieces 40",
     "tune": "--epochs 1 --limit 8",
     "parse": "--epochs 1 --limit 6",
     "prune": "--steps 2 --limit 6",
-    "layers": "--epochs 1 --limit 6",
+    "layers": "--epochs 1",
     "layers case": "",
     "layers convert": "",
     "layers together": "",
@@ -59,13 +62,14 @@ SMALLER = {  # what is added to a command, so that it is soon done: options of s
     ),
     "align": "--limit 6",
 }
+NOT_OURS = ("--help", "--no-deps", "--depth")  # of every command, of pip, and an example of an option of one's own
 REAL = ("README.md", "head_mask.md")  # whose Python looks at the bundled model itself, where it is installed
 PAGES = {name: path for name, path in pages().items() if blocks_of(path)}
 EXAMPLE = ROOT / "examples" / "own_study"
 
 
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tools.same_figures.inputs.TALES", 8)
         return make_inputs(tmp_path_factory.mktemp("inputs"))
@@ -98,15 +102,14 @@ def installed_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_snippet_runs(
-    page: str, request: pytest.FixtureRequest, inputs: Any, stand_in: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
+    page: str, request: pytest.FixtureRequest, inputs: Inputs, stand_in: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     installed = bundled.bundled_folder()
     build_world(tmp_path, page, inputs)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ATTLAS_MODELS", str(tmp_path / "no-models"))
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
     monkeypatch.setattr(Server, "run", asked_once(Server.run))
     if page == "own-study.md":
         request.getfixturevalue("installed_example")
@@ -114,7 +117,6 @@ def test_every_snippet_runs(
     namespace: dict[str, Any] = {}
     for block in blocks_of(PAGES[page]):
         where = f"{page}, line {block.line}"
-        began = time.process_time()
         if block.language == "python":
             monkeypatch.setattr(
                 bundled, "bundled_folder", lambda: installed if page in REAL and installed else stand_in
@@ -136,12 +138,7 @@ def run(command: Command, where: str, capfd: pytest.CaptureFixture[str]) -> None
     """One command; those that are not ours are held to what this checkout says."""
     program, *arguments = command.words
     if program == "attlas":
-        began = time.process_time()
         said = attlas(capfd, *arguments, *smaller(arguments))
-        with open("/tmp/docs_times.txt", "a") as f:
-            f.write(
-                f"{time.process_time() - began:.2f}\t{where}\t{said.status}\t{' '.join(command.words)}\t{said.err[-300:] if said.status else ''}\n"
-            )
         assert said.status == 0, (where, command.words, said.err)
         if command.into is not None:
             Path(command.into).write_text(said.out, encoding="utf-8")
@@ -209,7 +206,35 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
+@pytest.mark.parametrize("page", pages())
+def test_options_in_prose_are_those_of_commands(page: str) -> None:
+    from attlas.cli.app import app
+
+    known = set(NOT_OURS)
+    commands = [made_once(app)]
+    for command in commands:
+        known |= {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        commands += getattr(command, "commands", {}).values()
+    prose = FENCE.sub("", pages()[page].read_text(encoding="utf-8"))
+    named = re.findall(r"(?<![\w-])--[a-z][a-z-]*", " ".join(re.findall(r"`([^`\n]+)`", prose)))
+    assert sorted(set(named) - known) == []
+
+
 def test_the_reference_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     made = import_module("building.reference").text()
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == made, "run python docs/build.py reference"
+
+
+@pytest.mark.parametrize("page", pages())
+def test_calls_in_prose_fit_what_is_called(page: str) -> None:
+    """``attlas.faith("tuned", "texts.tsv")`` in a sentence has arguments that the call takes."""
+    prose = FENCE.sub("", pages()[page].read_text(encoding="utf-8"))
+    for code in re.findall(r"`(attlas\.\w+\([^`]+\))`", prose):
+        call = ast.parse(" ".join(code.split()), mode="eval").body
+        while isinstance(call, ast.Call) and not isinstance(call.func.value, ast.Name):  # type: ignore[attr-defined]
+            call = call.func.value  # type: ignore[attr-defined]  # of load(...).look(...), the first
+        assert isinstance(call, ast.Call), code
+        assert isinstance(call.func, ast.Attribute), code
+        taken = inspect.signature(getattr(attlas_itself, call.func.attr))
+        taken.bind_partial(*call.args, **{str(keyword.arg): keyword.value for keyword in call.keywords})
