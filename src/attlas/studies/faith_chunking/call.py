@@ -32,11 +32,7 @@ UNSEEN = ".models"  # where models are until the result is there
 
 
 class Taggers(Running, total=False):
-    """How large the taggers are, and how they are trained.
-
-    >>> sorted(set(Taggers.__annotations__) - set(Running.__annotations__))
-    ['batch_size', 'device', 'dropout', 'epochs', 'ffn', 'heads', 'learning_rate', 'limit', 'width']
-    """
+    """How large the taggers are, and how they are trained."""
 
     heads: Annotated[int, Help("Heads of a tagger.", least=1)]
     width: Annotated[int, Help("Width of a tagger.", least=2)]
