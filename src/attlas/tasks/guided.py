@@ -32,22 +32,14 @@ Guide = Callable[[Question], Weights]
 @dataclass(frozen=True)
 class Watched(Question):
     """A question with attention that was given to it, by site as (text, head, query, key), and what the model that
-    gave it has tagged words with.
-
-    >>> sorted({f.name for f in fields(Watched)} - {f.name for f in fields(Question)})
-    ['tags', 'weights']
-    """
+    gave it has tagged words with."""
 
     weights: Weights = field(default_factory=dict)
     tags: Tensor | None = None
 
 
 class Seen(NamedTuple):
-    """What a pass of an adversary leaves: scores of tags, and its attention.
-
-    >>> Seen._fields
-    ('logits', 'weights')
-    """
+    """What a pass of an adversary leaves: scores of tags, and its attention."""
 
     logits: Tensor
     weights: Weights
@@ -96,9 +88,6 @@ class Adversary(Tagging):
     """Tagging as an original model does, with attention as far from its own as can be.
 
     ``original`` has the same shape and tags. ``weight`` is lambda; of ``divergence`` see :func:`divergence`.
-
-    >>> Adversary.__mro__[1].__name__
-    'Tagging'
     """
 
     def __init__(
@@ -136,11 +125,7 @@ class Adversary(Tagging):
 
 
 class Guided(Tagging):
-    """Tagging with attention that a guide gives.
-
-    >>> Guided.__mro__[1].__name__
-    'Tagging'
-    """
+    """Tagging with attention that a guide gives."""
 
     def __init__(self, subject: Subject, layer: str, guide: Guide) -> None:
         super().__init__(subject, layer)
@@ -160,11 +145,7 @@ class Guided(Tagging):
 
 
 def guided_by(model: Subject) -> Guide:
-    """A guide that attends as a model does.
-
-    >>> callable(guided_by(None))
-    True
-    """
+    """A guide that attends as a model does."""
     return lambda question: watch(model, question).weights
 
 

@@ -34,11 +34,7 @@ _TESTS = ("bound", "adversary_steps", "permutations", "erase", "steps")
 
 
 class Testing(Reading, total=False):
-    """How hard attention is tested.
-
-    >>> sorted(set(Testing.__annotations__) - set(Reading.__annotations__))
-    ['adversary_steps', 'bound', 'erase', 'permutations', 'steps']
-    """
+    """How hard attention is tested."""
 
     bound: Annotated[float, Help("How far an adversary may move the output (total variation distance).")]
     adversary_steps: Annotated[int, Help("Steps of the search for each adversary.", least=1)]

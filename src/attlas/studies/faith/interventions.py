@@ -204,8 +204,8 @@ class Interventions:
                 asked, output = model.run(own, weights, times)
                 new = predicted(self.task, asked, output)
                 flipped = new.argmax(-1) != own.predicted.argmax(-1).repeat(times)
-                marks = self.task.judge(asked.question, output).marks
-                columns = (own.moved(new, times), own.divergence(weights, times=times), flipped, marks)
+                judged = self.task.judge(asked.question, output).marks
+                columns = (own.moved(new, times), own.divergence(weights, times=times), flipped, judged)
                 parts.append([_numbers(column.reshape(times, size, *column.shape[1:])) for column in columns])
         tvd, jsd, flips, marks = (np.concatenate(column) for column in zip(*parts, strict=True))
         if layers == "last" and self.task.name.startswith("tagging:"):  # only one word was tampered with

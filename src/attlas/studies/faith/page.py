@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from attlas.pages import Custom, Listing, Page, Row, Section, Style, Tables, charts
-from attlas.store.schema import Column, Schema, is_known
+from attlas.store.schema import Column, Schema
 from attlas.studies.faith import findings
 from attlas.studies.faith.findings import ATTENTION, called, title
 from attlas.studies.faith.findings import INTERVENTIONS as RENAMED
@@ -29,6 +29,10 @@ _NAMED = (
     Column("layers", "layers", meaning="of attention: last, all, or one, counted from 0"),
     Column("heads", "heads", meaning="of attention: mean, or one, counted from 0"),
     Column("label", "explanation", meaning="the three together, to be read; on the page alone", optional=True),
+)
+_INSTANCE = (
+    Column("text", "text", "index"),
+    Column("place", "word", "index", "whose tag is explained; empty for texts"),
 )
 AGREEMENT = Schema(
     "agreement",
@@ -73,8 +77,7 @@ INTERVENTIONS = Schema(
 INSTANCES = Schema(
     "instances",
     "One row for each text whose label, or word whose tag, is explained.",
-    Column("text", "text", "index"),
-    Column("place", "word", "index", "whose tag is explained; empty for texts"),
+    *_INSTANCE,
     Column("words", "words", "count"),
     Column("label", "is"),
     Column("predicted", "predicted"),
@@ -93,21 +96,15 @@ INSTANCES = Schema(
 EXAMPLES = Schema(
     "examples",
     "The words of some instances, with what each explanation gives them.",
-    Column("text", "text", "index"),
-    Column("place", "word", "index", "whose tag is explained; empty for texts"),
+    *_INSTANCE,
     Column("word", "number of the word", "index"),
     Column("spelled", "word"),
-    *(
-        Column(name, title, "number", optional=True)
-        for name, title in WORDS.items()
-        if name not in ("position", "random")
-    ),
+    *(Column(name, WORDS[name], "number", optional=True) for name in WORDS if name not in ("position", "random")),
 )
 SHOWN = Schema(
     "shown",
     "Some instances with their whole attention, for the head view.",
-    Column("text", "text", "index"),
-    Column("place", "word", "index", "whose tag is explained; empty for texts"),
+    *_INSTANCE,
     Column("spelled", "words"),
     Column("pieces", "pieces", meaning="subword tokens"),
     Column("piece_words", "word of each piece"),
@@ -178,12 +175,11 @@ def points(tables: Tables) -> list[Row]:
     single = [
         plane.point("single", "adversary of one instance", f"adversary of text {row['text'] + 1}",
                     {"jsd": row["adversary_jsd"], "tvd": row["adversary_tvd"]})
-        for row in tables["instances"] if is_known(row.get("adversary_jsd"))
+        for row in tables["instances"].known("adversary_jsd")
     ]  # fmt: skip
+    kind = INTERVENTIONS["intervention"]
     means = [
-        plane.point(
-            "mean", INTERVENTIONS["intervention"].write(row["intervention"]), called(row), row, said=called(row)
-        )
+        plane.point("mean", kind.write(row["intervention"]), called(row), row, said=called(row))
         for row in tables["interventions"].known("jsd")
     ]
     return [*single, *means]
@@ -195,11 +191,13 @@ def sharpness(tables: Tables) -> Iterator[Row]:
     for quarter in range(4):
         moved = [row["permuted"] for row in rows if min(3, math.floor(4 * row["largest"])) == quarter]
         if moved:
-            yield {
-                "quarter": f"{quarter / 4:.2f} to {(quarter + 1) / 4:.2f}",
-                "middle": median(moved),
-                "n": len(moved),
-            }
+            ends = f"{quarter / 4:.2f} to {(quarter + 1) / 4:.2f}"
+            yield {"quarter": ends, "middle": median(moved), "n": len(moved)}
+
+
+def _histogram(column: str, key: str, title: str, domain: tuple[float, float]) -> charts.Chart:
+    style = Style(domain=domain, height=200)
+    return charts.histogram("instances", column, key=key, title=title, colour="group", style=style)
 
 
 PAGE = Page(
@@ -208,9 +206,8 @@ PAGE = Page(
     answer=findings.answer,
     warning=findings.warning,
     chart=charts.dots(
-        "agreement", "label", "tau", key="agreement", title="Agreement with three other "
-                                                            "explanations", colour="against",
-        style=Style(zero=True, tell=("significant", "overlap", "n")),
+        "agreement", "label", "tau", key="agreement", title="Agreement with three other explanations",
+        colour="against", style=Style(zero=True, tell=("significant", "overlap", "n")),
         label="Agreement of each explanation with gradients, integrated gradients and leave-one-out, with intervals",
     ),
     about=findings.about,
@@ -283,15 +280,11 @@ PAGE = Page(
             "attention and the other explanation have nothing to do with each other in many texts, whatever the "
             "mean. Does shuffling hurt where attention is sharp (to the right)? And how far did the adversaries get?",
             (
-                charts.histogram("instances", "tau_gradient", key="tau-gradient", title="τ with gradients",
-                                 colour="group", style=Style(domain=(-1, 1), height=200)),
-                charts.histogram("instances", "tau_leave_one_out", key="tau-leave-one-out",
-                                 title="τ with leave-one-out", colour="group",
-                                 style=Style(domain=(-1, 1), height=200)),
+                _histogram("tau_gradient", "tau-gradient", "τ with gradients", (-1, 1)),
+                _histogram("tau_leave_one_out", "tau-leave-one-out", "τ with leave-one-out", (-1, 1)),
                 charts.scatter("instances", "largest", "permuted", key="permuted", title="Shuffled attention",
                                colour="group", style=Style(tell=("text", "label"), height=220)),
-                charts.histogram("instances", "adversary_jsd", key="adversaries", title="Adversaries", colour="group",
-                                 style=Style(domain=(0, 0.7), height=200)),
+                _histogram("adversary_jsd", "adversaries", "Adversaries", (0, 0.7)),
                 Listing("sharpness", "quarter", "middle", "n", title="Shuffled attention, by how sharp it is"),
             ),
             short="Instances", width="half",
@@ -306,43 +299,45 @@ PAGE = Page(
         ),
         Section(
             "texts", "The same text under both kinds of attention",
-            "A is the model’s own attention, B what was found that gives the same answer. "
-            "" + READ + " Picked out is the query that the answer is read from: in the last layer only such rows "
-                        "were free, its others are the same in A and B.",
+            f"A is the model’s own attention, B what was found that gives the same answer. {READ} Picked out is the "
+            "query that the answer is read from: in the last layer only such rows were free, its others are the same "
+            "in A and B.",
             (Custom(pictures, ("shown",)),),
             short="Pictures",
         ),
     ),
     words={
-        "explanation": "a number for each word of a text: how much the answer is owed to it (a feature attribution). "
-                       "Attention is one candidate; gradients, integrated gradients and leave-one-out are others, "
-                       "and none of them is the truth.",
-        "agreement": "Kendall’s τ of two explanations of the same text: of all pairs of words, those in the same "
-                     "order less those in the opposite one. 1 is the same order, 0 is chance.",
-        "TVD": "how far two outputs are from each other: half the sum of the differences of all labels’ "
-               "probabilities (total variation distance); 0 to 1.",
-        "JSD": "how far two attentions are from each other: Jensen-Shannon divergence in nats, mean over the rows "
-               "and heads that matter; 0 to ln 2 = 0.69.",
-        "adversary": "for one instance, attention that is as far from the model’s own as could be found while the "
-                     "output stays within the bound. It was put into the model and checked.",
-        "comprehensiveness": "how much of the predicted label’s probability is lost without the words that an "
-                             "explanation ranks first; *sufficiency*: how much is lost with only these. Means over "
-                             "1, 5, 10, 20 and 50 % of the words.",
+        "explanation":
+            "a number for each word of a text: how much the answer is owed to it (a feature attribution). Attention "
+            "is one candidate; gradients, integrated gradients and leave-one-out are others; none is the truth.",
+        "agreement":
+            "Kendall’s τ of two explanations of the same text: of all pairs of words, those in the same order less "
+            "those in the opposite one. 1 is the same order, 0 is chance.",
+        "TVD":
+            "how far two outputs are from each other: half the sum of the differences of all labels’ probabilities "
+            "(total variation distance); 0 to 1.",
+        "JSD":
+            "how far two attentions are from each other: Jensen-Shannon divergence in nats, mean over the rows and "
+            "heads that matter; 0 to ln 2 = 0.69.",
+        "adversary":
+            "for one instance, attention that is as far from the model’s own as could be found while the output "
+            "stays within the bound. It was put into the model and checked.",
+        "comprehensiveness":
+            "how much of the predicted label’s probability is lost without the words that an explanation ranks "
+            "first; *sufficiency*: how much is lost with only these. Means over 1, 5, 10, 20 and 50 % of the words.",
     },
     limits={
-        "No reference is the "
-        "truth.": "Gradients see small changes, leave-one-out sees one word at a time, erasing makes "
-        "texts that the model has never read. Where they disagree among themselves, attention cannot agree with all.",
-        "That another attention gives the same output": "does not show that the model’s own is idle; it shows that "
-                                                        "attention alone does not determine the output. An adversary "
-                                                        "is free in ways that no trained model is (`attlas faith "
-                                                        "chunking` trains them).",
-        "The last layer reads states that are mixed "
-        "already.": "Its weights on a word are weights on what stands at that "
-        "word’s place after all layers below.",
-        "Which attention is asked "
-        "decides.": "Layers and heads were chosen or averaged as the page says; a single head may "
-        "do better or worse, and the best of many is partly luck.",
+        "No reference is the truth.":
+            "Gradients see small changes, leave-one-out sees one word at a time, erasing makes texts that the model "
+            "has never read. Where they disagree among themselves, attention cannot agree with all.",
+        "That another attention gives the same output":
+            "does not show that the model’s own is idle; it shows that attention alone does not determine the "
+            "output. An adversary is free in ways that no trained model is (`attlas faith chunking` trains them).",
+        "The last layer reads states that are mixed already.":
+            "Its weights on a word are weights on what stands at that word’s place after all layers below.",
+        "Which attention is asked decides.":
+            "Layers and heads were chosen or averaged as the page says; a single head may do better or worse, and "
+            "the best of many is partly luck.",
         "Not significant is not the same as no effect;": "with few texts only large effects show.",
     },
     unshown={"whole": "its figures stand in the sentences on the model"},

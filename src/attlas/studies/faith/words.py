@@ -53,26 +53,17 @@ def shaded(tables: Tables) -> Markup | None:
 
 
 def shades(values: Sequence[float | None]) -> list[float]:
-    """Numbers from -1 to 1 in proportion to what was given, the strongest with 1; what is missing has 0.
-
-    >>> shades([0.1, -0.2, None])
-    [0.5, -1.0, 0.0]
-    """
+    """Numbers from -1 to 1 in proportion to what was given, the strongest with 1; what is missing has 0."""
     kept = [value if value is not None and is_known(value) else 0.0 for value in values]
     top = max((abs(value) for value in kept), default=0.0)
     return [value / top if top else 0.0 for value in kept]
 
 
 def pictures(tables: Tables) -> Markup | None:
-    """The texts whose whole attention was kept, the model's own beside the adversary's.
-
-    >>> from attlas.store import Manifest, Result
-    >>> pictures(Tables(Result(Manifest("faith"), {"whole": {"n": [1]}}))) is None
-    True
-    """
+    """The texts whose whole attention was kept, the model's own beside the adversary's."""
     known = {(row["text"], row["place"]): row for row in tables["instances"]}
     return pairs_html(
-        [_picture(row, known.get((row["text"], row["place"])), tables.model) for row in tables["shown"]]
+        [_picture(row, known.get((row["text"], row["place"]), {}), tables.model) for row in tables["shown"]]
     )
 
 
@@ -89,16 +80,15 @@ def _example(place: tuple[Any, Any], rows: Sequence[Row], instance: Row | None) 
 
 def _caption(place: tuple[Any, Any], rows: Sequence[Row], instance: Row | None) -> Markup:
     word = next((str(row["spelled"]) for row in rows if row["word"] == place[1]), "")
-    parts = [f"Text {place[0] + 1}" + (f", the tag of “{word}”" if place[1] is not None else "")]
+    caption = Markup.escape(f"Text {place[0] + 1}" + (f", the tag of “{word}”" if place[1] is not None else ""))
     if instance is None:
-        return Markup("").join(parts)
+        return caption
     right = "rightly" if instance["right"] else f"it is {instance['label']}"
-    parts.append(str(say(": predicted {predicted} ({confidence:share}), {right}", **{**instance, "right": right})))
-    told: list[Markup] = []
+    caption += str(say(": predicted {predicted} ({confidence:share}), {right}", **{**instance, "right": right}))
     if is_known(instance.get("adversary_jsd")):
         said = "adversary: JSD {adversary_jsd:number} from the model’s own attention, TVD {adversary_tvd:number}"
-        told = [Markup(" "), tag("small", say(said, **instance).html())]
-    return Markup("").join([*parts, *told])
+        caption += Markup(" ") + tag("small", say(said, **instance).html())
+    return caption
 
 
 def _line(rows: Sequence[Row], name: str, asked: Any) -> Markup:
@@ -114,20 +104,16 @@ def _line(rows: Sequence[Row], name: str, asked: Any) -> Markup:
 def _explanations(rows: Sequence[Row]) -> list[str]:
     """The columns that are explanations, in the order in which they are known; own weights and the adversary's last,
     or where the model's own are the weights of the first line, the adversary's next to it."""
-    names = [name for name in rows[0] if name not in PLACES and not isinstance(rows[0][name], str)]
-    order = list(WORDS)
-    names.sort(key=lambda name: order.index(name) if name in order else len(order))
-    if {"weight", "own", "adversary"} <= set(names) and all(_close(row["weight"], row["own"]) for row in rows):
-        rest = [name for name in names if name not in ("weight", "own", "adversary")]
-        return ["weight", "adversary", *rest]
+    given = [name for name in rows[0] if name not in PLACES and not isinstance(rows[0][name], str)]
+    names = [*(name for name in WORDS if name in given), *(name for name in given if name not in WORDS)]
+    if {"weight", "own", "adversary"} <= set(names) and all(
+        is_known(row["weight"]) and is_known(row["own"]) and abs(row["weight"] - row["own"]) < 1e-4 for row in rows
+    ):
+        return ["weight", "adversary", *(name for name in names if name not in ("weight", "own", "adversary"))]
     return names
 
 
-def _close(one: float | None, other: float | None) -> bool:
-    return is_known(one) and is_known(other) and abs((one or 0.0) - (other or 0.0)) < 1e-4
-
-
-def _picture(row: Row, about: Row | None, name: str) -> Shown:
+def _picture(row: Row, told: Row, name: str) -> Shown:
     reading = scene.Sequence(
         tuple(row["pieces"]), tuple(row["piece_words"]), tuple(row["piece_documents"]), tuple(row["spelled"])
     )
@@ -141,7 +127,6 @@ def _picture(row: Row, about: Row | None, name: str) -> Shown:
         "view": "head", "unit": "word", "stream": row["stream"], "layer": layers[-1], "query": row["rows"][0],
     }  # fmt: skip
     words = [tag("mark", word) if at == row["place"] else word for at, word in enumerate(row["spelled"])]
-    told = {} if about is None else about
     note = say(
         "predicted{label} ({confidence:share}; under the adversary {adversary_confidence:share}{right}); attention "
         "moved by JSD {jsd:number}, the output by TVD {tvd:number}",

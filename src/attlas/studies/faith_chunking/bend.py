@@ -22,11 +22,7 @@ GRID, RESAMPLES, FEWEST = 200, 1000, 5
 
 
 class Bend(NamedTuple):
-    """Where two lines meet, their slopes, and the share of squared error that the second saves.
-
-    >>> Bend._fields
-    ('at', 'slope_before', 'slope_after', 'gain')
-    """
+    """Where two lines meet, their slopes, and the share of squared error that the second saves."""
 
     at: float
     slope_before: float

@@ -24,18 +24,15 @@ from attlas.studies.faith_chunking.trainings import ENDS, WEIGHTS, Training, tra
 from attlas.text import Document
 
 if TYPE_CHECKING:
-    from attlas.studies.faith_chunking.passes import Trained, Workshop
+    from attlas.studies.faith_chunking.passes import Workshop
+    from attlas.studies.faith_chunking.tables import Trained
 
 PER = ("row", "key")
 UNSEEN = ".models"  # where models are until the result is there
 
 
 class Taggers(Running, total=False):
-    """How large the taggers are, and how they are trained.
-
-    >>> sorted(set(Taggers.__annotations__) - set(Running.__annotations__))
-    ['batch_size', 'device', 'dropout', 'epochs', 'ffn', 'heads', 'learning_rate', 'limit', 'width']
-    """
+    """How large the taggers are, and how they are trained."""
 
     heads: Annotated[int, Help("Heads of a tagger.", least=1)]
     width: Annotated[int, Help("Width of a tagger.", least=2)]
@@ -113,7 +110,7 @@ def faith_chunking(
         raise PlanError(f"{scored_on.name} holds the very sentences that are learned from; give others to test on")
     sizes = TaggerSizes(1, running["heads"], running["width"], running["ffn"], running["dropout"])
     recipe = Recipe(running["epochs"], running["learning_rate"], running["batch_size"], seed=running["seed"])
-    workshop = Workshop.of(
+    workshop = Workshop(
         learned_from, scored_on, sizes, recipe, divergence, per, limit=running["limit"], device=running["device"]
     )
     trained_by = {name: value for name, value in asdict(recipe).items() if name != "rate"}
@@ -148,12 +145,10 @@ def faith_chunking(
 
 def _tables(workshop: Workshop, every: Sequence[Trained], seed: int) -> dict[str, Any]:
     """All tables but that of single words."""
-    from attlas.studies.faith_chunking.tables import Told, tables_of, tables_to_look_at
+    from attlas.studies.faith_chunking.tables import tables_of, tables_to_look_at
 
-    told = [Told(one.training, one.rows, one.seconds) for one in every]
-    looked_at = {one.training: one.arrays for one in every if "tags/0" in one.arrays}
-    tables = tables_of(told, workshop.between(every), workshop.recipe.epochs, seed)
-    tables |= tables_to_look_at(looked_at, workshop.shown, workshop.labels)
+    tables = tables_of(every, workshop.between(every), workshop.recipe.epochs, seed)
+    tables |= tables_to_look_at(every, workshop.shown, workshop.labels)
     return {name: columns for name, columns in tables.items() if columns}
 
 

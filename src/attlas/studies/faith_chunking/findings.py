@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import takewhile
 from statistics import fmean, median
 
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, say
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, listed, say
 from attlas.store.schema import KINDS, interval, is_known
 from attlas.studies.shared.faith.plane import LN2
-from attlas.studies.shared.faith.said import joined, value_claim
+from attlas.studies.shared.faith.said import value_claim
 from attlas.studies.shared.published import CHUNKING_BEND, CHUNKING_MODEL
 
 LEAST = 0.5  # F1 of an original that tags at all
@@ -69,8 +69,7 @@ def guides(tables: Tables, form: str) -> Rows:
 def ends_of_f1(tables: Tables, row: Row) -> tuple[float | None, float | None]:
     """The interval of F1: over seeds, or where there is one, over sentences of that model."""
     if not is_known(row["f1_low"]):
-        keys = ("kind", "attention", "form", "weight")
-        row = next(iter(tables["models"].where(**{key: row[key] for key in keys})), row)
+        row = next(iter(tables["models"].where(**{key: row[key] for key in _KEYS})), row)
     return row["f1_low"], row["f1_high"]
 
 
@@ -80,44 +79,36 @@ def answer(tables: Tables) -> Finding | None:
     if own is None or not rows:
         return None
     kept = list(takewhile(lambda row: row["f1"] >= own["f1"] - POINT, rows))
-    claims = [value_claim("summary", "f1", own, *_KEYS)]
+    row = kept[-1] if kept else rows[0]
+    said = (
+        "**Up to a point**: adversaries stay within a point of the original’s F1 of **{own:percent} %**{ends} up to "
+        "λ = **{λ}** ({f1:percent} %)"
+        if kept
+        else "**No**: the original tagger has F1 **{own:percent} %**{ends}, and even the adversary of λ = {λ} only "
+        "{f1:percent} %"
+    )
+    said += ", with attention JSD **{jsd:number}** from the original’s (at most 0.69{compared})."
+    claims = [_claim("f1", own), _claim("f1", row), _claim("jsd", row)]
     seeds = tables["seeds"].where(kind="seed")
-    compared = say("; two seeds of the original: {jsd:number}", jsd=seeds.mean("jsd")) if seeds else ""
     if seeds:
         claims.append(Claim("mean", "seeds", "jsd", among={"kind": "seed"}, value=seeds.mean("jsd")))
-    if kept:
-        last = kept[-1]
-        claims += [value_claim("summary", "f1", last, *_KEYS), value_claim("summary", "jsd", last, *_KEYS)]
-        text = say(
-            "**Up to a point**: adversaries stay within a point of the original’s F1 of **{own:percent} %**{ends} up "
-            "to λ = **{weight}** ({f1:percent} %), with attention JSD **{jsd:number}** from the original’s (at most "
-            "0.69{compared}).",
-            own=own["f1"], ends=_f1_ends(tables, own), weight=f"{last['weight']:g}", f1=last["f1"], jsd=last["jsd"],
-            compared=compared,
-        )  # fmt: skip
-    else:
-        first = rows[0]
-        claims.append(value_claim("summary", "f1", first, *_KEYS))
-        text = say(
-            "**No**: the original tagger has F1 **{own:percent} %**{ends}, and even the adversary of λ = {weight} "
-            "only {f1:percent} %, with attention JSD **{jsd:number}** from the original’s (at most 0.69{compared}).",
-            own=own["f1"], ends=_f1_ends(tables, own), weight=f"{first['weight']:g}", f1=first["f1"],
-            jsd=first["jsd"], compared=compared,
-        )  # fmt: skip
+    compared = say("; two seeds of the original: {jsd:number}", jsd=seeds.mean("jsd")) if seeds else ""
+    text = say(said, own=own["f1"], ends=_f1_ends(tables, own), compared=compared, **_lettered(row))
     return Finding(text, tuple(claims), see="scores")
 
 
 def farthest(tables: Tables) -> Iterator[Finding]:
     """The adversary of the largest weight."""
+    said = (
+        "At λ = {λ} F1 is **{f1:percent} %**{ends}, with attention {kl:number} nats off in KL, {jsd:number} in JSD."
+    )
     for row in adversaries(tables)[-1:]:
         yield Finding(
-            say("At λ = {weight} F1 is **{f1:percent} %**{ends}, with attention {kl:number} nats off in KL, "
-                "{jsd:number} in JSD.",
-                **{**row, "weight": f"{row['weight']:g}", "ends": _f1_ends(tables, row)}),
-            (value_claim("summary", "f1", row, *_KEYS), value_claim("summary", "kl", row, *_KEYS)),
+            say(said, **_lettered(row), ends=_f1_ends(tables, row)),
+            (_claim("f1", row), _claim("kl", row)),
             see="scores",
             published=f"original 90 %, λ = 0.2 90 %, λ = 3 75 % ({CHUNKING_MODEL})",
-        )  # fmt: skip
+        )
 
 
 def bending(tables: Tables) -> Iterator[Finding]:
@@ -125,29 +116,26 @@ def bending(tables: Tables) -> Iterator[Finding]:
     rows = tables["bend"].known("at")
     for row in (rows.where(attention="kl", prediction="nll") or rows)[:1]:
         before = [other for other in adversaries(tables) if other[row["attention"]] < row["at"]]
+        then: Prose | str = ""
         if row["gain"] < CLEAR:
             then = say(": **hardly a bend**, the curve is as good as straight")
         elif row["slope_after"] <= row["slope_before"]:
             then = say("; the curve gets **flatter** there, not steeper")
-        else:
-            then = (
-                say("; up to λ = {weight} adversaries lie before it", weight=f"{before[-1]['weight']:g}")
-                if before
-                else say("")
-            )
-        ends = say(" ({low:number} to {high:number} over seeds)", low=row["at_low"], high=row["at_high"])
+        elif before:
+            then = say("; up to λ = {λ} adversaries lie before it", **_lettered(before[-1]))
+        ends = say(" ({at_low:number} to {at_high:number} over seeds)", **row) if is_known(row["at_low"]) else ""
+        words = {name: MEASURES[row[name]] for name in ("prediction", "attention")}
         yield Finding(
             say(
                 "The {prediction} changes by {slope_before:signed} for each nat of {attention} at first and by "
                 "{slope_after:signed} later; the two lines meet at {attention} **{at:number}**{ends}, and the second "
                 "saves {gain:percent} % of the squared error of a single line{then}.",
-                **{**row, "prediction": MEASURES[row["prediction"]], "attention": MEASURES[row["attention"]],
-                   "ends": ends if is_known(row["at_low"]) else "", "then": then},
+                **{**row, **words, "ends": ends, "then": then},
             ),
             tuple(value_claim("bend", column, row, "attention", "prediction") for column in ("at", "gain")),
             see="bend",
             published=f"the loss turns up at KL {CHUNKING_BEND:.2f}, read off the curve ({CHUNKING_MODEL})",
-        )  # fmt: skip
+        )
 
 
 def beside_seeds(tables: Tables) -> Iterator[Finding]:
@@ -155,29 +143,25 @@ def beside_seeds(tables: Tables) -> Iterator[Finding]:
     seeds = tables["seeds"].where(kind="seed")
     if not seeds:
         return
-    jsd, tvd = fmean(seeds.column("jsd")), fmean(seeds.column("tvd"))
-    beyond = adversaries(tables).where(lambda row: row["jsd"] > jsd and row["tvd"] <= tvd)
-    does = say(
-        "The adversary of λ = {weight} has attention farther off ({jsd:number}) and predictions no farther "
-        "({tvd:number}): attention other than the seeds’ does as "
-        "well", **{**beyond[-1], "weight": f"{beyond[-1]['weight']:g}"}
-    ) if beyond else say("No adversary goes farther in attention without going farther in its predictions, "
-                         "too")  # fmt: skip
-    uniform = next(iter(tables["seeds"].where(kind="uniform")), None)
-    even = say(
-        "; a model with uniform attention has F1 {f1:percent} % and lies at JSD {jsd:number}, TVD {tvd:number}",
-        **uniform or {},
-    )
-    yield Finding(
-        say(
-            "Two trainings of the original, alike but for their seed, differ by **{jsd:number}** (JSD) in attention "
-            "and {tvd:number} (TVD) in predictions. {does}{even}.",
-            jsd=jsd, tvd=tvd, does=does, even=even if uniform is not None else "",
-        ),
-        tuple(Claim("mean", "seeds", column, among={"kind": "seed"}, value=value)
-              for column, value in (("jsd", jsd), ("tvd", tvd))),
-        see="plane",
+    means = {column: fmean(seeds.column(column)) for column in ("jsd", "tvd")}
+    beyond = adversaries(tables).where(lambda row: row["jsd"] > means["jsd"] and row["tvd"] <= means["tvd"])
+    said = "No adversary goes farther in attention without going farther in its predictions, too"
+    if beyond:
+        said = (
+            "The adversary of λ = {λ} has attention farther off ({jsd:number}) and predictions no farther "
+            "({tvd:number}): attention other than the seeds’ does as well"
+        )
+    even = "; a model with uniform attention has F1 {f1:percent} % and lies at JSD {jsd:number}, TVD {tvd:number}"
+    uniform = tables["seeds"].where(kind="uniform")
+    text = say(
+        "Two trainings of the original, alike but for their seed, differ by **{jsd:number}** (JSD) in attention and "
+        "{tvd:number} (TVD) in predictions. {does}{even}.",
+        does=say(said, **_lettered(beyond[-1]) if beyond else {}), even=say(even, **uniform[0]) if uniform else "",
+        **means,
     )  # fmt: skip
+    among = {"kind": "seed"}
+    claims = tuple(Claim("mean", "seeds", column, among=among, value=mean) for column, mean in means.items())
+    yield Finding(text, claims, see="plane")
 
 
 def single_words(tables: Tables) -> Iterator[Finding]:
@@ -186,20 +170,17 @@ def single_words(tables: Tables) -> Iterator[Finding]:
     if not rows:
         return
     middle, bound = median(rows.column("jsd")), rows[0]["bound"]
-    near = adversaries(tables).where(lambda row: row["tvd"] <= bound)
-    trained = say("a trained adversary within the same bound gets to {jsd:number}", **near[-1]) if near else say(
-        "no trained adversary stays within that bound"
+    trained = say("no trained adversary stays within that bound")
+    for row in adversaries(tables).where(lambda row: row["tvd"] <= bound)[-1:]:
+        trained = say("a trained adversary within the same bound gets to {jsd:number}", **row)
+    text = say(
+        "Attention that is free for one word at a time gets to **{middle:number}** in the median ({share:percent} % "
+        "of ln 2) with the output within {bound:number}, on {within} of {n} words; {trained}.",
+        middle=middle, share=middle / LN2, bound=bound, within=rows.count(lambda row: row["within"]), n=len(rows),
+        trained=trained,
     )  # fmt: skip
-    within = rows.count(lambda row: row["within"])
-    yield Finding(
-        say(
-            "Attention that is free for one word at a time gets to **{middle:number}** in the median "
-            "({share:percent} % of ln 2) with the output within {bound:number}, on {within} of {n} words; {trained}.",
-            middle=middle, share=middle / LN2, bound=bound, within=within, n=len(rows), trained=trained,
-        ),
-        (Claim("count", "per_instance", "jsd", value=rows.count(lambda row: row["jsd"] > middle), than=middle),),
-        see="plane",
-    )  # fmt: skip
+    farther = rows.count(lambda row: row["jsd"] > middle)
+    yield Finding(text, (Claim("count", "per_instance", "jsd", value=farther, than=middle),), see="plane")
 
 
 def guiding(tables: Tables) -> Iterator[Finding]:
@@ -207,22 +188,19 @@ def guiding(tables: Tables) -> Iterator[Finding]:
     parts, claims = [], []
     for form, label in FORMS.items():
         rows = guides(tables, form)
-        own = next(iter(rows.where(attention="original")), None)
-        if own is None:
-            continue
-        claims += [value_claim("summary", "f1", row, *_KEYS) for row in rows]
-        told = [
-            say("{guide} {f1:percent} ({apart:signed})", guide=guide(row["attention"]), f1=row["f1"],
-                apart=100 * (row["f1"] - own["f1"]))
-            for row in rows if row is not own
-        ]  # fmt: skip
-        others = (
-            say(" (other guides, with the difference in points: {told})", told=joined(told, "; ")) if told else ""
-        )
-        parts.append(say("**{f1:percent} %** {label}{others}", f1=own["f1"], label=label, others=others))
+        for own in rows.where(attention="original"):
+            claims += [_claim("f1", row) for row in rows]
+            told = [
+                say("{guide} {f1:percent} ({apart:signed})", guide=guide(row["attention"]), f1=row["f1"],
+                    apart=100 * (row["f1"] - own["f1"]))
+                for row in rows if row is not own
+            ]  # fmt: skip
+            others = say(" (other guides, with the difference in points: {told})", told=listed(told, between="; "))
+            said = "**{f1:percent} %** {label}{others}"
+            parts.append(say(said, f1=own["f1"], label=label, others=others if told else ""))
     if parts:
         yield Finding(
-            say("Guided by the original’s attention, F1 is {parts}.", parts=joined(parts, ", and ")),
+            say("Guided by the original’s attention, F1 is {parts}.", parts=listed(parts, between=", and ")),
             tuple(claims),
             see="guided",
             published="guided by the original 90 %, by the adversary of λ = 0.2 90 %, of λ = 3 89 %, attention kept "
@@ -232,27 +210,22 @@ def guiding(tables: Tables) -> Iterator[Finding]:
 
 def ranking(tables: Tables) -> Iterator[Finding]:
     """Whether adversaries reorder the words."""
+    said = (
+        "{side} the bend they agree with the original’s by τ = **{kendall:share}**, and {first:percent} % of rows "
+        "have the same most attended word"
+    )
     parts, claims = [], []
     for side in ("before", "after"):
         rows = tables["ranks"].where(side=side)
         if rows:
-            kendall = rows.mean("kendall")
-            parts.append(
-                say("{side} the bend they agree with the original’s by τ = **{kendall:share}**, and {first:percent} "
-                    "% of rows have the same most attended "
-                    "word", side=side, kendall=kendall, first=rows.mean("first"))
-            )  # fmt: skip
-            claims.append(Claim("mean", "ranks", "kendall", among={"side": side}, value=kendall))
+            parts.append(say(said, side=side, kendall=rows.mean("kendall"), first=rows.mean("first")))
+            claims.append(Claim("mean", "ranks", "kendall", among={"side": side}, value=rows.mean("kendall")))
     if parts:
-        yield Finding(
-            say(
-                "Do adversaries reorder the words, or only stretch the weights? As to ranks, {parts}.",
-                parts=joined(parts, "; "),
-            ),
-            tuple(claims),
-            see="ranks",
-            published="asked for as further work by Yang; no figures",
+        text = say(
+            "Do adversaries reorder the words, or only stretch the weights? As to ranks, {parts}.",
+            parts=listed(parts, between="; "),
         )
+        yield Finding(text, tuple(claims), see="ranks", published="asked for as further work by Yang; no figures")
 
 
 def warning(tables: Tables) -> Prose | None:
@@ -292,6 +265,15 @@ def method(tables: Tables) -> Prose | None:
     """How the bend was found."""
     rows = tables["bend"]
     return say("Method: {method}.", method=rows[0]["method"]) if rows else None
+
+
+def _claim(column: str, row: Row) -> Claim:
+    return value_claim("summary", column, row, *_KEYS)
+
+
+def _lettered(row: Row) -> dict[str, object]:
+    """A row whose weight is written as lambda is."""
+    return {**row, "λ": f"{row['weight']:g}"}
 
 
 def _f1_ends(tables: Tables, row: Row) -> str:

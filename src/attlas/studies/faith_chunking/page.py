@@ -217,10 +217,11 @@ PAGE = Page(
             "than uniform or random attention, there is. If the adversary’s guides as well as the original’s, they "
             "hold the same.",
             (
-                charts.dots("guided", "label", "f1", key="guides", title="Guided by the attention "
-                                                                         "of", colour="form", style=Style(tight=True),
-                            label="F1 of guided models by the attention that guides them, in both forms, with "
-                                  "intervals"),
+                charts.dots(
+                    "guided", "label", "f1", key="guides", title="Guided by the attention of", colour="form",
+                    style=Style(tight=True),
+                    label="F1 of guided models by the attention that guides them, in both forms, with intervals",
+                ),
             ),
             short="Guided",
         ),
@@ -239,9 +240,8 @@ PAGE = Page(
         Section(
             "sentences", "The same sentence under both kinds of attention",
             "A is the attention of the original model, B that of a whole model trained to agree with it in its tags "
-            "and not in its attention; the larger λ, the more. "
-            "" + READ + " Picked out is the word whose rows are farthest apart; "
-            "click another word to see its own.",
+            f"and not in its attention; the larger λ, the more. {READ} Picked out is the word whose rows are "
+            "farthest apart; click another word to see its own.",
             (Custom(sentences, ("sentences", "examples")),),
             short="Sentences",
         ),
@@ -253,35 +253,38 @@ PAGE = Page(
     ),
     words={
         "original": "a tagger of one layer, trained on chunks; one for each seed.",
-        "adversary": "a tagger that is trained to predict what an original predicts and to attend elsewhere: its "
-                     "loss is NLL − λ · divergence, so the larger λ, the more it is paid for other attention.",
-        "KL, "
-        "JSD": "how far attention is from the original’s, mean over words and heads, in nats (Kullback-Leibler and "
-        "Jensen-Shannon divergence). JSD is at most ln 2 = 0.69; KL is taken as adversaries are paid for it.",
-        "NLL, "
-        "TVD": "how far predictions are from the original’s: the loss against its tags (negative log-likelihood), "
-               "and half the sum of the differences of all tags’ probabilities (total variation distance).",
-        "bend": "where predictions begin to give way as attention moves off: the place where two straight lines "
-                "through the curve meet. Yang’s “safe point”.",
-        "guided": "a tagger whose attention is given from outside and frozen, and which learns everything else. "
-                  "*Attention kept*: it still has all parameters of attention; *none left*: a feed-forward layer, "
-                  "the given weights, and a linear layer.",
+        "adversary":
+            "a tagger that is trained to predict what an original predicts and to attend elsewhere: its loss is NLL "
+            "− λ · divergence, so the larger λ, the more it is paid for other attention.",
+        "KL, JSD":
+            "how far attention is from the original’s, mean over words and heads, in nats (Kullback-Leibler and "
+            "Jensen-Shannon divergence). JSD is at most ln 2 = 0.69; KL is taken as adversaries are paid for it.",
+        "NLL, TVD":
+            "how far predictions are from the original’s: the loss against its tags (negative log-likelihood), and "
+            "half the sum of the differences of all tags’ probabilities (total variation distance).",
+        "bend":
+            "where predictions begin to give way as attention moves off: the place where two straight lines through "
+            "the curve meet. Yang’s “safe point”.",
+        "guided":
+            "a tagger whose attention is given from outside and frozen, and which learns everything else. *Attention "
+            "kept*: it still has all parameters of attention; *none left*: a feed-forward layer, the given weights, "
+            "and a linear layer.",
     },
     limits={
-        "One small "
-        "model.": "A single layer of attention over word vectors has few other paths; deep models have more "
-        "(`attlas faith` asks them).",
-        "An adversary is as good as its "
-        "training.": "That none was found farther off does not show that there is none.",
+        "One small model.":
+            "A single layer of attention over word vectors has few other paths; deep models have more (`attlas "
+            "faith` asks them).",
+        "An adversary is as good as its training.":
+            "That none was found farther off does not show that there is none.",
         "KL is no distance.": "It is ruled by single weights near zero, in whichever direction; read JSD beside it.",
-        "Heads are compared by number.": "Two trainings may give the same work to other heads, which counts as other "
-        "attention; compare adversaries with seeds, of which the same is true.",
-        "A bend is nearly always "
-        "found": "where two lines are fitted; look at the share of the squared error that the second "
-        "line saves.",
-        "Few "
-        "seeds.": "Intervals over seeds are Student’s; where there is one seed they are over sentences and say "
-                  "nothing of other trainings.",
+        "Heads are compared by number.":
+            "Two trainings may give the same work to other heads, which counts as other attention; compare "
+            "adversaries with seeds, of which the same is true.",
+        "A bend is nearly always found":
+            "where two lines are fitted; look at the share of the squared error that the second line saves.",
+        "Few seeds.":
+            "Intervals over seeds are Student’s; where there is one seed they are over sentences and say nothing of "
+            "other trainings.",
     },
     unshown={"per_instance": "one point each in the plane"},
     static=("faith_examples.css",),

@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +32,16 @@ from attlas.run.session import Run
 from attlas.run.tuning import labels_for
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.tensors import load_arrays, save_arrays
+from attlas.studies.faith_chunking.tables import Trained
 from attlas.studies.faith_chunking.taggers import read, write_down
 from attlas.studies.faith_chunking.trainings import NONE_LEFT, Training
 from attlas.studies.shared.faith.adversary import Adversarial, Search
 from attlas.studies.shared.faith.instances import instances_of
-from attlas.tasks.guided import Adversary, Guide, Guided, even_guide, guided_by, random_guide
+from attlas.tasks.guided import Adversary, Guided, even_guide, guided_by, random_guide
 from attlas.tasks.recipe import Recipe
 from attlas.tasks.tagging import Tagging
 from attlas.tasks.training import Trainer
-from attlas.text import Passage
+from attlas.text import Document, Passage
 
 TASK = "tagging:chunks"
 SHOWN, SHORTEST, LONGEST = 6, 6, 14  # sentences to look at, and how many words they have
@@ -48,49 +49,21 @@ _TOGETHER = 8192  # pieces whose adversaries are looked for at once
 _OTHER_SEEDS = {"original": 0, "adversary": 1_000, "guided": 2_000}  # no two kinds begin with the same weights
 
 
-@dataclass(frozen=True)
-class Trained:
-    """What a training has left: rows of :data:`~attlas.studies.faith_chunking.taggers.COLUMNS`, its weights, and of
-    the sentences to be looked at the attention and the tags.
-
-    >>> sorted(Trained.__dataclass_fields__)
-    ['arrays', 'rows', 'seconds', 'training']
-    """
-
-    training: Training
-    rows: NDArray[np.float64]
-    arrays: Mapping[str, NDArray[Any]]
-    seconds: float
-
-
-@dataclass(frozen=True)
 class Workshop:
     """What all trainings share: sentences to learn from and to test on, as words that the first of them have, the
-    sizes of a tagger, how it is trained, and what its adversaries are paid for.
+    sizes of a tagger, how it is trained, and what its adversaries are paid for. The device is cuda where there is one
+    and none was named.
 
     >>> from attlas.run.setting import as_corpus
     >>> from attlas.text import Chunk, Document
     >>> texts = as_corpus([Document.from_words(["the", "cat", "ran"], chunks=(Chunk(0, 2, "NP"),))])
-    >>> workshop = Workshop.of(texts, texts, TaggerSizes(width=8, ffn=8), Recipe(), "kl", "row", device="cpu")
+    >>> workshop = Workshop(texts, texts, TaggerSizes(width=8, ffn=8), Recipe(), "kl", "row", device="cpu")
     >>> workshop.counts["vocabulary"], workshop.labels
     (2, ['B-NP', 'I-NP', 'O'])
     """
 
-    tokenizer: Any
-    labels: list[str]
-    sizes: TaggerSizes
-    recipe: Recipe
-    divergence: str
-    per: str
-    device: str | None
-    learned: list[Example]
-    tested: list[Example]
-    train_name: str
-    first: Subject
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         train: Corpus,
         test: Corpus,
         sizes: TaggerSizes,
@@ -100,28 +73,31 @@ class Workshop:
         *,
         limit: int | None = None,
         device: str | None = None,
-    ) -> Workshop:
-        """Read both corpora; the device is cuda where there is one and none was named."""
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    ) -> None:
+        self.sizes, self.recipe, self.divergence, self.per = sizes, recipe, divergence, per
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         documents = list(train.documents)
         if limit is not None and len(documents) > limit:
             chosen = random.Random(recipe.seed).sample(range(len(documents)), limit)
             documents = [documents[at] for at in sorted(chosen)]
-        labels = labels_for(TASK, train, test)
-        tokenizer = make_word_tokenizer(document.text for document in documents)
-        first = Subject(make_tagger(tokenizer, labels, sizes, seed=recipe.seed, device=device))
-        prove(first)
-        learned, tested = (
-            first.pieces.encode_all([Passage(document) for document in some]) for some in (documents, test.documents)
-        )
-        for corpus, examples in ((train, learned), (test, tested)):
-            long = [example for example in examples if example.length > first.pieces.window]
-            if long:
+        self.labels = labels_for(TASK, train, test)
+        self.tokenizer = make_word_tokenizer(document.text for document in documents)
+        self.first = Subject(make_tagger(self.tokenizer, self.labels, sizes, seed=recipe.seed, device=self.device))
+        prove(self.first)
+        self.train_name = train.name
+        self.learned, self.tested = self._encoded(train.name, documents), self._encoded(test.name, test.documents)
+
+    def _encoded(self, name: str, documents: Iterable[Document]) -> list[Example]:
+        """Sentences of a corpus as pieces, none longer than a tagger can read."""
+        pieces = self.first.pieces
+        examples = pieces.encode_all([Passage(document) for document in documents])
+        for example in examples:
+            if example.length > pieces.window:
                 raise CorpusError(
-                    f"a sentence has {long[0].length} words, and {first.pieces.window} are allowed; split it",
-                    file=long[0].passage.first.name or corpus.name,
+                    f"a sentence has {example.length} words, and {pieces.window} are allowed; split it",
+                    file=example.passage.first.name or name,
                 )
-        return cls(tokenizer, labels, sizes, recipe, divergence, per, device, learned, tested, train.name, first)
+        return examples
 
     def fresh(self, training: Training) -> Subject:
         """The model of a training before it is trained."""
@@ -141,46 +117,43 @@ class Workshop:
 
     def carry(self, run: Run, training: Training, done: Mapping[Training, Trained], doing: str) -> Trained:
         """Train a model, or take what an earlier run has left of it."""
-        earlier = left(run, training)
+        earlier = _left(run, training)
         if earlier is not None:
             return earlier
         began = time.monotonic()
         subject = self.fresh(training)
         models = {needed: self.opened(done[needed]) for needed in training.needs}
         original = next((model for needed, model in models.items() if needed.kind == "original"), subject)
-        task = self.task(training, subject, models)
+        task = self._task(training, subject, models)
         self.train(task, training, run.progress, doing)
         told = task if training.kind == "guided" else Tagging(subject, "chunks")
-        rows = self.write_down(told, original)
-        arrays = {f"weights/{name}": np.asarray(tensor.cpu()) for name, tensor in _weights(subject).items()}
+        rows = self._write_down(told, original)
+        weights = subject.model.named_parameters()
+        arrays = {f"weights/{name}": np.asarray(parameter.detach().cpu()) for name, parameter in weights}
         if training.kind != "guided" and training.seed == 0:
             arrays |= _shown(told, self.shown)
-        trained = Trained(training, rows, arrays, time.monotonic() - began)
+        seconds = time.monotonic() - began
         if run.out is not None:
-            about = {"plan": run.plan.to_dict(), "seconds": trained.seconds}
-            save_arrays(place(run.out, training), {"rows": rows, **arrays}, about)
-        return trained
+            about = {"plan": run.plan.to_dict(), "seconds": seconds}
+            save_arrays(_place(run.out, training), {"rows": rows, **arrays}, about)
+        return Trained(training, rows, seconds, arrays)
 
-    def task(self, training: Training, subject: Subject, models: Mapping[Training, Subject]) -> Tagging:
+    def _task(self, training: Training, subject: Subject, models: Mapping[Training, Subject]) -> Tagging:
         """What a model is trained for."""
         if training.kind == "original":
             return Tagging(subject, "chunks")
         if training.kind == "adversary":
             assert training.weight is not None
-            original = models[Training("original", seed=training.seed)]
-            return Adversary(
-                subject, "chunks", original, training.weight, self.divergence, per_key=self.per == "key"
-            )  # fmt: skip
-        return Guided(subject, "chunks", self.guide(training, subject, models))
-
-    def guide(self, training: Training, subject: Subject, models: Mapping[Training, Subject]) -> Guide:
-        """The attention that a guided model is given."""
-        if training.guide is not None:
-            return guided_by(models[training.guide])
+            original, per_key = models[Training("original", seed=training.seed)], self.per == "key"
+            return Adversary(subject, "chunks", original, training.weight, self.divergence, per_key=per_key)
         site, heads = subject.sites[0], self.sizes.heads
-        if training.attention == "uniform":
-            return even_guide(site, heads)
-        return random_guide(site, heads, self.recipe.seed + training.seed)
+        if training.guide is not None:
+            guide = guided_by(models[training.guide])
+        elif training.attention == "uniform":
+            guide = even_guide(site, heads)
+        else:
+            guide = random_guide(site, heads, self.recipe.seed + training.seed)
+        return Guided(subject, "chunks", guide)
 
     def train(self, task: Tagging, training: Training, say: Progress, doing: str) -> None:
         """Train to the end; nothing is held out, so that all models have as many passes."""
@@ -192,7 +165,7 @@ class Workshop:
         finally:
             say.finish()
 
-    def write_down(self, task: Tagging, original: Subject, *, ranks: bool = True) -> NDArray[np.float64]:
+    def _write_down(self, task: Tagging, original: Subject, *, ranks: bool = True) -> NDArray[np.float64]:
         """What the tables are made of, for every test sentence."""
         return write_down(task, self.tested, original, self.divergence, per_key=self.per == "key", ranks=ranks)
 
@@ -206,7 +179,7 @@ class Workshop:
         """What is written down of originals beside originals of other seeds."""
         originals = {one.training.seed: self.opened(one) for one in every if one.training.kind == "original"}
         return {
-            (seed, other): self.write_down(Tagging(model, "chunks"), originals[other], ranks=False)
+            (seed, other): self._write_down(Tagging(model, "chunks"), originals[other], ranks=False)
             for seed, model in originals.items()
             for other in originals
             if other < seed
@@ -220,13 +193,11 @@ class Workshop:
         lengths = [instance.example.length for instance in chosen]
         bundle = run.carry(part, list(enumerate(chosen)), "per-instance", lengths=lengths, budget=_TOGETHER)
         figures = part.figures(bundle)
+        rows = zip(figures["tvd"], figures["jsd"], figures["within"], strict=True)
         return [
-            {
-                "number": place, "tvd": float(figures["tvd"][place]), "jsd": float(figures["jsd"][place]),
-                "within": bool(figures["within"][place]), "bound": bound,
-            }
-            for place in range(len(chosen))
-        ]  # fmt: skip
+            {"number": number, "tvd": tvd, "jsd": jsd, "within": bool(within), "bound": bound}
+            for number, (tvd, jsd, within) in enumerate(rows)
+        ]
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -240,12 +211,10 @@ class Workshop:
         }  # fmt: skip
 
 
-def left(run: Run, training: Training) -> Trained | None:
+def _left(run: Run, training: Training) -> Trained | None:
     """What an earlier run has left of a training, if it may be taken."""
-    if run.out is None:
-        return None
-    path = place(run.out, training)
-    earlier = load_arrays(path)
+    path = None if run.out is None else _place(run.out, training)
+    earlier = None if path is None else load_arrays(path)
     if earlier is None:
         return None
     if not run.resume:
@@ -255,20 +224,12 @@ def left(run: Run, training: Training) -> Trained | None:
     if changed:
         raise PlanError(f"{path}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
     rows = arrays.pop("rows")
-    return Trained(training, rows, arrays, float(about["seconds"]))
+    return Trained(training, rows, float(about["seconds"]), arrays)
 
 
-def place(out: Path, training: Training) -> Path:
-    """The file of a training that is done.
-
-    >>> place(Path("out"), Training("original")).as_posix()
-    'out/checkpoint/original-0.safetensors'
-    """
+def _place(out: Path, training: Training) -> Path:
+    """The file of a training that is done."""
     return out / CHECKPOINT / f"{training.name}.safetensors"
-
-
-def _weights(subject: Subject) -> dict[str, Any]:
-    return {name: parameter.detach() for name, parameter in subject.model.named_parameters()}
 
 
 def _shown(task: Tagging, examples: Sequence[Example]) -> dict[str, NDArray[Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import altair as alt
@@ -53,16 +54,11 @@ def plane_rows(tables: Tables) -> list[Row]:
                     said=f"{row['weight']:g}")
         for row in adversaries(tables).known("jsd")
     ]  # fmt: skip
-    return [*rows, *spaced(means, "jsd", "tvd")]
+    return [*rows, *_spaced(means, "jsd", "tvd")]
 
 
-def spaced(rows: list[dict[str, Any]], x: str, y: str) -> list[dict[str, Any]]:
-    """Rows by weight; lambdas that would stand on each other are left unwritten, the first is spelled out.
-
-    >>> rows = [{"x": x, "y": x, "said": said} for x, said in ((0.0, "1"), (0.01, "2"), (1.0, "3"))]
-    >>> [row["said"] for row in spaced(rows, "x", "y")]
-    ['', 'λ = 2', '3']
-    """
+def _spaced(rows: list[dict[str, Any]], x: str, y: str) -> list[dict[str, Any]]:
+    """Rows by weight; lambdas that would stand on each other are left unwritten, the first is spelled out."""
     width, height = (max((abs(row[key]) for row in rows), default=0.0) or 1.0 for key in (x, y))
     kept: list[dict[str, Any]] = []
     for row in reversed(rows):
@@ -78,27 +74,23 @@ def spaced(rows: list[dict[str, Any]], x: str, y: str) -> list[dict[str, Any]]:
 def curve_rows(tables: Tables) -> Iterator[Row]:
     """Originals and adversaries as points of the curve, for each pair of measures, with the bend."""
     empty = dict.fromkeys(("x", "y", "low", "high", "seed", "weight")) | {"label": "", "said": ""}
-    for attention in ("kl", "jsd"):
-        for prediction in ("nll", "tvd"):
-            pair = {"attention": attention, "prediction": prediction, **empty}
-            for row in tables["models"].where(lambda row: row["kind"] != "guided").known(attention):
-                yield {**pair, "part": "model", "x": row[attention], "y": row[prediction], "seed": row["seed"],
-                       "label": f"{called(row)}, seed {row['seed']}", "weight": row["weight"] or 0.0}  # fmt: skip
-            yield from spaced([
-                {**pair, "part": "mean", "x": row[attention], "y": row[prediction], "label": called(row),
-                 "said": f"{row['weight']:g}"}
-                for row in adversaries(tables).known(attention)
-            ], "x", "y")  # fmt: skip
-            for row in tables["bend"].where(attention=attention, prediction=prediction).known("at"):
-                yield {**pair, "part": "bend", "x": row["at"], "low": row["at_low"], "high": row["at_high"],
-                       "label": f"bend {KINDS['number'].write(row['at'], None)}"}  # fmt: skip
-                if is_known(row["published"]):
-                    yield {
-                        **pair,
-                        "part": "published",
-                        "x": row["published"],
-                        "label": f"published {row['published']:.2f}",
-                    }
+    for attention, prediction in product(("kl", "jsd"), ("nll", "tvd")):
+        pair = {"attention": attention, "prediction": prediction, **empty}
+        for row in tables["models"].where(lambda row: row["kind"] != "guided").known(attention):
+            yield {**pair, "part": "model", "x": row[attention], "y": row[prediction], "seed": row["seed"],
+                   "label": f"{called(row)}, seed {row['seed']}", "weight": row["weight"] or 0.0}  # fmt: skip
+        means = [
+            {**pair, "part": "mean", "x": row[attention], "y": row[prediction], "label": called(row),
+             "said": f"{row['weight']:g}"}
+            for row in adversaries(tables).known(attention)
+        ]  # fmt: skip
+        yield from _spaced(means, "x", "y")
+        for row in tables["bend"].where(attention=attention, prediction=prediction).known("at"):
+            yield {**pair, "part": "bend", "x": row["at"], "low": row["at_low"], "high": row["at_high"],
+                   "label": f"bend {KINDS['number'].write(row['at'], None)}"}  # fmt: skip
+            if is_known(row["published"]):
+                label = f"published {row['published']:.2f}"
+                yield {**pair, "part": "published", "x": row["published"], "label": label}
 
 
 def guided_rows(tables: Tables) -> Sequence[Row]:
@@ -122,11 +114,7 @@ def guided_rows(tables: Tables) -> Sequence[Row]:
 
 
 def curve() -> Chart:
-    """The chart of predictions against attention, with the bend.
-
-    >>> curve().table
-    'curve'
-    """
+    """The chart of predictions against attention, with the bend."""
     label = "Distance of predictions against divergence of attention, a dot for each adversary, with the bend"
     return charts.custom("curve", "Where predictions give way", "curve", ("x", "y"), _curve, label=label)
 

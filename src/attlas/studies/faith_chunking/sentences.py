@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from attlas.ids import Stream
-from attlas.pages import Prose, Row, Tables, say
+from attlas.pages import Prose, Row, Tables, listed, say
 from attlas.studies.shared.faith.pairs import Matrix, Pair, Shown, most_apart, pairs_html
 from attlas.views import scene
 
@@ -79,6 +79,5 @@ def _tags(differing: Sequence[Row], column: str, count: int) -> Prose:
             original=row["original"], gold="" if row["gold"] == row["original"] else f", gold {row['gold']}")
         for row in differing
     ]  # fmt: skip
-    slots = "; ".join(f"{{word{at}}}" for at in range(len(told)))
-    return say("{many} of {count} tags are others: " + slots, many=len(differing), count=count,
-               **{f"word{at}": word for at, word in enumerate(told)})  # fmt: skip
+    said = "{many} of {count} tags are others: {told}"
+    return say(said, many=len(differing), count=count, told=listed(told, between="; "))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,85 +25,75 @@ RESAMPLES = 1000
 _AT = {name: place for place, name in enumerate(COLUMNS)}
 
 
-class Told(NamedTuple):
-    """What was written down of one training, and how long it took.
-
-    >>> Told._fields
-    ('training', 'rows', 'seconds')
-    """
+class Trained(NamedTuple):
+    """What a training has left: rows of :data:`~attlas.studies.faith_chunking.taggers.COLUMNS`, how long it took, its
+    weights, and of the sentences to be looked at the attention, (head, query, key), and the tags."""
 
     training: Training
     rows: Numbers
     seconds: float
+    arrays: Mapping[str, NDArray[Any]] = {}
 
 
 def tables_of(
-    told: Sequence[Told], between: Mapping[tuple[int, int], Numbers], epochs: int, seed: int = 0
+    every: Sequence[Trained], between: Mapping[tuple[int, int], Numbers], epochs: int, seed: int = 0
 ) -> dict[str, Columns]:
     """The tables ``models``, ``summary``, ``seeds``, ``bend`` and ``ranks``; ``between`` holds rows of originals
     beside originals of other seeds.
 
     >>> rows = np.ones((3, len(COLUMNS)))
-    >>> told = [Told(Training("original"), rows, 1.0), Told(Training("adversary", weight=0.2), rows, 1.0)]
-    >>> tables = tables_of(told, {}, epochs=1)
+    >>> every = [Trained(Training("original"), rows, 1.0), Trained(Training("adversary", weight=0.2), rows, 1.0)]
+    >>> tables = tables_of(every, {}, epochs=1)
     >>> tables["models"]["f1"], tables["ranks"]["kendall"], list(tables)
     ([1.0, 1.0], [1.0], ['models', 'summary', 'seeds', 'bend', 'ranks'])
     """
-    models = [_model(one, epochs, seed) for one in told]
-    bends = _bends(told, seed)
+    models = [_model(one, epochs, seed) for one in every]
+    bends = _bends(every, seed)
     bent = next((row["at"] for row in bends if (row["attention"], row["prediction"]) == ("kl", "nll")), None)
-    return {
-        "models": as_columns(models),
-        "summary": as_columns(_summary(models)),
-        "seeds": as_columns(_seeds(told, between)),
-        "bend": as_columns(bends),
-        "ranks": as_columns(_ranks(told, bent, seed)),
-    }
+    rows = {"models": models, "summary": _summary(models), "seeds": _seeds(every, between), "bend": bends}
+    rows["ranks"] = [_ranks(one, bent, seed) for one in every if one.training.kind == "adversary"]
+    return {name: as_columns(some) for name, some in rows.items()}
 
 
 def per_word(rows: Numbers, column: str) -> float:
-    """The mean of a column over words.
-
-    >>> rows = np.zeros((1, len(COLUMNS)))
-    >>> rows[0, _AT["words"]], rows[0, _AT["nll"]] = 4, 2
-    >>> per_word(rows, "nll")
-    0.5
-    """
+    """The mean of a column over words."""
     return float(rows[:, _AT[column]].sum() / max(1.0, rows[:, _AT["words"]].sum()))
 
 
 def f1(rows: Numbers) -> float:
-    """Chunk F1 of all sentences.
-
-    >>> f1(np.ones((2, len(COLUMNS))))
-    1.0
-    """
+    """Chunk F1 of all sentences."""
     return float(METRICS["f1"].score(rows[:, : len(MARKS)]))
 
 
-def _model(told: Told, epochs: int, seed: int) -> dict[str, Any]:
-    training, rows = told.training, told.rows
+def _distances(rows: Numbers) -> dict[str, float]:
+    return {name: per_word(rows, name) for name in DISTANCES}
+
+
+def _resampled(rows: Numbers, seed: int) -> Numbers:
+    """Sums of columns over sentences that are drawn anew, many times."""
     copies = np.random.default_rng(seed).multinomial(len(rows), np.full(len(rows), 1 / len(rows)), RESAMPLES)
-    low, high = np.nanquantile(METRICS["f1"].of(copies @ rows[:, : len(MARKS)]), (0.025, 0.975))
+    sums: Numbers = copies @ rows
+    return sums
+
+
+def _model(trained: Trained, epochs: int, seed: int) -> dict[str, Any]:
+    training, rows = trained.training, trained.rows
+    low, high = np.nanquantile(METRICS["f1"].of(_resampled(rows[:, : len(MARKS)], seed)), (0.025, 0.975))
     return {
-        "kind": training.kind, "attention": training.attention, "form": training.form, "weight": training.weight,
-        "seed": training.seed, "f1": f1(rows), "f1_low": float(low), "f1_high": float(high),
-        **{name: per_word(rows, name) for name in DISTANCES}, "published": chunking_f1(*training[:4]),
-        "epochs": epochs, "seconds": round(told.seconds, 1),
+        **training._asdict(), "f1": f1(rows), "f1_low": float(low), "f1_high": float(high), **_distances(rows),
+        "published": chunking_f1(*training[:4]), "epochs": epochs, "seconds": round(trained.seconds, 1),
     }  # fmt: skip
 
 
 def _summary(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The mean over seeds of every kind of model, with t intervals."""
+    names = ("kind", "attention", "form", "weight")
     kinds: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in models:
-        kinds.setdefault(tuple(row[name] for name in ("kind", "attention", "form", "weight")), []).append(row)
+        kinds.setdefault(tuple(row[name] for name in names), []).append(row)
     summaries = []
-    for (kind, attention, form, weight), rows in kinds.items():
-        summary: dict[str, Any] = {
-            "kind": kind, "attention": attention, "form": form, "weight": weight, "seeds": len(rows),
-            "published": rows[0]["published"],
-        }  # fmt: skip
+    for kind, rows in kinds.items():
+        summary = dict(zip(names, kind, strict=True)) | {"seeds": len(rows), "published": rows[0]["published"]}
         for name in ("f1", *DISTANCES):
             summary |= _over_seeds(name, [row[name] for row in rows])
         summaries.append(summary)
@@ -112,97 +103,71 @@ def _summary(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _over_seeds(name: str, values: Sequence[float]) -> dict[str, float | None]:
     from scipy.stats import t
 
-    mean, half = float(np.mean(values)), None
+    mean, half = float(np.mean(values)), float("nan")
     if len(values) > 1:
         half = float(t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5)
-    return {
-        name: mean, f"{name}_low": None if half is None else mean - half,
-        f"{name}_high": None if half is None else mean + half,
-    }  # fmt: skip
+    return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
 
 
-def _seeds(told: Sequence[Told], between: Mapping[tuple[int, int], Numbers]) -> list[dict[str, Any]]:
+def _seeds(every: Sequence[Trained], between: Mapping[tuple[int, int], Numbers]) -> list[dict[str, Any]]:
     """Originals beside originals of other seeds, and models trained with even attention beside their originals."""
     pairs = [("seed", seed, other, rows) for (seed, other), rows in between.items()]
     pairs += [
         ("uniform", one.training.seed, one.training.seed, one.rows)
-        for one in told
+        for one in every
         if (one.training.attention, one.training.form) == ("uniform", KEPT)
     ]
     return [
-        {"kind": kind, "seed": seed, "other": other, "f1": f1(rows), **{n: per_word(rows, n) for n in DISTANCES}}
+        {"kind": kind, "seed": seed, "other": other, "f1": f1(rows), **_distances(rows)}
         for kind, seed, other, rows in pairs
     ]
 
 
-def _bends(told: Sequence[Told], seed: int) -> list[dict[str, Any]]:
+def _bends(every: Sequence[Trained], seed: int) -> list[dict[str, Any]]:
     """Where each curve bends; every seed's begins with its original, whose attention is its own."""
-    by_seed: dict[int, list[Told]] = {}
-    for each in told:
-        if each.training.kind != "guided":
-            by_seed.setdefault(each.training.seed, []).append(each)
+    by_seed: dict[int, list[dict[str, float]]] = {}
+    for one in every:
+        if one.training.kind != "guided":
+            by_seed.setdefault(one.training.seed, []).append(_distances(one.rows))
     whole = [curve for curve in by_seed.values() if len(curve) > 1]
     bends = []
-    for attention in ("kl", "jsd"):
-        for prediction in ("nll", "tvd"):
-            curves = [
-                (
-                    [per_word(each.rows, attention) for each in curve],
-                    [per_word(each.rows, prediction) for each in curve],
-                )
-                for curve in whole
-            ]
-            bend, ends, seeds = bend_of_seeds(curves, seed)
-            if bend is None:
-                continue
-            low, high = ends or (None, None)
-            bends.append(
-                {
-                    "attention": attention, "prediction": prediction, "at": bend.at, "at_low": low, "at_high": high,
-                    "slope_before": bend.slope_before, "slope_after": bend.slope_after, "gain": bend.gain,
-                    "method": METHOD, "seeds": seeds,
-                    "points": sum(len(curve) for curve in whole if len(curve) >= FEWEST),
-                    "published": CHUNKING_BEND if (attention, prediction) == ("kl", "nll") else None,
-                }
-            )  # fmt: skip
+    for attention, prediction in product(("kl", "jsd"), ("nll", "tvd")):
+        curves = [([point[attention] for point in curve], [point[prediction] for point in curve]) for curve in whole]
+        bend, ends, seeds = bend_of_seeds(curves, seed)
+        if bend is None:
+            continue
+        low, high = ends or (None, None)
+        bends.append(
+            {
+                "attention": attention, "prediction": prediction, "at": bend.at, "at_low": low, "at_high": high,
+                "slope_before": bend.slope_before, "slope_after": bend.slope_after, "gain": bend.gain,
+                "method": METHOD, "seeds": seeds,
+                "points": sum(len(curve) for curve in whole if len(curve) >= FEWEST),
+                "published": CHUNKING_BEND if (attention, prediction) == ("kl", "nll") else None,
+            }
+        )  # fmt: skip
     return bends
 
 
-def _ranks(told: Sequence[Told], bend: float | None, seed: int) -> list[dict[str, Any]]:
-    """How well the ranks of an adversary's weights agree with its original's, before and after the bend."""
-    ranks = []
-    for each in told:
-        if each.training.kind != "adversary":
-            continue
-        draw = np.random.default_rng(seed)
-        copies = draw.multinomial(len(each.rows), np.full(len(each.rows), 1 / len(each.rows)), RESAMPLES)
-        ranked = each.rows[:, [_AT["kendall"], _AT["ranked"]]]
-        drawn = copies @ ranked
-        low, high = np.nanquantile(drawn[:, 0] / np.maximum(drawn[:, 1], 1e-9), (0.025, 0.975))
-        sums = ranked.sum(0)
-        far = per_word(each.rows, "kl")
-        ranks.append(
-            {
-                "weight": each.training.weight, "seed": each.training.seed,
-                "side": "" if bend is None else "before" if far <= bend else "after", "kl": far,
-                "kendall": float(sums[0] / max(sums[1], 1e-9)), "kendall_low": float(low),
-                "kendall_high": float(high),
-                "first": per_word(each.rows, "first"), "n": int(each.rows[:, _AT["words"]].sum()),
-            }
-        )  # fmt: skip
-    return ranks
+def _ranks(trained: Trained, bend: float | None, seed: int) -> dict[str, Any]:
+    """How well the ranks of an adversary's weights agree with its original's, before or after the bend."""
+    rows, far = trained.rows, per_word(trained.rows, "kl")
+    ranked = rows[:, [_AT["kendall"], _AT["ranked"]]]
+    drawn, sums = _resampled(ranked, seed), ranked.sum(0)
+    low, high = np.nanquantile(drawn[:, 0] / np.maximum(drawn[:, 1], 1e-9), (0.025, 0.975))
+    return {
+        "weight": trained.training.weight, "seed": trained.training.seed,
+        "side": "" if bend is None else "before" if far <= bend else "after", "kl": far,
+        "kendall": float(sums[0] / max(sums[1], 1e-9)), "kendall_low": float(low), "kendall_high": float(high),
+        "first": per_word(rows, "first"), "n": int(rows[:, _AT["words"]].sum()),
+    }  # fmt: skip
 
 
 def tables_to_look_at(
-    read: Mapping[Training, Mapping[str, NDArray[Any]]], examples: Sequence[Example], labels: Sequence[str]
+    every: Sequence[Trained], examples: Sequence[Example], labels: Sequence[str]
 ) -> dict[str, Columns]:
-    """Tables of some sentences: the words with everybody's tags, and everybody's attention.
-
-    ``read`` has for each model arrays "attention/N", (head, query, key), and "tags/N" of the sentence numbered N.
-
-    >>> sorted(tables_to_look_at({}, [], []))
-    ['examples', 'sentences']
-    """
+    """Tables of some sentences: the words with everybody's tags, and everybody's attention."""
+    read = {one.training: one.arrays for one in every if "tags/0" in one.arrays}
     attention: list[dict[str, Any]] = []
     words: list[dict[str, Any]] = []
     for number, example in enumerate(examples):

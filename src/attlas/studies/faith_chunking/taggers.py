@@ -68,22 +68,14 @@ def write_down(
 
 
 class Reading(NamedTuple):
-    """What a tagger makes of a question: probabilities of tags, (text, word, tag), and its attention by site.
-
-    >>> Reading._fields
-    ('predicted', 'weights')
-    """
+    """What a tagger makes of a question: probabilities of tags, (text, word, tag), and its attention by site."""
 
     predicted: Tensor
     weights: Weights
 
 
 def read(task: Tagging, question: Question) -> Reading:
-    """Let a tagger read; the attention of a guided one is its guide's.
-
-    >>> read.__name__
-    'read'
-    """
+    """Let a tagger read; the attention of a guided one is its guide's."""
     if isinstance(task, Guided):
         assert isinstance(question, Watched)
         return Reading(task.scores(question, task.run(question)).softmax(-1), question.weights)

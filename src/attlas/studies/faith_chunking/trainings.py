@@ -19,8 +19,9 @@ ENDS = (0.2, 3.0)  # those of which the study gives figures
 class Training(NamedTuple):
     """One model to be trained: its kind, the attention that guides it and the form in which, lambda, and the seed.
 
-    >>> Training("adversary", weight=0.2, seed=1).name
-    'adversary-0.2-1'
+    >>> training = Training("guided", "adversary 0.2", "none left", seed=3)
+    >>> training.name, training.guide.name, [one.name for one in training.needs]
+    ('guided-adversary-0.2-none-left-3', 'adversary-0.2-3', ['original-3', 'adversary-0.2-3'])
     """
 
     kind: str
@@ -31,21 +32,13 @@ class Training(NamedTuple):
 
     @property
     def name(self) -> str:
-        """A name for its files.
-
-        >>> Training("guided", "adversary 0.2", "none left").name
-        'guided-adversary-0.2-none-left-0'
-        """
+        """A name for its files."""
         parts = [self.kind, self.attention, self.form, "" if self.weight is None else f"{self.weight:g}"]
         return "-".join([part.replace(" ", "-") for part in parts if part] + [str(self.seed)])
 
     @property
     def guide(self) -> Training | None:
-        """The training whose model guides this one.
-
-        >>> Training("guided", "adversary 0.2", "none left", seed=3).guide.name
-        'adversary-0.2-3'
-        """
+        """The training whose model guides this one."""
         kind, _, weight = self.attention.partition(" ")
         if kind == "original":
             return Training("original", seed=self.seed)
@@ -53,11 +46,7 @@ class Training(NamedTuple):
 
     @property
     def needs(self) -> tuple[Training, ...]:
-        """What must have been trained before.
-
-        >>> [one.name for one in Training("guided", "uniform", "none left", seed=3).needs]
-        ['original-3']
-        """
+        """What must have been trained before."""
         if self.kind == "original":
             return ()
         original = Training("original", seed=self.seed)

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Kept:
-    """Frozen attention, the file it was written to (None: it was not), and what was left out of the texts.
-
-    >>> sorted(Kept.__dataclass_fields__)
-    ['attention', 'file', 'skipped']
-    """
+    """Frozen attention, the file it was written to (None: it was not), and what was left out of the texts."""
 
     attention: Frozen
     file: Path | None

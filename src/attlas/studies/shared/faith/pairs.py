@@ -26,11 +26,7 @@ _PLACE = "same-sentence"
 
 
 class Pair(NamedTuple):
-    """Two scenes to compare, what the button says that shows them, and where the viewer starts.
-
-    >>> Pair._fields
-    ('label', 'scenes', 'selection')
-    """
+    """Two scenes to compare, what the button says that shows them, and where the viewer starts."""
 
     label: str
     scenes: tuple[Scene, Scene]
@@ -38,11 +34,7 @@ class Pair(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A sentence as markup, what is known of it, and its pairs.
-
-    >>> Shown(Markup("a"), Markup(""), ()).pairs
-    ()
-    """
+    """A sentence as markup, what is known of it, and its pairs."""
 
     sentence: Markup
     note: Markup
