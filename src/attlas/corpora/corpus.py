@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -119,18 +119,24 @@ class Corpus:
         """
         if all(len(document.sentences) == 1 for document in self.documents):
             return self
-        documents, articles = [], []
-        for document, article in zip(self.documents, self.articles, strict=True):
-            for number, (start, stop) in enumerate(document.sentences, start=1):
-                name = f"{document.name}, sentence {number}" if len(document.sentences) > 1 else document.name
-                documents.append(replace(document.slice(start, stop), name=name))
-                articles.append(article)
-        return replace(self, documents=tuple(documents), articles=tuple(articles))
+        return self.cut(_sentences)
+
+    def cut(self, into: Callable[[Document], Iterable[Document]]) -> Corpus:
+        """The same corpus with every document cut into several, each in the article of its document."""
+        known = zip(self.documents, self.articles, strict=True)
+        parts = [(part, article) for document, article in known for part in into(document)]
+        return replace(self, documents=tuple(part for part, _ in parts), articles=tuple(at for _, at in parts))
 
     def only(self, places: Sequence[int], **changed: Any) -> Corpus:
         """The same corpus with the documents at these places alone, and with what else is ``changed``."""
         documents, articles = tuple(self.documents[at] for at in places), tuple(self.articles[at] for at in places)
         return replace(self, documents=documents, articles=articles, **changed)
+
+
+def _sentences(document: Document) -> Iterator[Document]:
+    for number, (start, stop) in enumerate(document.sentences, start=1):
+        name = f"{document.name}, sentence {number}" if len(document.sentences) > 1 else document.name
+        yield replace(document.slice(start, stop), name=name)
 
 
 def read(

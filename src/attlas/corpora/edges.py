@@ -1,23 +1,10 @@
 """The eight tasks of edge probing: labelled spans and pairs of spans from any corpus that has them.
 
-=============  =======  ==============================================================================================
-task           spans    an edge, and its labels
-=============  =======  ==============================================================================================
-pos            one      every word; its part of speech (of the language's own tag set where there is one)
-constituents   one      every constituent of the sentence; its kind, or kinds where one is the whole of another
-dependencies   pair     every word with a governor, and the governor; the relation
-entities       one      every named entity, or chunk of another kind; its kind
-roles          pair     every predicate's word, and one of its arguments; the role
-coreference    pair     a mention, and an earlier one; same or other
-proto-roles    pair     a predicate, and an argument; the properties that hold, among those that were asked about
-relations      pair     the two marked nominals of a sentence; the relation, with its direction
-=============  =======  ==============================================================================================
-
-Texts are sentences. Coreference is asked in passages: neighbouring sentences of one document, at most
-:data:`PASSAGE` words. A mention is earlier when it ends before the other begins. Every mention with an earlier one
-of its chain in the passage makes a pair with the nearest such ("same"), and one with an earlier mention of another
-chain, drawn by the seed ("other"); the later mention is the first span. A spans file (see
-:mod:`attlas.corpora.spans`) serves every task, and the task "spans" is whatever such a file holds.
+docs/spans.md says for each task what its spans and labels are. Texts are sentences. Coreference is asked in passages:
+neighbouring sentences of one document, at most :data:`PASSAGE` words. A mention is earlier when it ends before the
+other begins. Every mention with an earlier one of its chain in the passage makes a pair with the nearest such
+("same"), and one with an earlier mention of another chain, drawn by the seed ("other"); the later mention is the
+first span. A spans file (see :mod:`attlas.corpora.spans`) serves every task; the task "spans" is whatever it holds.
 """
 
 from __future__ import annotations
@@ -148,25 +135,15 @@ def edges_in(task: str, corpus: Corpus, seed: int = 0) -> Corpus:
             f"the task {task} needs {known.needs}{also}, and this, read as {corpus.format}, has none",
             file=corpus.name,
         )
-    if given:
-        texts = list(zip(corpus.documents, corpus.articles, strict=True))
-    elif task == "coreference":
-        texts = [
-            (passage, article)
-            for document, article in zip(corpus.documents, corpus.articles, strict=True)
-            for passage in passages(document)
-        ]
-    else:
-        sentences = corpus.sentences()
-        texts = list(zip(sentences.documents, sentences.articles, strict=True))
-    edged = [(replace(text, edges=edges_of(task, text, seed)), article) for text, article in texts]
-    kept = [(text, article) for text, article in edged if text.edges]
+    texts = corpus if given else corpus.cut(passages) if task == "coreference" else corpus.sentences()
+    edged = [replace(text, edges=edges_of(task, text, seed)) for text in texts.documents]
+    kept = [at for at, text in enumerate(edged) if text.edges]
     if not kept:
         raise CorpusError(f"no text of it has a span for the task {task}", file=corpus.name)
-    if known.paired is not None and known.paired != is_paired(kept[0][0]):
+    if known.paired is not None and known.paired != is_paired(edged[kept[0]]):
         wanted, came = ("pairs of spans", "single spans") if known.paired else ("single spans", "pairs of spans")
         raise CorpusError(f"the task {task} is of {wanted}, and this has {came}", file=corpus.name)
-    return replace(corpus, documents=tuple(text for text, _ in kept), articles=tuple(article for _, article in kept))
+    return replace(texts, documents=tuple(edged)).only(kept)
 
 
 def is_paired(text: Document | Corpus) -> bool:

@@ -294,13 +294,14 @@ def begin(
     options: Mapping[str, Any],
     running: Running | None = None,
     *,
-    more: Mapping[str, Corpus] | None = None,
+    more: Mapping[str, Corpus | None] | None = None,
     name: str = "",
 ) -> Iterator[Run]:
     """Open a run; a folder that holds anything but this very run is refused at once.
 
     ``options`` are all options that decide the numbers, ``running`` what the call took as its bundle. A folder that
-    names itself is called after the study, the model and the corpus, or ``name``.
+    names itself is called after the study, the model and the corpus, or ``name``. ``more`` are further corpora, by
+    what they are for; those that are None were not given.
 
     >>> with begin("toy", _bundled(), _sample(), {}, {"resume": True}) as run:
     ...     pass
@@ -314,7 +315,8 @@ def begin(
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     run = Run(
         study, subject, corpus, options, given["seed"], given["budget"] or BUDGET, folder, given["resume"],
-        given["checkpoint_every"], given.get("progress") or Silent(), more or {},
+        given["checkpoint_every"], given.get("progress") or Silent(),
+        {each: texts for each, texts in (more or {}).items() if texts is not None},
     )  # fmt: skip
     if folder is not None and not run.resume:
         require_free(folder, run.plan.to_dict())

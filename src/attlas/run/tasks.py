@@ -194,7 +194,7 @@ def read_for_task(
         pieces = longest_window(subject, task.name, max_pieces)
         reading = read_documents(
             subject, corpus.documents, articles=corpus.articles, limit=pieces, pairs=pairs, long=long
-        )  # fmt: skip
+        )
     why, useful = _useful(task)
     known = _known(task)
     if known is not None and task.name.startswith("tagging:"):

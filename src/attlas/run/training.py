@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 RECORD = "training.json"
 _SECONDS_BETWEEN_NOTES = 30.0
+_SAID = (
+    "task", "score", "bleu", "held_out_loss", "majority", "best_epoch", "stopped_early", "stopped_by", "labels",
+    "curve", "texts", "pieces", "sizes", "weights", "fingerprint", "data", "validation", "more_data", "skipped",
+    "versions", "device", "started", "seconds", "steps", "pieces_per_second", "encoder_alike",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -152,7 +157,7 @@ def _said(trainer: Trainer, seen: Any) -> str:
 
 
 def record_of(run: Run, trainer: Trainer, **own: Any) -> dict[str, Any]:
-    """What training.json says of any training, and what is its ``own``."""
+    """What training.json says of any training, and of this one its ``own``, in the order of :data:`_SAID`."""
     assert trainer.best is not None
     shared = {
         "best_epoch": trainer.best.epoch, "curve": [asdict(seen) for seen in trainer.passes],
@@ -160,7 +165,8 @@ def record_of(run: Run, trainer: Trainer, **own: Any) -> dict[str, Any]:
         "device": str(run.subject.device), "started": run.started.isoformat(timespec="seconds"),
         "seconds": round(trainer.seconds, 1),
     }  # fmt: skip
-    record: dict[str, Any] = plain(shared | own, "record")
+    known = shared | own
+    record: dict[str, Any] = plain({name: known[name] for name in sorted(known, key=_SAID.index)}, "record")
     return record
 
 

@@ -91,8 +91,7 @@ def ablate(
         "task": task, "score": score, "survivors": survivors, "means": means, "importance": importance,
         "heads": None if heads is None else [label_in_full(cut.id) for cut in cuts], **how,
     }  # fmt: skip
-    more = {} if choose_on is None or chosen_on is None else {"choose_on": chosen_on}
-    more |= {} if second is None else {"other": second}
+    more = {"choose_on": None if choose_on is None else chosen_on, "other": second}
     with begin("ablate", model, texts, options, running, more=more) as run:
         run.note_cutting(len(texts.documents))
         scored = run.read(read_for_task(posed, scored_on, **how, seed=seed))
@@ -106,7 +105,7 @@ def ablate(
                 every = every_head(model, posed.streams, alone=True)
                 single = Ablation(
                     posed, every, len(choosing.examples), means=stand_ins, writing=False, by_loss=by_loss
-                )  # fmt: skip
+                )
                 alone = choose(single, run.carry(single, choosing, "choosing", numbered=True))
         both, wholes = [*cuts, *alone], []
         here = Ablation(posed, both, len(scored.examples), means=stand_ins, by_loss=by_loss)

@@ -250,7 +250,7 @@ def whole_model(tables: Tables) -> Iterator[Finding]:
                 **{**row, "chance": _chance(row), "loss": loss},
             ),
             (Claim("value", "whole", "score", keyed([row], "part"), value=row["score"]),),
-        )  # fmt: skip
+        )
 
 
 def which_texts(tables: Tables) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ def baselines(
         for trained_on, further in taught:
             links = align_with(name, pairs, more=further)
             for direction, found in links.items():
-                place = {"aligner": name, "trained_on": trained_on, "direction": direction}
+                place: dict[str, Any] = {"aligner": name, "trained_on": trained_on, "direction": direction}
                 place |= {"stream": "", "measure": "", "side": "", "layer": None, "head": None}
                 made.rows.extend(_scored(place, documents, found, copies))
             best = "forward" if name in UNTAUGHT else "grow-diag-final-and"

@@ -116,7 +116,7 @@ def align(
         "back": None if other is None else other.describe(), "compete": compete, "aligners": names,
         **{name: running[name] for name in ("measure", "side", "layer", "head", "direction", "max_pieces", "limit")},
     }  # fmt: skip
-    with begin("align", model, texts, options, running, more={} if further is None else {"more": further}) as run:
+    with begin("align", model, texts, options, running, more={"more": further}) as run:
         run.note_cutting(len(texts.documents), "pairs of sentences")
         models = [model] if other is None else [model, other]
         kept, examples = _read(run, models, running["max_pieces"], running["limit"])

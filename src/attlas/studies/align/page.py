@@ -194,7 +194,7 @@ def _value_of(row: Row) -> Claim:
     """That a choice has its error rate."""
     return Claim(
         "value", "choices", "value", keyed([row], "direction", "measure", "side", "unit", "how"), value=row["value"]
-    )  # fmt: skip
+    )
 
 
 def _aligners(tables: Tables, direction: str) -> Rows:

@@ -113,8 +113,7 @@ def prune(
         "speed": cutting["speed"], **how, "losses": None if losses is None else losses.manifest.plan,
         **({"reverse": True} if reverse else {}),
     }  # fmt: skip
-    more = {} if choose_on is None else {"choose_on": chosen_on}
-    more |= {} if learned_on is None else {"retune": learned_on}
+    more = {"choose_on": None if choose_on is None else chosen_on, "retune": learned_on}
     with begin("prune", model, texts, options, cutting, more=more) as run:
         run.note_cutting(len(texts.documents))
         if orders:

@@ -95,11 +95,10 @@ def _lines(tables: Tables) -> Iterator[Row]:
     """A row for each order and share; the draws of chance are one, with their range."""
     for order, rows in tables["curve"].by("order"):
         for share, same in rows.known("score").by("share"):
-            low, high = (same.column("score"), same.column("score")) if order == "random" else (
-                same.column("low"), same.column("high"))  # fmt: skip
+            low, high = ("score", "score") if order == "random" else ("low", "high")
             yield {
                 "order": order, "share": share, "heads": same[0]["heads"], "score": same.mean("score"),
-                "low": min(low), "high": max(high), "loss": same.mean("loss"),
+                "low": min(same.column(low)), "high": max(same.column(high)), "loss": same.mean("loss"),
             }  # fmt: skip
     if "curve" not in tables:
         heads = max((row["heads"] for row in tables["sizes"]), default=0)
@@ -184,9 +183,7 @@ def _when(rows: Rows, better: str) -> Prose:
     has, never = ("has fallen", "never falls") if better == "higher" else ("has risen", "never rises")
     if not known:
         return say("{never} by {fall:count} %, even when all are gone", never=never, fall=100 * fall)
-    between = "" if len(rows) > 1 else say(
-        " (95 % interval {low:percent} to {high:percent} %)", low=rows[0]["low"], high=rows[0]["high"]
-    )  # fmt: skip
+    between = "" if len(rows) > 1 else say(" (95 % interval {low:percent} to {high:percent} %)", **rows[0])
     return say(
         "{has} by {fall:count} % when **{shares} %** are gone{between}{rest}", has=has, fall=100 * fall,
         shares=listed(known.column("share"), "percent"), between=between,
@@ -207,7 +204,7 @@ def best(tables: Tables) -> Iterator[Finding]:
             say(
                 "It is at its best with {share:percent} % of its heads gone {order}: **{score:number}** "
                 "({low:number} to {high:number}); as the best of all steps, that may be luck.",
-                **{name: top[name] for name in ("share", "score", "low", "high")}, order=ORDERS[top["order"]],
+                **{**top, "order": ORDERS[top["order"]]},
             ),
             (Claim("largest" if sign > 0 else "smallest", "curve", "score", keyed([top], "order", "draw", "units"),
                    {"order": rows.values("order")}),),

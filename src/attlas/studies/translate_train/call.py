@@ -228,10 +228,8 @@ def show(translator: Translator) -> None:
 
 
 def _require_sense(smoothing: float, vocabulary: int, max_pieces: int, beams: int, warmup: float) -> None:
-    for name, share in (
-        ("label smoothing", smoothing),
-        ("the share of steps in which the learning rate rises", warmup),
-    ):
+    shares = {"label smoothing": smoothing, "the share of steps in which the learning rate rises": warmup}
+    for name, share in shares.items():
         if not 0 <= share < 1:
             raise PlanError(f"{name} is a share from 0 up to 1, not {share}")
     for name, number, least in (("pieces", vocabulary, 10), ("pieces of a side", max_pieces, 4), ("beams", beams, 1)):

@@ -113,7 +113,7 @@ def effects_in_order(table: str = "effects") -> Chart:
                                                          color=colour)  # fmt: skip
         points = ranked.mark_point(filled=True, size=34, opacity=0.95).encode(
             x=x, y=alt.Y("shown:Q", axis=alt.Axis(format="+.3~r")), color=colour, tooltip=tooltip
-        )  # fmt: skip
+        )
         zero = charts.rows_of_page().transform_aggregate(n="count()").mark_rule(opacity=0.5, stroke="currentColor")
         options = charts.choice("show", shown, [_TITLES[name] for name in shown])
         layered = alt.layer(zero.encode(y=alt.YDatum(0, type="quantitative")), whiskers, points)
