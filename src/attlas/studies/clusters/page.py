@@ -6,23 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from attlas.pages import (
-    Claim,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    label_of,
-    listed,
-    say,
-)
+from attlas.pages import Listing, Page, Section, Style, charts
+from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.prose import Prose, listed, say
+from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, STREAM, Column, Schema
 from attlas.studies.clusters.maps import behaviour_map, layer_map, tree_chart
 from attlas.studies.shared.wording import of_stream, published, told, words

@@ -6,24 +6,10 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from attlas.pages import (
-    Claim,
-    Custom,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    label_of,
-    listed,
-    say,
-)
+from attlas.pages import Custom, Listing, Page, Section, Style, charts
+from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.prose import Prose, listed, say
+from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.pages.html import tag
 from attlas.store.schema import KINDS, PLACE, Column, Schema
 from attlas.studies.shared.wording import words

@@ -170,7 +170,7 @@ def from_where(tables: Tables) -> Iterator[Finding]:
         rows = tables["noop_layers"].where(stream=stream, keys=rest)
         among = {"stream": stream, "keys": rest}
         said = published(stream, f"{CLARK}: from layer 5 on, gradients for [SEP] become very small")
-        starts = {bar: start for bar in SMALL if (start := small_from(rows, bar)) is not None}
+        starts = {bar: start for bar in SMALL if (start := _small_from(rows, bar)) is not None}
         name, of = KEY_NAMES[rest], of_stream(tables, stream)
         if not starts:
             low = known.smallest("relative")[0]
@@ -189,7 +189,7 @@ def from_where(tables: Tables) -> Iterator[Finding]:
             start: bar for bar, start in sorted(starts.items(), reverse=True)
         }  # the smallest bar of each start
         spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
-        twin = small_from(rows, 0.5, "twin_relative")
+        twin = _small_from(rows, 0.5, "twin_relative")
         yield Finding(
             say(
                 "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; the untrained twin's "
@@ -203,13 +203,8 @@ def from_where(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def small_from(rows: Rows, bar: float, column: str = "relative") -> int | None:
-    """The layer from which on a ratio stays below a bar to the end; None where it does not.
-
-    >>> rows = Rows({"layer": layer, "relative": ratio} for layer, ratio in enumerate([2.0, 0.3, 0.6, 0.4, 0.2]))
-    >>> small_from(rows, 0.5), small_from(rows, 0.1)
-    (3, None)
-    """
+def _small_from(rows: Rows, bar: float, column: str = "relative") -> int | None:
+    """The layer from which on a ratio stays below a bar to the end; None where it does not."""
     start: int | None = None
     for row in sorted(rows, key=lambda row: int(row["layer"])):
         if row[column] is None or row[column] >= bar:

@@ -33,11 +33,7 @@ OF_A_TEXT = 40
 @dataclass(frozen=True)
 class DrawnPairs:
     """Pairs of a batch: ``pairs`` (batch, P, 2) of query and key, places in the padded tensor; and for each which
-    are real, its cell (a class of key, or all), its random number, and its place as (text, query, key).
-
-    >>> sorted(DrawnPairs.__dataclass_fields__)
-    ['cells', 'draws', 'pairs', 'places', 'real']
-    """
+    are real, its cell (a class of key, or all), its random number, and its place as (text, query, key)."""
 
     pairs: Tensor
     real: NDArray[np.bool_]
@@ -97,11 +93,7 @@ def _draw(
 class WordMarks:
     """The words of each text of a batch, each form once: ``group`` (batch, key, word) takes the mean over a word's
     pieces; ``rank`` is its frequency rank, the same for all that occur equally often; ``real`` tells which there
-    are, ``plain`` which of these are no periods or commas; all (batch, word).
-
-    >>> sorted(WordMarks.__dataclass_fields__)
-    ['group', 'plain', 'rank', 'real']
-    """
+    are, ``plain`` which of these are no periods or commas; all (batch, word)."""
 
     group: Tensor
     rank: Tensor

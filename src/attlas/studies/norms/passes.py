@@ -77,12 +77,7 @@ class Norms:
         self.mixing = subject.has_residuals
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing: per stream the figures of heads and of layers, and a sample of pairs.
-
-        >>> from attlas.capture import load
-        >>> [name for name in Norms(load()).empty() if "layer" not in name]
-        ['encoder-shares', 'encoder-means', 'encoder-spearman', 'encoder-words', 'encoder-pairs']
-        """
+        """A bundle that has seen nothing: per stream the figures of heads and of layers, and a sample of pairs."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
@@ -100,16 +95,7 @@ class Norms:
         return Bundle(parts)
 
     def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Run a batch through the model and take its sums into the bundle.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> study = Norms(load())
-        >>> bundle = study.empty()
-        >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
-        >>> bundle["encoder-layer-mixing"].result().n[0].tolist()
-        [[5.0, 0.0, 1.0, 1.0, 1.0, 2.0], ...]
-        """
+        """Run a batch through the model and take its sums into the bundle."""
         if not batch:
             return
         subject = self.subject
@@ -121,15 +107,7 @@ class Norms:
         pass_.give(bundle)
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
-        """Open a pass: what this study takes from one forward pass over a batch.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> study = Norms(load())
-        >>> examples = study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))])
-        >>> list(study.begin(study.subject.pieces.batch(examples), examples).scenes)
-        [<Stream.ENCODER: 'encoder'>]
-        """
+        """Open a pass: what this study takes from one forward pass over a batch."""
         scenes = {stream: self._scene(made, batch, stream) for stream in self.streams}
         return _Pass(self, {stream: scene for stream, scene in scenes.items() if scene is not None})
 

@@ -6,24 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from attlas.pages import (
-    Claim,
-    Custom,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    count_of,
-    keyed,
-    label_of,
-    say,
-)
+from attlas.pages import Custom, Listing, Page, Section, Style, charts
+from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.prose import Prose, count_of, say
+from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.relations.examples import examples
 from attlas.studies.shared.wording import words
@@ -112,11 +98,7 @@ def charted(tables: Tables) -> Rows:
 
 
 def sure(row: Row) -> bool:
-    """Whether a head is better than the best offset, corrected for having looked at many.
-
-    >>> sure({"p_corrected": 0.001}), sure({"p_corrected": None})
-    (True, False)
-    """
+    """Whether a head is better than the best offset, corrected for having looked at many."""
     p = row.get("p_corrected")
     return p is not None and p < SURE
 

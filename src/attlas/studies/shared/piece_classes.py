@@ -34,11 +34,7 @@ class Marks:
 
     ``real`` (batch, piece) is false for padding; ``classes`` (batch, piece, 5), ``tags`` and ``bands`` (batch, piece,
     tags or frequency bands) have a one where a piece is of that kind; ``words`` (batch, piece) is true for pieces of
-    words, but for the first piece.
-
-    >>> sorted(Marks.__dataclass_fields__)
-    ['bands', 'classes', 'real', 'tags', 'words']
-    """
+    words, but for the first piece."""
 
     real: Tensor
     classes: Tensor
@@ -52,11 +48,7 @@ class Edges:
     """Pairs of pieces whose words are joined by a dependency edge, (batch, P, 2), padded with zeros.
 
     ``to_governor`` and ``to_dependent`` mark the direction of each pair (batch, P); ``governed`` and ``governing``
-    mark the pieces that have a governor, or a dependent, in the passage (batch, piece).
-
-    >>> sorted(Edges.__dataclass_fields__)
-    ['governed', 'governing', 'pairs', 'to_dependent', 'to_governor']
-    """
+    mark the pieces that have a governor, or a dependent, in the passage (batch, piece)."""
 
     pairs: Tensor
     to_governor: Tensor
@@ -91,11 +83,7 @@ class Frequencies:
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Frequencies:
-        """The frequencies of the words of these documents.
-
-        >>> Frequencies.of([]).ranks
-        {}
-        """
+        """The frequencies of the words of these documents."""
         ranks = word_ranks(documents)
         counts = Counter(form.lower() for document in documents for form in document.forms)
         equals: dict[int, list[int]] = {}

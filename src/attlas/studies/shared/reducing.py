@@ -26,11 +26,7 @@ Sums = tuple[Tensor, Tensor]
 @dataclass(frozen=True)
 class StreamMarks:
     """All that is known of one stream of one batch before the model runs: what its pieces are, and which pairs to
-    look at.
-
-    >>> StreamMarks.__dataclass_fields__.keys() >= {"queries", "keys", "columns"}
-    True
-    """
+    look at."""
 
     stream: Stream
     classes: tuple[str, ...]

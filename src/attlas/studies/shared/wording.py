@@ -98,15 +98,11 @@ def longest_run(layers: Iterable[int]) -> list[int]:
     >>> longest_run([0, 4, 5, 6, 9])
     [4, 5, 6]
     """
-    return max(runs_of(layers), key=len, default=[])
+    return max(_runs_of(layers), key=len, default=[])
 
 
-def runs_of(layers: Iterable[int]) -> list[list[int]]:
-    """Layers in runs of those that follow each other.
-
-    >>> runs_of([0, 4, 5])
-    [[0], [4, 5]]
-    """
+def _runs_of(layers: Iterable[int]) -> list[list[int]]:
+    """Layers in runs of those that follow each other."""
     runs: list[list[int]] = []
     for layer in sorted(layers):
         if runs and layer == runs[-1][-1] + 1:
@@ -122,7 +118,7 @@ def in_layers(layers: Sequence[int]) -> str:
     >>> in_layers([0, 4, 5, 6, 9]), in_layers([2])
     ('layers 1, 5–7, 10', 'layer 3')
     """
-    parts = [str(run[0] + 1) if len(run) == 1 else f"{run[0] + 1}–{run[-1] + 1}" for run in runs_of(layers)]
+    parts = [str(run[0] + 1) if len(run) == 1 else f"{run[0] + 1}–{run[-1] + 1}" for run in _runs_of(layers)]
     return f"layer{'s' if len(layers) > 1 else ''} {', '.join(parts)}"
 
 

@@ -14,17 +14,8 @@ from typing import Any
 import altair as alt
 
 from attlas.measures.quantities import QUANTITIES, Quantity, places, titles
-from attlas.pages import (
-    Chart,
-    Listing,
-    Page,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-)
+from attlas.pages import Chart, Listing, Page, Section, Style, charts
+from attlas.pages.rows import Row, Rows, Tables
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.shared import wording
 from attlas.studies.shared.wording import MEASURES
@@ -70,12 +61,8 @@ BANDS = Schema(
 )
 
 
-def heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
-    """The table of heads: a row for every head, measure and quantity.
-
-    >>> heads_schema()["quantity"].write("sep_to_sep")
-    '[SEP], seen from [SEP]'
-    """
+def _heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
+    """The table of heads: a row for every head, measure and quantity."""
     return Schema(
         "heads",
         "One row for each head, measure and quantity.",
@@ -92,12 +79,8 @@ def heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
     )  # fmt: skip
 
 
-def by_head_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
-    """What the page tells of each head: the place it looks at most, and its quantities side by side.
-
-    >>> by_head_schema()["sep_norm"].title
-    '[SEP] norm'
-    """
+def _by_head_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
+    """What the page tells of each head: the place it looks at most, and its quantities side by side."""
     columns = [
         Column(f"{quantity.name}{'' if measure == 'weight' else '_norm'}",
                f"{quantity.column or quantity.title}{'' if measure == 'weight' else ' norm'}", quantity.kind,
@@ -169,12 +152,8 @@ def _by_place(rows: Rows, column: str) -> dict[tuple[Any, ...], Any]:
     return {(row["stream"], row["layer"], row["head"]): row[column] for row in rows}
 
 
-def place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
-    """A cell for each head: its colour says where it looks most, and the stronger, the more of its weight goes there.
-
-    >>> place_map().table
-    'by_head'
-    """
+def _place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
+    """A cell for each head: its colour says where it looks most, its strength how much of its weight goes there."""
     named = places("where", quantities)
 
     def draw(tables: Tables, rows: Rows) -> charts.Spec:
@@ -255,17 +234,17 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
         if quantity.column
         for name in (quantity.name, *([f"{quantity.name}_norm"] if quantity.norm else []))
     ]
-    schema = by_head_schema(quantities)
+    schema = _by_head_schema(quantities)
     return Page(
         "survey",
         title="Where do the heads of {model} look?",
         answer=wording.first(findings.one_place),
-        chart=place_map(quantities),
+        chart=_place_map(quantities),
         about="Where does each attention head of **{model}** look while the model reads **{corpus}**? For every "
         "head, attention was sorted by where it goes and averaged over the corpus, in weights and in norms.",
         findings=(wording.further(findings.one_place), findings.resting_place, findings.neighbours, findings.lengths,
                   findings.edges, findings.breadth, findings.reach),
-        schemas=(heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
+        schemas=(_heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
         derived={"by_head": by_head(quantities), "parts": parts,
                  "bands": bands},
         sections=(
