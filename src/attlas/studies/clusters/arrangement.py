@@ -29,7 +29,7 @@ class Map(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Joins of groups, as scipy has them (two groups, their distance, how many heads), and the order of the leaves."""
+    """Joins of groups, as scipy has them (two groups, their distance, how many heads), and the order of leaves."""
 
     joins: Numbers
     leaves: list[int]

@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from attlas.pages import Custom, Listing, Page, Section, Style, charts
 from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.html import tag
 from attlas.pages.prose import Prose, listed, say
 from attlas.pages.rows import Row, Rows, Tables, label_of
-from attlas.pages.html import tag
 from attlas.store.schema import KINDS, PLACE, Column, Schema
 from attlas.studies.shared.wording import words
 

@@ -19,6 +19,7 @@ from attlas.studies.shared.wording import (
     first,
     further,
     in_layers,
+    layer_by_layer,
     longest_run,
     of_all,
     of_stream,
@@ -322,9 +323,7 @@ def resting_layers(tables: Tables) -> Rows:
 
 def all_layers(tables: Tables) -> Rows:
     """Layer by layer, the classes on which heads may rest, beside other keys."""
-    kept = tables["noop_layers"].where(keys=[*CLASSES, "other"])
-    order = {stream: place for place, stream in enumerate(tables.streams)}
-    return told(tables, Rows(sorted(kept, key=lambda row: (order[row["stream"]], row["layer"]))))
+    return layer_by_layer(tables, tables["noop_layers"].where(keys=[*CLASSES, "other"]))
 
 
 def _lines(key: str, title: str, keys: tuple[str, ...], *show: str) -> charts.Chart:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from attlas.measures.quantities import CLASSES
 from attlas.models import Side
-from attlas.studies.shared.piece_classes import PUNCTUATION
+from attlas.studies.shared.piece_classes import PUNCTUATION, padded
 from attlas.tasks import text_seed
 from attlas.text import Document, Passage
 
@@ -60,15 +60,9 @@ def pairs_by_class(
             place = np.stack([np.full(len(i), number >> 1), i, j], 1)
             by_cell.append((np.stack([i + q_start, j + k_start], 1), np.full(len(i), cell), draws, place))
         drawn.append([np.concatenate(part) for part in zip(*by_cell, strict=True)])
-    longest = max((len(text[0]) for text in drawn), default=0)
-    real = np.array([[place < len(text[0]) for place in range(longest)] for text in drawn], dtype=bool)
-    padded = [
-        np.stack([np.pad(text[part], [(0, longest - len(text[part]))] + [(0, 0)] * (text[part].ndim - 1))
-                  for text in drawn])
-        for part in range(4)
-    ]  # fmt: skip
-    pairs = torch.from_numpy(padded[0].astype(np.int64)).to(queries.real.device)
-    return DrawnPairs(pairs, real.reshape(len(drawn), longest), padded[1], padded[2], padded[3])
+    real = padded([np.ones(len(text[0]), bool) for text in drawn])
+    pairs, cells, draws, places = (padded(part) for part in zip(*drawn, strict=True))
+    return DrawnPairs(torch.from_numpy(pairs.astype(np.int64)).to(queries.real.device), real, cells, draws, places)
 
 
 def _draw(

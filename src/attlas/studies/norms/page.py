@@ -9,7 +9,7 @@ round in more than a tenth of the layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
@@ -24,6 +24,7 @@ from attlas.studies.shared.wording import (
     first,
     further,
     in_layers,
+    layer_by_layer,
     of_all,
     of_stream,
     published,
@@ -410,13 +411,6 @@ def _verdict(held: int, of: int, *, against: bool = False) -> str:
     return "no" if 3 * held <= of else "yes" if 3 * held >= 2 * of and not against else "part"
 
 
-def layers_told(tables: Tables) -> Rows:
-    """Every layer and class of key, layer by layer."""
-    order = {stream: place for place, stream in enumerate(tables.streams)}
-    rows: Iterable[Row] = sorted(tables["norms_layers"], key=lambda row: (order[row["stream"]], row["layer"]))
-    return told(tables, Rows(rows))
-
-
 _TWIN = "dashed: the untrained twin (random weights)"
 PAGE = Page(
     "norms",
@@ -520,7 +514,7 @@ PAGE = Page(
         Section(
             "layers", "All layers", "Every layer and class of key: shares, means over pairs, and the twin's.",
             (Listing("norms_layers", "stream", "layer", "keys", "weight", "norm", "joint", "mean_weight", "length",
-                     "mean_norm", "relative", rows=layers_told),),
+                     "mean_norm", "relative", rows=lambda tables: layer_by_layer(tables, tables["norms_layers"])),),
             short="Layers",
         ),
     ),

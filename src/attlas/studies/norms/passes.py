@@ -34,7 +34,15 @@ from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Drawn, PooledMean
 from attlas.studies.norms.marks import CELLS, DrawnPairs, WordMarks, pairs_by_class, words_of
 from attlas.studies.shared.piece_classes import Frequencies, texts_of
-from attlas.studies.shared.reducing import StreamMarks, coarse, correlate_drawn, mark_stream, reduce_rows, relate
+from attlas.studies.shared.reducing import (
+    StreamMarks,
+    coarse,
+    correlate_drawn,
+    mark_stream,
+    reduce_rows,
+    relate,
+    stacked,
+)
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -197,25 +205,21 @@ class _Pass:
                 if name == "layer-pairs":
                     continue
                 sums, counts = _stacked([layer[name] for layer in taken])
+                bundle[f"{stream}-{name}"].update(sums, counts)
                 if name in heads:
-                    bundle[f"{stream}-{name}"].update(sums, counts)
                     bundle[f"{stream}-layer-{name}"].update(sums.sum(2), counts.sum(2))
-                else:
-                    bundle[f"{stream}-{name}"].update(sums, counts)
             if self.mixed[stream]:
                 bundle[f"{stream}-layer-mixing"].update(*_stacked(self.mixed[stream]))
             if taken:
                 values = torch.stack(self.pairs[stream], 1).permute(0, 3, 1, 2, 4).flatten(2).float().cpu().numpy()
-                drawn = scene.drawn
-                chosen = drawn.real
-                bundle[f"{stream}-pairs"].update(
-                    drawn.cells[chosen], drawn.draws[chosen], drawn.places[chosen], values[chosen]
-                )
+                drawn, real = scene.drawn, scene.drawn.real
+                kept = drawn.cells[real], drawn.draws[real], drawn.places[real], values[real]
+                bundle[f"{stream}-pairs"].update(*kept)
 
 
 def _stacked(layers: Sequence[tuple[Tensor, Tensor]]) -> tuple[Any, Any]:
-    """Sums and counts of all layers, (text, layer, ...)."""
-    sums, counts = (torch.stack([layer[part] for layer in layers], 1).double().cpu().numpy() for part in (0, 1))
+    """The same where a count of zero has no sum."""
+    sums, counts = stacked(layers)
     return np.where(counts > 0, sums, 0.0), counts
 
 

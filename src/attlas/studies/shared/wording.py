@@ -141,6 +141,17 @@ def layer_means(rows: Rows, column: str = "value") -> dict[int, float]:
     return {layer: mean for layer, mean in sorted(means.items()) if mean is not None}
 
 
+def layer_by_layer(tables: Tables, rows: Rows) -> Rows:
+    """Rows of layers as a table lists them: stream by stream, the first layers first, without what nothing tells.
+
+    >>> from attlas.store import Manifest, Result
+    >>> tables = Tables(Result(Manifest("toy"), {"layers": {"stream": ["encoder"] * 2, "layer": [1, 0]}}))
+    >>> layer_by_layer(tables, tables["layers"]).column("layer")
+    [0, 1]
+    """
+    return told(tables, Rows(sorted(rows, key=lambda row: (tables.streams.index(row["stream"]), row["layer"]))))
+
+
 def told(tables: Tables, rows: Rows) -> Rows:
     """Rows without columns of which nothing is known, and without the stream where there is but one.
 

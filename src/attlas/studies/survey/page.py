@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import altair as alt
@@ -191,33 +190,17 @@ def _place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
     )  # fmt: skip
 
 
-def _dots(quantities: Sequence[Quantity], section: str, axis: str, style: Style) -> tuple[Chart, ...]:
+def _dots(quantities: Sequence[Quantity], section: str, style: Style) -> tuple[Chart, ...]:
     """A chart for each quantity of a section: a dot for each head, in weight and in norm."""
     return tuple(
-        _on_axis(
-            charts.layer_dots(
-                "heads", "value", key=quantity.name, title=quantity.title, colour="measure", style=style,
-                where={"quantity": [quantity.name]},
-                label=f"{quantity.title}: {axis} by layer, one dot for each head",
-            ),
-            axis,
+        charts.layer_dots(
+            "heads", "value", key=quantity.name, title=quantity.title, colour="measure", style=style,
+            where={"quantity": [quantity.name]},
+            label=f"{quantity.title}: {style.axis} by layer, one dot for each head",
         )
         for quantity in quantities
         if quantity.section == section
     )  # fmt: skip
-
-
-def _on_axis(chart: Chart, title: str) -> Chart:
-    """The same chart with what is really shown written on its axis of values."""
-
-    def draw(tables: Tables, rows: Rows) -> charts.Spec:
-        spec = chart.draw(tables, rows)
-        for layer in spec["layer"]:
-            if layer["encoding"].get("y", {}).get("title") == "value":
-                layer["encoding"]["y"]["title"] = title
-        return spec
-
-    return replace(chart, draw=draw)
 
 
 def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
@@ -226,7 +209,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
     >>> survey_page().study
     'survey'
     """
-    small, shares = Style(height=190, domain=(0, 1)), Style(height=190)
+    small, shares = Style(height=190, domain=(0, 1), axis="share"), Style(height=190, axis="share")
     follows = {name: ["pos-heads"] for name in ("direction", "measure", "show")}
     columns = [
         name
@@ -245,8 +228,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
         findings=(wording.further(findings.one_place), findings.resting_place, findings.neighbours, findings.lengths,
                   findings.edges, findings.breadth, findings.reach),
         schemas=(_heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
-        derived={"by_head": by_head(quantities), "parts": parts,
-                 "bands": bands},
+        derived={"by_head": by_head(quantities), "parts": parts, "bands": bands},
         sections=(
             Section(
                 "where", "Where attention goes",
@@ -254,7 +236,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "and, beside it, in norm. Previous, next and itself ask for the place of a piece, the others for its "
                 "kind. Lines are means of layers, dashed is chance. Where weight runs above norm, attention is given "
                 "to vectors that carry little.",
-                _dots(quantities, "where", "share", small), short="Where it goes", width="small",
+                _dots(quantities, "where", small), short="Where it goes", width="small",
             ),
             Section(
                 "map", "Head by head",
@@ -269,7 +251,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "entropy", "How broad, how focused",
                 "Entropy says how widely a head spreads its attention: 0 nats is all on one piece, the dashed line "
                 "is the same to all. Heads near the line average over the text; heads near the floor pick one piece.",
-                (*_dots(quantities, "entropy", "nats", Style(height=230)),
+                (*_dots(quantities, "entropy", Style(height=230, axis="nats")),
                  Listing("by_head", "head", "entropy", "sentence", order="focus", most=12,
                          title="The most focused heads")),
                 short="Entropy", width="half",
@@ -278,7 +260,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "distance", "How far",
                 "How far away, in pieces and to either side, the attended keys lie on average. Heads at 1 look at a "
                 "neighbour; attention that rests on a fixed piece such as [SEP] counts with its distance, too.",
-                _dots(quantities, "distance", "pieces", Style(height=230)), short="Distance",
+                _dots(quantities, "distance", Style(height=230, axis="pieces")), short="Distance",
             ),
             Section(
                 "norms", "Weights against norms",
@@ -313,7 +295,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "to its dependents, and all of it as a share of the attention between words. The first piece, where "
                 "a head may merely rest, is set aside. Dots far above the dashed line follow syntax, or something "
                 "that goes with it, such as standing next to each other.",
-                _dots(quantities, "edges", "share", shares), short="Edges", width="small",
+                _dots(quantities, "edges", shares), short="Edges", width="small",
             ),
             Section(
                 "heads", "All heads",
