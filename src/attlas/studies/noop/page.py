@@ -34,21 +34,30 @@ PLACES = ("self", "previous", "next")
 SMALL = {0.5: "half", 0.25: "a quarter", 0.1: "a tenth"}
 PARKED = 0.5
 _KEYS = Column("keys", "keys", meaning="class or place of the key", labels=KEY_TITLES, was="class")
-_N = (Column("n", "texts", "number"), Column("pairs", "pairs", "count", "visible pairs of a query and such a key"))
 _SHARES = (
     Column("weight", "share of weight", "share", twin="twin_weight", head=True),
     Column("norm", "share of norm", "share", "of ‖αf(x)‖; none where the model does not let it be computed",
            twin="twin_norm", head=True, optional=True),
 )  # fmt: skip
+
+
+def _gradient(*, head: bool) -> tuple[Column, ...]:
+    """The mean gradient and how many texts and pairs it is over."""
+    return (
+        Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
+               ends=("low", "high"), twin="twin", definition="Clark et al. 2019", head=head),
+        Column("n", "texts", "number"),
+        Column("pairs", "pairs", "count", "visible pairs of a query and such a key"),
+    )  # fmt: skip
+
+
 _TWIN = Column("twin", "untrained twin's |dL/dα|", "number", ends=("twin_low", "twin_high"))
 HEADS = Schema(
     "noop",
     "One row for each head and class or place of key.",
     *PLACE,
     _KEYS,
-    Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
-           ends=("low", "high"), twin="twin", definition="Clark et al. 2019", head=True),
-    *_N,
+    *_gradient(head=True),
     Column("relative", "over other keys", "number", "divided by that for other keys of the same head",
            twin="twin_relative", head=True),
     Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid", head=True),
@@ -59,9 +68,7 @@ LAYERS = Schema(
     "One row for each layer and class or place of key, mean over heads.",
     *PLACE[:2],
     _KEYS,
-    Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
-           ends=("low", "high"), twin="twin", definition="Clark et al. 2019"),
-    *_N,
+    *_gradient(head=False),
     Column("relative", "over other keys", "number", "divided by that for other keys of the same layer",
            ends=("relative_low", "relative_high"), twin="twin_relative"),
     Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid"),
@@ -186,9 +193,7 @@ def from_where(tables: Tables) -> Iterator[Finding]:
             )  # fmt: skip
             continue
         last = max(rows.column("layer"))
-        smallest = {
-            start: bar for bar, start in sorted(starts.items(), reverse=True)
-        }  # the smallest bar of each start
+        smallest = {start: bar for bar, start in sorted(starts.items(), reverse=True)}  # the smallest of each start
         spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
         twin = _small_from(rows, 0.5, "twin_relative")
         yield Finding(
@@ -231,8 +236,7 @@ def heads(tables: Tables) -> Iterator[Finding]:
             continue
         if not parked:
             text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own),
-                       rest=KEY_NAMES[rest],
-                       of=of_stream(tables, stream))  # fmt: skip
+                       rest=KEY_NAMES[rest], of=of_stream(tables, stream))  # fmt: skip
             yield Finding(text, claims, see="heads")
             continue
         ratios = parked.column("relative")
@@ -258,15 +262,13 @@ def rest_of_keys(tables: Tables) -> Iterator[Finding]:
             rows = tables["noop_layers"].where(stream=stream, keys=keys).known("relative")
             if keys != rest and rows:
                 parts.append(say("{keys} {ratio:number} ({twin:number})", keys=KEY_NAMES[keys],
-                                 ratio=rows.mean("relative"),
-                                 twin=rows.mean("twin_relative")))  # fmt: skip
+                                 ratio=rows.mean("relative"), twin=rows.mean("twin_relative")))  # fmt: skip
                 claims.append(Claim("mean", "noop_layers", "relative", among={"stream": stream, "keys": keys},
                                     value=rows.mean("relative")))  # fmt: skip
         if parts:
             yield Finding(
                 say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, the "
-                    "untrained "
-                    "twin's): {parts}.", of=of_stream(tables, stream), parts=listed(parts)),
+                    "untrained twin's): {parts}.", of=of_stream(tables, stream), parts=listed(parts)),
                 tuple(claims), see="layers",
             )  # fmt: skip
 
@@ -279,15 +281,14 @@ def loss(tables: Tables) -> Iterator[Finding]:
             trained = say(
                 " It is that of a small linear head, trained here on the other half of the documents with the model "
                 "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. The twin's head "
-                "was "
-                "trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
+                "was trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
             )  # fmt: skip
         yield Finding(
             say(
                 "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, "
                 "{accuracy:percent} % right); the untrained twin's is {twin:number} ({twin_accuracy:percent} % "
-                "right), and guessing evenly "
-                "among all choices costs {chance:number}.{trained}", **row, trained=trained,
+                "right), and guessing evenly among all choices costs {chance:number}.{trained}",
+                **row, trained=trained,
             ),
             (Claim("value", "loss", "value", keyed([row], "task"), value=row["value"]),),
         )  # fmt: skip
@@ -299,8 +300,7 @@ def warning(tables: Tables) -> Prose | None:
         if row["value"] >= row["chance"]:
             return say(
                 "The model does not do the task {task}: its loss of {value:number} nats is no better than guessing "
-                "evenly "
-                "({chance:number}), so that its gradients say little.", **row,
+                "evenly ({chance:number}), so that its gradients say little.", **row,
             )  # fmt: skip
     return None
 
@@ -411,8 +411,8 @@ PAGE = Page(
         "f(x): a key with a short vector has small gradients wherever it stands, which is the same finding as its "
         "small norm.",
         "The loss decides.": "What does not matter to this loss may matter to another one.",
-        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not corpora."
-        "",
+        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not "
+        "corpora.",
     },
     unshown={"loss": "its figures stand among the findings", "noop": "it is shown with the resting place first"},
     published="bert-base-uncased (Clark et al. 2019): from layer 5 on, gradients for [SEP] become very small.",

@@ -147,9 +147,8 @@ def shares(tables: Tables) -> Iterator[Row]:
         for measure in MEASURES:
             yield {
                 **{name: row[name] for name in ("stream", "layer", "keys")}, "measure": measure,
-                "value": row[measure],
-                "low": row[f"{measure}_low"], "high": row[f"{measure}_high"], "twin": row[f"twin_{measure}"],
-                "chance": row["chance"] if measure == "weight" else None,
+                "value": row[measure], "low": row[f"{measure}_low"], "high": row[f"{measure}_high"],
+                "twin": row[f"twin_{measure}"], "chance": row["chance"] if measure == "weight" else None,
             }  # fmt: skip
 
 
@@ -334,8 +333,7 @@ def together(tables: Tables) -> Iterator[Finding]:
                 "**{rho:signed}**, untrained twin {twin:signed}): what is attended to has the longer vectors. There "
                 "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
                 layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"),
-                twin=rows.mean("twin"),
-                rare=rare.mean("value"),
+                twin=rows.mean("twin"), rare=rare.mean("value"),
             ),
             (Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),),
             see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
