@@ -22,22 +22,14 @@ MANY = 400  # heads beyond which only the classical start is taken, and leaves a
 
 
 class Map(NamedTuple):
-    """Places of heads in a plane, and the share of the distances (in squares, under a root) that it gets wrong.
-
-    >>> Map(np.zeros((3, 2)), 0.0).stress
-    0.0
-    """
+    """Places of heads in a plane, and the share of the distances (in squares, under a root) that it gets wrong."""
 
     places: Numbers
     stress: float
 
 
 class Tree(NamedTuple):
-    """Joins of groups, as scipy has them (two groups, their distance, how many heads), and the order of the leaves.
-
-    >>> Tree(np.zeros((0, 4)), [0]).leaves
-    [0]
-    """
+    """Joins of groups, as scipy has them (two groups, their distance, how many heads), and the order of leaves."""
 
     joins: Numbers
     leaves: list[int]
@@ -56,11 +48,7 @@ class Togetherness(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Within over between: 1 where groups mean nothing.
-
-        >>> Togetherness(0.25, 0.5, 0.01).ratio
-        0.5
-        """
+        """Within over between: 1 where groups mean nothing."""
         return self.within / self.between if self.between > 0 else float("nan")
 
 

@@ -6,26 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from attlas.pages import (
-    Claim,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    label_of,
-    listed,
-    say,
-)
+from attlas.pages import Listing, Page, Section, Style, charts
+from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.prose import Prose, listed, say
+from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, STREAM, Column, Schema
 from attlas.studies.clusters.maps import behaviour_map, layer_map, tree_chart
-from attlas.studies.shared.wording import of_stream, published, told, words
+from attlas.studies.shared.wording import first, further, of_stream, published, told, words
 
 SURE = 0.01
 PAIRS_SHOWN = 12
@@ -195,16 +182,6 @@ def tree_rows(heads: Sequence[Row], joins: Sequence[Row]) -> list[Row]:
     return rows + leaves
 
 
-def answer(tables: Tables) -> Finding | None:
-    """Whether heads of one layer lie together, in the first stream."""
-    return next(layers(tables), None)
-
-
-def others(tables: Tables) -> Iterator[Finding]:
-    """The same of further streams."""
-    yield from list(layers(tables))[1:]
-
-
 def layers(tables: Tables) -> Iterator[Finding]:
     """Whether heads of one layer lie together, stream by stream."""
     for stream, rows in tables["togetherness"].by("stream"):
@@ -353,14 +330,14 @@ def _value(row: Row, column: str) -> Claim:
 PAGE = Page(
     "clusters",
     title="Which heads of {model} attend alike?",
-    answer=answer,
+    answer=first(layers),
     chart=charts.lines(
         "gaps", "gap", "relative", key="gaps-chart", title="How far apart heads are, by how many layers lie between",
         colour="who", style=Style(tell=("value",)),
         label="Mean distance over the model's mean, by how many layers lie between two heads, model and twin",
     ),
     about=about,
-    findings=(others, what_they_do, nearest, farthest, trust),
+    findings=(further(layers), what_they_do, nearest, farthest, trust),
     schemas=(CLUSTERS, PAIRS, JOINS, LAYERS, TOGETHER, DESCRIBED, TREE, GAPS, BEHAVIOURS, NEAREST),
     derived={
         "described": described, "gaps": gaps, "behaviours": behaviours, "nearest_pairs": nearest_pairs, "tree": tree,

@@ -158,21 +158,11 @@ class Cut:
 
     @property
     def asked(self) -> int:
-        """How many mentions are asked for.
-
-        >>> Cut().asked
-        0
-        """
+        """How many mentions are asked for."""
         return sum(len(window.question.asked) for window in self.windows)
 
     def require(self, purpose: str) -> None:
-        """Refuse to go on where there is no mention to ask for.
-
-        >>> Cut().require("choose heads on")
-        Traceback (most recent call last):
-            ...
-        attlas.errors.CorpusError: there is no mention with an antecedent in its window to choose heads on; ...
-        """
+        """Refuse to go on where there is no mention to ask for."""
         if not self.windows:
             raise CorpusError(
                 f"there is no mention with an antecedent in its window to {purpose}; give more documents, longer "

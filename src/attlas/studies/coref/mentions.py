@@ -67,11 +67,7 @@ class Question:
 
     @property
     def head_words(self) -> tuple[int, ...]:
-        """The head words of the mentions that are asked for.
-
-        >>> question_of(Document.from_words(["Emma"], mentions=())).head_words
-        ()
-        """
+        """The head words of the mentions that are asked for."""
         return tuple(self.mentions[place].head for place in self.asked)
 
     def allowed(self, *, causal: bool = False) -> NDArray[np.bool_]:
@@ -90,22 +86,14 @@ class Question:
         return np.stack([named & other, named & (place < own), self.present & other])
 
     def answers(self) -> NDArray[np.bool_]:
-        """Which words are right, (asked mention, word).
-
-        >>> question_of(Document.from_words(["Emma"], mentions=())).answers().shape
-        (0, 1)
-        """
+        """Which words are right, (asked mention, word)."""
         made = np.zeros((len(self.asked), len(self.present)), bool)
         for row, right in enumerate(self.right):
             made[row, list(right)] = True
         return made
 
     def kinds(self) -> NDArray[np.bool_]:
-        """Which kinds each asked mention counts for, (asked mention, kind); the first kind is all.
-
-        >>> question_of(Document.from_words(["Emma"], mentions=())).kinds().shape
-        (0, 4)
-        """
+        """Which kinds each asked mention counts for, (asked mention, kind); the first kind is all."""
         kinds = [self.mentions[place].kind for place in self.asked]
         return np.array([[name in ("all", kind) for name in KINDS] for kind in kinds], bool).reshape(-1, len(KINDS))
 
@@ -143,7 +131,7 @@ def known_mentions(document: Document) -> tuple[Known, ...]:
     inside = {form for place, form in enumerate(forms) if place not in openings}
     found: dict[tuple[int, str], Known] = {}
     for mention in sorted(document.mentions or (), key=lambda m: (m.start, -m.stop)):
-        head = head_of(document, mention, forms)
+        head = _head_of(document, mention, forms)
         if (head, mention.chain) in found and found[head, mention.chain].stop >= mention.stop:
             continue
         words, place = forms[mention.start : mention.stop], head - mention.start
@@ -157,13 +145,8 @@ def known_mentions(document: Document) -> tuple[Known, ...]:
     return tuple(sorted(found.values(), key=lambda known: (known.head, known.start, known.chain)))
 
 
-def head_of(document: Document, mention: Mention, forms: Sequence[str]) -> int:
-    """The head word of a mention: the corpus's, else the tree's, else by rule.
-
-    >>> document = Document.from_words(["the", "old", "men"], governors=[2, 2, -1])
-    >>> head_of(document, Mention(0, 3, "m"), document.forms), head_of(document, Mention(0, 2, "m"), document.forms)
-    (2, 0)
-    """
+def _head_of(document: Document, mention: Mention, forms: Sequence[str]) -> int:
+    """The head word of a mention: the corpus's, else the tree's, else by rule."""
     if mention.head is not None:
         return mention.head
     words = range(mention.start, mention.stop)

@@ -6,25 +6,11 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from attlas.pages import (
-    Claim,
-    Custom,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    label_of,
-    listed,
-    say,
-)
+from attlas.pages import Custom, Listing, Page, Section, Style, charts
+from attlas.pages.findings import Claim, Finding, keyed
 from attlas.pages.html import tag
+from attlas.pages.prose import Prose, listed, say
+from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import KINDS, PLACE, Column, Schema
 from attlas.studies.shared.wording import words
 
@@ -304,26 +290,19 @@ PAGE = Page(
             "layers", "Where in the model",
             "Dots far above those of the untrained twin and above the dashed line, which is chance, are heads that "
             "have learned something of coreference, or of likeness. Each head is shown in its better direction.",
-            (
-                charts.layer_dots(
-                    "better_way", "value", key="layers-chart", title="Every head by layer", colour="who",
-                    style=Style(pick=("kind", "candidates"), height=240),
-                    label="Share right by layer, one dot for each head of the model and of its untrained twin",
-                ),
-            ),
+            (charts.layer_dots("better_way", "value", key="layers-chart", title="Every head by layer", colour="who",
+                               style=Style(pick=("kind", "candidates"), height=240),
+                               label="Share right by layer, one dot for each head of the model and of its twin"),),
             short="Layers",
         ),
         Section(
             "map", "Head by head",
             "Choose mentions, candidates and direction. The brighter, the more often a head is right; framed heads "
             "beat the nearest mention even after the correction for having looked at all of them.",
-            (
-                charts.head_map(
-                    "coref_heads", "value", key="coref-map",
-                    style=Style(pick=("kind", "candidates", "direction", "who")), bar=SURE,
-                    sure={"value": "nearest_p_corrected"}, label="Heat map of the share right, layer by head",
-                ),
-            ),
+            (charts.head_map("coref_heads", "value", key="coref-map", bar=SURE,
+                             style=Style(pick=("kind", "candidates", "direction", "who")),
+                             sure={"value": "nearest_p_corrected"},
+                             label="Heat map of the share right, layer by head"),),
             short="Map",
         ),
         Section(

@@ -41,11 +41,7 @@ KEPT = 12  # cases of each kind and outcome
 @dataclass(frozen=True)
 class Window(Example):
     """A part of a document that goes through the model at once, with its question; ``number`` is its place among all
-    windows, ``document`` that of its document.
-
-    >>> Window.__mro__[1].__name__
-    'Example'
-    """
+    windows, ``document`` that of its document."""
 
     question: Question = field(kw_only=True)
     number: int = field(kw_only=True)
@@ -53,11 +49,7 @@ class Window(Example):
 
 
 class Choice(NamedTuple):
-    """A head in one direction.
-
-    >>> Choice(4, 3, 0).layer
-    4
-    """
+    """A head in one direction."""
 
     layer: int
     head: int

@@ -43,11 +43,7 @@ _CASES = ("kind", "outcome", "weight", "document", "mention", "antecedent", "cho
 
 
 class Scored(NamedTuple):
-    """A model's study, what it showed where heads were chosen and where they were scored, and the choice.
-
-    >>> Scored._fields
-    ('study', 'choosing', 'scoring', 'chosen')
-    """
+    """A model's study, what it showed where heads were chosen and where they were scored, and the choice."""
 
     study: Coref
     choosing: Bundle

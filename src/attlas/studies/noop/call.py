@@ -44,7 +44,7 @@ def noop(
     ('noop', ['noop', 'noop_layers', 'loss'])
     """
     from attlas.run.tasks import longest_window
-    from attlas.studies.noop.lessons import readings, tagging_task, train
+    from attlas.studies.noop.lessons import readings, train
     from attlas.studies.noop.losses import opened
     from attlas.studies.noop.passes import NoOp
     from attlas.studies.noop.tables import loss_table, tables
@@ -71,8 +71,7 @@ def noop(
             if trained_on is None:
                 posed: Any = make_task(studied, loss, seed=run.seed, score=READ_SCORES.get(loss))
             else:
-                posed = tagging_task(studied, loss, trained_on)
-                passes = train(run, posed, trained_on, f"{who}training")
+                posed, passes = train(run, studied, loss, trained_on, f"{who}training")
             part = NoOp(studied, posed, seed=run.seed)
             parts.append((part, run.carry(part, measured_on, f"{who}gradients"), passes))
         (part, bundle, passes), (_, twin, _) = parts

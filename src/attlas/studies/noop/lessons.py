@@ -49,31 +49,9 @@ def readings(model: Subject, texts: Corpus, options: Mapping[str, Any], seed: in
     return trained_on, measured_on
 
 
-def tagging_task(subject: Subject, loss: str, trained_on: Reading) -> Tagging:
-    """The task of tagging with the tags that are in the training texts; it has yet to be trained.
-
-    >>> from attlas.capture import load
-    >>> from attlas.corpora import read
-    >>> options = {"task": "tagging:upos", "pairs": False, "max_pieces": 64, "long": "cut", "limit": 5}
-    >>> reading, _ = readings(load(), read("sample"), options, 0)
-    >>> "NOUN" in tagging_task(load(), "tagging:upos", reading).tags
-    True
-    """
-    layer = loss.split(":")[1]
-    return Tagging(subject, layer, tags=sorted(tag_counts(trained_on, layer)))
-
-
-def lessons(reading: Reading, seed: int) -> list[Lesson]:
+def _lessons(reading: Reading, seed: int) -> list[Lesson]:
     """All lessons of all passes: groups of texts of like length in an order drawn anew for each pass, then the tenth
-    of the texts that is held out.
-
-    >>> from attlas.capture import load
-    >>> from attlas.corpora import read
-    >>> options = {"task": "tagging:upos", "pairs": False, "max_pieces": 64, "long": "cut", "limit": 20}
-    >>> reading, _ = readings(load(), read("sample"), options, 0)
-    >>> EPOCHS <= [lesson.last for lesson in lessons(reading, 0)].count(True) <= MOST
-    True
-    """
+    of the texts that is held out."""
     shuffled = list(reading.examples)
     random.Random(seed).shuffle(shuffled)
     cut = max(1, len(shuffled) // HELD)
@@ -87,16 +65,17 @@ def lessons(reading: Reading, seed: int) -> list[Lesson]:
     return planned
 
 
-def train(run: Run, task: Tagging, reading: Reading, name: str) -> float:
-    """Train the head of a task as a part of a run; gives the number of passes it took to the best one."""
-    training, planned = Training(task), lessons(reading, run.seed)
+def train(run: Run, subject: Subject, loss: str, reading: Reading, name: str) -> tuple[Tagging, float]:
+    """Train a head, as a part of a run, for the tags that are in the training texts; gives the task with that head,
+    and the number of passes it took to the best one."""
+    layer = loss.split(":")[1]
+    task = Tagging(subject, layer, tags=sorted(tag_counts(reading, layer)))
+    training, planned = Training(task), _lessons(reading, run.seed)
     pieces = sum(example.source.length for lesson in planned for example in lesson.examples)
-    alike = [max(1, pieces // len(planned))] * len(
-        planned
-    )  # all of one length, so that they are taken in their order
+    alike = [max(1, pieces // len(planned))] * len(planned)  # so that lessons are taken in their order
     learner = training.learner(run.carry(training, planned, name, lengths=alike, budget=1))
     task.head = learner.linear()
-    return learner.numbers["best_epoch"]
+    return task, learner.numbers["best_epoch"]
 
 
 def tag_counts(reading: Reading, layer: str) -> Counter[str]:

@@ -37,26 +37,20 @@ def opened(subject: Subject | Opening | str | Path | None, loss: str, texts: Cor
     'tagging:upos'
     """
     if isinstance(subject, Opening):
-        return open_for_loss(subject.name, loss, texts, **subject.options)
+        return _open_for_loss(subject.name, loss, texts, **subject.options)
     if subject is None or isinstance(subject, str | Path):
-        return open_for_loss(subject, loss, texts)
-    return checked(subject, loss, texts)
+        return _open_for_loss(subject, loss, texts)
+    return _checked(subject, loss, texts)
 
 
-def open_for_loss(
+def _open_for_loss(
     name: str | Path | None, loss: str, texts: Corpus, *, remote_code: bool = False, **opening: Any
 ) -> tuple[Subject, str]:
-    """Open a model with the head of a loss; "auto" takes what the model offers, or else the corpus's tags.
-
-    >>> from attlas.corpora import read
-    >>> subject, loss = open_for_loss(None, "auto", read("sample"))
-    >>> subject.task_head is None, loss
-    (True, 'tagging:upos')
-    """
+    """Open a model with the head of a loss; "auto" takes what the model offers, or else the corpus's tags."""
     from attlas.capture import load
     from attlas.models import possible_heads, read_config, saved_head
 
-    require_known(loss)
+    _require_known(loss)
     opening = {**opening, "remote_code": remote_code}
     config = read_config(name, remote_code=remote_code)
     if loss.startswith("tagging:"):  # by the model's own head, where it was saved with one
@@ -67,7 +61,7 @@ def open_for_loss(
         if HEADS[loss] in HEADS_BACK and HEADS[loss] not in heads:
             raise _refusal(_shown(name), loss, _another(heads, config))
         require_layer(texts, loss)
-        return checked(load(name, task_head=HEADS[loss], **opening), loss, texts)
+        return _checked(load(name, task_head=HEADS[loss], **opening), loss, texts)
     own = HEADS_BACK[heads[0]] if heads else ""
     why = "its family has no such head"
     if own and (own != "translation" or "translation" in texts.annotations):
@@ -83,17 +77,9 @@ def open_for_loss(
     raise _refusal(_shown(name), "", why)
 
 
-def checked(subject: Subject, loss: str, texts: Corpus) -> tuple[Subject, str]:
-    """Make sure that a model that is open already offers a loss on a corpus; "auto" finds one.
-
-    >>> from attlas.capture import load
-    >>> from attlas.corpora import read
-    >>> checked(load(), "masked-lm", read("sample"))
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: all-MiniLM-L6-v2 offers no masked-lm loss: it was opened without that head; ...
-    """
-    require_known(loss)
+def _checked(subject: Subject, loss: str, texts: Corpus) -> tuple[Subject, str]:
+    """Make sure that a model that is open already offers a loss on a corpus; "auto" finds one."""
+    _require_known(loss)
     if loss == "auto":
         own = HEADS_BACK.get(subject.task_head or "")
         lacking = own == "translation" and "translation" not in texts.annotations
@@ -109,14 +95,8 @@ def checked(subject: Subject, loss: str, texts: Corpus) -> tuple[Subject, str]:
     return subject, loss
 
 
-def require_known(loss: str) -> None:
-    """Refuse a loss that does not exist.
-
-    >>> require_known("mlm")
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: there is no loss 'mlm'; choose auto, causal-lm, ...
-    """
+def _require_known(loss: str) -> None:
+    """Refuse a loss that does not exist."""
     if loss not in ("auto", *LOSSES):
         raise CapabilityError(f"there is no loss {loss!r}; choose auto, {', '.join(LOSSES[:-1])} or {LOSSES[-1]}")
 

@@ -19,6 +19,7 @@ from attlas.studies.shared.wording import (
     first,
     further,
     in_layers,
+    layer_by_layer,
     longest_run,
     of_all,
     of_stream,
@@ -33,21 +34,30 @@ PLACES = ("self", "previous", "next")
 SMALL = {0.5: "half", 0.25: "a quarter", 0.1: "a tenth"}
 PARKED = 0.5
 _KEYS = Column("keys", "keys", meaning="class or place of the key", labels=KEY_TITLES, was="class")
-_N = (Column("n", "texts", "number"), Column("pairs", "pairs", "count", "visible pairs of a query and such a key"))
 _SHARES = (
     Column("weight", "share of weight", "share", twin="twin_weight", head=True),
     Column("norm", "share of norm", "share", "of ‖αf(x)‖; none where the model does not let it be computed",
            twin="twin_norm", head=True, optional=True),
 )  # fmt: skip
+
+
+def _gradient(*, head: bool) -> tuple[Column, ...]:
+    """The mean gradient and how many texts and pairs it is over."""
+    return (
+        Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
+               ends=("low", "high"), twin="twin", definition="Clark et al. 2019", head=head),
+        Column("n", "texts", "number"),
+        Column("pairs", "pairs", "count", "visible pairs of a query and such a key"),
+    )  # fmt: skip
+
+
 _TWIN = Column("twin", "untrained twin's |dL/dα|", "number", ends=("twin_low", "twin_high"))
 HEADS = Schema(
     "noop",
     "One row for each head and class or place of key.",
     *PLACE,
     _KEYS,
-    Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
-           ends=("low", "high"), twin="twin", definition="Clark et al. 2019", head=True),
-    *_N,
+    *_gradient(head=True),
     Column("relative", "over other keys", "number", "divided by that for other keys of the same head",
            twin="twin_relative", head=True),
     Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid", head=True),
@@ -58,9 +68,7 @@ LAYERS = Schema(
     "One row for each layer and class or place of key, mean over heads.",
     *PLACE[:2],
     _KEYS,
-    Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
-           ends=("low", "high"), twin="twin", definition="Clark et al. 2019"),
-    *_N,
+    *_gradient(head=False),
     Column("relative", "over other keys", "number", "divided by that for other keys of the same layer",
            ends=("relative_low", "relative_high"), twin="twin_relative"),
     Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid"),
@@ -170,7 +178,7 @@ def from_where(tables: Tables) -> Iterator[Finding]:
         rows = tables["noop_layers"].where(stream=stream, keys=rest)
         among = {"stream": stream, "keys": rest}
         said = published(stream, f"{CLARK}: from layer 5 on, gradients for [SEP] become very small")
-        starts = {bar: start for bar in SMALL if (start := small_from(rows, bar)) is not None}
+        starts = {bar: start for bar in SMALL if (start := _small_from(rows, bar)) is not None}
         name, of = KEY_NAMES[rest], of_stream(tables, stream)
         if not starts:
             low = known.smallest("relative")[0]
@@ -185,11 +193,9 @@ def from_where(tables: Tables) -> Iterator[Finding]:
             )  # fmt: skip
             continue
         last = max(rows.column("layer"))
-        smallest = {
-            start: bar for bar, start in sorted(starts.items(), reverse=True)
-        }  # the smallest bar of each start
+        smallest = {start: bar for bar, start in sorted(starts.items(), reverse=True)}  # the smallest of each start
         spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
-        twin = small_from(rows, 0.5, "twin_relative")
+        twin = _small_from(rows, 0.5, "twin_relative")
         yield Finding(
             say(
                 "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; the untrained twin's "
@@ -203,13 +209,8 @@ def from_where(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def small_from(rows: Rows, bar: float, column: str = "relative") -> int | None:
-    """The layer from which on a ratio stays below a bar to the end; None where it does not.
-
-    >>> rows = Rows({"layer": layer, "relative": ratio} for layer, ratio in enumerate([2.0, 0.3, 0.6, 0.4, 0.2]))
-    >>> small_from(rows, 0.5), small_from(rows, 0.1)
-    (3, None)
-    """
+def _small_from(rows: Rows, bar: float, column: str = "relative") -> int | None:
+    """The layer from which on a ratio stays below a bar to the end; None where it does not."""
     start: int | None = None
     for row in sorted(rows, key=lambda row: int(row["layer"])):
         if row[column] is None or row[column] >= bar:
@@ -235,8 +236,7 @@ def heads(tables: Tables) -> Iterator[Finding]:
             continue
         if not parked:
             text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own),
-                       rest=KEY_NAMES[rest],
-                       of=of_stream(tables, stream))  # fmt: skip
+                       rest=KEY_NAMES[rest], of=of_stream(tables, stream))  # fmt: skip
             yield Finding(text, claims, see="heads")
             continue
         ratios = parked.column("relative")
@@ -262,15 +262,13 @@ def rest_of_keys(tables: Tables) -> Iterator[Finding]:
             rows = tables["noop_layers"].where(stream=stream, keys=keys).known("relative")
             if keys != rest and rows:
                 parts.append(say("{keys} {ratio:number} ({twin:number})", keys=KEY_NAMES[keys],
-                                 ratio=rows.mean("relative"),
-                                 twin=rows.mean("twin_relative")))  # fmt: skip
+                                 ratio=rows.mean("relative"), twin=rows.mean("twin_relative")))  # fmt: skip
                 claims.append(Claim("mean", "noop_layers", "relative", among={"stream": stream, "keys": keys},
                                     value=rows.mean("relative")))  # fmt: skip
         if parts:
             yield Finding(
                 say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, the "
-                    "untrained "
-                    "twin's): {parts}.", of=of_stream(tables, stream), parts=listed(parts)),
+                    "untrained twin's): {parts}.", of=of_stream(tables, stream), parts=listed(parts)),
                 tuple(claims), see="layers",
             )  # fmt: skip
 
@@ -283,15 +281,14 @@ def loss(tables: Tables) -> Iterator[Finding]:
             trained = say(
                 " It is that of a small linear head, trained here on the other half of the documents with the model "
                 "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. The twin's head "
-                "was "
-                "trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
+                "was trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
             )  # fmt: skip
         yield Finding(
             say(
                 "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, "
                 "{accuracy:percent} % right); the untrained twin's is {twin:number} ({twin_accuracy:percent} % "
-                "right), and guessing evenly "
-                "among all choices costs {chance:number}.{trained}", **row, trained=trained,
+                "right), and guessing evenly among all choices costs {chance:number}.{trained}",
+                **row, trained=trained,
             ),
             (Claim("value", "loss", "value", keyed([row], "task"), value=row["value"]),),
         )  # fmt: skip
@@ -303,8 +300,7 @@ def warning(tables: Tables) -> Prose | None:
         if row["value"] >= row["chance"]:
             return say(
                 "The model does not do the task {task}: its loss of {value:number} nats is no better than guessing "
-                "evenly "
-                "({chance:number}), so that its gradients say little.", **row,
+                "evenly ({chance:number}), so that its gradients say little.", **row,
             )  # fmt: skip
     return None
 
@@ -327,9 +323,7 @@ def resting_layers(tables: Tables) -> Rows:
 
 def all_layers(tables: Tables) -> Rows:
     """Layer by layer, the classes on which heads may rest, beside other keys."""
-    kept = tables["noop_layers"].where(keys=[*CLASSES, "other"])
-    order = {stream: place for place, stream in enumerate(tables.streams)}
-    return told(tables, Rows(sorted(kept, key=lambda row: (order[row["stream"]], row["layer"]))))
+    return layer_by_layer(tables, tables["noop_layers"].where(keys=[*CLASSES, "other"]))
 
 
 def _lines(key: str, title: str, keys: tuple[str, ...], *show: str) -> charts.Chart:
@@ -417,8 +411,8 @@ PAGE = Page(
         "f(x): a key with a short vector has small gradients wherever it stands, which is the same finding as its "
         "small norm.",
         "The loss decides.": "What does not matter to this loss may matter to another one.",
-        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not corpora."
-        "",
+        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not "
+        "corpora.",
     },
     unshown={"loss": "its figures stand among the findings", "noop": "it is shown with the resting place first"},
     published="bert-base-uncased (Clark et al. 2019): from layer 5 on, gradients for [SEP] become very small.",

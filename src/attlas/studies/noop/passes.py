@@ -47,11 +47,7 @@ REPLICATES = 400
 @dataclass
 class Kept:
     """The weights of one pass that are part of the graph, with what may be seen, by site; and the lengths ||f(x)|| of
-    the keys, if there is a way to have them.
-
-    >>> Kept().weights
-    {}
-    """
+    the keys, if there is a way to have them."""
 
     lengths_of: Callable[[AttentionCall], Tensor] | None = None
     weights: dict[Site, Tensor] = field(default_factory=dict)
@@ -71,11 +67,7 @@ class Kept:
 
 
 class Passed(NamedTuple):
-    """One pass forward and back: the weights, dL/d alpha by site, and the loss text by text.
-
-    >>> Passed._fields
-    ('kept', 'gradients', 'scored')
-    """
+    """One pass forward and back: the weights, dL/d alpha by site, and the loss text by text."""
 
     kept: Kept
     gradients: dict[Site, Tensor]
@@ -126,13 +118,7 @@ class NoOp:
         """A bundle that has seen nothing. Per stream, for every head: the gradient, that of other keys in the same
         texts (its rival), gradient times weight, weight, norm, and pairs; for every layer the gradient, with
         resamples of it and its rival, and what rides on a class in all. Also the loss and the share of right
-        predictions.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import Tagging
-        >>> len(NoOp(load(), Tagging(load(), "upos", tags=["NOUN"])).empty())
-        11
-        """
+        predictions."""
         parts: dict[str, Any] = {"loss": PooledMean(()), "right": PooledMean(())}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
@@ -145,13 +131,7 @@ class NoOp:
         return Bundle(parts)
 
     def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Run a batch forward and back, and take its sums into the bundle; texts without a prediction do not count.
-
-        >>> from attlas.capture import load
-        >>> from attlas.tasks import Tagging
-        >>> study = NoOp(load(), Tagging(load(), "upos", tags=["NOUN"]))
-        >>> study.update(study.empty(), [])
-        """
+        """Run a batch forward and back, and take in its sums; texts without a prediction do not count."""
         if not batch:
             return
         question = self.task.ask(batch)

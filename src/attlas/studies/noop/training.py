@@ -27,11 +27,7 @@ _NUMBERS = ("adam", "best_loss", "waited", "stopped", "held_sum", "held_count", 
 
 
 class Lesson(NamedTuple):
-    """Some texts of one pass over the training texts: to learn from, or held out; ``last`` ends the pass.
-
-    >>> Lesson((), False, False).held
-    False
-    """
+    """Some texts of one pass over the training texts: to learn from, or held out; ``last`` ends the pass."""
 
     examples: tuple[Example, ...]
     held: bool
@@ -57,38 +53,22 @@ class Learner:
 
     @classmethod
     def fresh(cls, tags: int, width: int) -> Learner:
-        """Before any lesson: all scores are alike.
-
-        >>> Learner.fresh(2, 3).numbers["stopped"]
-        0.0
-        """
+        """Before any lesson: all scores are alike."""
         return cls.from_row(np.zeros(cls.size(tags, width)), tags, width)
 
     @staticmethod
     def size(tags: int, width: int) -> int:
-        """How many numbers it takes.
-
-        >>> Learner.size(2, 3) == len(Learner.fresh(2, 3).row())
-        True
-        """
+        """How many numbers it takes."""
         return 4 * tags * (width + 1) + 2 * width + len(_NUMBERS)
 
     def row(self) -> NDArray[np.float64]:
-        """Everything as one row.
-
-        >>> len(Learner.fresh(1, 1).row())
-        18
-        """
+        """Everything as one row."""
         arrays = (self.map, self.first, self.second, self.best, self.shift, self.scale)
         return np.concatenate([array.ravel() for array in arrays] + [np.array(list(self.numbers.values()))])
 
     @classmethod
     def from_row(cls, row: NDArray[np.float64], tags: int, width: int) -> Learner:
-        """The learner that wrote this row.
-
-        >>> Learner.from_row(np.arange(26.0), 2, 1).numbers["best_epoch"]
-        25.0
-        """
+        """The learner that wrote this row."""
         sizes = [tags * (width + 1)] * 4 + [width] * 2
         *arrays, numbers = np.split(row.copy(), np.cumsum(sizes))
         trained, first, second, best = (array.reshape(tags, width + 1) for array in arrays[:4])
@@ -118,13 +98,7 @@ class Learner:
         self.numbers["held_count"] += len(labels)
 
     def end_pass(self) -> None:
-        """Keep the map if it is the best so far, and stop when it has not got better for a while.
-
-        >>> learner = Learner.fresh(1, 1)
-        >>> learner.end_pass()
-        >>> learner.numbers["epochs"]
-        1.0
-        """
+        """Keep the map if it is the best so far, and stop when it has not got better for a while."""
         numbers = self.numbers
         loss = numbers["held_sum"] / max(numbers["held_count"], 1.0)
         numbers["epochs"] += 1
@@ -164,12 +138,7 @@ class Training:
         self.width = int(task.subject.model.config.get_text_config().hidden_size)
 
     def empty(self) -> Bundle:
-        """A bundle with nothing learned yet.
-
-        >>> from attlas.capture import load
-        >>> list(Training(Tagging(load(), "upos", tags=["NOUN"])).empty())
-        ['head']
-        """
+        """A bundle with nothing learned yet."""
         return Bundle({"head": Latest(Learner.size(self.task.choices, self.width))})
 
     def update(self, bundle: Bundle, batch: Sequence[Lesson]) -> None:
@@ -188,13 +157,7 @@ class Training:
             latest.update(step + 1, learner.row())
 
     def learner(self, bundle: Bundle) -> Learner:
-        """What a bundle has learned.
-
-        >>> from attlas.capture import load
-        >>> training = Training(Tagging(load(), "upos", tags=["NOUN"]))
-        >>> training.learner(training.empty()).numbers["epochs"]
-        0.0
-        """
+        """What a bundle has learned."""
         return Learner.from_row(bundle["head"].result()[1], self.task.choices, self.width)
 
     def _words(self, examples: Sequence[Example]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from attlas.measures.quantities import CLASSES
 from attlas.models import Side
-from attlas.studies.shared.piece_classes import PUNCTUATION
+from attlas.studies.shared.piece_classes import PUNCTUATION, padded
 from attlas.tasks import text_seed
 from attlas.text import Document, Passage
 
@@ -33,11 +33,7 @@ OF_A_TEXT = 40
 @dataclass(frozen=True)
 class DrawnPairs:
     """Pairs of a batch: ``pairs`` (batch, P, 2) of query and key, places in the padded tensor; and for each which
-    are real, its cell (a class of key, or all), its random number, and its place as (text, query, key).
-
-    >>> sorted(DrawnPairs.__dataclass_fields__)
-    ['cells', 'draws', 'pairs', 'places', 'real']
-    """
+    are real, its cell (a class of key, or all), its random number, and its place as (text, query, key)."""
 
     pairs: Tensor
     real: NDArray[np.bool_]
@@ -64,15 +60,9 @@ def pairs_by_class(
             place = np.stack([np.full(len(i), number >> 1), i, j], 1)
             by_cell.append((np.stack([i + q_start, j + k_start], 1), np.full(len(i), cell), draws, place))
         drawn.append([np.concatenate(part) for part in zip(*by_cell, strict=True)])
-    longest = max((len(text[0]) for text in drawn), default=0)
-    real = np.array([[place < len(text[0]) for place in range(longest)] for text in drawn], dtype=bool)
-    padded = [
-        np.stack([np.pad(text[part], [(0, longest - len(text[part]))] + [(0, 0)] * (text[part].ndim - 1))
-                  for text in drawn])
-        for part in range(4)
-    ]  # fmt: skip
-    pairs = torch.from_numpy(padded[0].astype(np.int64)).to(queries.real.device)
-    return DrawnPairs(pairs, real.reshape(len(drawn), longest), padded[1], padded[2], padded[3])
+    real = padded([np.ones(len(text[0]), bool) for text in drawn])
+    pairs, cells, draws, places = (padded(part) for part in zip(*drawn, strict=True))
+    return DrawnPairs(torch.from_numpy(pairs.astype(np.int64)).to(queries.real.device), real, cells, draws, places)
 
 
 def _draw(
@@ -97,11 +87,7 @@ def _draw(
 class WordMarks:
     """The words of each text of a batch, each form once: ``group`` (batch, key, word) takes the mean over a word's
     pieces; ``rank`` is its frequency rank, the same for all that occur equally often; ``real`` tells which there
-    are, ``plain`` which of these are no periods or commas; all (batch, word).
-
-    >>> sorted(WordMarks.__dataclass_fields__)
-    ['group', 'plain', 'rank', 'real']
-    """
+    are, ``plain`` which of these are no periods or commas; all (batch, word)."""
 
     group: Tensor
     rank: Tensor

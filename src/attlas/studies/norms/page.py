@@ -9,7 +9,7 @@ round in more than a tenth of the layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
@@ -24,6 +24,7 @@ from attlas.studies.shared.wording import (
     first,
     further,
     in_layers,
+    layer_by_layer,
     of_all,
     of_stream,
     published,
@@ -146,9 +147,8 @@ def shares(tables: Tables) -> Iterator[Row]:
         for measure in MEASURES:
             yield {
                 **{name: row[name] for name in ("stream", "layer", "keys")}, "measure": measure,
-                "value": row[measure],
-                "low": row[f"{measure}_low"], "high": row[f"{measure}_high"], "twin": row[f"twin_{measure}"],
-                "chance": row["chance"] if measure == "weight" else None,
+                "value": row[measure], "low": row[f"{measure}_low"], "high": row[f"{measure}_high"],
+                "twin": row[f"twin_{measure}"], "chance": row["chance"] if measure == "weight" else None,
             }  # fmt: skip
 
 
@@ -333,8 +333,7 @@ def together(tables: Tables) -> Iterator[Finding]:
                 "**{rho:signed}**, untrained twin {twin:signed}): what is attended to has the longer vectors. There "
                 "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
                 layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"),
-                twin=rows.mean("twin"),
-                rare=rare.mean("value"),
+                twin=rows.mean("twin"), rare=rare.mean("value"),
             ),
             (Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),),
             see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
@@ -408,13 +407,6 @@ def _negative(heads: Rows, who: str = "value") -> tuple[int, float]:
 
 def _verdict(held: int, of: int, *, against: bool = False) -> str:
     return "no" if 3 * held <= of else "yes" if 3 * held >= 2 * of and not against else "part"
-
-
-def layers_told(tables: Tables) -> Rows:
-    """Every layer and class of key, layer by layer."""
-    order = {stream: place for place, stream in enumerate(tables.streams)}
-    rows: Iterable[Row] = sorted(tables["norms_layers"], key=lambda row: (order[row["stream"]], row["layer"]))
-    return told(tables, Rows(rows))
 
 
 _TWIN = "dashed: the untrained twin (random weights)"
@@ -520,7 +512,7 @@ PAGE = Page(
         Section(
             "layers", "All layers", "Every layer and class of key: shares, means over pairs, and the twin's.",
             (Listing("norms_layers", "stream", "layer", "keys", "weight", "norm", "joint", "mean_weight", "length",
-                     "mean_norm", "relative", rows=layers_told),),
+                     "mean_norm", "relative", rows=lambda tables: layer_by_layer(tables, tables["norms_layers"])),),
             short="Layers",
         ),
     ),

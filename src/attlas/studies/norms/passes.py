@@ -34,7 +34,15 @@ from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Drawn, PooledMean
 from attlas.studies.norms.marks import CELLS, DrawnPairs, WordMarks, pairs_by_class, words_of
 from attlas.studies.shared.piece_classes import Frequencies, texts_of
-from attlas.studies.shared.reducing import StreamMarks, coarse, correlate_drawn, mark_stream, reduce_rows, relate
+from attlas.studies.shared.reducing import (
+    StreamMarks,
+    coarse,
+    correlate_drawn,
+    mark_stream,
+    reduce_rows,
+    relate,
+    stacked,
+)
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -77,12 +85,7 @@ class Norms:
         self.mixing = subject.has_residuals
 
     def empty(self) -> Bundle:
-        """A bundle that has seen nothing: per stream the figures of heads and of layers, and a sample of pairs.
-
-        >>> from attlas.capture import load
-        >>> [name for name in Norms(load()).empty() if "layer" not in name]
-        ['encoder-shares', 'encoder-means', 'encoder-spearman', 'encoder-words', 'encoder-pairs']
-        """
+        """A bundle that has seen nothing: per stream the figures of heads and of layers, and a sample of pairs."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
@@ -100,16 +103,7 @@ class Norms:
         return Bundle(parts)
 
     def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Run a batch through the model and take its sums into the bundle.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> study = Norms(load())
-        >>> bundle = study.empty()
-        >>> study.update(bundle, study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))]))
-        >>> bundle["encoder-layer-mixing"].result().n[0].tolist()
-        [[5.0, 0.0, 1.0, 1.0, 1.0, 2.0], ...]
-        """
+        """Run a batch through the model and take its sums into the bundle."""
         if not batch:
             return
         subject = self.subject
@@ -121,15 +115,7 @@ class Norms:
         pass_.give(bundle)
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
-        """Open a pass: what this study takes from one forward pass over a batch.
-
-        >>> from attlas.capture import load
-        >>> from attlas.text import Document, Passage
-        >>> study = Norms(load())
-        >>> examples = study.subject.pieces.encode_all([Passage(Document.from_text("It rained."))])
-        >>> list(study.begin(study.subject.pieces.batch(examples), examples).scenes)
-        [<Stream.ENCODER: 'encoder'>]
-        """
+        """Open a pass: what this study takes from one forward pass over a batch."""
         scenes = {stream: self._scene(made, batch, stream) for stream in self.streams}
         return _Pass(self, {stream: scene for stream, scene in scenes.items() if scene is not None})
 
@@ -219,25 +205,21 @@ class _Pass:
                 if name == "layer-pairs":
                     continue
                 sums, counts = _stacked([layer[name] for layer in taken])
+                bundle[f"{stream}-{name}"].update(sums, counts)
                 if name in heads:
-                    bundle[f"{stream}-{name}"].update(sums, counts)
                     bundle[f"{stream}-layer-{name}"].update(sums.sum(2), counts.sum(2))
-                else:
-                    bundle[f"{stream}-{name}"].update(sums, counts)
             if self.mixed[stream]:
                 bundle[f"{stream}-layer-mixing"].update(*_stacked(self.mixed[stream]))
             if taken:
                 values = torch.stack(self.pairs[stream], 1).permute(0, 3, 1, 2, 4).flatten(2).float().cpu().numpy()
-                drawn = scene.drawn
-                chosen = drawn.real
-                bundle[f"{stream}-pairs"].update(
-                    drawn.cells[chosen], drawn.draws[chosen], drawn.places[chosen], values[chosen]
-                )
+                drawn, real = scene.drawn, scene.drawn.real
+                kept = drawn.cells[real], drawn.draws[real], drawn.places[real], values[real]
+                bundle[f"{stream}-pairs"].update(*kept)
 
 
 def _stacked(layers: Sequence[tuple[Tensor, Tensor]]) -> tuple[Any, Any]:
-    """Sums and counts of all layers, (text, layer, ...)."""
-    sums, counts = (torch.stack([layer[part] for layer in layers], 1).double().cpu().numpy() for part in (0, 1))
+    """The same where a count of zero has no sum."""
+    sums, counts = stacked(layers)
     return np.where(counts > 0, sums, 0.0), counts
 
 

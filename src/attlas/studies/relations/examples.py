@@ -33,18 +33,11 @@ def examples(tables: Tables) -> Markup | None:
         tag("details", tag("summary", title), tag("ul", *own), class_="examples", open=place < OPEN)
         for place, (title, own) in enumerate(items.items())
     ]
-    return Markup("").join([*folded, Markup(gallery([scene(row, tables.model) for row in shown]))])
+    return Markup("").join([*folded, Markup(gallery([_scene(row, tables.model) for row in shown]))])
 
 
-def scene(row: Row, model: str) -> Scene:
-    """The scene of an example: one head on one sentence.
-
-    >>> import numpy as np
-    >>> row = {"pieces": ["a"], "piece_words": [0], "piece_documents": [0], "words": ["a"], "text": "a", "layer": 2}
-    >>> row |= {"head": 3, "stream": "encoder", "weights": np.ones(1, np.float32).tobytes(), "lengths": None}
-    >>> scene(row, "tiny").strands[0].heads
-    (3,)
-    """
+def _scene(row: Row, model: str) -> Scene:
+    """The scene of an example: one head on one sentence."""
     import numpy as np
 
     from attlas.views.scene import Scene, Sequence, Strand

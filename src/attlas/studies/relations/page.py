@@ -6,24 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from attlas.pages import (
-    Claim,
-    Custom,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    count_of,
-    keyed,
-    label_of,
-    say,
-)
+from attlas.pages import Custom, Listing, Page, Section, Style, charts
+from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.prose import Prose, count_of, say
+from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.relations.examples import examples
 from attlas.studies.shared.wording import words
@@ -36,6 +22,11 @@ CLARK = "Clark et al. 2019, bert-base-uncased"
 RELATION = Column("relation", "relation", meaning="as the treebank has it; all of them together: all")
 WAY = Column("direction", "attention from", labels=WAYS, meaning="who attends to whom")
 MARGIN = "accuracy less that of the offset on the same words"
+ACCURACY = (
+    Column("value", "accuracy, %", "percent", "share of words whose governor the head finds", ends=("low", "high"),
+           twin="twin", definition="Clark et al. 2019", head=True),
+    Column("n", "cases", "count"),
+)  # fmt: skip
 RELATIONS = Schema(
     "relations",
     "One row for each relation and direction: the head that was chosen on other texts, scored on these.",
@@ -43,11 +34,7 @@ RELATIONS = Schema(
     Column("best", "best", "flag", "the better of the two directions, where heads were chosen"),
     *PLACE,
     Column("measure", "measure"),
-    Column(
-        "value", "accuracy, %", "percent", "share of words whose governor the head finds", ends=("low", "high"),
-        twin="twin", definition="Clark et al. 2019", head=True,
-    ),
-    Column("n", "cases", "count"),
+    *ACCURACY,
     Column("chosen_value", "accuracy where it was chosen, %", "percent"),
     Column("offset", "offset", "count", "how many words further on the governor is by the rule; before: minus"),
     Column("baseline", "best offset, %", "percent", "by the best fixed offset",
@@ -67,9 +54,7 @@ RELATIONS = Schema(
 )  # fmt: skip
 _OF_A_HEAD = (
     *PLACE, WAY, RELATION,
-    Column("value", "accuracy, %", "percent", "share of words whose governor the head finds", ends=("low", "high"),
-           twin="twin", definition="Clark et al. 2019", head=True),
-    Column("n", "cases", "count"),
+    *ACCURACY,
     Column("margin", "better than the best offset by, points", "percent", MARGIN, optional=True, head=True),
     Column("p_corrected", "p", "p", "Holm's", family="all heads and both directions of the relation",
            optional=True, head=True, was="p_adjusted"),
@@ -112,11 +97,7 @@ def charted(tables: Tables) -> Rows:
 
 
 def sure(row: Row) -> bool:
-    """Whether a head is better than the best offset, corrected for having looked at many.
-
-    >>> sure({"p_corrected": 0.001}), sure({"p_corrected": None})
-    (True, False)
-    """
+    """Whether a head is better than the best offset, corrected for having looked at many."""
     p = row.get("p_corrected")
     return p is not None and p < SURE
 
@@ -296,13 +277,10 @@ PAGE = Page(
             "map", "Head by head",
             "Choose a relation and a direction. The brighter, the more often a head is right; framed heads beat the "
             "best fixed offset even after the correction for having looked at all of them.",
-            (
-                charts.head_map(
-                    "map", "value", "margin", key="relation-map", style=Style(pick=("relation", "direction")),
-                    sure={"value": "p_corrected", "margin": "p_corrected"}, bar=SURE,
-                    label="Heat map of accuracy for one relation, layer by head",
-                ),
-            ),
+            (charts.head_map("map", "value", "margin", key="relation-map",
+                             style=Style(pick=("relation", "direction")), bar=SURE,
+                             sure={"value": "p_corrected", "margin": "p_corrected"},
+                             label="Heat map of accuracy for one relation, layer by head"),),
             short="Map",
         ),
         Section(

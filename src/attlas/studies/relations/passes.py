@@ -154,13 +154,7 @@ class Relations(Watcher):
         return _Pass(self, made, [example.passage.first for example in batch])
 
     def choose(self, bundle: Bundle) -> Choice:
-        """The best head of each direction, and the best offset, for every relation; the first where several are.
-
-        >>> from attlas.capture import load
-        >>> study = Relations(load(), labels=("all",))
-        >>> study.choose(study.empty()).heads.tolist()
-        [[[-1, -1]], [[-1, -1]]]
-        """
+        """The best head of each direction, and the best offset, for every relation; the first where several are."""
         figures, offsets = bundle["figures"].result(), bundle["offsets"].result()
         count = len(self.labels)
         heads, values = np.full((len(DIRECTIONS), count, 2), -1), np.full((len(DIRECTIONS), count), np.nan)

@@ -40,12 +40,7 @@ class FinishedRun(NamedTuple):
 
     @property
     def tasks(self) -> dict[str, Any]:
-        """What the run says of each of its tasks: one, or several where runs were put together.
-
-        >>> about = Manifest("layers", corpus={"tasks": {"pos": {"labels": 17}}})
-        >>> FinishedRun(Path("runs/pos"), Result(about, {"tasks": {"task": ["pos"]}}), named=True).tasks
-        {'pos': {'labels': 17}}
-        """
+        """What the run says of each of its tasks: one, or several where runs were put together."""
         return dict(self.result.manifest.corpus.get("tasks", {}))
 
 

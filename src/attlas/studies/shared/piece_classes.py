@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,6 +27,7 @@ from attlas.text import ROOT, Document, Passage
 
 PUNCTUATION = frozenset(".,。，、،")
 DRAWN_KEYS = 64
+UP, DOWN = 1, 2  # the way of an edge, from dependent to governor and back
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,7 @@ class Marks:
 
     ``real`` (batch, piece) is false for padding; ``classes`` (batch, piece, 5), ``tags`` and ``bands`` (batch, piece,
     tags or frequency bands) have a one where a piece is of that kind; ``words`` (batch, piece) is true for pieces of
-    words, but for the first piece.
-
-    >>> sorted(Marks.__dataclass_fields__)
-    ['bands', 'classes', 'real', 'tags', 'words']
-    """
+    words, but for the first piece."""
 
     real: Tensor
     classes: Tensor
@@ -52,11 +50,7 @@ class Edges:
     """Pairs of pieces whose words are joined by a dependency edge, (batch, P, 2), padded with zeros.
 
     ``to_governor`` and ``to_dependent`` mark the direction of each pair (batch, P); ``governed`` and ``governing``
-    mark the pieces that have a governor, or a dependent, in the passage (batch, piece).
-
-    >>> sorted(Edges.__dataclass_fields__)
-    ['governed', 'governing', 'pairs', 'to_dependent', 'to_governor']
-    """
+    mark the pieces that have a governor, or a dependent, in the passage (batch, piece)."""
 
     pairs: Tensor
     to_governor: Tensor
@@ -91,11 +85,7 @@ class Frequencies:
 
     @classmethod
     def of(cls, documents: Sequence[Document]) -> Frequencies:
-        """The frequencies of the words of these documents.
-
-        >>> Frequencies.of([]).ranks
-        {}
-        """
+        """The frequencies of the words of these documents."""
         ranks = word_ranks(documents)
         counts = Counter(form.lower() for document in documents for form in document.forms)
         equals: dict[int, list[int]] = {}
@@ -171,31 +161,26 @@ def _band(rank: int) -> int:
 def mark_edges(side: Side, passages: Sequence[Sequence[Document]]) -> Edges:
     """Find the pairs of pieces that lie on dependency edges, both directions, the first piece set aside as a key."""
     size, width = side.real.shape
-    on_edges: list[list[tuple[int, int, bool]]] = []
+    on_edges: list[list[tuple[int, int, int]]] = []
     governed, governing = np.zeros((size, width), bool), np.zeros((size, width), bool)
     for row, (encoded, documents, start) in enumerate(zip(side.encoded, passages, side.starts, strict=True)):
         pieces: dict[int, list[int]] = {}
         for piece, word in enumerate(encoded.segmentation.words):
             if word >= 0:
                 pieces.setdefault(word, []).append(start + piece)
-        pairs: list[tuple[int, int, bool]] = []
+        pairs: list[tuple[int, int, int]] = []
         for dependent, governor in _dependencies(documents):
             down, up = pieces.get(dependent, []), pieces.get(governor, [])
             if not down or not up:
                 continue
             governed[row, down] = governing[row, up] = True
-            pairs += [(i, j, True) for i in down for j in up if j != start]
-            pairs += [(j, i, False) for i in down for j in up if i != start]
+            pairs += [(i, j, UP) for i in down for j in up if j != start]
+            pairs += [(j, i, DOWN) for i in down for j in up if i != start]
         on_edges.append(pairs)
-    longest = max(map(len, on_edges), default=0)
-    packed = np.zeros((size, longest, 2), np.int64)
-    upward, downward = np.zeros((size, longest), np.float32), np.zeros((size, longest), np.float32)
-    for row, pairs in enumerate(on_edges):
-        for place, (i, j, up_edge) in enumerate(pairs):
-            packed[row, place] = i, j
-            (upward if up_edge else downward)[row, place] = 1
+    packed = padded([np.array(pairs, np.int64).reshape(-1, 3) for pairs in on_edges])
+    upward, downward = ((packed[..., 2] == way).astype(np.float32) for way in (UP, DOWN))
     device = side.real.device
-    return Edges(*(torch.from_numpy(a).to(device) for a in (packed, upward, downward, governed, governing)))
+    return Edges(*(torch.from_numpy(a).to(device) for a in (packed[..., :2], upward, downward, governed, governing)))
 
 
 def _dependencies(documents: Sequence[Document]) -> Iterable[tuple[int, int]]:
@@ -223,12 +208,18 @@ def draw_pairs(
             queries.encoded, keys.encoded, queries.starts, keys.starts, passages, strict=True
         )
     ]
-    longest = max(map(len, drawn))
-    pairs = np.zeros((len(drawn), longest, 2), np.int64)
-    real = np.zeros((len(drawn), longest), bool)
-    for row, of_text in enumerate(drawn):
-        pairs[row, : len(of_text)], real[row, : len(of_text)] = of_text, True
-    return torch.from_numpy(pairs).to(queries.real.device), torch.from_numpy(real).to(queries.real.device)
+    real = padded([np.ones(len(of_text), bool) for of_text in drawn])
+    return torch.from_numpy(padded(drawn)).to(queries.real.device), torch.from_numpy(real).to(queries.real.device)
+
+
+def padded(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Arrays of unlike length in one, with zeros behind the shorter ones.
+
+    >>> padded([np.array([1, 2]), np.array([3])]).tolist()
+    [[1, 2], [3, 0]]
+    """
+    longest = max(map(len, rows), default=0)
+    return np.stack([np.pad(row, [(0, longest - len(row))] + [(0, 0)] * (row.ndim - 1)) for row in rows])
 
 
 def half_of(passage: Passage, seed: int) -> int:

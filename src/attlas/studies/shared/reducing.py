@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.ids import Stream
@@ -26,11 +28,7 @@ Sums = tuple[Tensor, Tensor]
 @dataclass(frozen=True)
 class StreamMarks:
     """All that is known of one stream of one batch before the model runs: what its pieces are, and which pairs to
-    look at.
-
-    >>> StreamMarks.__dataclass_fields__.keys() >= {"queries", "keys", "columns"}
-    True
-    """
+    look at."""
 
     stream: Stream
     classes: tuple[str, ...]
@@ -197,6 +195,12 @@ def _edge_sums(
         name: (total, count * has)
         for name, total, count in zip(EDGES, (up, down, up + down), cases, strict=True)
     }  # fmt: skip
+
+
+def stacked(layers: Sequence[Sums]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums and counts of all layers, (text, layer, ...)."""
+    sums, counts = (torch.stack([layer[part] for layer in layers], 1).double().cpu().numpy() for part in (0, 1))
+    return sums, counts
 
 
 def relate(rows: RowStatistics, lengths: Tensor, marks: StreamMarks) -> dict[str, tuple[Tensor, Tensor]]:

@@ -98,15 +98,11 @@ def longest_run(layers: Iterable[int]) -> list[int]:
     >>> longest_run([0, 4, 5, 6, 9])
     [4, 5, 6]
     """
-    return max(runs_of(layers), key=len, default=[])
+    return max(_runs_of(layers), key=len, default=[])
 
 
-def runs_of(layers: Iterable[int]) -> list[list[int]]:
-    """Layers in runs of those that follow each other.
-
-    >>> runs_of([0, 4, 5])
-    [[0], [4, 5]]
-    """
+def _runs_of(layers: Iterable[int]) -> list[list[int]]:
+    """Layers in runs of those that follow each other."""
     runs: list[list[int]] = []
     for layer in sorted(layers):
         if runs and layer == runs[-1][-1] + 1:
@@ -122,7 +118,7 @@ def in_layers(layers: Sequence[int]) -> str:
     >>> in_layers([0, 4, 5, 6, 9]), in_layers([2])
     ('layers 1, 5–7, 10', 'layer 3')
     """
-    parts = [str(run[0] + 1) if len(run) == 1 else f"{run[0] + 1}–{run[-1] + 1}" for run in runs_of(layers)]
+    parts = [str(run[0] + 1) if len(run) == 1 else f"{run[0] + 1}–{run[-1] + 1}" for run in _runs_of(layers)]
     return f"layer{'s' if len(layers) > 1 else ''} {', '.join(parts)}"
 
 
@@ -143,6 +139,17 @@ def layer_means(rows: Rows, column: str = "value") -> dict[int, float]:
     """
     means = {layer: own.mean(column) for layer, own in rows.known(column).by("layer")}
     return {layer: mean for layer, mean in sorted(means.items()) if mean is not None}
+
+
+def layer_by_layer(tables: Tables, rows: Rows) -> Rows:
+    """Rows of layers as a table lists them: stream by stream, the first layers first, without what nothing tells.
+
+    >>> from attlas.store import Manifest, Result
+    >>> tables = Tables(Result(Manifest("toy"), {"layers": {"stream": ["encoder"] * 2, "layer": [1, 0]}}))
+    >>> layer_by_layer(tables, tables["layers"]).column("layer")
+    [0, 1]
+    """
+    return told(tables, Rows(sorted(rows, key=lambda row: (tables.streams.index(row["stream"]), row["layer"]))))
 
 
 def told(tables: Tables, rows: Rows) -> Rows:

@@ -8,23 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import altair as alt
 
 from attlas.measures.quantities import QUANTITIES, Quantity, places, titles
-from attlas.pages import (
-    Chart,
-    Listing,
-    Page,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-)
+from attlas.pages import Chart, Listing, Page, Section, Style, charts
+from attlas.pages.rows import Row, Rows, Tables
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.shared import wording
 from attlas.studies.shared.wording import MEASURES
@@ -70,12 +60,8 @@ BANDS = Schema(
 )
 
 
-def heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
-    """The table of heads: a row for every head, measure and quantity.
-
-    >>> heads_schema()["quantity"].write("sep_to_sep")
-    '[SEP], seen from [SEP]'
-    """
+def _heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
+    """The table of heads: a row for every head, measure and quantity."""
     return Schema(
         "heads",
         "One row for each head, measure and quantity.",
@@ -92,12 +78,8 @@ def heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
     )  # fmt: skip
 
 
-def by_head_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
-    """What the page tells of each head: the place it looks at most, and its quantities side by side.
-
-    >>> by_head_schema()["sep_norm"].title
-    '[SEP] norm'
-    """
+def _by_head_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
+    """What the page tells of each head: the place it looks at most, and its quantities side by side."""
     columns = [
         Column(f"{quantity.name}{'' if measure == 'weight' else '_norm'}",
                f"{quantity.column or quantity.title}{'' if measure == 'weight' else ' norm'}", quantity.kind,
@@ -169,12 +151,8 @@ def _by_place(rows: Rows, column: str) -> dict[tuple[Any, ...], Any]:
     return {(row["stream"], row["layer"], row["head"]): row[column] for row in rows}
 
 
-def place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
-    """A cell for each head: its colour says where it looks most, and the stronger, the more of its weight goes there.
-
-    >>> place_map().table
-    'by_head'
-    """
+def _place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
+    """A cell for each head: its colour says where it looks most, its strength how much of its weight goes there."""
     named = places("where", quantities)
 
     def draw(tables: Tables, rows: Rows) -> charts.Spec:
@@ -212,33 +190,17 @@ def place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
     )  # fmt: skip
 
 
-def _dots(quantities: Sequence[Quantity], section: str, axis: str, style: Style) -> tuple[Chart, ...]:
+def _dots(quantities: Sequence[Quantity], section: str, style: Style) -> tuple[Chart, ...]:
     """A chart for each quantity of a section: a dot for each head, in weight and in norm."""
     return tuple(
-        _on_axis(
-            charts.layer_dots(
-                "heads", "value", key=quantity.name, title=quantity.title, colour="measure", style=style,
-                where={"quantity": [quantity.name]},
-                label=f"{quantity.title}: {axis} by layer, one dot for each head",
-            ),
-            axis,
+        charts.layer_dots(
+            "heads", "value", key=quantity.name, title=quantity.title, colour="measure", style=style,
+            where={"quantity": [quantity.name]},
+            label=f"{quantity.title}: {style.axis} by layer, one dot for each head",
         )
         for quantity in quantities
         if quantity.section == section
     )  # fmt: skip
-
-
-def _on_axis(chart: Chart, title: str) -> Chart:
-    """The same chart with what is really shown written on its axis of values."""
-
-    def draw(tables: Tables, rows: Rows) -> charts.Spec:
-        spec = chart.draw(tables, rows)
-        for layer in spec["layer"]:
-            if layer["encoding"].get("y", {}).get("title") == "value":
-                layer["encoding"]["y"]["title"] = title
-        return spec
-
-    return replace(chart, draw=draw)
 
 
 def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
@@ -247,7 +209,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
     >>> survey_page().study
     'survey'
     """
-    small, shares = Style(height=190, domain=(0, 1)), Style(height=190)
+    small, shares = Style(height=190, domain=(0, 1), axis="share"), Style(height=190, axis="share")
     follows = {name: ["pos-heads"] for name in ("direction", "measure", "show")}
     columns = [
         name
@@ -255,19 +217,18 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
         if quantity.column
         for name in (quantity.name, *([f"{quantity.name}_norm"] if quantity.norm else []))
     ]
-    schema = by_head_schema(quantities)
+    schema = _by_head_schema(quantities)
     return Page(
         "survey",
         title="Where do the heads of {model} look?",
         answer=wording.first(findings.one_place),
-        chart=place_map(quantities),
+        chart=_place_map(quantities),
         about="Where does each attention head of **{model}** look while the model reads **{corpus}**? For every "
         "head, attention was sorted by where it goes and averaged over the corpus, in weights and in norms.",
         findings=(wording.further(findings.one_place), findings.resting_place, findings.neighbours, findings.lengths,
                   findings.edges, findings.breadth, findings.reach),
-        schemas=(heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
-        derived={"by_head": by_head(quantities), "parts": parts,
-                 "bands": bands},
+        schemas=(_heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
+        derived={"by_head": by_head(quantities), "parts": parts, "bands": bands},
         sections=(
             Section(
                 "where", "Where attention goes",
@@ -275,7 +236,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "and, beside it, in norm. Previous, next and itself ask for the place of a piece, the others for its "
                 "kind. Lines are means of layers, dashed is chance. Where weight runs above norm, attention is given "
                 "to vectors that carry little.",
-                _dots(quantities, "where", "share", small), short="Where it goes", width="small",
+                _dots(quantities, "where", small), short="Where it goes", width="small",
             ),
             Section(
                 "map", "Head by head",
@@ -290,7 +251,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "entropy", "How broad, how focused",
                 "Entropy says how widely a head spreads its attention: 0 nats is all on one piece, the dashed line "
                 "is the same to all. Heads near the line average over the text; heads near the floor pick one piece.",
-                (*_dots(quantities, "entropy", "nats", Style(height=230)),
+                (*_dots(quantities, "entropy", Style(height=230, axis="nats")),
                  Listing("by_head", "head", "entropy", "sentence", order="focus", most=12,
                          title="The most focused heads")),
                 short="Entropy", width="half",
@@ -299,7 +260,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "distance", "How far",
                 "How far away, in pieces and to either side, the attended keys lie on average. Heads at 1 look at a "
                 "neighbour; attention that rests on a fixed piece such as [SEP] counts with its distance, too.",
-                _dots(quantities, "distance", "pieces", Style(height=230)), short="Distance",
+                _dots(quantities, "distance", Style(height=230, axis="pieces")), short="Distance",
             ),
             Section(
                 "norms", "Weights against norms",
@@ -334,7 +295,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "to its dependents, and all of it as a share of the attention between words. The first piece, where "
                 "a head may merely rest, is set aside. Dots far above the dashed line follow syntax, or something "
                 "that goes with it, such as standing next to each other.",
-                _dots(quantities, "edges", "share", shares), short="Edges", width="small",
+                _dots(quantities, "edges", shares), short="Edges", width="small",
             ),
             Section(
                 "heads", "All heads",

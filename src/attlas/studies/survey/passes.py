@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from attlas.capture import Subject
@@ -29,7 +28,7 @@ from attlas.measures.rows import matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, PooledMean
 from attlas.studies.shared.piece_classes import half_of
-from attlas.studies.shared.reducing import StreamMarks, Sums, mark_stream, reduce_rows, relate
+from attlas.studies.shared.reducing import StreamMarks, Sums, mark_stream, reduce_rows, relate, stacked
 from attlas.studies.shared.watching import Watcher
 from attlas.studies.survey.tables import DIRECTIONS, HALVES, tables
 
@@ -154,10 +153,7 @@ class _Pass:
         names = {"figures-chance": "chance"}
         for stream, layers in self.taken.items():
             for name in layers[0] if layers else ():
-                sums, counts = (
-                    torch.stack([layer[name][part] for layer in layers], dim=1).double().cpu().numpy()
-                    for part in (0, 1)
-                )
+                sums, counts = stacked([layer[name] for layer in layers])
                 if name != "figures":
                     bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts)
                     continue

@@ -57,10 +57,6 @@ def _along_edges(figures: Figures, named: Mapping[str, str]) -> str:
 
 
 def share(value: float) -> str:
-    """A share as people write it: two digits, no leading zero.
-
-    >>> share(0.974), share(1.0)
-    ('.97', '1.00')
-    """
+    """A share as people write it: two digits, no leading zero."""
     text = f"{value:.2f}"
     return text[1:] if text.startswith("0") else text
