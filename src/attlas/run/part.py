@@ -15,21 +15,7 @@ Item = TypeVar("Item", contravariant=True)
 
 
 class Part(Protocol[Item]):
-    """What an engine carries out.
-
-    >>> from attlas.stats import PooledMean
-    >>> class Length:
-    ...     name = "length"
-    ...     def empty(self):
-    ...         return Bundle({"length": PooledMean(shape=())})
-    ...     def update(self, bundle, batch):
-    ...         bundle["length"].update([len(text) for text in batch], 1)
-    >>> part: Part[str] = Length()
-    >>> bundle = part.empty()
-    >>> part.update(bundle, ["a", "abc"])
-    >>> bundle["length"].result().value.item()
-    2.0
-    """
+    """What an engine carries out; :meth:`attlas.run.session.Run.carry` has an example."""
 
     @property
     def name(self) -> str:
