@@ -42,14 +42,10 @@ class Engine(Protocol):
         """Take all items through a part and return its filled bundle (see :func:`attlas.run.local.carry_out`)."""
 
 
-class Local:
-    """The engine for one machine.
-
-    >>> Local.carry_out is not None
-    True
-    """
+class _Local:
+    """The engine for one machine."""
 
     carry_out = staticmethod(carry_out)
 
 
-LOCAL = Local()
+LOCAL = _Local()

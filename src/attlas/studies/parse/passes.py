@@ -32,18 +32,14 @@ KEPT, HIDDEN = "features", ".features"
 
 
 @dataclass(frozen=True)
-class Sentences:
-    """The sentences of all parts, cut into pieces, with their trees.
-
-    >>> Sentences({}, []).parts
-    []
-    """
+class _Sentences:
+    """The sentences of all parts, cut into pieces, with their trees."""
 
     examples: Mapping[str, Sequence[Example]]
     parts: Sequence[Part]
 
 
-def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> Sentences:
+def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> _Sentences:
     """The sentences of all parts that have a word to score; what is left out is counted.
 
     >>> from attlas.run.session import begin
@@ -73,7 +69,7 @@ def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: 
         "pieces": sum(example.length for part in examples.values() for example in part),
         "parts": {part.name: {"sentences": part.sentences, "scored_words": part.scored} for part in parts},
     }
-    return Sentences(examples, parts)
+    return _Sentences(examples, parts)
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ class Work:
     """
 
     run: Run
-    sentences: Sentences
+    sentences: _Sentences
     vectors: Vectors
     relations: Mapping[str, int]
     room: Room
@@ -93,7 +89,7 @@ class Work:
     keep: bool
 
     @classmethod
-    def prepare(cls, run: Run, sentences: Sentences, source: str, max_disk: float, keep: bool) -> Work:
+    def prepare(cls, run: Run, sentences: _Sentences, source: str, max_disk: float, keep: bool) -> Work:
         """Find the vectors, and see that the features will have room, before the model runs."""
         vectors = find_vectors(source, run.subject, sentences.parts, sentences.examples)
         run.counts["vectors"] = {
