@@ -24,7 +24,7 @@ from attlas.store.checkpoint import checkpoint_file, load_checkpoint, save_check
 from attlas.store.folder import require_free
 
 if TYPE_CHECKING:
-    from attlas.run.part import Part
+    from attlas.run.engine import Part
 
 Item = TypeVar("Item")
 

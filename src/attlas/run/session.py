@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
-from attlas.run.engine import LOCAL, Engine
+from attlas.run.engine import LOCAL, Engine, Part
 from attlas.run.journal import Record, item_by_item, journal_file
 from attlas.run.parameters import Running
-from attlas.run.part import Part
 from attlas.run.plan import Plan, differences
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attlas.capture.frozen import Frozen
     from attlas.capture.reading import Reading as Read
     from attlas.corpora import Corpus
-    from attlas.run.part import Part
+    from attlas.run.engine import Part
     from attlas.stats import Bundle
     from attlas.studies.shared.faith.instances import Instance, Labelling
 
