@@ -14,8 +14,15 @@ from scipy import stats
 from attlas.errors import StatsError
 from attlas.probes.edges import summary
 from attlas.probes.edges.series import Origin, Spec, Trained, specs_for
-from attlas.probes.edges.tables import LABELS, SCORES, TASKS, WEIGHTS, tables_of
+from attlas.probes.edges.tables import tables_of
 
+TASKS = ("task", "who", "labels", "measure", "value", "low", "high", "n")
+SCORES = (
+    "task", "who", "labels", "series", "layer", "seed", "value", "low", "high", "difference", "difference_low",
+    "difference_high", "selectivity", "validation", "n",
+)  # fmt: skip
+WEIGHTS = ("task", "who", "labels", "seed", "layer", "head", "value", "gamma")
+LABELS = ("task", "label", "seed", "layer", "value", "train", "test")
 CURVES = st.lists(st.floats(0.01, 0.99), min_size=2, max_size=14)
 
 

@@ -23,36 +23,32 @@ from attlas.errors import PlanError
 from attlas.run.parameters import Help, asked_of, help_of, reader_of, role_of
 from attlas.studies import Study, studies
 
+
+def _option_for(kind: Any, flag: str, text: str, *more: str) -> Any:
+    return Annotated[kind, typer.Option(flag, *more, help=text)]
+
+
 OPENING = {
-    "device": Annotated[str | None, typer.Option("--device", help="cpu, cuda, cuda:1 ...; cuda where there is one.")],
-    "dtype": Annotated[str | None, typer.Option("--dtype", help="float32 (default), bfloat16 or float16.")],
-    "remote_code": Annotated[
-        bool, typer.Option("--remote-code", help="Run code that the model's repository brings.")
-    ],
-    "allow_pickle": Annotated[bool, typer.Option("--allow-pickle", help="Read weights that are not safetensors.")],
+    "device": _option_for(str | None, "--device", "cpu, cuda, cuda:1 ...; cuda where there is one."),
+    "dtype": _option_for(str | None, "--dtype", "float32 (default), bfloat16 or float16."),
+    "remote_code": _option_for(bool, "--remote-code", "Run code that the model's repository brings."),
+    "allow_pickle": _option_for(bool, "--allow-pickle", "Read weights that are not safetensors."),
 }
 READING = {
-    "format": Annotated[str | None, typer.Option("--format", help="The file's format, where it cannot be told.")],
-    "unit": Annotated[
-        str | None,
-        typer.Option(
-            "--unit", help="What is one document: sentence, document (treebank); paragraph, line, document."
-        ),
-    ],
-    "target": Annotated[
-        Path | None, typer.Option("--target", help="The translations, line by line, where they are another file.")
-    ],
-    "label": Annotated[
-        str | None,
-        typer.Option("--label", help="The column that holds the labels; for sentiment trees binary or five."),
-    ],
+    "format": _option_for(str | None, "--format", "The file's format, where it cannot be told."),
+    "unit": _option_for(
+        str | None, "--unit", "What is one document: sentence, document (treebank); paragraph, line, document."
+    ),
+    "target": _option_for(Path | None, "--target", "The translations, line by line, where they are another file."),
+    "label": _option_for(
+        str | None, "--label", "The column that holds the labels; for sentiment trees binary or five."
+    ),
 }
 PRINTING = {
-    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")],
-    "as_json": Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")],
+    "quiet": _option_for(bool, "--quiet", "No progress.", "-q"),
+    "as_json": _option_for(bool, "--json", "Print what was found as JSON."),
 }
 _OFF = {"device": None, "dtype": None, "remote_code": False, "allow_pickle": False}
-_PLAIN = dict.fromkeys(READING)
 
 
 def command_for(study: Study) -> Callable[..., None]:

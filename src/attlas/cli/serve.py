@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attlas.cli.commands import with_shared_options
+from attlas.run.parameters import Help
 from attlas.run.setting import Opening
 
 if TYPE_CHECKING:
@@ -18,15 +19,13 @@ if TYPE_CHECKING:
 @with_shared_options
 def command(
     model: Annotated[
-        list[str] | None,
-        typer.Option("--model", "-m", help="A model to offer, the first as the default; can be given several times."),
+        list[str] | None, Help("A model to offer, the first as the default; can be given several times.", short="-m")
     ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="A port; 0 takes any that is free.")] = 0,
     card: Annotated[
-        Path | None,
-        typer.Option("--card", help="A folder of attlas faith: its card is shown above the pictures of its model."),
+        Path | None, Help("A folder of attlas faith: its card is shown above the pictures of its model.")
     ] = None,
-    open: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    open: Annotated[bool, Help("Open the page in the browser.")] = False,
     *,
     opening: Opening,
 ) -> None:

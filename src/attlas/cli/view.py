@@ -12,7 +12,7 @@ import typer
 
 from attlas.cli.commands import with_shared_options
 from attlas.errors import CapabilityError, TextError
-from attlas.run.parameters import Model
+from attlas.run.parameters import Help, Model
 from attlas.run.session import slug
 from attlas.run.setting import Opening
 from attlas.views.page import listed_kinds
@@ -20,55 +20,34 @@ from attlas.views.page import listed_kinds
 
 @with_shared_options
 def command(
-    text: Annotated[
-        str | None, typer.Argument(help="The text; - reads it from standard input.", show_default=False)
-    ] = None,
+    text: Annotated[str | None, Help("The text; - reads it from standard input.", argument=True)] = None,
     second: Annotated[
-        str | None, typer.Option("--and", help="A second text: the other of a pair, or the target of a translation.")
+        str | None, Help("A second text: the other of a pair, or the target of a translation.", flag="--and")
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", help="Read the text from a file instead.")] = None,
-    kind: Annotated[str, typer.Option("--kind", help=f"View to open with: {listed_kinds()}.")] = "head",
+    file: Annotated[Path | None, Help("Read the text from a file instead.")] = None,
+    kind: Annotated[str, Help(f"View to open with: {listed_kinds()}.")] = "head",
     model: Model = None,
-    against_model: Annotated[
-        str | None, typer.Option("--against-model", help="Compare with another model on the same text.")
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option("--against", help="Compare with another text, read by the same model.")
-    ] = None,
+    against_model: Annotated[str | None, Help("Compare with another model on the same text.")] = None,
+    against: Annotated[str | None, Help("Compare with another text, read by the same model.")] = None,
     generate: Annotated[
-        int | None,
-        typer.Option(
-            "--generate",
-            min=1,
-            help="Let the model write so many pieces. A missing translation is written anyway.",
-        ),
+        int | None, Help("Let the model write so many pieces. A missing translation is written anyway.", least=1)
     ] = None,
-    layers: Annotated[
-        str | None, typer.Option("--layers", help="Keep only these, counted from 1: 3 or 1,5..7. Long texts need it.")
-    ] = None,
-    heads: Annotated[
-        str | None, typer.Option("--heads", help="Keep only these of each layer, or one such as 6-3.")
-    ] = None,
-    measure: Annotated[
-        str, typer.Option("--measure", help="Measure to open with: weight, norm (of weight times vector) or both.")
-    ] = "weight",
+    layers: Annotated[str | None, Help("Keep only these, counted from 1: 3 or 1,5..7. Long texts need it.")] = None,
+    heads: Annotated[str | None, Help("Keep only these of each layer, or one such as 6-3.")] = None,
+    measure: Annotated[str, Help("Measure to open with: weight, norm (of weight times vector) or both.")] = "weight",
     joint: Annotated[
         str | None,
-        typer.Option(
-            "--joint",
-            help="Show one map for each layer, the norm of what all its heads bring together: of the attention, with "
-            "the residual, or normalised.",
+        Help(
+            "Show one map for each layer, the norm of what all its heads bring together: of the attention, with the "
+            "residual, or normalised."
         ),
     ] = None,
-    survey: Annotated[
-        Path | None, typer.Option("--survey", help="A survey folder of this model, to sort heads by its figures.")
-    ] = None,
+    survey: Annotated[Path | None, Help("A survey folder of this model, to sort heads by its figures.")] = None,
     card: Annotated[
-        Path | None,
-        typer.Option("--card", help="A folder of attlas faith for this model: its card is shown above the picture."),
+        Path | None, Help("A folder of attlas faith for this model: its card is shown above the picture.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="The page to write.")] = None,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    out: Annotated[Path | None, Help("The page to write.", short="-o")] = None,
+    open_page: Annotated[bool, Help("Open the page in the browser.", flag="--open")] = False,
     *,
     opening: Opening,
 ) -> None:
@@ -87,7 +66,7 @@ def command(
     if measure != "both":
         check_measure(measure)
     if joint is not None:
-        check_joint(joint, measure=measure != "weight", heads=heads is not None, survey=survey is not None)
+        _check_joint(joint, measure=measure != "weight", heads=heads is not None, survey=survey is not None)
     held = None if card is None else read_card(card)
     read = _text(text, file)
     shelf = Shelf(partial(load, **opening.options))
@@ -122,14 +101,8 @@ def command(
         webbrowser.open(path.resolve().as_uri())
 
 
-def check_joint(step: str, **others: bool) -> None:
-    """Refuse a step that does not exist, and what cannot be had together with joint norms.
-
-    >>> check_joint("residual", heads=True)
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CapabilityError: --joint shows all heads of a layer together, so it excludes --heads; leave one ...
-    """
+def _check_joint(step: str, **others: bool) -> None:
+    """Refuse a step that does not exist, and what cannot be had together with joint norms."""
     from attlas.capture.mixing import check_step
 
     check_step(step)

@@ -42,7 +42,7 @@ class AttentionProbe(nn.Module):
         words = found.shape[1] - 1
         between = found[:, :words, :words, 0] + found[:, :words, :words, 1].transpose(1, 2)
         root = found[:, words:, :words, 2] + found[:, :words, words:, 3].transpose(1, 2) + self.bias
-        return no_loops(torch.cat([between, root], dim=1))
+        return _no_loops(torch.cat([between, root], dim=1))
 
     def learned(self) -> Tensor:
         """The weights (direction, head), governor to dependent first, then dependent to governor.
@@ -85,7 +85,7 @@ class VectorProbe(nn.Module):
         scores = found[..., 0] + found[..., 1].transpose(1, 2)
         words = scores.shape[1] - 1
         bias = torch.cat([self.bias.new_zeros(words), self.bias[None]])
-        return no_loops(scores[:, :, :words] + bias[:, None])
+        return _no_loops(scores[:, :, :words] + bias[:, None])
 
 
 def offsets(words: int) -> Tensor:
@@ -101,12 +101,8 @@ def offsets(words: int) -> Tensor:
     return nn.functional.one_hot(apart, 2 * CLIP + 2).float()[None]
 
 
-def no_loops(scores: Tensor) -> Tensor:
-    """Scores (sentence, governor, dependent) in which no word is its own governor.
-
-    >>> no_loops(torch.zeros(1, 3, 2))[0].tolist()
-    [[-inf, 0.0], [0.0, -inf], [0.0, 0.0]]
-    """
+def _no_loops(scores: Tensor) -> Tensor:
+    """Scores (sentence, governor, dependent) in which no word is its own governor."""
     self_ = torch.eye(scores.shape[1], scores.shape[2], dtype=torch.bool, device=scores.device)
     return scores.masked_fill(self_, float("-inf"))
 
@@ -114,7 +110,7 @@ def no_loops(scores: Tensor) -> Tensor:
 def cross_entropy(scores: Tensor, governors: Tensor, scored: Tensor) -> Tensor:
     """The sum over all words that count of -log p(governor).
 
-    >>> scores = no_loops(torch.zeros(1, 3, 2))
+    >>> scores = _no_loops(torch.zeros(1, 3, 2))
     >>> float(cross_entropy(scores, torch.tensor([[1, 2]]), torch.tensor([[True, False]])))
     0.693...
     """

@@ -23,12 +23,8 @@ LEAST = 1e-5
 RIDGE = 1e-3  # of the mean: directions in which heads hardly differ are not blown up without end
 
 
-class Batch(NamedTuple):
-    """Some sentences of one length: what the probe reads, numbers of vectors, governors, and which words count.
-
-    >>> Batch._fields
-    ('given', 'ids', 'governors', 'scored', 'members')
-    """
+class _Batch(NamedTuple):
+    """Some sentences of one length: what the probe reads, numbers of vectors, governors, and which words count."""
 
     given: Tensor
     ids: Tensor
@@ -57,11 +53,11 @@ class Reader:
         self._root: Tensor | None = None
         self._random = np.random.default_rng(self.seed)
 
-    def batches(self, part: str, shuffled: bool = False) -> Iterator[Batch]:
+    def batches(self, part: str, shuffled: bool = False) -> Iterator[_Batch]:
         """Go through a part once; shuffled batches are drawn anew each time."""
         for group, rows in self.parts[part].batches(self.words, self._random if shuffled else None):
             ids = None if self.vectors is None else self.vectors.ids[part][group.words][rows]
-            yield Batch(
+            yield _Batch(
                 self._given(part, group.words, rows),
                 torch.zeros(0, dtype=torch.long) if ids is None else torch.from_numpy(ids).to(self.device),
                 torch.from_numpy(group.governors[rows]).to(self.device),

@@ -129,11 +129,8 @@ def digest(source: str) -> str:
     path = Path(source)
     if source == INPUT or not path.is_file():
         return ""
-    made = hashlib.sha256()
     with open(path, "rb") as file:
-        while block := file.read(1 << 20):
-            made.update(block)
-    return made.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_text(path: Path, wanted: set[str]) -> Found:

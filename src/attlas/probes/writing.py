@@ -26,12 +26,8 @@ from attlas.stats import Bundle, PooledMean
 LARGEST = 65504.0  # of float16
 
 
-class Item(NamedTuple):
-    """A sentence to be captured, and where it belongs.
-
-    >>> Item(None, "train", 5, 0, (0, 1, 2, 3, 4)).words
-    5
-    """
+class _Item(NamedTuple):
+    """A sentence to be captured, and where it belongs."""
 
     example: Example
     part: str
@@ -40,14 +36,14 @@ class Item(NamedTuple):
     kept: tuple[int, ...]
 
 
-def items_of(part: Part, examples: Sequence[Example]) -> list[Item]:
+def items_of(part: Part, examples: Sequence[Example]) -> list[_Item]:
     """The sentences of a part, each with its place in the files.
 
     >>> items_of(Part.of("train", []), [])
     []
     """
     return [
-        Item(example, part.name, words, row, tree.kept)
+        _Item(example, part.name, words, row, tree.kept)
         for example, tree, (words, row) in zip(examples, part.trees, part.places, strict=True)
     ]
 
@@ -85,7 +81,7 @@ class Writer:
         """Counts what was written."""
         return Bundle({"words": PooledMean(())})
 
-    def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:
+    def update(self, bundle: Bundle, batch: Sequence[_Item]) -> None:
         """Run a batch through the model and write its features."""
         features, subject = self.features, self.subject
         assert features is not None

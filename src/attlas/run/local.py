@@ -24,7 +24,7 @@ from attlas.store.checkpoint import checkpoint_file, load_checkpoint, save_check
 from attlas.store.folder import require_free
 
 if TYPE_CHECKING:
-    from attlas.run.part import Part
+    from attlas.run.engine import Part
 
 Item = TypeVar("Item")
 
@@ -56,18 +56,8 @@ def carry_out(
     ``lengths`` are the items' numbers of pieces, ``budget`` and ``max_items`` limit a batch; ``part`` names this part
     of a run that has several, each with a checkpoint of its own. With ``out``, a checkpoint is written there every
     ``checkpoint_every`` seconds, when the run is interrupted from the keyboard, and at the end; saving the result
-    removes it. With ``resume`` a checkpoint of the same plan is continued.
-
-    >>> from attlas.stats import PooledMean
-    >>> class Length:
-    ...     name = "length"
-    ...     def empty(self):
-    ...         return Bundle({"length": PooledMean(shape=())})
-    ...     def update(self, bundle, batch):
-    ...         bundle["length"].update([len(text) for text in batch], 1)
-    >>> bundle = carry_out(Length(), ["a", "abc"], [1, 3], Plan("length"), budget=4)
-    >>> bundle["length"].result().value.item()
-    2.0
+    removes it. With ``resume`` a checkpoint of the same plan is continued. (:meth:`attlas.run.session.Run.carry`
+    has an example.)
     """
     if len(items) != len(lengths):
         raise PlanError(f"there are {len(items)} items but {len(lengths)} lengths; give one length for each item")

@@ -23,15 +23,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
-from attlas.run.engine import LOCAL, Engine
+from attlas.run.engine import LOCAL, Engine, Part
 from attlas.run.journal import Record, item_by_item, journal_file
 from attlas.run.parameters import Running
-from attlas.run.part import Part
 from attlas.run.plan import Plan, differences
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
-from attlas.store.checkpoint import Checkpoint, checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
+from attlas.store.checkpoint import checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from attlas.stats import Bundle
 
 Made = TypeVar("Made")
+_Kept = tuple["Mapping[str, NDArray[Any]]", Mapping[str, Any]]  # what a checkpoint keeps of a step
 NAMED = "named by the run itself"  # the folder of a command that was given none
 
 
@@ -159,13 +159,8 @@ class Run:
         ...     run.once("counting", lambda: {"n": 3})
         {'n': 3}
         """
-        if (earlier := self._earlier(step)) is not None:
-            kept: Made = earlier.progress["made"]
-            return kept
-        began = time.monotonic() - self._elsewhere
-        made = make()
-        self._keep(step, began, {}, {"made": made})
-        return made
+        kept: Made = self._once(step, lambda: ({}, {"made": make()}))[1]["made"]
+        return kept
 
     def item_by_item(
         self, sizes: Sequence[int], make: Callable[[int], Iterable[Record]], *, unit: str = "words"
@@ -185,28 +180,26 @@ class Run:
         ...     run.once_arrays("weighing", dict)
         {}
         """
-        if (earlier := self._earlier(step)) is not None:
-            return earlier.state
+        return self._once(step, lambda: (make(), {}))[0]
+
+    def _once(self, step: str, make: Callable[[], _Kept]) -> _Kept:
+        """What a step gives: what an earlier run has left, unless that had another plan, or made now and kept; parts
+        that are carried out meanwhile keep count of their own time."""
+        if self.out is None:
+            return make()
+        earlier = load_checkpoint(self.out, step) if self.resume else None
+        if earlier is not None:
+            if changed := "; ".join(differences(earlier.plan, self.plan)):
+                where = checkpoint_file(self.out, step)
+                raise PlanError(
+                    f"{where}: this checkpoint has another plan ({changed}); go back to it, or delete this file"
+                )
+            return earlier.state, earlier.progress
         began = time.monotonic() - self._elsewhere
-        arrays = make()
-        self._keep(step, began, arrays, {})
-        return arrays
-
-    def _keep(self, step: str, began: float, arrays: Mapping[str, NDArray[Any]], made: Mapping[str, Any]) -> None:
-        """Keep what a step gave; parts that were carried out meanwhile keep count of their own time."""
-        if self.out is not None:
-            seconds = time.monotonic() - self._elsewhere - began
-            save_checkpoint(self.out, self.plan.to_dict(), arrays, {**made, "seconds": seconds}, step)
-
-    def _earlier(self, step: str) -> Checkpoint | None:
-        """What an earlier run has left of a step; refused where that was another run."""
-        earlier = load_checkpoint(self.out, step) if self.out is not None and self.resume else None
-        if earlier is not None and (changed := "; ".join(differences(earlier.plan, self.plan))):
-            raise PlanError(
-                f"{checkpoint_file(self.out, step)}: this checkpoint has another plan ({changed}); go back to it, "  # type: ignore[arg-type]
-                "or delete this file"
-            )
-        return earlier
+        arrays, made = make()
+        seconds = time.monotonic() - self._elsewhere - began
+        save_checkpoint(self.out, self.plan.to_dict(), arrays, {**made, "seconds": seconds}, step)
+        return arrays, made
 
     def scratch(
         self,

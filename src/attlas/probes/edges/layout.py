@@ -162,11 +162,7 @@ def lay_out(name: str, examples: Sequence[Example], known: Vocabulary) -> Layout
 class Answers:
     """What every edge is to be answered, gold or control: its labels, and which were asked about.
 
-    >>> from attlas.capture import load
-    >>> from attlas.text import Document, Edge, Passage, Span
-    >>> text = Document.from_words(["It", "rained"], edges=[Edge(Span(1, 2), None, ("VBD",))])
-    >>> known = Vocabulary(Counter({"VBD": 1}))
-    >>> layouts = {part: lay_out(part, [load().pieces.encode(Passage(text))], known) for part in ("train", "test")}
+    >>> layouts, known = _it_rained()
     >>> given, among, unknown = Answers(layouts, known, seed=0).of("gold", "test", np.array([0]))
     >>> given.tolist(), among.tolist(), unknown.tolist()
     ([[True]], [[True]], [0])
@@ -190,11 +186,7 @@ class Answers:
 def known_types(layouts: Mapping[str, Layout], part: str = "test") -> float:
     """The share of a part's edges whose control word was seen in training; control labels of others are unknown.
 
-    >>> from attlas.capture import load
-    >>> from attlas.text import Document, Edge, Passage, Span
-    >>> text = Document.from_words(["It", "rained"], edges=[Edge(Span(1, 2), None, ("VBD",))])
-    >>> known = Vocabulary(Counter({"VBD": 1}))
-    >>> layouts = {part: lay_out(part, [load().pieces.encode(Passage(text))], known) for part in ("train", "test")}
+    >>> layouts, known = _it_rained()
     >>> known_types(layouts)
     1.0
     """
@@ -207,11 +199,7 @@ def majority(layouts: Mapping[str, Layout], known: Vocabulary, part: str = "test
     """The micro-F1 on a part of always saying the labels that most training edges have: those that at least half of
     the edges that were asked have, or else the most frequent one.
 
-    >>> from attlas.capture import load
-    >>> from attlas.text import Document, Edge, Passage, Span
-    >>> text = Document.from_words(["It", "rained"], edges=[Edge(Span(1, 2), None, ("VBD",))])
-    >>> known = Vocabulary(Counter({"VBD": 1}))
-    >>> layouts = {part: lay_out(part, [load().pieces.encode(Passage(text))], known) for part in ("train", "test")}
+    >>> layouts, known = _it_rained()
     >>> majority(layouts, known)
     1.0
     """
@@ -230,3 +218,13 @@ def _drawn(word: str, seed: int, count: int) -> int:
     """The training edge whose labels a word type draws."""
     digest = hashlib.sha256(f"{seed} {word}".encode()).digest()
     return int.from_bytes(digest[:8], "big") % count
+
+
+def _it_rained() -> tuple[dict[str, Layout], Vocabulary]:
+    """Two parts of one sentence each, for examples."""
+    from attlas.capture import load
+    from attlas.text import Document, Edge, Passage, Span
+
+    text = Document.from_words(["It", "rained"], edges=[Edge(Span(1, 2), None, ("VBD",))])
+    known = Vocabulary(Counter({"VBD": 1}))
+    return {part: lay_out(part, [load().pieces.encode(Passage(text))], known) for part in ("train", "test")}, known

@@ -161,12 +161,8 @@ class States(MappedFiles):
         return np.asarray(self.arrays[part][start:stop])
 
 
-class Item(NamedTuple):
-    """A sentence to be captured, and where it belongs.
-
-    >>> Item._fields
-    ('example', 'part', 'first', 'kept')
-    """
+class _Item(NamedTuple):
+    """A sentence to be captured, and where it belongs."""
 
     example: Example
     part: str
@@ -174,14 +170,14 @@ class Item(NamedTuple):
     kept: Integers
 
 
-def items_of(layouts: Mapping[str, Layout]) -> list[Item]:
+def items_of(layouts: Mapping[str, Layout]) -> list[_Item]:
     """The sentences of all parts, each with its rows.
 
     >>> items_of({})
     []
     """
     return [
-        Item(example, layout.name, int(first), kept)
+        _Item(example, layout.name, int(first), kept)
         for layout in layouts.values()
         for example, first, kept in zip(layout.examples, layout.rows, layout.kept, strict=False)
     ]
@@ -204,7 +200,7 @@ class Writer:
         """The usual length of each origin, as a mean of logarithms."""
         return Bundle({"lengths": PooledMean((len(self.mixable.origins),))})
 
-    def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:
+    def update(self, bundle: Bundle, batch: Sequence[_Item]) -> None:
         """Run a batch through the model and write what spans hold of it."""
         assert self.states is not None
         subject = self.mixable.subject

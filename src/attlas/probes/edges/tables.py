@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attlas.probes.edges import summary
 from attlas.probes.edges.summary import Estimate, Numbers
@@ -24,24 +23,22 @@ Key = tuple[str, str, int]
 
 
 class _Run(NamedTuple):
-    """One training, with the places of its probes, their scores, and those on resampled sentences."""
+    """One training, with the places of its probes, their scores, and those on resampled sentences. All runs of one
+    model have the same probes."""
 
     of: Trained
     places: dict[Key, int]
     score: Numbers
     drawn: Numbers
 
-    def layers(self, labels: str, series: str = "cumulative") -> list[int]:
-        return sorted(layer for one, kind, layer in self.places if (one, kind) == (labels, series))
+    def cumulative(self, labels: str) -> dict[int, int]:
+        """The places of the cumulative probes by their layers, from low to high."""
+        layers = sorted(layer for *kind, layer in self.places if kind == [labels, "cumulative"])
+        return {layer: self.places[labels, "cumulative", layer] for layer in layers}
 
-    def at(self, labels: str, series: str, layers: Sequence[int]) -> list[int]:
-        return [self.places[labels, series, layer] for layer in layers]
-
-    def alone(self, layer: int) -> int | None:
-        """The probe that sees this layer alone; below the first layer there is nothing to add, so there it is the
-        cumulative one."""
-        first = min(self.layers("gold"), default=None)
-        return self.places.get(("gold", "cumulative" if layer == first else "single", layer))
+    def last(self, labels: str) -> int:
+        """The place of the probe over all layers."""
+        return list(self.cumulative(labels).values())[-1]
 
 
 def tables_of(
@@ -69,7 +66,11 @@ def tables_of(
     """
     runs = [_run(one, seed) for one in trained]
     rows = {
-        "tasks": [row for who, same in _by_model(runs).items() for row in _task_rows(who, same, origins)],
+        "tasks": [
+            row
+            for who in dict.fromkeys(run.of.who for run in runs)
+            for row in _task_rows(who, [run for run in runs if run.of.who == who], origins)
+        ],
         "scores": [row for run in runs for row in _score_rows(run)],
         "weights": [row for run in runs for row in _weight_rows(run, origins)],
         "labels": [
@@ -88,31 +89,19 @@ def _run(one: Trained, seed: int) -> _Run:
     return _Run(one, places, summary.scores(one.marks), summary.resampled(one.marks, seed=seed))
 
 
-def _by_model(runs: Sequence[_Run]) -> dict[str, list[_Run]]:
-    models: dict[str, list[_Run]] = {}
-    for run in runs:
-        models.setdefault(run.of.who, []).append(run)
-    return models
-
-
 def _task_rows(who: str, runs: Sequence[_Run], origins: Sequence[Origin]) -> list[dict[str, Any]]:
-    rows = []
-    for labels in ("gold", "control"):
-        known = [run for run in runs if run.layers(labels)]
-        if known:
-            rows += [_measured(who, labels, name, found) for name, found in _of_curve(known, labels).items()]
-            rows += [_measured(who, labels, name, found) for name, found in _of_mix(known, labels, origins).items()]
-    rows += [_measured(who, "gold", name, found) for name, found in _of_singles(runs).items()]
-    rows += [_measured(who, "gold", name, found) for name, found in _of_controls(runs).items()]
-    return rows
+    known = [labels for labels in ("gold", "control") if runs[0].cumulative(labels)]
+    measures = [(labels, _of_curve(runs, labels) | _of_mix(runs, labels, origins)) for labels in known]
+    measures.append(("gold", _of_singles(runs) | _of_controls(runs)))
+    return [_measured(who, labels, name, value) for labels, found in measures for name, value in found.items()]
 
 
 def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:
     """What the cumulative scores say."""
-    layers = runs[0].layers(labels)
-    places = [run.at(labels, "cumulative", layers) for run in runs]
-    curves = [run.score[where] for run, where in zip(runs, places, strict=True)]
-    drawn = runs[0].drawn[:, places[0]]
+    probes = runs[0].cumulative(labels)
+    layers, places = list(probes), list(probes.values())
+    curves = [run.score[places] for run in runs]
+    drawn = runs[0].drawn[:, places]
     first, last = layers[0], layers[-1]
     found = {"score": summary.estimate([float(curve[-1]) for curve in curves], drawn[:, -1])}
     if first == 0:
@@ -132,7 +121,7 @@ def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:
 def _of_mix(runs: Sequence[_Run], labels: str, origins: Sequence[Origin]) -> dict[str, Estimate]:
     """What the mixing weights of the probe over all layers say; they do not depend on the test sentences."""
     layers = [origin.layer for origin in origins]
-    mixes = [_mix(run, labels) for run in runs]
+    mixes = [run.of.weights[run.last(labels)] for run in runs]
     return {
         "centre of gravity": summary.over_seeds([summary.centre_of_gravity(mix, layers) for mix in mixes]),
         "K(s)": summary.over_seeds([float(summary.from_uniform(mix)) for mix in mixes]),
@@ -141,45 +130,38 @@ def _of_mix(runs: Sequence[_Run], labels: str, origins: Sequence[Origin]) -> dic
 
 def _of_singles(runs: Sequence[_Run]) -> dict[str, Estimate]:
     """The best layer alone, chosen on dev by the mean of the seeds, and its score on test."""
-    known = [run for run in runs if run.layers("gold", "single")]
-    if not known:
+    places = {layer: place for (_, kind, layer), place in runs[0].places.items() if kind == "single"}
+    if not places:
         return {}
-    layers = [layer for layer in known[0].layers("gold") if all(run.alone(layer) is not None for run in known)]
-    dev = [np.mean([run.of.dev[run.alone(layer)] for run in known]) for layer in layers]
-    best = layers[int(np.argmax(dev))]
-    values = [float(run.score[run.alone(best)]) for run in known]
-    chosen = Estimate(float(best), n=len(known))
+    first, place = next(iter(runs[0].cumulative("gold").items()))  # below it there is nothing to add
+    places = {first: place, **places}
+    best = max(places, key=lambda layer: np.mean([run.of.dev[places[layer]] for run in runs]))
+    values = [float(run.score[places[best]]) for run in runs]
     return {
-        "best single layer": chosen,
-        "score of it": summary.estimate(values, known[0].drawn[:, known[0].alone(best)]),
+        "best single layer": Estimate(float(best), n=len(runs)),
+        "score of it": summary.estimate(values, runs[0].drawn[:, places[best]]),
     }
 
 
 def _of_controls(runs: Sequence[_Run]) -> dict[str, Estimate]:
     """Selectivity: how much better gold labels are told than control labels, over all layers and at layer 0."""
+    gold, control = runs[0].cumulative("gold"), runs[0].cumulative("control")
     found = {}
-    known = [run for run in runs if run.layers("gold") and run.layers("control")]
-    for name, layer in (("selectivity", -1), ("selectivity at layer 0", 0)):
-        pairs = [
-            (run.places["gold", "cumulative", at], run.places["control", "cumulative", at])
-            for run in known
-            for at in (run.layers("gold")[layer],)
-            if ("control", "cumulative", at) in run.places and (layer or not at)
-        ]
-        if len(pairs) == len(known) > 0:
-            values = [float(run.score[a] - run.score[b]) for run, (a, b) in zip(known, pairs, strict=True)]
-            gold, control = pairs[0]
-            found[name] = summary.estimate(values, known[0].drawn[:, gold] - known[0].drawn[:, control])
+    for name, layer in (("selectivity", max(gold)), ("selectivity at layer 0", 0)):
+        if layer in gold and layer in control:
+            values = [float(run.score[gold[layer]] - run.score[control[layer]]) for run in runs]
+            drawn = runs[0].drawn[:, gold[layer]] - runs[0].drawn[:, control[layer]]
+            found[name] = summary.estimate(values, drawn)
     return found
 
 
 def _score_rows(run: _Run) -> list[dict[str, Any]]:
     low, high = summary.middle(run.drawn)
     rows = []
-    for spec, place in zip(run.of.specs, range(len(run.score)), strict=True):
+    for place, spec in enumerate(run.of.specs):
         row: dict[str, Any] = {
-            "who": run.of.who, "labels": spec.labels, "series": spec.series, "layer": int(spec.layer),
-            "seed": int(run.of.seed), "value": run.score[place], "low": low[place],
+            "who": run.of.who, "labels": spec.labels, "series": spec.series, "layer": spec.layer,
+            "seed": run.of.seed, "value": run.score[place], "low": low[place],
             "high": high[place], "difference": None, "difference_low": None, "difference_high": None,
             "selectivity": None, "validation": run.of.dev[place], "n": int(run.of.marks[place, :, 2].sum()),
         }  # fmt: skip
@@ -199,34 +181,28 @@ def _score_rows(run: _Run) -> list[dict[str, Any]]:
 def _weight_rows(run: _Run, origins: Sequence[Origin]) -> list[dict[str, Any]]:
     return [
         {
-            "who": run.of.who, "labels": labels, "seed": int(run.of.seed), "layer": int(origin.layer),
-            "head": None if origin.head is None else int(origin.head), "value": weight,
-            "gamma": run.of.gammas[run.places[labels, "cumulative", run.layers(labels)[-1]]],
+            "who": run.of.who, "labels": labels, "seed": run.of.seed, "layer": origin.layer,
+            "head": origin.head, "value": weight,
+            "gamma": run.of.gammas[run.last(labels)],
         }
         for labels in ("gold", "control")
-        if run.layers(labels)
-        for origin, weight in zip(origins, _mix(run, labels), strict=True)
+        if run.cumulative(labels)
+        for origin, weight in zip(origins, run.of.weights[run.last(labels)], strict=True)
     ]  # fmt: skip
 
 
 def _label_rows(run: _Run, labels: Sequence[str], train: Sequence[int], test: Sequence[int]) -> list[dict[str, Any]]:
-    layers = run.layers("gold")
-    marks = np.asarray(run.of.label_marks)[run.at("gold", "cumulative", layers)]
+    probes = run.cumulative("gold")
+    marks = np.asarray(run.of.label_marks)[list(probes.values())]
     found = summary.scores(marks[:, :, None, :])
     return [
         {
-            "label": label, "seed": int(run.of.seed), "layer": layer, "value": found[place, number],
-            "train": int(train[number]), "test": int(test[number]),
+            "label": label, "seed": run.of.seed, "layer": layer, "value": found[place, number],
+            "train": train[number], "test": test[number],
         }
         for number, label in enumerate(labels)
-        for place, layer in enumerate(layers)
+        for place, layer in enumerate(probes)
     ]  # fmt: skip
-
-
-def _mix(run: _Run, labels: str) -> NDArray[np.float64]:
-    """The weights of the probe over all layers."""
-    mix: NDArray[np.float64] = run.of.weights[run.places[labels, "cumulative", run.layers(labels)[-1]]]
-    return mix
 
 
 def _measured(who: str, labels: str, measure: str, found: Estimate) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from attlas.store import Result
 if TYPE_CHECKING:
     from attlas.capture.reading import Reading as Read
     from attlas.corpora import Corpus
-    from attlas.run.part import Part
+    from attlas.run.engine import Part
     from attlas.stats import Bundle
     from attlas.studies.shared.faith.instances import Instance, Labelling
 

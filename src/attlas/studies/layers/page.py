@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from statistics import fmean
 from typing import NamedTuple
 
 from attlas.pages import (
@@ -369,6 +370,20 @@ def gain(tables: Tables) -> Iterator[Finding]:
                   f"{published} ({PIPELINE_MODEL}, dev)" if published else "")  # fmt: skip
 
 
+def twin(tables: Tables) -> Iterator[Finding]:
+    """How far the untrained twin stays below, where there are several tasks; of one the answer tells."""
+    rows = tables["summary"].known("score", "twin_score")
+    if len(rows) > 1:
+        leads = [row["score"] - row["twin_score"] for row in rows]
+        least, row = min(zip(leads, rows, strict=True), key=lambda pair: pair[0])
+        text = say(
+            "The same probes on the untrained twin stay **{mean:percent}** points below on average, the least for "
+            "{task} ({lead:percent}; the twin has {twin:percent}). What it has, words and positions alone give away.",
+            mean=fmean(leads), task=_named(row), lead=least, twin=row["twin_score"],
+        )  # fmt: skip
+        yield Finding(text, _claims(rows, "score", "twin_score"), "scores")
+
+
 def selectivity(tables: Tables) -> Iterator[Finding]:
     """How much better gold labels are told than control labels."""
     rows = tables["summary"].smallest("selectivity")
@@ -441,7 +456,7 @@ PAGE = Page(
         label="Expected layer and centre of gravity of every task, with intervals",
     ).having(columns=("task", "centre")),
     about=about,
-    findings=(places, published_order, syntax_first, spread, gain, selectivity, single),
+    findings=(places, published_order, syntax_first, spread, gain, twin, selectivity, single),
     schemas=(TASKS, SCORES, WEIGHTS, LABELS, SUMMARY, GAINS, MIX, CURVES, CONTROLS, FREQUENT, HEADS, DATA),
     derived=DERIVED,
     sections=(

@@ -42,19 +42,15 @@ _ARRAYS = ("marks", "label_marks", "weights", "gammas", "dev")
 
 
 @dataclass(frozen=True)
-class Edges:
-    """The edges of all parts, each placed among the pieces of its text, and the labels that training knows.
-
-    >>> Edges({}, None, {}).layouts
-    {}
-    """
+class _Edges:
+    """The edges of all parts, each placed among the pieces of its text, and the labels that training knows."""
 
     layouts: dict[str, Layout]
     known: Vocabulary
     unseen: Mapping[str, Mapping[str, int]]
 
 
-def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> Edges:
+def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> _Edges:
     """Cut all parts into pieces and place their edges; what is left out is counted.
 
     >>> from attlas.run.session import begin
@@ -81,7 +77,7 @@ def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: i
         run.skipped += layout.skipped
     if len({layout.paired for layout in layouts.values()}) > 1:
         raise CorpusError("some parts have single spans and others pairs; give parts of one kind")
-    return Edges(layouts, known, {name: _unseen(run, name, layouts[name], known) for name in ("dev", "test")})
+    return _Edges(layouts, known, {name: _unseen(run, name, layouts[name], known) for name in ("dev", "test")})
 
 
 def _unseen(run: Run, part: str, layout: Layout, known: Vocabulary) -> dict[str, int]:
@@ -118,7 +114,7 @@ class Work:
     """
 
     run: Run
-    edges: Edges
+    edges: _Edges
     mixable: Mixable
     folder: Path
     bytes: int
@@ -127,7 +123,7 @@ class Work:
     captured: dict[str, tuple[States, NDArray[np.float64], Mixable]] = field(default_factory=dict)
 
     @classmethod
-    def prepare(cls, run: Run, edges: Edges, max_disk: float) -> Work:
+    def prepare(cls, run: Run, edges: _Edges, max_disk: float) -> Work:
         """See that the states will fit, and say how large they are, before the model runs."""
         mixable = Mixable(run.subject, run.options["over"])
         needed = {name: mixable.room.bytes(int(layout.rows[-1])) for name, layout in edges.layouts.items()}

@@ -132,7 +132,7 @@ def layers_case(
         ...
     attlas.errors.TextError: the span 2:9 is outside the 4 words of the text: 0 He, 1 smoked, 2 Toronto, 3 .
     """
-    document = as_document(sentence.split() if at_blanks and isinstance(sentence, str) else sentence)
+    document = _as_document(sentence.split() if at_blanks and isinstance(sentence, str) else sentence)
     asked = _asked(document, spans)
     finished = find_runs(runs)
     require_one_model(finished)
@@ -165,12 +165,8 @@ def layers_case(
         })  # fmt: skip
 
 
-def as_document(text: str | Sequence[str] | Document) -> Document:
-    """The sentence with its words, found by rule unless they are given.
-
-    >>> as_document("Can't stop.").forms, as_document(["ca", "n't"]).forms
-    (("Can't", 'stop', '.'), ('ca', "n't"))
-    """
+def _as_document(text: str | Sequence[str] | Document) -> Document:
+    """The sentence with its words, found by rule unless they are given."""
     if isinstance(text, Document):
         return text
     document = Document.from_text(text) if isinstance(text, str) else Document.from_words(text)

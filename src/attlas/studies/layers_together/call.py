@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from attlas.errors import StoreError
 from attlas.run.parameters import Help, study_call
@@ -16,9 +16,6 @@ from attlas.run.plan import Plan
 from attlas.run.session import NAMED, slug
 from attlas.store import Manifest, Result, require_free, versions_here
 from attlas.studies.shared.layer_runs import FinishedRun, find_runs, require_one_model
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @study_call()
@@ -109,30 +106,11 @@ def _tasks(runs: Sequence[FinishedRun]) -> dict[str, Any]:
     return tasks
 
 
-def _joined(runs: Sequence[FinishedRun]) -> dict[str, pa.Table]:
+def _joined(runs: Sequence[FinishedRun]) -> dict[str, dict[str, list[Any]]]:
     """All rows of each table, one run after the other."""
-    import pyarrow as pa
-
-    names = dict.fromkeys(name for run in runs for name in run.result.tables)
-    tables = {}
-    for name in names:
-        parts = [_plain(run.result.tables[name]) for run in runs if name in run.result.tables]
-        tables[name] = _coded(pa.concat_tables(parts, promote_options="permissive"))
-    return tables
-
-
-def _plain(table: pa.Table) -> pa.Table:
-    """A table whose texts are texts, for dictionaries of different words cannot be put one after the other."""
-    import pyarrow as pa
-
-    columns = [
-        column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table.columns
-    ]
-    return pa.table(columns, names=table.column_names)
-
-
-def _coded(table: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
-    columns = [column.dictionary_encode() if pa.types.is_string(column.type) else column for column in table.columns]
-    return pa.table(columns, names=table.column_names)
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        for name, table in run.result.tables.items():
+            tables.setdefault(name, []).extend(table.to_pylist())
+    columns = {name: dict.fromkeys(key for row in rows for key in row) for name, rows in tables.items()}
+    return {name: {key: [row.get(key) for row in rows] for key in columns[name]} for name, rows in tables.items()}

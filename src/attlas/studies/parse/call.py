@@ -57,9 +57,7 @@ def parse(
     ['attention', 'attention + vectors']
     """
     from attlas.capture.measuring import require_measure
-    from attlas.probes.parse import jobs_for
     from attlas.probes.tables import tables
-    from attlas.probes.training import Schedule
     from attlas.probes.vectors import digest
     from attlas.studies.parse.passes import Work, read_sentences
 
@@ -69,7 +67,7 @@ def parse(
     given = {"train": as_corpus(corpus)}
     given |= {part: as_corpus(texts) for part, texts in (("dev", validation), ("test", test)) if texts is not None}
     for treebank in given.values():
-        require_trees(treebank)
+        _require_trees(treebank)
     model = as_subject(subject)
     limit = running["limit"]
     pieces = running["max_pieces"] or min(model.pieces.window, LONGEST)
@@ -86,24 +84,16 @@ def parse(
         if divided:
             run.progress.note(divided)
             run.counts["divided"] = divided
-        schedule = Schedule(epochs=epochs, patience=patience, seed=run.seed)
-        work = Work.prepare(run, sentences, str(vectors), schedule, rank, structural, max_disk, keep_features)
-        bundles = [work.train(jobs_for(twin=twin, structural=structural), twin=twin) for twin in (False, True)]
+        work = Work.prepare(run, sentences, str(vectors), max_disk, keep_features)
+        bundles = [work.train(twin=twin) for twin in (False, True)]
         stream = model.pieces.own
         result = run.finish(tables(bundles, work.relations, stream.value, model.shape(stream)))
         work.leave()
     return result
 
 
-def require_trees(corpus: Corpus) -> None:
-    """Refuse a corpus without governors.
-
-    >>> from attlas.text import Document
-    >>> require_trees(as_corpus([Document.from_text("It rained.")]))
-    Traceback (most recent call last):
-        ...
-    attlas.errors.CorpusError: documents: it has no governors (dependency trees), which parsing needs; ...
-    """
+def _require_trees(corpus: Corpus) -> None:
+    """Refuse a corpus without governors."""
     if "governors" not in corpus.annotations:
         raise CorpusError(
             f"it has no governors (dependency trees), which parsing needs; give a treebank in CoNLL-U format "

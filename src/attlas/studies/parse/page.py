@@ -100,14 +100,8 @@ def _score(row: Row) -> Prose:
     return say("**{value:percent} %** ({low:percent}–{high:percent})", **row)
 
 
-def difference(tables: Tables, probe: str, other: str) -> tuple[Row, float, float, float] | None:
-    """What one probe has more than another, with the ends of its interval, and the row that says so.
-
-    >>> from attlas.store import Manifest, Result
-    >>> rows = {"probe": ["b"], "other": ["a"], "value": [0.3], "low": [0.2], "high": [0.4]}
-    >>> difference(Tables(Result(Manifest("parse"), {"differences": rows})), "a", "b")[1:]
-    (-0.3, -0.4, -0.2)
-    """
+def _difference(tables: Tables, probe: str, other: str) -> tuple[Row, float, float, float] | None:
+    """What one probe has more than another, with the ends of its interval, and the row that says so."""
     for row in tables["differences"].known("low").where(probe=[probe, other], other=[probe, other]):
         if row["probe"] == probe:
             return row, row["value"], row["low"], row["high"]
@@ -141,7 +135,7 @@ def vectors(tables: Tables) -> Iterator[Finding]:
         return
     alone, both, twin, distances = rows
     rival = max(twin, distances, key=lambda row: row["value"])
-    more = difference(tables, both["probe"], rival["probe"])
+    more = _difference(tables, both["probe"], rival["probe"])
     if more is not None and more[2] > 0:
         credit = say("{value:percent} points ({low:percent}–{high:percent}) are owed to what the heads have learned",
                      value=more[1], low=more[2], high=more[3])  # fmt: skip
@@ -173,7 +167,7 @@ def order(tables: Tables) -> Iterator[Finding]:
     turned = []
     for low, high in pairwise(rows):
         if low["value"] >= high["value"]:
-            more = difference(tables, low["probe"], high["probe"])
+            more = _difference(tables, low["probe"], high["probe"])
             how = "above" if more is not None and more[2] > 0 else "level with"
             turned.append(
                 say("*{low}* ({a:percent}) is {how} *{high}* ({b:percent})", low=low["probe"], a=low["value"],

@@ -16,7 +16,7 @@ from attlas.corpora import Corpus
 from attlas.errors import CorpusError
 from attlas.models import Example
 from attlas.probes.files import Features, Room, size_of
-from attlas.probes.parse import Job, Trainer
+from attlas.probes.parse import Trainer, jobs_for
 from attlas.probes.training import Schedule
 from attlas.probes.trees import UNKNOWN, Part, number_relations, tree_of
 from attlas.probes.vectors import Vectors, find_vectors
@@ -32,18 +32,14 @@ KEPT, HIDDEN = "features", ".features"
 
 
 @dataclass(frozen=True)
-class Sentences:
-    """The sentences of all parts, cut into pieces, with their trees.
-
-    >>> Sentences({}, []).parts
-    []
-    """
+class _Sentences:
+    """The sentences of all parts, cut into pieces, with their trees."""
 
     examples: Mapping[str, Sequence[Example]]
     parts: Sequence[Part]
 
 
-def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> Sentences:
+def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> _Sentences:
     """The sentences of all parts that have a word to score; what is left out is counted.
 
     >>> from attlas.run.session import begin
@@ -73,7 +69,7 @@ def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: 
         "pieces": sum(example.length for part in examples.values() for example in part),
         "parts": {part.name: {"sentences": part.sentences, "scored_words": part.scored} for part in parts},
     }
-    return Sentences(examples, parts)
+    return _Sentences(examples, parts)
 
 
 @dataclass(frozen=True)
@@ -85,27 +81,15 @@ class Work:
     """
 
     run: Run
-    sentences: Sentences
+    sentences: _Sentences
     vectors: Vectors
     relations: Mapping[str, int]
     room: Room
-    schedule: Schedule
-    rank: int
     folder: Path
     keep: bool
 
     @classmethod
-    def prepare(
-        cls,
-        run: Run,
-        sentences: Sentences,
-        source: str,
-        schedule: Schedule,
-        rank: int,
-        structural: bool,
-        max_disk: float,
-        keep: bool,
-    ) -> Work:
+    def prepare(cls, run: Run, sentences: _Sentences, source: str, max_disk: float, keep: bool) -> Work:
         """Find the vectors, and see that the features will have room, before the model runs."""
         vectors = find_vectors(source, run.subject, sentences.parts, sentences.examples)
         run.counts["vectors"] = {
@@ -113,7 +97,7 @@ class Work:
         }  # fmt: skip
         known = 100 * vectors.known / vectors.total
         run.progress.note(f"{vectors.name}: vectors of {vectors.size} numbers for {known:.1f} % of the words")
-        room = room_for(run.subject, states=structural)
+        room = room_for(run.subject, states=run.options["structural"])
         needed = {kind: count * (2 if keep else 1) for kind, count in room.bytes(sentences.parts).items()}
         if run.out is not None and run.resume and not (run.out / HIDDEN).exists() and (run.out / KEPT).exists():
             (run.out / KEPT).rename(run.out / HIDDEN)
@@ -121,11 +105,13 @@ class Work:
         folder = run.scratch(HIDDEN, needed, most=max_disk, what="features", less=less)
         count = sum(part.sentences for part in sentences.parts)
         run.progress.note(f"features of {count:,} sentences take {size_of(sum(needed.values()))} on disk")
-        relations = number_relations(sentences.parts)
-        return cls(run, sentences, vectors, relations, room, schedule, rank, folder, keep)
+        return cls(run, sentences, vectors, number_relations(sentences.parts), room, folder, keep)
 
-    def train(self, jobs: Sequence[Job], *, twin: bool) -> Bundle:
+    def train(self, *, twin: bool) -> Bundle:
         """Capture the features of the model or of its twin, and train the probes on them."""
+        options = self.run.options
+        jobs = jobs_for(twin=twin, structural=options["structural"])
+        schedule = Schedule(epochs=options["epochs"], patience=options["patience"], seed=self.run.seed)
         part = "probes-untrained" if twin else "probes"
         run, trained = self.run, 0
         if run.out is not None and run.resume and (checkpoint := load_checkpoint(run.out, part)):
@@ -135,7 +121,7 @@ class Work:
         model = run.subject
         trainer = Trainer(
             jobs, {part.name: part for part in self.sentences.parts}, features, self.vectors, self.relations,
-            self.schedule, model.shape(model.pieces.own), self.room.layers, self.rank, model.device,
+            schedule, model.shape(model.pieces.own), self.room.layers, options["rank"], model.device,
             run.progress.note,
         )  # fmt: skip
         step_by_step = replace(run, checkpoint_every=0.0, progress=Silent())  # each probe tells of itself
