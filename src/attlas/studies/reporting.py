@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_origin
 
 from attlas.errors import StoreError
 from attlas.ids import paper_label
-from attlas.run.parameters import Help, help_of, role_of
+from attlas.run.parameters import Help, asked_of, help_of, role_of
 from attlas.store.manifest import SCHEMA
 from attlas.studies import Study, studies
 
@@ -189,8 +189,8 @@ def command_line(manifest: Manifest) -> str:
     for parameter in sorted(taken, key=_named):
         role, told = role_of(parameter), help_of(parameter)
         if role == "corpus":
-            in_memory = manifest.corpus.get("format") == "documents"
-            words.append("TEXT" if in_memory else str(manifest.corpus.get("name", "CORPUS")))
+            typed = manifest.corpus.get("format") == "documents" and "label" not in asked_of(parameter)
+            words.append("TEXT" if typed else str(manifest.corpus.get("name", "CORPUS")))
         elif role == "model":
             words += ["--model", str(manifest.model.get("name", "MODEL"))]
         elif role == "other corpus" and isinstance(corpora.get(parameter.name), dict):
