@@ -53,10 +53,10 @@ def test_joint_norms_of_any_shape(heads, queries, keys, hidden, seed):
     values = torch.randn(2, heads, keys, 3, generator=generator)
     matrix = torch.randn(heads, 3, hidden, generator=generator)
     lengths, _, summed = materialised(weights, values, matrix)
-    assert close(value_norms(values, gram(matrix)), lengths)
-    got = joint_norms(weights, key_grams(values, matrix))
-    # Where heads cancel each other out, the root of a small difference is less exact than the vectors themselves.
-    assert float((got.square() - summed.square()).abs().max()) <= 1e-5 * max(1.0, float(summed.square().max()))
+    # Where a value is nearly lost in the matrix, or heads cancel each other out, the root of a small difference is less
+    # exact than the vectors themselves.
+    assert close(value_norms(values, gram(matrix)).square(), lengths.square())
+    assert close(joint_norms(weights, key_grams(values, matrix)).square(), summed.square())
 
 
 def test_joint_norms_have_gradients():
