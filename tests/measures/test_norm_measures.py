@@ -53,8 +53,8 @@ def test_joint_norms_of_any_shape(heads, queries, keys, hidden, seed):
     values = torch.randn(2, heads, keys, 3, generator=generator)
     matrix = torch.randn(heads, 3, hidden, generator=generator)
     lengths, _, summed = materialised(weights, values, matrix)
-    # Where a value is nearly lost in the matrix, or heads cancel each other out, the root of a small difference is less
-    # exact than the vectors themselves.
+    # Where a value is nearly lost in the matrix, or heads cancel each other out, the root of a small difference is
+    # less exact than the vectors themselves.
     assert close(value_norms(values, gram(matrix)).square(), lengths.square())
     assert close(joint_norms(weights, key_grams(values, matrix)).square(), summed.square())
 
