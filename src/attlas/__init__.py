@@ -58,6 +58,7 @@ __all__ = [
     "examine",
     "faith",
     "faith_chunking",
+    "faith_freeze",
     "fold",
     "heads",
     "importance",
@@ -67,6 +68,7 @@ __all__ = [
     "keywords_tune",
     "layers",
     "layers_case",
+    "layers_convert",
     "layers_together",
     "load",
     "noop",
@@ -88,7 +90,7 @@ _HOMES = {
     "attlas.ids": ("HeadId", "Site", "Stream"),
     "attlas.models": ("AttentionCall", "Instrument"),
     "attlas.run.fold": ("fold",),
-    "attlas.studies": ("Study", "studies"),
+    "attlas.studies": ("Study",),
     "attlas.studies.reporting": ("write_report",),
     "attlas.store": ("Result",),
     "attlas.tasks": ("Task",),
@@ -114,4 +116,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    from attlas.studies import studies
+
+    return sorted({*__all__, "__version__", *(study.python_name for study in studies().values())})

@@ -169,12 +169,15 @@ def renamed_by_schemas() -> dict[str, Any]:
 
     tables: dict[str, Any] = {}
     columns: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for study in studies().values():
         for schema in study.load_page().schemas if study.page else ():
             tables.setdefault(study.python_name, {})[schema.was] = schema.table
             known = {column.was: column.name for column in schema.columns if column.was}
             columns.setdefault(study.python_name, {})[schema.was] = known
-    return {"tables": tables, "columns": columns}
+            other = {column.was or column.name: dict(column.were) for column in schema.columns if column.were}
+            values.setdefault(study.python_name, {})[schema.was] = other
+    return {"tables": tables, "columns": columns, "values": values}
 
 
 class Renamed:

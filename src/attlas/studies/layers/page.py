@@ -39,7 +39,8 @@ KNOWN = (*NAMES, "spans")
 
 TASK = Column("task", "task", labels=NAMES)
 WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin", "none": "neither"},
-             meaning="the model or its untrained twin", was="model")  # fmt: skip
+             meaning="the model or its untrained twin", was="model",
+             were={"trained": "model", "untrained": "twin"})  # fmt: skip
 GOLD = Column("labels", "labels", meaning="gold labels, or control labels")
 UP_TO = Column("layer", "layer", "count", "0: what the model reads; l: after l layers")
 SEED = Column("seed", "seed", "count")

@@ -10,7 +10,8 @@ from attlas.pages.rows import label_of
 from attlas.store.schema import PLACE, Column, Schema
 
 WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin", "none": "position alone"},
-             meaning="the model, its untrained twin, or none of them", was="model")  # fmt: skip
+             meaning="the model, its untrained twin, or none of them", was="model",
+             were={"trained": "model", "untrained": "twin"})  # fmt: skip
 PROBE = Column("probe", "probe")
 RIGHT = Column("value", "right", "percent", "share of words whose governor is found", ends=("low", "high"))
 SHORT = {
