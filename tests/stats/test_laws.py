@@ -9,32 +9,56 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import t as scipy_t
 
 from attlas.stats import Bundle, Drawn, Largest, Latest, Ledger, PooledMean, Resampled
 from attlas.stats.accumulator import KINDS
+from attlas.stats.intervals import FEWEST
 from attlas.stats.laws import LAWS, Case, Data, check
 
 
 def draw_pooled(rng: np.random.Generator, texts: int, whole: bool) -> Data:
     counts = rng.integers(0, 5, (texts, 2, 3)).astype(float)
     sums = rng.integers(-9, 9, counts.shape) if whole else rng.normal(0, 3, counts.shape)
-    return {"sums": np.where(counts > 0, sums, 0.0), "counts": counts}
+    return {"sums": np.where(counts > 0, sums, 0.0), "counts": counts, "units": rng.integers(0, 20, texts)}
 
 
 def naive_pooled(data: Data) -> Any:
+    """Cell by cell and unit by unit, with scipy's quantiles."""
     value, n, low, high = (np.full((2, 3), np.nan) for _ in range(4))
     for cell in np.ndindex(2, 3):
-        pairs = [(float(s[cell]), float(c[cell])) for s, c in zip(data["sums"], data["counts"], strict=True)]
-        pairs = [(s, c) for s, c in pairs if c > 0]
+        units: dict[int, tuple[float, float]] = {}
+        for s, c, unit in zip(data["sums"], data["counts"], data["units"], strict=True):
+            before = units.get(int(unit), (0.0, 0.0))
+            units[int(unit)] = (before[0] + float(s[cell]), before[1] + float(c[cell]))
+        pairs = [(s, c) for s, c in units.values() if c > 0]
         n[cell] = sum(c for _, c in pairs)
         if pairs:
             value[cell] = sum(s for s, _ in pairs) / n[cell]
-        if len(pairs) > 1:
-            # the linearised variable of each text, its sample variance, the variance of the mean of T such
-            scaled = [(s - value[cell] * c) / (n[cell] / len(pairs)) for s, c in pairs]
-            half = 1.959963984540054 * np.sqrt(np.var(scaled, ddof=1) / len(pairs))
-            low[cell], high[cell] = value[cell] - half, value[cell] + half
+        if len(pairs) >= FEWEST:
+            low[cell], high[cell] = naive_ends(pairs)
     return value, n, low, high
+
+
+def naive_ends(pairs: list[tuple[float, float]]) -> tuple[float, float]:
+    """Hall's interval of a ratio, number by number."""
+    total = sum(c for _, c in pairs)
+    ratio = sum(s for s, _ in pairs) / total
+    errors = [s - ratio * c for s, c in pairs]
+    if sum(e * e for e in errors) <= 1e-12 * sum(s * s for s, _ in pairs):
+        return ratio, ratio
+    variance = sum((e / (1 - c / total)) ** 2 for e, (_, c) in zip(errors, pairs, strict=True)) / total**2
+    skew = sum(e**3 for e in errors) / sum(e**2 for e in errors) ** 1.5
+    quantile = float(scipy_t.ppf(0.975, max(total**2 / sum(c * c for _, c in pairs) - 1, 1)))
+
+    def turned(x: float) -> float:
+        if abs(skew) < 1e-6:
+            return x
+        inner = 1 + skew * (x - skew / 6)
+        return float(3 / skew * (np.sign(inner) * abs(inner) ** (1 / 3) - 1))
+
+    below, above = (min(max(reach, 1.6), 60.0) for reach in (turned(quantile), -turned(-quantile)))
+    return ratio - below * variance**0.5, ratio + above * variance**0.5
 
 
 def draw_bundle(rng: np.random.Generator, texts: int, whole: bool) -> Data:
@@ -43,7 +67,7 @@ def draw_bundle(rng: np.random.Generator, texts: int, whole: bool) -> Data:
 
 
 def part(data: Data, name: str) -> Data:
-    return {key: data[f"{name}_{key}"] for key in ("sums", "counts")}
+    return {key: data[f"{name}_{key}"] for key in ("sums", "counts", "units")}
 
 
 def feed_bundle(bundle: Bundle, data: Data) -> None:
@@ -177,7 +201,7 @@ CASES = {
         empty=lambda: PooledMean(shape=(2, 3)),
         unlike=lambda: PooledMean(shape=(3, 2)),
         draw=draw_pooled,
-        feed=lambda accumulator, data: accumulator.update(data["sums"], data["counts"]),
+        feed=lambda accumulator, data: accumulator.update(data["sums"], data["counts"], data["units"]),
         naive=naive_pooled,
     ),
     "Bundle": Case(
@@ -206,7 +230,7 @@ class Forgetful(PooledMean):
     """Forgets what it had when it takes in another."""
 
     def merge(self, other: PooledMean) -> None:
-        self._totals = other._totals
+        self._sums, self._counts = other._sums, other._counts
 
 
 class Growing(PooledMean):
@@ -214,8 +238,8 @@ class Growing(PooledMean):
 
     updates = 0
 
-    def update(self, sums: Any, counts: Any) -> None:
-        super().update(sums, counts)
+    def update(self, sums: Any, counts: Any, units: Any = None) -> None:
+        super().update(sums, counts, units)
         self.updates += 1
 
     def state(self) -> dict[str, Any]:

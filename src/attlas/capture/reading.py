@@ -1,4 +1,7 @@
-"""From documents to examples: windows, pairs, and a count of what was cut or left out.
+"""From documents to examples: windows, pairs, units, and a count of what was cut or left out.
+
+Every example knows its *unit*, which intervals and tests take as independent of the others: the article that it comes
+from, where the corpus has at least :data:`~attlas.stats.flips.FEWEST_UNITS` of them, and else its document.
 
 A document longer than the limit is cut at sentence ends, or refused, as the user chooses. For models that know
 sentence pairs, plain text can be read as in Clark et al.: [CLS] segment [SEP] segment [SEP], the two segments being
@@ -8,13 +11,14 @@ neighbours in one article.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from attlas.errors import CorpusError, TextError
 from attlas.models import Example
+from attlas.stats.flips import FEWEST_UNITS
 from attlas.text import Document, Passage, cut_windows
 
 if TYPE_CHECKING:
@@ -33,6 +37,7 @@ class Reading:
 
     examples: list[Example] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
+    unit: str = "text"
 
     @property
     def pieces(self) -> int:
@@ -42,6 +47,27 @@ class Reading:
         0
         """
         return sum(e.source.length + (0 if e.target is None else e.target.length) for e in self.examples)
+
+    @property
+    def units(self) -> int:
+        """How many units the examples come from.
+
+        >>> Reading().units
+        0
+        """
+        return len({example.unit for example in self.examples})
+
+    def keep(self, examples: Iterable[Example]) -> None:
+        """Keep these examples alone, their units numbered from 0 as they come.
+
+        >>> reading = Reading()
+        >>> reading.keep([])
+        >>> reading.examples
+        []
+        """
+        kept = list(examples)
+        numbers = {unit: number for number, unit in enumerate(dict.fromkeys(example.unit for example in kept))}
+        self.examples = [replace(example, unit=numbers[example.unit]) for example in kept]
 
 
 def read_documents(
@@ -55,7 +81,8 @@ def read_documents(
 ) -> Reading:
     """Make examples of at most ``limit`` pieces (None: the model's window).
 
-    ``long`` says what to do with a longer document: "cut" it, "refuse" the corpus, or "skip" it.
+    ``long`` says what to do with a longer document: "cut" it, "refuse" the corpus, or "skip" it. ``articles`` are the
+    articles of the documents, for pairs and for units.
 
     >>> from attlas.capture import load
     >>> reading = read_documents(load(), [Document.from_text("It rained. We stayed in.")], limit=6)
@@ -72,12 +99,17 @@ def read_documents(
         )
     if limit < 4:
         raise TextError(f"a limit of {limit} pieces leaves no room for words; ask for at least 4")
-    reading = Reading()
+    reading, places = Reading(), range(len(documents))
+    owners = list(articles if articles is not None else places)
+    by_article = articles is not None and len(set(owners)) >= FEWEST_UNITS
+    reading.unit = "document" if by_article and len(set(owners)) < len(documents) else "text"
+    units = owners if by_article else places
     if pairs:
-        passages = _pairs(subject, documents, articles or range(len(documents)), limit, long, reading)
+        parts = _pairs(subject, documents, owners, units, limit, long, reading)
     else:
-        passages = _singles(subject, documents, limit, long, reading)
-    reading.examples = subject.pieces.encode_all(passages)
+        parts = _singles(subject, documents, units, limit, long, reading)
+    examples = subject.pieces.encode_all([passage for passage, _ in parts])
+    reading.keep(replace(example, unit=unit) for example, (_, unit) in zip(examples, parts, strict=True))
     for example in reading.examples:
         reading.skipped["words without a piece of their own"] += len(example.source.segmentation.wordless)
     reading.skipped = +reading.skipped
@@ -89,15 +121,21 @@ def read_documents(
 
 
 def _singles(
-    subject: Subject, documents: Sequence[Document], limit: int, long: str, reading: Reading
-) -> list[Passage]:
+    subject: Subject,
+    documents: Sequence[Document],
+    units: Sequence[int],
+    limit: int,
+    long: str,
+    reading: Reading,
+) -> list[tuple[Passage, int]]:
     passages = []
-    for document in documents:
+    for document, unit in zip(documents, units, strict=True):
         if document.translation is not None and subject.pieces.translating:
-            passages += _translation(subject, document, limit, long, reading)
+            parts = _translation(subject, document, limit, long, reading)
         else:
             reading.skipped["translation that this model does not read"] += document.translation is not None
-            passages += [Passage(part) for part in _windows(subject, document, limit, long, reading)]
+            parts = [Passage(part) for part in _windows(subject, document, limit, long, reading)]
+        passages += [(part, unit) for part in parts]
     return passages
 
 
@@ -133,9 +171,16 @@ def _windows(subject: Subject, document: Document, limit: int, long: str, readin
 
 
 def _pairs(
-    subject: Subject, documents: Sequence[Document], articles: Sequence[int], limit: int, long: str, reading: Reading
-) -> list[Passage]:
-    """Neighbouring segments of an article, two by two; each may take half of the room that special pieces leave."""
+    subject: Subject,
+    documents: Sequence[Document],
+    articles: Sequence[int],
+    units: Sequence[int],
+    limit: int,
+    long: str,
+    reading: Reading,
+) -> list[tuple[Passage, int]]:
+    """Neighbouring segments of an article, two by two, in the unit of the first; each may take half of the room that
+    special pieces leave."""
     if not subject.pieces.pairs:
         raise TextError(f"{subject.name} takes no sentence pairs; read texts one by one (--single)")
     one, two = Document.from_words(["a"]), Document.from_words(["a"])
@@ -144,9 +189,13 @@ def _pairs(
         raise TextError(f"a limit of {limit} pieces leaves no room for two texts; ask for at least {special + 2}")
     room = (limit - special) // 2 + _special(subject)
     passages = []
-    for _, group in groupby(zip(articles, documents, strict=True), key=lambda item: item[0]):
-        parts = [part for _, document in group for part in _windows(subject, document, room, long, reading)]
-        passages += [Passage(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)]
+    for _, group in groupby(zip(articles, documents, units, strict=True), key=lambda item: item[0]):
+        parts = [
+            (part, unit)
+            for _, document, unit in group
+            for part in _windows(subject, document, room, long, reading)
+        ]
+        passages += [(Passage(a, b), unit) for (a, unit), (b, _) in zip(parts[::2], parts[1::2], strict=False)]
         reading.skipped["last segment of an article, without a partner"] += len(parts) % 2
     return passages
 

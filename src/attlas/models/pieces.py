@@ -51,7 +51,8 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Example:
-    """One passage, cut into pieces; ``target`` is what a decoder beside an encoder reads.
+    """One passage, cut into pieces; ``target`` is what a decoder beside an encoder reads, ``unit`` the number of what
+    it was drawn from: passages of one document are not independent of each other.
 
     >>> e = Encoded((5,), (0,), ("",), Segmentation(("a",), (0,), (0,), 1))
     >>> Example(Passage(Document.from_text("a")), e).length
@@ -61,6 +62,7 @@ class Example:
     passage: Passage
     source: Encoded
     target: Encoded | None = None
+    unit: int = 0
 
     @property
     def length(self) -> int:

@@ -125,13 +125,13 @@ class Trainer:
         parts: dict[str, Any] = {
             "test": Resampled((1 + len(self.relations),), seed=self.schedule.seed),
             "one_root": PooledMean(()),
-            "facts": PooledMean((len(FACTS),)),
-            "history": PooledMean((self.schedule.epochs, 3)),
+            "facts": PooledMean((len(FACTS),), blocks=1),
+            "history": PooledMean((self.schedule.epochs, 3), blocks=1),
         }
         if job.kind == "attention":
-            parts["weights"] = PooledMean((2, 2, self.heads[0] * self.heads[1]))
+            parts["weights"] = PooledMean((2, 2, self.heads[0] * self.heads[1]), blocks=1)
         if job.kind == "structural":
-            parts["layers"] = PooledMean((self.layers,))
+            parts["layers"] = PooledMean((self.layers,), blocks=1)
         return Bundle(parts)
 
     def update(self, bundle: Bundle, batch: Sequence[Job]) -> None:

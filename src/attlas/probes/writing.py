@@ -79,7 +79,7 @@ class Writer:
 
     def empty(self) -> Bundle:
         """Counts what was written."""
-        return Bundle({"words": PooledMean(())})
+        return Bundle({"words": PooledMean((), blocks=1)})
 
     def update(self, bundle: Bundle, batch: Sequence[_Item]) -> None:
         """Run a batch through the model and write its features."""

@@ -128,7 +128,7 @@ class HeadStatistic:
         from attlas.capture import Fold
 
         tensors = self.subject.pieces.batch(batch, self.subject.device)
-        with torch.no_grad(), self.subject.use(Fold(partial(self._take, bundle, tensors))):
+        with torch.no_grad(), self.subject.use(Fold(partial(self._take, bundle, tensors, [example.unit for example in batch]))):
             self.subject.read(tensors)
 
     def table(self, bundle: Bundle) -> dict[str, list[Any]]:
@@ -163,13 +163,13 @@ class HeadStatistic:
                     table[column].append(value)
         return table
 
-    def _take(self, bundle: Bundle, batch: Batch, call: AttentionCall) -> None:
+    def _take(self, bundle: Bundle, batch: Batch, units: Sequence[int], call: AttentionCall) -> None:
         """Take one call, and the same by chance."""
         if call.site not in self.sites:
             return
         for key, seen in ((_key(call.site), call), (f"{_key(call.site)} by chance", even_call(call))):
             totals, counts = self._checked(self.function(seen, batch), call)
-            bundle[key].update(totals.double().cpu().numpy(), counts.double().cpu().numpy())
+            bundle[key].update(totals.double().cpu().numpy(), counts.double().cpu().numpy(), units)
 
     def _checked(self, given: Any, call: AttentionCall) -> tuple[Tensor, Tensor]:
         """Sums and counts as (text, head, figure), after a look at whether they can be."""

@@ -107,6 +107,7 @@ class Run:
         self.counts[into] = self.counts.get(into, 0) + len(reading.examples)
         if into == "passages":
             self.counts["pieces"] = self.counts.get("pieces", 0) + reading.pieces
+            self.counts |= {"units": reading.units, "unit": reading.unit}  # of what was scored last
         self.skipped.update(reading.skipped)
         return reading
 
@@ -130,7 +131,7 @@ class Run:
         >>> class Lengths:
         ...     name = "lengths"
         ...     def empty(self):
-        ...         return Bundle({"length": PooledMean(shape=())})
+        ...         return Bundle({"length": PooledMean(shape=(), blocks=1)})
         ...     def update(self, bundle, batch):
         ...         bundle["length"].update([len(text) for text in batch], 1)
         >>> with begin("toy", _bundled(), _sample(), {}) as run:

@@ -99,7 +99,7 @@ def draw(reading: Reading, limit: int | None, seed: int) -> Reading:
     if limit is not None and len(reading.examples) > limit:
         kept = sorted(random.Random(seed).sample(range(len(reading.examples)), limit))
         reading.skipped["passages not drawn"] += len(reading.examples) - limit
-        reading.examples = [reading.examples[index] for index in kept]
+        reading.keep(reading.examples[index] for index in kept)
     return reading
 
 

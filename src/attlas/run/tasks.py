@@ -7,6 +7,7 @@ head knows the corpus's labels. What has nothing to predict is left out of the t
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -202,7 +203,8 @@ def read_for_task(
         reading.skipped["words whose label the model does not know"] += sum(bool(t) and t not in known for t in tags)
     kept = [example for example in reading.examples if useful(example)]
     reading.skipped[why] += len(reading.examples) - len(kept)
-    reading.examples, reading.skipped = kept, +reading.skipped
+    reading.keep(kept)
+    reading.skipped = +reading.skipped
     if not kept:
         reasons = "; ".join(f"{reason}: {count}" for reason, count in reading.skipped.items())
         raise CorpusError(f"nothing is left for the task {task.name} ({reasons})", file=corpus.name)
@@ -224,14 +226,14 @@ def _labelled(task: Task, corpus: Corpus, max_pieces: int | None) -> Reading:
     documents = [document for document in corpus.documents if document.label is not None]
     reading.skipped["without a label"] += len(corpus.documents) - len(documents)
     made = subject.pieces.encode_all([Passage(d) if apart else Passage(d, d.pair) for d in documents])
-    for document, example in zip(documents, made, strict=True):
+    for unit, (document, example) in enumerate(zip(documents, made, strict=True)):
         length = example.length
         if apart and document.pair is not None:
             length = max(length, subject.pieces.length(document.pair))
         if length > limit:
             reading.skipped[f"longer than {limit} pieces"] += 1
         else:
-            reading.examples.append(example)
+            reading.examples.append(replace(example, unit=unit))
     return reading
 
 

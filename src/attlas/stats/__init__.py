@@ -9,13 +9,15 @@ from attlas.stats.accumulator import Accumulator, State, rebuild, register, requ
 from attlas.stats.bundle import Bundle
 from attlas.stats.correlation import Correlation, correlate
 from attlas.stats.drawn import Cases, Drawn
+from attlas.stats.flips import Flipped, above_zero
+from attlas.stats.intervals import Estimate, estimate
 from attlas.stats.largest import Largest
 from attlas.stats.latest import Latest
 from attlas.stats.ledger import Ledger
 from attlas.stats.metrics import METRICS, Metric
-from attlas.stats.multiple import holm, p_above_zero
+from attlas.stats.multiple import holm
 from attlas.stats.paired import Comparison, compare
-from attlas.stats.pooled import Estimate, PooledMean
+from attlas.stats.pooled import PooledMean
 from attlas.stats.resampled import Resampled
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "Correlation",
     "Drawn",
     "Estimate",
+    "Flipped",
     "Largest",
     "Latest",
     "Ledger",
@@ -34,10 +37,11 @@ __all__ = [
     "PooledMean",
     "Resampled",
     "State",
+    "above_zero",
     "compare",
     "correlate",
+    "estimate",
     "holm",
-    "p_above_zero",
     "rebuild",
     "register",
     "require_same_configuration",

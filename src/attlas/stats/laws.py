@@ -8,18 +8,14 @@ made, fed and worked out the slow way; :func:`check` tries all laws on it, and a
 
 >>> from attlas.stats import PooledMean
 >>> def draw(rng, texts, whole):
-...     return {"sums": rng.integers(0, 9, texts).astype(float) if whole else rng.random(texts)}
->>> def naive(data):
-...     some, several = len(data["sums"]) > 0, len(data["sums"]) > 1
-...     value = data["sums"].mean() if some else np.nan
-...     half = 1.959963984540054 * data["sums"].std(ddof=1) / len(data["sums"]) ** 0.5 if several else np.nan
-...     return value, float(len(data["sums"])), value - half, value + half
+...     sums = rng.integers(0, 9, texts).astype(float) if whole else rng.random(texts)
+...     return {"sums": sums, "units": np.arange(texts)}
 >>> case = Case(
-...     empty=lambda: PooledMean(shape=()),
-...     unlike=lambda: PooledMean(shape=(2,)),
+...     empty=lambda: PooledMean(shape=(), blocks=1),
+...     unlike=lambda: PooledMean(shape=(2,), blocks=1),
 ...     draw=draw,
-...     feed=lambda mean, data: mean.update(data["sums"], 1),
-...     naive=naive,
+...     feed=lambda mean, data: mean.update(data["sums"], 1, data["units"]),
+...     naive=lambda data: (data["sums"].mean() if len(data["sums"]) else np.nan, len(data["sums"]), np.nan, np.nan),
 ... )
 >>> check(case)
 """

@@ -1,34 +1,14 @@
-"""Many tests at once: p values, and what they are worth when one has looked at many.
+"""Many tests at once, and what their p values are worth when one has looked at many.
 
-A test here asks whether a mean is above zero, by its distance from zero in standard errors. Who asks that of 144
-heads will find some by luck; Holm's correction holds the chance of naming even one wrongly to the level, whatever the
-heads have to do with each other.
+Who tests 144 heads will find some by luck; Holm's correction holds the chance of naming even one wrongly to the
+level, whatever the heads have to do with each other. Where the units behind the tests are at hand,
+:func:`attlas.stats.flips.above_zero` corrects with what the heads have in common, and loses less.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from attlas.stats.pooled import NORMAL_QUANTILE_975, Estimate
-
-_upper_tail = np.vectorize(lambda z: math.erfc(z / math.sqrt(2)) / 2, otypes=[np.float64])
-
-
-def p_above_zero(estimate: Estimate) -> NDArray[np.float64]:
-    """One-sided p for each mean being above zero, from its interval; NaN where it has none.
-
-    >>> value, n = np.array([1.96, 0.0]), np.array([9.0, 9.0])
-    >>> p_above_zero(Estimate(value, n, value - 1.96, value + 1.96)).round(3).tolist()
-    [0.025, 0.5]
-    """
-    error = (estimate.value - estimate.low) / NORMAL_QUANTILE_975
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = estimate.value / error
-    z = np.where((error == 0) & (estimate.value == 0), 0.0, z)  # never different, so nothing to see
-    return np.asarray(_upper_tail(z), dtype=np.float64)
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

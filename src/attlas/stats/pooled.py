@@ -1,78 +1,70 @@
-"""A mean over all cases of all texts, with an interval that knows the texts.
+"""A mean over all cases of all texts, with an interval that knows the units.
 
-Cases within one text (its words, its pieces) resemble each other, so an interval that counted each case as
-independent would be far too narrow. Here a text is the unit: text *t* brings a sum s_t over n_t cases, the estimate
-is the ratio r = Σs_t / Σn_t, and its variance is that of a ratio of means clustered by text, linearised:
-
-    var(r) = T / (T - 1) · Σ (s_t - r n_t)² / (Σ n_t)²
-
-with T the number of texts that have any case. The square opens into Σs², Σsn and Σn², so six sums per cell are all
-that is kept, however many texts pass by.
+Cases within one document (its words, its pieces) resemble each other, so an interval that counted each case as
+independent would be far too narrow. A *unit* is a document, or a text where documents are not known; its number comes
+with every text. Sums and counts are kept unit by unit, up to :data:`BLOCKS` of them; from there on units are put
+together, the next beside the first, and so on, into that many blocks, which are independent of each other as units
+are. So memory does not grow with the corpus, windows of one document may come in different batches, and what is
+made of units (an interval, a test by flipping signs) can be made of blocks: see :mod:`attlas.stats.intervals` and
+:mod:`attlas.stats.flips`. It costs 16 bytes a cell and block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attlas.errors import NumberError, StatsError
 from attlas.stats.accumulator import State, check_header, header, register, require_same_configuration
+from attlas.stats.intervals import Estimate, estimate
 
-NORMAL_QUANTILE_975 = 1.959963984540054
-SUMS = ("sums", "counts", "squares", "products", "count_squares", "texts")
-
-
-class Estimate(NamedTuple):
-    """A value for each cell, over how many cases, and the two ends of its 95 % interval.
-
-    >>> Estimate(np.array(0.5), np.array(10.0), np.array(0.4), np.array(0.6)).n.item()
-    10.0
-    """
-
-    value: NDArray[np.float64]
-    n: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+BLOCKS = 128
+ARRAYS = ("sums", "counts")
 
 
 @register
 class PooledMean:
     """The mean of a quantity over all cases, for each cell of an array.
 
+    ``blocks=1`` keeps the mean alone: it has no interval, and needs to know no units.
+
     >>> mean = PooledMean(shape=(2,))
-    >>> mean.update([[1.0, 0.0], [5.0, 0.0]], [[1, 0], [2, 0]])
+    >>> mean.update([[1.0, 0.0], [5.0, 0.0]], [[1, 0], [2, 0]], units=[0, 1])
     >>> mean.result().value
     array([ 2., nan])
     >>> mean.result().n
     array([3., 0.])
     """
 
-    schema: ClassVar[int] = 1
+    schema: ClassVar[int] = 2
 
-    def __init__(self, shape: Sequence[int]) -> None:
+    def __init__(self, shape: Sequence[int], *, blocks: int = BLOCKS) -> None:
         self.shape = tuple(int(size) for size in shape)
-        self._totals = np.zeros((len(SUMS), *self.shape))
+        self.blocks = int(blocks)
+        self._sums, self._counts = np.zeros((2, self.blocks, *self.shape))
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """The shape of the cells.
+        """The shape of the cells, and the number of blocks.
 
         >>> PooledMean(shape=[2]).configuration
-        {'shape': (2,)}
+        {'shape': (2,), 'blocks': 128}
         """
-        return {"shape": self.shape}
+        return {"shape": self.shape, "blocks": self.blocks}
 
-    def update(self, sums: ArrayLike, counts: ArrayLike) -> None:
-        """Take in some texts: for each, the sum of the quantity in each cell and the number of cases.
+    def update(
+        self, sums: ArrayLike, counts: ArrayLike, units: Sequence[int] | NDArray[np.int64] | None = None
+    ) -> None:
+        """Take in some texts: for each, the sum of the quantity in each cell, the number of cases, and its unit.
 
         ``sums`` has the shape (texts, *shape). ``counts`` has the same number of axes and broadcasts to it, or is
-        one number per text, or one number for all.
+        one number per text, or one number for all. ``units`` are numbers from 0, the same for all texts of a unit.
 
         >>> mean = PooledMean(shape=(2,))
-        >>> mean.update([[1.0, 3.0], [5.0, 3.0]], counts=[1, 2])
+        >>> mean.update([[1.0, 3.0], [5.0, 3.0]], counts=[1, 2], units=[0, 1])
         >>> mean.result().value
         array([2., 2.])
         """
@@ -81,48 +73,64 @@ class PooledMean:
             raise StatsError(f"sums of shape (texts, {str(self.shape)[1:-1]}) were expected, and {s.shape} came")
         n = aligned(np.asarray(counts, dtype=np.float64), s.shape)
         check_numbers(s, n)
-        if len(s):  # counts are often the same for many cells, and stay as small as they came
-            products = (np.einsum("t...,t...->...", s, other) for other in (s, n))
-            terms = (s.sum(0), n.sum(0), *products, (n * n).sum(0), (n > 0).sum(0))
-            for place, term in enumerate(terms):
-                self._totals[place] += term
+        places = self._places(len(s), units)
+        for place in np.unique(places):
+            of_block = places == place
+            self._sums[place] += s[of_block].sum(0)
+            self._counts[place] += n[of_block].sum(0)
+
+    def _places(self, texts: int, units: Sequence[int] | NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """The block of each text."""
+        if self.blocks == 1:
+            return np.zeros(texts, np.int64)
+        if units is None:
+            raise StatsError("an interval needs to know the unit of each text; give units, or ask for blocks=1")
+        numbers = np.asarray(units, dtype=np.int64)
+        if numbers.shape != (texts,) or (numbers < 0).any():
+            raise StatsError(f"a number from 0 for the unit of each of {texts} texts was expected, and {units} came")
+        return numbers % self.blocks
 
     def merge(self, other: PooledMean) -> None:
         """Take in the texts of another.
 
         >>> one, other = PooledMean(shape=()), PooledMean(shape=())
-        >>> one.update([1.0], 1)
-        >>> other.update([3.0], 1)
+        >>> one.update([1.0], 1, units=[0])
+        >>> other.update([3.0], 1, units=[1])
         >>> one.merge(other)
         >>> one.result().value.item()
         2.0
         """
         require_same_configuration(self, other)
-        self._totals += other._totals
+        self._sums += other._sums
+        self._counts += other._counts
 
-    def result(self) -> Estimate:
-        """The mean, the number of cases and the interval; NaN where there is no case, or fewer than two texts.
+    def rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sums and counts block by block, (block, *shape) each, for tests that flip signs.
+
+        >>> mean = PooledMean(shape=(), blocks=2)
+        >>> mean.update([1.0, 3.0, 5.0], 1, units=[0, 1, 2])
+        >>> [part.tolist() for part in mean.rows()]
+        [[6.0, 3.0], [2.0, 1.0]]
+        """
+        return self._sums.copy(), self._counts.copy()
+
+    def result(self, within: tuple[float, float] | None = None, *, hits: bool = False) -> Estimate:
+        """The mean, the number of cases and the interval, as :func:`attlas.stats.intervals.estimate` makes them.
 
         >>> mean = PooledMean(shape=())
-        >>> mean.update([1.0, 2.0, 3.0], 1)
+        >>> mean.update(range(1, 9), 1, units=range(8))
         >>> [round(float(x), 2) for x in mean.result()]
-        [2.0, 3.0, 0.87, 3.13]
+        [4.5, 8.0, 2.31, 6.69]
         """
-        s, n, ss, sn, nn, texts = self._totals
-        nothing = np.full(self.shape, np.nan)
-        value = np.divide(s, n, out=nothing.copy(), where=n > 0)
-        residual = np.maximum(ss - 2 * value * sn + value * value * nn, 0.0)
-        correction = np.divide(texts, texts - 1, out=nothing.copy(), where=texts > 1)
-        half = np.divide(NORMAL_QUANTILE_975 * np.sqrt(residual * correction), n, out=nothing.copy(), where=n > 0)
-        return Estimate(value, np.array(n), np.asarray(value - half), np.asarray(value + half))
+        return estimate(self._sums, self._counts, within, hits=hits)
 
     def state(self) -> State:
-        """The six sums, one array each.
+        """Sums and counts of all blocks.
 
-        >>> PooledMean(shape=()).state()["texts"]
-        array(0.)
+        >>> PooledMean(shape=(), blocks=2).state()["counts"]
+        array([0., 0.])
         """
-        return header(PooledMean) | {name: np.array(total) for name, total in zip(SUMS, self._totals, strict=True)}
+        return header(PooledMean) | {"sums": self._sums.copy(), "counts": self._counts.copy()}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]]) -> PooledMean:
@@ -131,13 +139,13 @@ class PooledMean:
         >>> PooledMean.from_state(PooledMean(shape=(4,)).state()).shape
         (4,)
         """
-        check_header(cls, state, SUMS)
-        made = cls(state["sums"].shape)
-        for name in SUMS:
-            if state[name].shape != made.shape:
-                raise StatsError(f"this state's {name} have the shape {state[name].shape}, its sums {made.shape}")
-        made._totals = np.array([state[name] for name in SUMS], dtype=np.float64)
-        return made
+        check_header(cls, state, ARRAYS)
+        sums, counts = (np.array(state[name], dtype=np.float64) for name in ARRAYS)
+        if not sums.ndim or counts.shape != sums.shape:
+            raise StatsError(f"this state's counts have the shape {counts.shape}, its sums {sums.shape}")
+        mean = cls(sums.shape[1:], blocks=len(sums))
+        mean._sums, mean._counts = sums, counts
+        return mean
 
 
 def aligned(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from attlas.errors import StatsError
 from attlas.stats.accumulator import State, check_header, header, register, require_same_configuration
-from attlas.stats.pooled import Estimate, aligned, check_numbers
+from attlas.stats.intervals import Estimate
+from attlas.stats.pooled import aligned, check_numbers
 
 REPLICATES = 1000
 ARRAYS = ("sums", "counts", "seed")

@@ -198,7 +198,7 @@ class Writer:
 
     def empty(self) -> Bundle:
         """The usual length of each origin, as a mean of logarithms."""
-        return Bundle({"lengths": PooledMean((len(self.mixable.origins),))})
+        return Bundle({"lengths": PooledMean((len(self.mixable.origins),), blocks=1)})
 
     def update(self, bundle: Bundle, batch: Sequence[_Item]) -> None:
         """Run a batch through the model and write what spans hold of it."""
@@ -223,7 +223,7 @@ class Writer:
 def scales_of(bundle: Bundle) -> NDArray[np.float64]:
     """What each origin is divided by: its usual length.
 
-    >>> lengths = PooledMean((2,))
+    >>> lengths = PooledMean((2,), blocks=1)
     >>> lengths.update(np.log([[2.0, 8.0]]), [[1.0]])
     >>> scales_of(Bundle({"lengths": lengths})).round(6).tolist()
     [2.0, 8.0]
