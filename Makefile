@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench chaos lint same-figures sample clean
+.PHONY: demo test bench chaos coverage mutants lint same-figures sample clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
@@ -26,6 +26,15 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# How often intervals cover and tests err, on data whose truth is known.
+coverage: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.coverage --out docs/results/statistics.md
+
+# Changed copies of the code, each against the tests of its area: of the design of experiments, and of arithmetic.
+mutants: $(READY)
+	$(BIN)/python -m tools.mutants design --most 2
+	$(BIN)/python -m tools.mutants random --count 150
 
 # Every table of every study against those kept from before the redesign; see tools/same_figures/run.py.
 same-figures: $(READY)

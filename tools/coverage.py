@@ -6,7 +6,7 @@ short ones, skewed means, and windows of documents that resemble each other. The
 against a rival: how often any of them is named though none is better, and how often a head that is better is found,
 beside a max-T permutation test that is written here by hand and knows the units.
 
-    python tools/coverage.py --runs 2000 --out docs/results/statistics.md
+    python -m tools.coverage --runs 2000 --out docs/results/statistics.md
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import datetime
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -28,6 +29,8 @@ from attlas.stats.pooled import BLOCKS, PooledMean
 Numbers = NDArray[np.float64]
 UNITS = (20, 100, 1000)
 LEVEL = 0.01  # of the tests
+SIZES = (16, 20, 30, 50, 100)
+EFFECTS = ((20, 0.4), (20, 0.5), (50, 0.2), (50, 0.3), (100, 0.15), (100, 0.2))  # units, and better by how much
 
 
 class Data(NamedTuple):
@@ -212,57 +215,57 @@ def _in_blocks(differences: Numbers, cases: Numbers) -> tuple[Numbers, Numbers]:
     return pooled.rows()
 
 
-def coverage_lines(runs: int) -> Iterator[str]:
-    """The table of coverage, a line for each kind and number of units."""
-    yield "| data | units | covered, mean | worst | width over the exact interval's |"
-    yield "|---|--:|--:|--:|--:|"
-    for kind in KINDS:
-        for units in UNITS:
-            cells = [cover(kind, parameters, units, runs, seed=units) for parameters in kind.parameters]
-            exact = [cell.over_exact for cell in cells if np.isfinite(cell.over_exact)]
-            ratio = f"{np.mean(exact):.2f}" if exact else "–"
-            covered = [cell.covered for cell in cells]
-            yield f"| {kind.title} | {units:,} | {np.mean(covered):.3f} | {min(covered):.3f} | {ratio} |"
+def coverage_line(kind: int, units: int, runs: int) -> str:
+    """A line of the table of coverage."""
+    cells = [cover(KINDS[kind], parameters, units, runs, seed=units) for parameters in KINDS[kind].parameters]
+    exact = [cell.over_exact for cell in cells if np.isfinite(cell.over_exact)]
+    ratio = f"{np.mean(exact):.2f}" if exact else "–"
+    covered = [cell.covered for cell in cells]
+    return f"| {KINDS[kind].title} | {units:,} | {np.mean(covered):.3f} | {min(covered):.3f} | {ratio} |"
 
 
-def error_lines(runs: int) -> Iterator[str]:
-    """The table of heads that are named wrongly."""
-    yield "| units | windows a unit | heads | by flips, max-T | by a normal tail, Holm |\n|--:|--:|--:|--:|--:|"
-    for units in (16, 20, 30, 50, 100):
-        for windows_each, tests in ((1, 144), (1, 288), (5, 144)):
-            ours, tail = wrongly_named(units, tests, runs, windows_each)
-            yield f"| {units} | {windows_each} | {tests} | {ours:.4f} | {tail:.4f} |"
+def error_line(units: int, windows_each: int, tests: int, runs: int) -> str:
+    """A line of the table of heads that are named wrongly."""
+    ours, tail = wrongly_named(units, tests, runs, windows_each)
+    return f"| {units} | {windows_each} | {tests} | {ours:.4f} | {tail:.4f} |"
 
 
-def power_lines(runs: int) -> Iterator[str]:
-    """The table of heads that are found."""
-    yield "| units | heads | better by | found by flips | by max-T by hand | ratio |\n|--:|--:|--:|--:|--:|--:|"
-    for units, better in ((20, 0.4), (20, 0.5), (50, 0.2), (50, 0.3), (100, 0.15), (100, 0.2)):
-        for tests in (144, 288):
-            ours, theirs = found(units, tests, better, runs)
-            yield f"| {units} | {tests} | {better} | {ours:.3f} | {theirs:.3f} | {ours / max(theirs, 1e-9):.2f} |"
+def power_line(units: int, better: float, tests: int, runs: int) -> str:
+    """A line of the table of heads that are found."""
+    ours, theirs = found(units, tests, better, runs)
+    return f"| {units} | {tests} | {better} | {ours:.3f} | {theirs:.3f} | {ours / max(theirs, 1e-9):.2f} |"
 
 
-def page(runs: int, test_runs: int, power_runs: int) -> Iterator[str]:
-    """The whole page of results."""
-    yield "# Statistics: do intervals cover, do tests keep their level?\n"
-    yield (
-        f"Made by `python tools/coverage.py --runs {runs} --test-runs {test_runs} --power-runs {power_runs}` on "
-        f"{datetime.date.today()}; data are drawn, so no model and no corpus is read. Intervals are nominally 95 %, "
-        f"made as `PooledMean.result` makes them (units in at most {BLOCKS} blocks)."
-    )
-    yield "\n## Intervals\n"
-    yield from coverage_lines(runs)
-    yield f"\n## Heads named wrongly, at a level of {LEVEL}\n"
-    yield (
-        "The chance that any head is called better than its rival though none is. Simulation error (two standard "
-        f"errors) at the level is {2 * (LEVEL * (1 - LEVEL) / test_runs) ** 0.5:.4f}. The last column is the test "
-        "that attlas used before.\n"
-    )
-    yield from error_lines(test_runs)
-    yield "\n## Heads found\n"
-    yield "Ten heads of so many are better than the rival; how many of them are found, on average.\n"
-    yield from power_lines(power_runs)
+def page(runs: int, test_runs: int, power_runs: int, workers: int) -> Iterator[str]:
+    """The whole page of results, line by line."""
+    with ProcessPoolExecutor(workers) as pool:
+        coverage = [pool.submit(coverage_line, kind, units, runs) for kind in range(len(KINDS)) for units in UNITS]
+        families = ((1, 144), (1, 288), (5, 144), (5, 288))
+        errors = [pool.submit(error_line, units, *family, test_runs) for units in SIZES for family in families]
+        power = [pool.submit(power_line, *effect, tests, power_runs) for effect in EFFECTS for tests in (144, 288)]
+        command = f"--runs {runs} --test-runs {test_runs} --power-runs {power_runs}"
+        error = 2 * (LEVEL * (1 - LEVEL) / test_runs) ** 0.5
+        yield "# Statistics: do intervals cover, do tests keep their level?\n"
+        yield (
+            f"Made by `python -m tools.coverage {command}` on {datetime.date.today()}; data are drawn, so no model and "
+            "no corpus is read. Intervals are nominally 95 %, made as `PooledMean.result` makes them (units in at "
+            f"most {BLOCKS} blocks); tests are those of `attlas.stats.above_zero`."
+        )
+        yield "\n## Intervals\n"
+        yield "| data | units | covered, mean | worst | width over the exact interval's |\n|---|--:|--:|--:|--:|"
+        yield from (line.result() for line in coverage)
+        yield f"\n## Heads named wrongly, at a level of {LEVEL}\n"
+        yield (
+            "The chance that any head is called better than its rival though none is; windows of a unit share its "
+            f"ease. Two standard errors of the simulation are {error:.4f} at the level. The last column is the test "
+            "that attlas used before.\n"
+        )
+        yield "| units | windows a unit | heads | by flips, max-T | by a normal tail, Holm |\n|--:|--:|--:|--:|--:|"
+        yield from (line.result() for line in errors)
+        yield "\n## Heads found\n"
+        yield "Ten heads of so many are better than the rival; how many of them are found, on average.\n"
+        yield "| units | heads | better by | found by flips | by max-T by hand | ratio |\n|--:|--:|--:|--:|--:|--:|"
+        yield from (line.result() for line in power)
 
 
 def main() -> None:
@@ -271,10 +274,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000, help="data sets for each kind, size and parameters")
     parser.add_argument("--test-runs", type=int, default=2000, help="families of tests for each size")
     parser.add_argument("--power-runs", type=int, default=60, help="families with planted heads for each size")
+    parser.add_argument("--workers", type=int, default=2, help="processes")
     parser.add_argument("--out", type=Path, help="where to write the page; printed where none is given")
     asked = parser.parse_args()
     lines = []
-    for line in page(asked.runs, asked.test_runs, asked.power_runs):
+    for line in page(asked.runs, asked.test_runs, asked.power_runs, asked.workers):
         print(line, flush=True)
         lines.append(line)
     if asked.out:

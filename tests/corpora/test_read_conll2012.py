@@ -56,6 +56,22 @@ def test_the_full_layout() -> None:
     assert [tuple(s) for s in document.sentences] == [(0, 4), (4, 6)]
 
 
+def test_an_underscore_is_no_tag() -> None:
+    """A file that leaves the column of tags empty has none, and one that knows some keeps these."""
+    untagged = FULL
+    for tag in ("DT", "-LRB- *", "NN", ". *", "PRP", "VBD"):
+        untagged = (
+            untagged.replace(f" {tag} ", f" _{tag[len(tag.split()[0]) :]} ", 1)
+            if " " in tag
+            else untagged.replace(f" {tag} ", " _ ", 1)
+        )
+    (document,) = parse(untagged)
+    assert document.xpos is None
+    (document,) = parse(FULL.replace(" DT ", " _ "))
+    assert document.xpos is not None
+    assert document.xpos[:3] == ("_", "-LRB-", "NN")
+
+
 def test_sentences_also_end_where_the_index_starts_over() -> None:
     (document,) = parse(FULL.replace("\n\n", "\n"))
     assert [tuple(s) for s in document.sentences] == [(0, 4), (4, 6)]

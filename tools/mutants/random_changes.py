@@ -76,7 +76,9 @@ def _unread(node: ast.AST) -> list[ast.AST]:
 
 def _of_node(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, str, str]]:
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        if not any(isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (node.left, node.right)):
+        if not any(
+            isinstance(side, ast.Constant) and isinstance(side.value, str) for side in (node.left, node.right)
+        ):
             yield from _between(node.left, node.right, _symbol(node.op), OPERATORS[type(node.op)], lines)
     elif isinstance(node, ast.Compare) and len(node.ops) == 1:
         after = COMPARISONS[type(node.ops[0])]

@@ -191,9 +191,7 @@ def _pairs(
     passages = []
     for _, group in groupby(zip(articles, documents, units, strict=True), key=lambda item: item[0]):
         parts = [
-            (part, unit)
-            for _, document, unit in group
-            for part in _windows(subject, document, room, long, reading)
+            (part, unit) for _, document, unit in group for part in _windows(subject, document, room, long, reading)
         ]
         passages += [(Passage(a, b), unit) for (a, unit), (b, _) in zip(parts[::2], parts[1::2], strict=False)]
         reading.skipped["last segment of an article, without a partner"] += len(parts) % 2

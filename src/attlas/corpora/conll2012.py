@@ -26,6 +26,7 @@ _END = re.compile(r"#\s*end document")
 _NAME = re.compile(r"\((.*)\);?\s*(.*)")
 _BRACKET = re.compile(r"\(([^()|]+)\)|\(([^()|]+)|([^()|]+)\)|\|")
 _ESCAPES = {**BRACKETS, "/.": ".", "/?": "?", "/-": "-"}
+_NO_TAG = ("", "_", "-", "*")  # what stands where a word has no tag
 _FULL = 7
 
 
@@ -160,7 +161,7 @@ def _close(source: Source, current: _Open, line: int) -> Document:
     document = Document.from_words(
         current.words,
         name=f"{source.name}, {current.label}",
-        xpos=current.xpos if all(current.xpos) else None,
+        xpos=current.xpos if any(tag not in _NO_TAG for tag in current.xpos) else None,
         mentions=sorted(current.mentions, key=lambda m: (m.start, -m.stop, m.chain)),
     )
     starts = [start for start in current.starts if start < len(current.words)]

@@ -128,7 +128,10 @@ class HeadStatistic:
         from attlas.capture import Fold
 
         tensors = self.subject.pieces.batch(batch, self.subject.device)
-        with torch.no_grad(), self.subject.use(Fold(partial(self._take, bundle, tensors, [example.unit for example in batch]))):
+        with (
+            torch.no_grad(),
+            self.subject.use(Fold(partial(self._take, bundle, tensors, [example.unit for example in batch]))),
+        ):
             self.subject.read(tensors)
 
     def table(self, bundle: Bundle) -> dict[str, list[Any]]:
