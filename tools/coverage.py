@@ -247,8 +247,8 @@ def page(runs: int, test_runs: int, power_runs: int, workers: int) -> Iterator[s
         error = 2 * (LEVEL * (1 - LEVEL) / test_runs) ** 0.5
         yield "# Statistics: do intervals cover, do tests keep their level?\n"
         yield (
-            f"Made by `python -m tools.coverage {command}` on {datetime.date.today()}; data are drawn, so no model and "
-            "no corpus is read. Intervals are nominally 95 %, made as `PooledMean.result` makes them (units in at "
+            f"Made by `python -m tools.coverage {command}` on {datetime.date.today()}; data are drawn, so no model "
+            "and no corpus is read. Intervals are nominally 95 %, made as `PooledMean.result` makes them (units in at "
             f"most {BLOCKS} blocks); tests are those of `attlas.stats.above_zero`."
         )
         yield "\n## Intervals\n"

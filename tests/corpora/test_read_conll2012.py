@@ -58,13 +58,10 @@ def test_the_full_layout() -> None:
 
 def test_an_underscore_is_no_tag() -> None:
     """A file that leaves the column of tags empty has none, and one that knows some keeps these."""
+    tags = {" DT (": " _ (", "-LRB- -LRB-": "-LRB- _", " NN ": " _ ", " . *": " _ *", " PRP ": " _ ", " VBD ": " _ "}
     untagged = FULL
-    for tag in ("DT", "-LRB- *", "NN", ". *", "PRP", "VBD"):
-        untagged = (
-            untagged.replace(f" {tag} ", f" _{tag[len(tag.split()[0]) :]} ", 1)
-            if " " in tag
-            else untagged.replace(f" {tag} ", " _ ", 1)
-        )
+    for tag, nothing in tags.items():
+        untagged = untagged.replace(tag, nothing)
     (document,) = parse(untagged)
     assert document.xpos is None
     (document,) = parse(FULL.replace(" DT ", " _ "))
