@@ -248,8 +248,8 @@ def page(runs: int, test_runs: int, power_runs: int, workers: int) -> Iterator[s
         yield "# Statistics: do intervals cover, do tests keep their level?\n"
         yield (
             f"Made by `python -m tools.coverage {command}` on {datetime.date.today()}; data are drawn, so no model "
-            "and no corpus is read. Intervals are nominally 95 %, made as `PooledMean.result` makes them (units in at "
-            f"most {BLOCKS} blocks); tests are those of `attlas.stats.above_zero`."
+            "and no corpus is read. Intervals are nominally 95 %, made as `PooledMean.result` makes them (units in "
+            f"at most {BLOCKS} blocks); tests are those of `attlas.stats.above_zero`."
         )
         yield "\n## Intervals\n"
         yield "| data | units | covered, mean | worst | width over the exact interval's |\n|---|--:|--:|--:|--:|"

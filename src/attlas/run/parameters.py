@@ -93,6 +93,9 @@ Task = Annotated[
     ),
 ]
 Measure = Annotated[str, Help("weight, or norm (of weight times vector).")]
+Twins = Annotated[
+    int, Help("So many untrained twins (random weights), drawn one by one: a single one is a draw.", least=1)
+]
 ChooseOn = Annotated[
     _TEXTS | None,
     Role("other corpus"),

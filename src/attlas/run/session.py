@@ -84,16 +84,16 @@ class Run:
             self.study, self.options, self.subject.describe(), corpora, {"budget": self.budget}, self.seed, version
         )
 
-    @property
-    def twins(self) -> Iterator[tuple[str, Subject]]:
-        """The model and its untrained twin (random weights), each with what its parts are called by.
+    def twins(self, count: int = 1) -> Iterator[tuple[str, Subject]]:
+        """The model and so many untrained twins of other random weights each, with what their parts are called by.
 
         >>> with begin("toy", _bundled(), _sample(), {}) as run:
-        ...     [name for name, _ in run.twins]
-        ['', 'untrained ']
+        ...     [name for name, _ in run.twins(2)]
+        ['', 'untrained ', 'untrained 2 ']
         """
         yield "", self.subject
-        yield "untrained ", self.subject.twin(self.seed)
+        for number in range(count):
+            yield "untrained " if number == 0 else f"untrained {number + 1} ", self.subject.twin(self.seed + number)
 
     def read(self, reading: Reading, *, into: str = "passages") -> Reading:
         """Take note of texts that were read: how many, how many pieces, and what was left out.

@@ -49,6 +49,20 @@ def _by_name(figures: Figures) -> Mapping[str, Array]:
     return figures._asdict() if isinstance(figures, Estimate) else figures
 
 
+def spread(twins: Sequence[Estimate]) -> Estimate:
+    """What several untrained twins show: their mean, with the lowest and the highest of them.
+
+    A single one has no spread, and so no ends.
+
+    >>> twins = [Estimate(*(np.array([number]) for number in (value, 10.0, 0.0, 1.0))) for value in (0.2, 0.4)]
+    >>> [part.round(2).tolist() for part in spread(twins)]
+    [[0.3], [20.0], [0.2], [0.4]]
+    """
+    values = np.stack([twin.value for twin in twins])
+    low, high = (values.min(0), values.max(0)) if len(twins) > 1 else (np.full(values.shape[1:], np.nan),) * 2
+    return Estimate(values.mean(0), np.sum([twin.n for twin in twins], axis=0), low, high)
+
+
 def divide(above: Array, below: Array) -> Array:
     """One array over another; NaN where the lower one is not above zero.
 
