@@ -48,7 +48,8 @@ def markdown_page(
         about = (
             f"{made.counted(manifest)}; seed {manifest.seed}, {manifest.started[:10]}, {manifest.seconds:.0f} s on "
         )
-        about += f"{manifest.model.get('device', 'cpu')}, attlas {manifest.versions.get('attlas', '')}"
+        about += f"{manifest.model.get('device', 'cpu')}, attlas {manifest.versions.get('attlas', '')}, "
+        about += f"result {result.fingerprint}"
         lines.append(f"- `{repeat}`: {about}")
     return "\n".join([*lines, ""])
 

@@ -6,7 +6,9 @@ asks for them, so that a study can run where Arrow is not installed.
 
 from __future__ import annotations
 
+import hashlib
 import html
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -67,6 +69,22 @@ class Result:
         ['layer']
         """
         return next(iter(self.tables.values()))
+
+    @property
+    def fingerprint(self) -> str:
+        """Twelve letters that tell these tables, and the plan that made them, from all others.
+
+        >>> one, other = (Result(Manifest("survey"), {"heads": {"value": [value]}}) for value in (0.25, 0.5))
+        >>> len(one.fingerprint), one.fingerprint == other.fingerprint
+        (12, False)
+        """
+        digest = hashlib.sha256(json.dumps(self.manifest.plan, sort_keys=True, default=str).encode())
+        for name, table in self.tables.items():
+            digest.update(name.encode())
+            for column in table.column_names:
+                digest.update(column.encode())
+                digest.update(repr(table.column(column).to_pylist()).encode())
+        return digest.hexdigest()[:12]
 
     def rows(self, name: str | None = None) -> list[dict[str, Any]]:
         """The rows of a table, the main one or the one named; needs no Arrow where the study was run just now.
