@@ -266,8 +266,8 @@ def choice(tables: Tables) -> Iterator[Finding]:
     if not view or not blind or not oracle:
         return
     text = say(
-        "Without gold one takes layer **{layer:index}** {name}, that of the largest mean norm, at **{value:percent}** "
-        "by norm.", name=view_name(*view), **blind,
+        "Without gold one takes layer **{layer:index}** {name}, that of the largest mean norm, at "
+        "**{value:percent}** by norm.", name=view_name(*view), **blind,
     )  # fmt: skip
     if blind["layer"] == oracle["layer"]:
         text += say("It is the layer that the gold would choose.")
@@ -312,8 +312,9 @@ def beside_aligners(tables: Tables) -> Iterator[Finding]:
     if own is None or not rows:
         return
     names = [f"{row['aligner']} ({row['trained_on']})" if row["trained_on"] else row["aligner"] for row in rows]
-    told = [say("{name} **{value:percent}**", name=name, value=row["value"]) for name, row in zip(names, rows, strict=True)]
-    below = [name for name, row in zip(names, rows, strict=True) if row["value"] < own["value"]]
+    named = dict(zip(names, rows.column("value"), strict=True))
+    told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in named.items()]
+    below = [name for name, value in named.items() if value < own["value"]]
     among = {"direction": rows[0]["direction"], "score": "AER", "aligner": rows.values("aligner")}
     yield finding(
         "In the same direction, aligners that know no network have {told}, against {value:percent} by norm in the "

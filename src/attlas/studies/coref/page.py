@@ -194,7 +194,7 @@ def about(tables: Tables) -> Prose:
         "Heads were chosen on {mentions_chosen_on} mentions and scored on {mentions_scored_on} in other documents; "
         "{share:percent} % of all mentions with an antecedent have one inside their window of {window} pieces "
         "(subword tokens).",
-        share=asked / max(1, corpus["mentions_with_an_antecedent"]), window=tables.options.get("max_pieces"), **corpus,
+        window=tables.options.get("max_pieces"), share=asked / max(1, corpus["mentions_with_an_antecedent"]), **corpus
     )  # fmt: skip
 
 

@@ -115,8 +115,8 @@ def answer(tables: Tables) -> Finding | None:
     """How many of all governors the best head finds."""
     for row in best(tables).where(relation="all"):
         return finding(
-            "The best single head, **{head}** ({way}), finds **{value:percent} %** of all governors ({low:percent} to "
-            "{high:percent} %); the best fixed offset ({further}) finds {baseline:percent} %, the best head of the "
+            "The best single head, **{head}** ({way}), finds **{value:percent} %** of all governors ({low:percent} "
+            "to {high:percent} %); the best fixed offset ({further}) finds {baseline:percent} %, the best head of the "
             "untrained twin (random weights) {twin:percent} %.",
             *(_value(row, column) for column in ("value", "baseline", "twin")),
             further=f"{count_of(abs(row['offset']), 'word')} {'on' if row['offset'] > 0 else 'back'}",
@@ -203,7 +203,8 @@ def _among(rows: Rows, **place: Any) -> dict[str, Any]:
 
 def _count(rows: Rows, number: int, **place: Any) -> Claim:
     """That so many of these relations have a head that is surely better than the offset."""
-    return Claim("count", "relations", "p_corrected", among=_among(rows, **place), than=SURE, value=number, below=True)
+    among = _among(rows, **place)
+    return Claim("count", "relations", "p_corrected", among=among, than=SURE, value=number, below=True)
 
 
 def _value(row: Row, column: str) -> Claim:
