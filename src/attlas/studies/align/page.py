@@ -16,6 +16,7 @@ from attlas.pages.rows import label_of
 from attlas.store.schema import HEAD, LAYER, STREAM, Column, Schema, is_known
 from attlas.studies.align.grid import STATIC, grid
 from attlas.studies.align.tables import BY_HEADS, BY_NORM, HALVES, ORACLE
+from attlas.studies.shared.wording import words
 
 View = tuple[str, str]  # the side that is read, and the direction of its links
 PUBLISHED = "a German-English model of 6 layers and 4 heads, Kobayashi et al. 2020"
@@ -500,62 +501,49 @@ PAGE = Page(
     "sentences; dashed, the untrained twin; level lines are aligners that know no network, in the same direction.",
     findings=(norms, choice, heads, beside_aligners, together, blind_layers, handed),
     schemas=(SCORES, CHOICES, GAINS, MEAN_NORMS, PAIRS, LINKS, PANELS, HEADS, HEAD_NORMS, METHODS, NORMS),
-    derived={
-        "panels": panel_rows, "heads": head_rows, "head_norms": head_norm_rows,
-        "methods": method_rows, "norms": norm_rows,
-    },
+    derived={"panels": panel_rows, "heads": head_rows, "head_norms": head_norm_rows, "methods": method_rows,
+             "norms": norm_rows},
     sections=(
         Section(
             "table", "All layers",
             "The change from weight to norm is tested pair by pair of sentences: where its interval lies below zero, "
             "norms are better.",
-            (
-                Listing("gains", "side", "direction", "layer", "weight", "norm", "change", "p"),
-                Listing("panels", "view", "kind", "layer", "score", "value", title="Every view",
-                        where={"aligner": "attention", "score": ["AER", "linked"]}),
-            ),
-            short="Table",
+            (Listing("gains", "side", "direction", "layer", "weight", "norm", "change", "p"),
+             Listing("panels", "view", "kind", "layer", "score", "value", title="Every view",
+                     where={"aligner": "attention", "score": ["AER", "linked"]})), short="Table",
         ),
         Section(
             "methods", "Methods beside aligners",
             "Attention as one would use it without gold, and as an oracle would; aligners trained on the same pairs "
             "and, after a plus sign, on more text. *gdfa* is grow-diag-final-and, ∩ the intersection.",
-            (
-                charts.dots("methods", "method", "AER", key="methods-dots", title="Error rates, the best first",
-                            order="AER", where={"drawn": [True]},
-                            label="AER of every method with its interval, the best first"),
-                Listing("methods", "method", "AER", "precision", "recall", "F1", "links", order="AER",
-                        title="Aligners, and layers of attention",
-                        rows=lambda tables: tables["methods"].where(unit=["", "layer"])),
-                Listing("methods", "method", "AER", "precision", "recall", "F1", "links", order="AER",
-                        title="Single heads", where={"unit": "head"}),
-            ),
+            (charts.dots("methods", "method", "AER", key="methods-dots", title="Error rates, the best first",
+                         order="AER", where={"drawn": [True]},
+                         label="AER of every method with its interval, the best first"),
+             *(Listing("methods", "method", "AER", "precision", "recall", "F1", "links", order="AER", title=title,
+                       where={"unit": units})
+               for title, units in (("Aligners, and layers of attention", ["", "layer"]), ("Single heads", "head")))),
             short="Methods",
         ),
         Section(
             "choices", "Choosing without gold",
             "If the layer that adds most to the decoder's state is the one that aligns, layers of large mean norm "
             "have a low error rate.",
-            (
-                charts.scatter("norms", "mean_norm", "AER", key="norms", title="Mean norm against error rate",
-                               colour="unit", style=Style(pick=("view",), tell=("place",)),
-                               label="Mean norm against AER, a mark for each head and each layer"),
-                charts.head_map("head_norms", "value", key="norm-map", title="Mean norms",
-                                style=Style(pick=("view",)), label="Heat map of mean norms, layer by head"),
-                Listing("choices", "side", "direction", "measure", "unit", "how", "head", "mean_norm",
-                        rows=lambda tables: [] if scored(tables) else tables["choices"].known("layer")),
-            ),
+            (charts.scatter("norms", "mean_norm", "AER", key="norms", title="Mean norm against error rate",
+                            colour="unit", style=Style(pick=("view",), tell=("place",)),
+                            label="Mean norm against AER, a mark for each head and each layer"),
+             charts.head_map("head_norms", "value", key="norm-map", title="Mean norms", style=Style(pick=("view",)),
+                             label="Heat map of mean norms, layer by head"),
+             Listing("choices", "side", "direction", "measure", "unit", "how", "head", "mean_norm",
+                     rows=lambda tables: [] if scored(tables) else tables["choices"].known("layer"))),
             short="Choice",
         ),
         Section(
             "map", "Head by head",
             "Every head alone: blue is better than the untrained twin (or links more words), red is worse.",
-            (
-                charts.head_map("heads", "value", style=Style(pick=("score", "measure", "view")),
-                                shade={"value": "worse"}, label="Heat map of one score, layer by head"),
-                Listing("heads", "head", "view", "measure", "score", "value", title="The best heads", most=100,
-                        rows=lambda tables: tables["heads"].where(score=["AER", "linked"]).smallest("worse")),
-            ),
+            (charts.head_map("heads", "value", style=Style(pick=("score", "measure", "view")),
+                             shade={"value": "worse"}, label="Heat map of one score, layer by head"),
+             Listing("heads", "head", "view", "measure", "score", "value", title="The best heads", most=100,
+                     rows=lambda tables: tables["heads"].where(score=["AER", "linked"]).smallest("worse"))),
             short="Heads",
         ),
         Section(
@@ -563,8 +551,7 @@ PAGE = Page(
             "Source words stand above, target words to the left; a dot is a link that the alignment gives, a filled "
             "square a sure link of the gold, an outlined one a possible link. Choose another pair or another "
             "alignment (with the arrow keys too); point at a place to see which words meet there.",
-            (Custom(grid, ("pairs",)),),
-            short="Pairs",
+            (Custom(grid, ("pairs",)),), short="Pairs",
         ),
     ),
     words={
@@ -582,18 +569,16 @@ PAGE = Page(
         "no gold": "the layer (or head) of the largest mean norm; of a layer, the joint norm of its heads, or the "
         "sum of theirs. The *oracle* looks at the gold and flatters; made honest, it chooses on one half of the "
         "pairs and is scored on the other.",
-        "untrained twin": "the same architecture with random weights, by the same steps.",
-    },
+    } | words("untrained twin"),
     limits={
-        "Attention gives one link per word at most.": "Gold has words with several; no single direction can find "
-        "them all, which costs recall, and putting two directions together helps.",
+        "Attention gives one link per word at most.": "Gold has words with several; no single direction finds them "
+        "all, which costs recall, and putting two together helps.",
         "The reference is forced.": "The model is shown the given translation, which it might never have written.",
-        "Words and pieces differ.": "The pieces of an attended word are summed and those of an attending one "
-        "averaged; where the corpus splits words otherwise than people write them, pieces meet rare spellings.",
+        "Words and pieces differ.": "Pieces of an attended word are summed, of an attending one averaged; a corpus "
+        "that splits words otherwise than people write them gives rare spellings.",
         "Aligners learn from these very pairs,": "with no gold; the model learnt from other text, mostly far more of "
         "it. eflomal draws at random, so its figures change a little with every run.",
-        "Gold differs.": "Error rates compare within one gold alignment only: those with many possible links are "
-        "kinder.",
+        "Gold differs.": "Error rates compare within one gold alignment only; many possible links make it kinder.",
     },
     unshown={
         "scores": "layers, heads and methods show them",

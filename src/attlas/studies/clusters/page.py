@@ -312,19 +312,16 @@ PAGE = Page(
     about=about,
     findings=(further(layers), what_they_do, nearest, farthest, trust),
     schemas=(CLUSTERS, PAIRS, JOINS, LAYERS, TOGETHER, DESCRIBED, TREE, GAPS, BEHAVIOURS, NEAREST),
-    derived={
-        "described": described, "gaps": gaps, "behaviours": behaviours, "nearest_pairs": nearest_pairs, "tree": tree,
-    },
+    derived={"described": described, "gaps": gaps, "behaviours": behaviours, "nearest_pairs": nearest_pairs,
+             "tree": tree},
     sections=(
         Section(
             "map", "A map of heads",
             "Each sign is one head; heads that attend alike lie near each other, as far as a plane has room for it. "
-            "The axes mean nothing in themselves, only distances do, and both axes have one scale. Signs tell what a "
-            "head mostly does, or which layer it belongs to. Point at a head for its neighbours.",
-            (
-                behaviour_map("described"), layer_map("described"),
-                Listing("behaviours", "behaviour", "heads", order="-heads", title="How many heads do what"),
-            ),
+            "Only distances mean something, and both axes have one scale. Signs tell what a head mostly does, or "
+            "which layer it belongs to. Point at a head for its neighbours.",
+            (behaviour_map("described"), layer_map("described"),
+             Listing("behaviours", "behaviour", "heads", order="-heads", title="How many heads do what")),
             short="Map", width="half",
         ),
         Section(
@@ -333,14 +330,10 @@ PAGE = Page(
             "the heads of two layers. The second is the map of the twin: where layers mean nothing, their colours "
             "mix. p is the share of random deals of the heads to layers in which heads of one layer are as near as "
             "they really are, the true deal counted in.",
-            (
-                charts.grid(
-                    "layer_pairs", "layer_b", "layer", "value", "twin", key="layer-pairs",
-                    title="Heads of two layers, mean distance",
-                    label="Heat map of the mean distance of heads, layer by layer",
-                ),
-                layer_map("described", twin=True), _together("model"), _together("twin"),
-            ),
+            (charts.grid("layer_pairs", "layer_b", "layer", "value", "twin", key="layer-pairs",
+                         title="Heads of two layers, mean distance",
+                         label="Heat map of the mean distance of heads, layer by layer"),
+             layer_map("described", twin=True), _together("model"), _together("twin")),
             short="Layers", width="half",
         ),
         Section(
@@ -352,21 +345,15 @@ PAGE = Page(
         Section(
             "pairs", "The nearest pairs",
             "The pairs of heads that are most alike: chosen on one half of the passages, with their distance from "
-            "the other half, so that they are not merely the luckiest of so many pairs; the interval and the twin's "
-            "distance of the same two places are from all passages.",
+            "the other, lest they be the luckiest of many; interval and twin (the same two places) are of all passages.",
             (Listing("nearest_pairs", "one", "one_does", "other", "other_does", "scored", "value"),), short="Pairs",
         ),
         Section(
             "heads", "All heads",
             "One row for each head: what it mostly does and who is nearest, its mean distance from all other heads, "
             "and the figures behind its behaviour. Search by label (3-) or behaviour (broad).",
-            (
-                Listing(
-                    "described", "head", "does", "nearest_name", "nearest", "mean", "entropy", "previous", "next",
-                    "self", "first", "cls", "sep", "punctuation", "special",
-                ),
-            ),
-            short="Heads",
+            (Listing("described", "head", "does", "nearest_name", "nearest", "mean", "entropy", "previous", "next",
+                     "self", "first", "cls", "sep", "punctuation", "special"),), short="Heads",
         ),
     ),
     words={
@@ -380,13 +367,11 @@ PAGE = Page(
     },
     limits={
         "Alike in attention is not alike in work.": "Two heads that look at the same pieces, or by norm take as much "
-        "from them, may move quite different vectors; and resting on [SEP] together may mean that neither does "
-        "anything.",
+        "from them, may move quite different vectors; and two that rest on [SEP] may both do nothing.",
         "The behaviours are cut by bars.": "A head just below one is “other”. Groups by behaviour lie together on "
         "the map by their making, since they are told by the same rows; that layers do is a finding, and has a test.",
-        "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, "
-        "too, is shown, not tested. In models with grouped keys, heads of a group share theirs, as they do in the "
-        "twin.",
+        "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, too, is shown, not tested. In "
+        "models with grouped keys, heads of a group share theirs, as they do in the twin.",
         "The map is a projection.": "Look up distances in the tables before building on two signs that touch.",
         "Intervals are for this corpus": "with the text as the unit.",
     },

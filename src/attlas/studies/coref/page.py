@@ -262,13 +262,10 @@ PAGE = Page(
             "The best head is the one that was best for all mentions on other documents; beside it the one that was "
             "best there for each kind. The three rules always look among preceding mentions. Intervals are 95 % "
             "(bootstrap by document).",
-            (
-                Listing("side_by_side", "candidates", "who", "all", "pronoun", "proper", "nominal",
-                        title="Per cent right"),
-                Listing("coref", "kind", "candidates", "who", "head", "direction", "value", "n",
-                        *TESTS, "published", title="With heads, intervals and tests"),
-            ),
-            short="Kinds",
+            (Listing("side_by_side", "candidates", "who", "all", "pronoun", "proper", "nominal",
+                     title="Per cent right"),
+             Listing("coref", "kind", "candidates", "who", "head", "direction", "value", "n", *TESTS, "published",
+                     title="With heads, intervals and tests")), short="Kinds",
         ),
         Section(
             "layers", "Where in the model",
@@ -286,8 +283,7 @@ PAGE = Page(
             (charts.head_map("coref_heads", "value", key="coref-map", bar=SURE,
                              style=Style(pick=("kind", "candidates", "direction", "who")),
                              sure={"value": "nearest_p_corrected"},
-                             label="Heat map of the share right, layer by head"),),
-            short="Map",
+                             label="Heat map of the share right, layer by head"),), short="Map",
         ),
         Section(
             "cases", "Where it is surest",
@@ -308,22 +304,20 @@ PAGE = Page(
         **words("untrained twin", "head 8-10"),
     },
     limits={
-        "Heads were chosen on other documents": "than the ones they are scored on. Intervals of the best heads and "
-        "of the rules are bootstrapped by document; those of all other heads, and p, take the window as the unit. p "
-        "is corrected by Holm's method for all heads and directions of its kind and set of candidates.",
-        "Rules look back, heads look both ways.": "Among all other mentions a head may choose one that comes later, "
-        "which is always wrong here; “among preceding mentions” gives heads the same choice as the rules have. In a "
-        "causal model the two are the same.",
-        "A head may go by likeness.": "Much of coreference is the same word again; compare with head match before "
-        "believing in more. The cases under “right where the simple rules fail” are the ones that likeness and "
-        "nearness do not explain.",
-        "Only antecedents in the window count.": "Mentions whose antecedents all lie outside it are left out and "
-        "counted below, so that far coreference is rarer here than in the texts.",
-        "Head words come from the corpus's trees where it has them, else from a rule": "for English, which is right "
-        "for about nine noun phrases in ten; kinds of mentions and the rules' number, gender and person come from "
-        "tags or short lists for English.",
+        "Heads were chosen on other documents": "than they are scored on. Intervals of the best heads and of the "
+        "rules are bootstrapped by document; those of other heads, and p, take the window as the unit. p is "
+        "corrected (Holm) for all heads and directions of its kind and set of candidates.",
+        "Rules look back, heads look both ways.": "Among all other mentions a head may choose a later one, which is "
+        "always wrong; “among preceding mentions” gives it the choice that rules have. In a causal model the two are "
+        "the same.",
+        "A head may go by likeness.": "Much of coreference is the same word again: compare with head match first. "
+        "“Right where the simple rules fail” are cases that likeness and nearness do not explain.",
+        "Only antecedents in the window count.": "Mentions with none inside are left out and counted below, so far "
+        "coreference is rarer here than in the texts.",
+        "Head words come from the corpus's trees where it has them, else from a rule": "for English, right for about "
+        "nine noun phrases in ten; kinds of mentions, number, gender and person from tags or short English lists.",
         "Published figures are another model's on another corpus": "(BERT-base, CoNLL-2012), in windows of another "
-        "length; they say whether the picture is alike, not more.",
+        "length: they say whether the picture is alike.",
     },
     published="Clark et al. 2019 (BERT-base, CoNLL-2012), one head throughout (5-4); a neural system there has 83 % "
     "over all",

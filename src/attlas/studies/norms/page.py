@@ -388,7 +388,8 @@ PAGE = Page(
     chart=charts.lines(
         "shares", "layer", "value", key="shares-layers", title="Share of attention by layer", colour="measure",
         style=Style(pick=("keys",)), label="Share of weight, norm and joint norm on a class of keys by layer",
-    ).having(note=f"{_TWIN}; dotted: even attention"),
+        note=f"{_TWIN}; dotted: even attention",
+    ),
     about="Attention adds up vectors, each multiplied by its weight; weights alone do not show how long the vectors "
     "are. The two were set against each other in **{model}** on **{corpus}**, by what kind of piece is attended to.",
     findings=(further(apart), parked, related, together, frequency, mixing),
@@ -400,14 +401,12 @@ PAGE = Page(
         Section(
             "shares", "Weights against norms",
             "The share of each class of key in all attention, mean over heads and queries. Where weight is above "
-            "norm, attention goes to vectors that are short: little comes of it. Below, how long the vectors f(x) of "
-            "each class are, over those of other keys (neither special nor punctuation) in the same layer: far below "
-            "1 is where weight can be parked.",
+            "norm, attention goes to short vectors: little comes of it. Below, how long each class's f(x) are, over "
+            "those of other keys (neither special nor punctuation) of the layer: far below 1 is where weight can be parked.",
             (charts.lines("norms_layers", "layer", "relative", key="lengths", title="‖f(x)‖ over other keys’",
                           colour="keys", where={"keys": CLASSES[:-1]},
-                          style=Style(log=True, height=260, tell=("weight",)),
-                          label="Mean length of the vectors of each class over that of other keys, by layer")
-             .having(note=_TWIN),
+                          style=Style(log=True, height=260, tell=("weight",)), note=_TWIN,
+                          label="Mean length of the vectors of each class over that of other keys, by layer"),
              Listing("means", "stream", "keys", "weight", "norm", "joint", "relative", title="Means over layers",
                      rows=lambda tables: told(tables, tables["means"]))),
             short="Shares",
@@ -432,9 +431,8 @@ PAGE = Page(
                                where={"over": ["texts"]}, style=Style(domain=(-1, 1), zero=True, height=280),
                                label="Rank correlation of weight and length within texts, a dot for each head"),
              charts.lines("spearman_layers", "layer", "value", key="classes", title="by layer", colour="keys",
-                          style=Style(pick=("over",), zero=True, height=280),
-                          label="Rank correlation of weight and length by layer, a line for each class of key")
-             .having(note=_TWIN)),
+                          style=Style(pick=("over",), zero=True, height=280), note=_TWIN,
+                          label="Rank correlation of weight and length by layer, a line for each class of key")),
             short="Correlation", width="half",
         ),
         Section(
@@ -446,8 +444,8 @@ PAGE = Page(
                                style=Style(pick=("words",), domain=(-1, 1), zero=True, height=240),
                                label="Rank correlation of vector length and rarity of the word, a dot for each head"),
              charts.lines("frequency_layers", "layer", "value", key="rarity", title="by layer",
-                          style=Style(pick=("words",), zero=True, height=240),
-                          label="Rank correlation of vector length and rarity by layer").having(note=_TWIN),
+                          style=Style(pick=("words",), zero=True, height=240), note=_TWIN,
+                          label="Rank correlation of vector length and rarity by layer"),
              charts.grid("by_band", "band", "layer", "relative", "twin_relative", key="bands",
                          title="‖f(x)‖ by frequency", label="Vector length by frequency rank of the word and layer")),
             short="Frequency", width="half",
@@ -457,10 +455,9 @@ PAGE = Page(
             "What a piece takes in from other pieces, against what it keeps: by attention alone, with the residual "
             "that the attention is added to, and through the norm that reads their sum. In cross attention all keys "
             "stand against the residual, and attention alone has no ratio.",
-            (charts.lines("mixing", "layer", "value", key="mixing", title="Mixing ratio", colour="step",
+            (charts.lines("mixing", "layer", "value", key="mixing", title="Mixing ratio", colour="step", note=_TWIN,
                           style=Style(pick=("queries",), height=280),
-                          label="Mixing ratio by layer, a line for each step").having(note=_TWIN),),
-            short="Mixing",
+                          label="Mixing ratio by layer, a line for each step"),), short="Mixing",
         ),
         Section(
             "map", "Head by head",
@@ -474,11 +471,9 @@ PAGE = Page(
         ),
         Section(
             "heads", "All heads",
-            "One row for each head: share of weight and of norm for each class of key; ρ is the rank correlation of "
-            "α and ‖f(x)‖ within texts. Click a heading to sort, again to turn the order round. Type to search by "
-            "label (3-).",
-            (Listing("by_head", "head", *BY_HEAD.names[3:]),),
-            short="Heads",
+            "Share of weight and of norm for each class of key; ρ is the rank correlation of α and ‖f(x)‖ within "
+            "texts. Click a heading to sort, again to turn the order round. Type to search by label (3-).",
+            (Listing("by_head", "head", *BY_HEAD.names[3:]),), short="Heads",
         ),
         Section(
             "layers", "All layers", "Every layer and class of key: shares, means over pairs, and the twin's.",
@@ -497,12 +492,9 @@ PAGE = Page(
         "third or fewer. *Much* weight is a quarter more than even attention would give.",
     } | words("untrained twin", "[CLS], [SEP]"),
     limits={
-        "A long vector is not an important one.": "A norm says how much is added, not whether anything depends "
-        "on it.",
-        "Lengths say nothing of direction.": "Two long vectors may cancel; that is why shares of all heads together "
-        "stand beside those head by head.",
-        "Shares and means differ.": "A class with many keys can have a large share and a small mean weight; compare "
-        "with even attention.",
+        "A long vector is not an important one.": "A norm says how much is added, not what depends on it.",
+        "Lengths say nothing of direction.": "Two long vectors may cancel: hence the shares of all heads together.",
+        "Shares and means differ.": "Many keys can have a large share and a small mean; compare with even attention.",
         "The mixing ratio sees one layer.": "States have been mixed in the layers below it already.",
         "Frequencies are those of this corpus,": "counted in word forms; in a small one most words are equally rare.",
     },

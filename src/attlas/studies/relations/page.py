@@ -116,8 +116,8 @@ def answer(tables: Tables) -> Finding | None:
     for row in best(tables).where(relation="all"):
         return finding(
             "The best single head, **{head}** ({way}), finds **{value:percent} %** of all governors ({low:percent} "
-            "to {high:percent} %); the best fixed offset ({further}) finds {baseline:percent} %, the best head of the "
-            "untrained twin (random weights) {twin:percent} %.",
+            "to {high:percent} %); the best fixed offset ({further}) finds {baseline:percent} %, the best head of "
+            "the untrained twin (random weights) {twin:percent} %.",
             *(_value(row, column) for column in ("value", "baseline", "twin")),
             further=f"{count_of(abs(row['offset']), 'word')} {'on' if row['offset'] > 0 else 'back'}",
             way=WAYS[row["direction"]], **_told(row),
@@ -232,25 +232,17 @@ PAGE = Page(
     about=about,
     findings=(better, furthest, popular, many_heads),
     schemas=(RELATIONS, HEADS, OFFSETS, EXAMPLES, LINES, MAP),
-    derived={
-        "lines": charted,
-        "map": lambda tables: tables["relation_heads"].where(relation=charted(tables).values("relation")),
-        "able": able,
-    },
+    derived={"lines": charted, "able": able,
+             "map": lambda tables: tables["relation_heads"].where(relation=charted(tables).values("relation"))},
     sections=(
         Section(
             "relations", "Relation by relation",
             "Each row is a relation: the head that was best on the texts for choosing, and how often it is right on "
             "the others, with a 95 % interval by sentence (bootstrap); beside it the untrained twin, the best fixed "
             "offset, and what the head is better by. Published figures are those of Clark et al. (2019).",
-            (
-                Listing(
-                    "relations", "relation", "n", "head", "value", "baseline", "offset", "p_corrected", "margin",
-                    "direction", "published_relation", "published_head", "published", "published_baseline",
-                    where={"best": True},
-                ),
-            ),
-            short="Relations", note=notes,
+            (Listing("relations", "relation", "n", "head", "value", "baseline", "offset", "p_corrected", "margin",
+                     "direction", "published_relation", "published_head", "published", "published_baseline",
+                     where={"best": True}),), short="Relations", note=notes,
         ),
         Section(
             "map", "Head by head",
@@ -259,16 +251,14 @@ PAGE = Page(
             (charts.head_map("map", "value", "margin", key="relation-map",
                              style=Style(pick=("relation", "direction")), bar=SURE,
                              sure={"value": "p_corrected", "margin": "p_corrected"},
-                             label="Heat map of accuracy for one relation, layer by head"),),
-            short="Map",
+                             label="Heat map of accuracy for one relation, layer by head"),), short="Map",
         ),
         Section(
             "examples", "Where they are surest",
             "For each relation, sentences in which its best head paid most to one word, where that was the governor "
             "(✓) and where it was not (✗). Marked are the dependent, its **governor** and, struck through, another "
             "word that was chosen. Every one opens in the head view.",
-            (Custom(examples, ("examples",)),),
-            short="Examples",
+            (Custom(examples, ("examples",)),), short="Examples",
         ),
     ),
     words={
@@ -280,14 +270,13 @@ PAGE = Page(
         **words("untrained twin", "head 8-10"),
     },
     limits={
-        "Heads and offsets were chosen on other texts": "than the ones they are scored on, so that having looked at "
-        "all heads does not flatter the figures. In the map p is corrected (Holm) for all heads and directions of "
-        "that relation, in the table for all chosen heads.",
-        "A head that finds governors need not know syntax.": "Words that belong together often stand next to each "
-        "other or resemble each other; the offset is a first control for that, the untrained twin a second.",
+        "Heads and offsets were chosen on other texts": "than they are scored on, so that having looked at all heads "
+        "flatters no figure. p is corrected (Holm) in the map for all heads and directions of a relation, in the "
+        "table for all chosen heads.",
+        "A head that finds governors need not know syntax.": "Words that belong together often stand side by side or "
+        "resemble each other; the offset is a first control for that, the untrained twin a second.",
         "Published figures are another model's on another treebank": "(bert-base-uncased, Wall Street Journal, "
-        "Stanford dependencies); they stand beside the relation that joins the same words, and say whether the "
-        "picture is alike, not more.",
+        "Stanford dependencies), beside the relation that joins the same words: they tell whether pictures agree.",
         "Only single heads are asked.": "What several heads know together is another question (`attlas parse`).",
     },
     unshown={
