@@ -345,7 +345,7 @@ PAGE = Page(
         Section(
             "pairs", "The nearest pairs",
             "The pairs of heads that are most alike: chosen on one half of the passages, with their distance from "
-            "the other, lest they be the luckiest of many; interval and twin (the same two places) are of all passages.",
+            "the other, lest they be the luckiest of many; interval and twin (the same places) are of all passages.",
             (Listing("nearest_pairs", "one", "one_does", "other", "other_does", "scored", "value"),), short="Pairs",
         ),
         Section(
@@ -370,8 +370,8 @@ PAGE = Page(
         "from them, may move quite different vectors; and two that rest on [SEP] may both do nothing.",
         "The behaviours are cut by bars.": "A head just below one is “other”. Groups by behaviour lie together on "
         "the map by their making, since they are told by the same rows; that layers do is a finding, and has a test.",
-        "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, too, is shown, not tested. In "
-        "models with grouped keys, heads of a group share theirs, as they do in the twin.",
+        "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, too, "
+        "is shown, not tested. With grouped keys, heads of a group share theirs, as they do in the twin.",
         "The map is a projection.": "Look up distances in the tables before building on two signs that touch.",
         "Intervals are for this corpus": "with the text as the unit.",
     },

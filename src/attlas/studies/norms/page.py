@@ -402,7 +402,7 @@ PAGE = Page(
             "shares", "Weights against norms",
             "The share of each class of key in all attention, mean over heads and queries. Where weight is above "
             "norm, attention goes to short vectors: little comes of it. Below, how long each class's f(x) are, over "
-            "those of other keys (neither special nor punctuation) of the layer: far below 1 is where weight can be parked.",
+            "those of the layer's other keys (no special piece, no punctuation): far below 1, weight can be parked.",
             (charts.lines("norms_layers", "layer", "relative", key="lengths", title="‖f(x)‖ over other keys’",
                           colour="keys", where={"keys": CLASSES[:-1]},
                           style=Style(log=True, height=260, tell=("weight",)), note=_TWIN,
