@@ -161,8 +161,8 @@ class Couple:
 
     def counts(self, known: Evidence, how: str, measure: str, layers: tuple[int, int]) -> tuple[Numbers, Numbers]:
         """The counts of what both have together, and of what their twins have."""
-        ours, theirs = (known.count(self.links(how, measure, layers, twin=twin)) for twin in (False, True))
-        return ours, theirs
+        both = [self.links(how, measure, layers, twin=twin) for twin in (False, True)]
+        return counted(both[0], known.documents), counted(both[1], known.documents)
 
 
 @dataclass(frozen=True)
@@ -202,13 +202,12 @@ class Evidence:
             return [Couple("", *self.views)]
         return []
 
-    def gold(self, number: int) -> Links:
-        """The gold links of a pair; none where it has none."""
-        return self.documents[number].links or Links(frozenset(), frozenset())
 
-    def count(self, links: Sequence[Pairs]) -> Numbers:
-        """Links of all pairs as counts, (pair, 4)."""
-        return np.array([marks(one, self.gold(number)) for number, one in enumerate(links)], dtype=np.float64)
+def counted(links: Sequence[Pairs], documents: Sequence[Document]) -> Numbers:
+    """Links of all pairs as counts, (pair, 4), against no gold where a pair has none."""
+    nothing = Links(frozenset(), frozenset())
+    pairs = zip(links, documents, strict=True)
+    return np.array([marks(own, document.links or nothing) for own, document in pairs], dtype=np.float64)
 
 
 def resamples(pairs: int, seed: int) -> Numbers:

@@ -370,8 +370,8 @@ PAGE = Page(
         "from them, may move quite different vectors; and two that rest on [SEP] may both do nothing.",
         "The behaviours are cut by bars.": "A head just below one is “other”. Groups by behaviour lie together on "
         "the map by their making, since they are told by the same rows; that layers do is a finding, and has a test.",
-        "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, too, "
-        "is shown, not tested. With grouped keys, heads of a group share theirs, as they do in the twin.",
+        "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, "
+        "too, is shown, not tested. With grouped keys, heads of a group share theirs, as they do in the twin.",
         "The map is a projection.": "Look up distances in the tables before building on two signs that touch.",
         "Intervals are for this corpus": "with the text as the unit.",
     },

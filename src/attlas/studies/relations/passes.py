@@ -14,6 +14,7 @@ chosen on.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,10 +51,7 @@ def labels_of(documents: Iterable[Document]) -> tuple[str, ...]:
     >>> labels_of([Document.from_words(words, **tree)])
     ('all', 'det', 'nsubj')
     """
-    counts: dict[str, int] = {}
-    for document in documents:
-        for _, _, label in scored(document):
-            counts[label] = counts.get(label, 0) + 1
+    counts = Counter(label for document in documents for _, _, label in scored(document))
     return (ALL, *sorted(counts, key=lambda label: (-counts[label], label)))
 
 
@@ -64,11 +62,10 @@ def scored(document: Document) -> list[tuple[int, int, str]]:
     >>> scored(Document.from_words(["It", "rained", "."], **tree))
     [(0, 1, 'nsubj')]
     """
+    tree = zip(document.governors or (), document.relations or (), strict=False)
     return [
         (dependent, governor, relation)
-        for dependent, (governor, relation) in enumerate(
-            zip(document.governors or (), document.relations or (), strict=False)
-        )
+        for dependent, (governor, relation) in enumerate(tree)
         if governor is not None and governor != ROOT and relation.split(":")[0] not in UNSCORED
     ]
 
