@@ -493,7 +493,7 @@ PAGE = Page(
     warning=warning,
     chart=charts.lines(
         "panels", "layer", "value", key="layers", title="Layer by layer", colour="kind",
-        style=Style(pick=("score", "view"), domain=(0, 1)),
+        style=Style(pick=("score", "view"), domain=(0, 1), axis="score"),
         label="A score by layer, for weights and norms, with aligners as level lines and the untrained twin dashed",
     ),
     about="Given a sentence and its translation, which word of the one does each word of the other look at? In "

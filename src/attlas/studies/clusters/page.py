@@ -306,7 +306,7 @@ PAGE = Page(
     answer=first(layers),
     chart=charts.lines(
         "gaps", "gap", "relative", key="gaps-chart", title="How far apart heads are, by how many layers lie between",
-        colour="who", style=Style(tell=("value",)),
+        colour="who", style=Style(tell=("value",), tight=True),
         label="Mean distance over the model's mean, by how many layers lie between two heads, model and twin",
     ),
     about=about,
