@@ -115,16 +115,10 @@ def _extend(table: dict[str, list[Any]], rows: Sequence[Mapping[str, Any]], inst
 def _scored(
     place: Mapping[str, Any], documents: Sequence[Document], links: Sequence[Pairs], copies: Any
 ) -> Iterator[dict[str, Any]]:
-    import numpy as np
+    from attlas.studies.align.tables import TWIN, VALUE, counted, rated
 
-    from attlas.studies.align.tables import TWIN, VALUE, rated
-    from attlas.text import Links
-    from attlas.text.links import marks
-
-    nothing = Links(frozenset(), frozenset())
-    counts = [marks(one, document.links or nothing) for one, document in zip(links, documents, strict=True)]
     if any(document.links is not None for document in documents):
-        yield from rated(place, np.array(counts, dtype=np.float64), None, copies)
+        yield from rated(place, counted(links, documents), None, copies)
         return
     column = 0 if place["direction"] == "backward" else 1
     words = sum(len(_words(document)[column]) for document in documents)

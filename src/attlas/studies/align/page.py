@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attlas.ids import paper_label
 from attlas.measures.names import MEASURES
 from attlas.pages import Claim, Custom, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
-from attlas.pages.findings import keyed
+from attlas.pages.findings import finding, keyed, value_claim
 from attlas.pages.prose import listed, say
+from attlas.pages.rows import label_of
 from attlas.store.schema import HEAD, LAYER, STREAM, Column, Schema, is_known
 from attlas.studies.align.grid import STATIC, grid
 from attlas.studies.align.tables import BY_HEADS, BY_NORM, HALVES, ORACLE
+from attlas.studies.shared.wording import words
 
 View = tuple[str, str]  # the side that is read, and the direction of its links
 PUBLISHED = "a German-English model of 6 layers and 4 heads, Kobayashi et al. 2020"
@@ -132,13 +133,12 @@ NORMS = Schema(
 
 def view_name(side: str, direction: str) -> str:
     """A side and a direction in words."""
-    own = direction == ("backward" if side == "to target" else "forward")
-    return SIDES.get(side, side) + ("" if own else f", {direction}")
+    return SIDES.get(side, side) + ("" if _own_way(side, direction) else f", {direction}")
 
 
-def _aligner_name(row: Row) -> str:
-    """An aligner with what it was trained on."""
-    return f"{row['aligner']} ({row['trained_on']})" if row["trained_on"] else str(row["aligner"])
+def _own_way(side: str, direction: str) -> bool:
+    """Whether links of this direction are what the side gives by itself."""
+    return direction == ("backward" if side == "to target" else "forward")
 
 
 def views(tables: Tables) -> list[View]:
@@ -148,13 +148,8 @@ def views(tables: Tables) -> list[View]:
     known = dict.fromkeys((row["side"], row["direction"]) for row in attention)
 
     def order(view: View) -> tuple[bool, float, int, bool]:
-        best = _by_layer(tables, view, "norm").smallest("value")
-        return (
-            view[1] not in DIRECTIONS[:2],
-            best[0]["value"] if best else 1.0,
-            DIRECTIONS.index(view[1]),
-            view[0] == "output",
-        )
+        best = min(_by_layer(tables, view, "norm").column("value"), default=1.0)
+        return view[1] not in DIRECTIONS[:2], best, DIRECTIONS.index(view[1]), view[0] == "output"
 
     return sorted(known, key=order)
 
@@ -192,9 +187,7 @@ def _choice(tables: Tables, view: View, measure: str, how: str, unit: str = "lay
 
 def _value_of(row: Row) -> Claim:
     """That a choice has its error rate."""
-    return Claim(
-        "value", "choices", "value", keyed([row], "direction", "measure", "side", "unit", "how"), value=row["value"]
-    )
+    return value_claim("choices", "value", row, "direction", "measure", "side", "unit", "how")
 
 
 def _aligners(tables: Tables, direction: str) -> Rows:
@@ -216,50 +209,46 @@ def answer(tables: Tables) -> Finding | None:
     known = {name: value for name, value in bars.items() if is_known(value)}
     lowest = min(known.values(), default=1.0)
     sure = is_known(blind["high"]) and blind["high"] < lowest
-    verdict = "Yes" if sure else "No" if blind["value"] >= lowest else "Hardly"
     told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in known.items()]
-    return Finding(
-        say(
-            "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({number}), its links "
-            "have an alignment error rate (AER) of **{value:percent}** (95 % interval {low:percent} to "
-            "{high:percent}); {told}.",
-            **blind, verdict=verdict, view=view_name(*view), number=blind["layer"] + 1, told=listed(told),
-        ),
-        (_value_of(blind),),
-        see="layers",
+    return finding(
+        "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({layer:index}), its links "
+        "have an alignment error rate (AER) of **{value:percent}** (95 % interval {low:percent} to {high:percent}); "
+        "{told}.",
+        _value_of(blind), verdict="Yes" if sure else "No" if blind["value"] >= lowest else "Hardly",
+        view=view_name(*view), told=listed(told), see="layers", **blind,
     )  # fmt: skip
 
 
 def norms(tables: Tables) -> Iterator[Finding]:
     """Norms against weights, view by view."""
     for view in single(tables) if scored(tables) else ():
-        if view[1] == "backward" and view[0] != "to target":
-            continue
         rows = {measure: _by_layer(tables, view, measure) for measure in MEASURES}
-        if not all(rows.values()):
+        if (view[1] == "backward" and view[0] != "to target") or not all(rows.values()):
             continue
-        best = {measure: rows[measure].smallest("value")[0] for measure in MEASURES}
+        best = {measure: own.smallest("value")[0] for measure, own in rows.items()}
+        means = {measure: own.mean("value") for measure, own in rows.items()}
         claims = [Claim("smallest", "scores", "value", keyed([best[m]], "layer"), _among(view, m)) for m in MEASURES]
-        claims += [Claim("mean", "scores", "value", among=_among(view, m), value=rows[m].mean("value"))
-                   for m in MEASURES]  # fmt: skip
-        text = say(
-            "Read {view}, the best layer has an AER of **{norm:percent}** by norm ({norm_ends}; layer {norm_layer}) "
-            "and **{weight:percent}** by weight ({weight_ends}; layer {weight_layer}); the mean over layers is "
-            "{norm_mean:percent} against {weight_mean:percent}.",
-            view=view_name(*view),
-            **{measure: row["value"] for measure, row in best.items()},
-            **{f"{measure}_ends": say("{low:percent} to {high:percent}", **row) for measure, row in best.items()},
-            **{f"{measure}_layer": row["layer"] + 1 for measure, row in best.items()},
-            **{f"{measure}_mean": rows[measure].mean("value") for measure in MEASURES},
+        claims += [Claim("mean", "scores", "value", among=_among(view, m), value=means[m]) for m in MEASURES]
+        ours, theirs = (
+            say("**{value:percent}** by {measure} ({low:percent} to {high:percent}; layer {layer:index})", **best[m])
+            for m in ("norm", "weight")
         )
+        text = say(
+            "Read {view}, the best layer has an AER of {ours} and {theirs}; the mean over layers is {norm:percent} "
+            "against {weight:percent}.", view=view_name(*view), ours=ours, theirs=theirs, **means,
+        )  # fmt: skip
         among = {"side": view[0], "direction": view[1]}
         gains = tables["gains"].where(**among).known("change", "low", "high")
         if gains:
             better, worse = gains.count(lambda row: row["high"] < 0), gains.count(lambda row: row["low"] > 0)
             most = gains.smallest("change")[0]
+            gained = say(
+                "; they gain most in layer {layer:index}: {gain:percent} points ({least:percent} to {most:percent})",
+                **most, gain=-most["change"], least=-most["high"], most=-most["low"],
+            ) if most["change"] < 0 else ""  # fmt: skip
             text += say(
-                "Beyond the interval, norms are better in {better} of {n} layers and worse in {worse}{most}.",
-                better=better, n=len(gains), worse=worse or "none", most=_gained(most),
+                "Beyond the interval, norms are better in {better} of {n} layers and worse in {worse}{gained}.",
+                better=better, n=len(gains), worse=worse or "none", gained=gained,
             )  # fmt: skip
             claims += [
                 Claim("count", "gains", "high", among=among, value=better, than=0, below=True),
@@ -270,48 +259,31 @@ def norms(tables: Tables) -> Iterator[Finding]:
         yield Finding(text, tuple(claims), "table", f"{PUBLISHED}, best layer: {said}" if said else "")
 
 
-def _gained(row: Row) -> Prose:
-    if row["change"] >= 0:
-        return say("")
-    return say(
-        "; they gain most in layer {layer}: {gain:percent} points ({low:percent} to {high:percent})",
-        layer=row["layer"] + 1, gain=-row["change"], low=-row["high"], high=-row["low"],
-    )  # fmt: skip
-
-
 def choice(tables: Tables) -> Iterator[Finding]:
     """What it costs not to know the gold."""
     view = best_view(tables)
-    blind, oracle = (view and _choice(tables, view, "norm", how) for how in (BY_NORM, ORACLE))
+    hows = (BY_NORM, ORACLE, BY_HEADS, HALVES)
+    blind, oracle, summed, honest = (view and _choice(tables, view, "norm", how) for how in hows)
     if not view or not blind or not oracle:
         return
     text = say(
-        "Without gold one takes layer **{layer}** {view}, that of the largest mean norm, at **{value:percent}** by "
-        "norm.", layer=blind["layer"] + 1, view=view_name(*view), value=blind["value"],
+        "Without gold one takes layer **{layer:index}** {name}, that of the largest mean norm, at "
+        "**{value:percent}** by norm.", name=view_name(*view), **blind,
     )  # fmt: skip
-    claims = [_value_of(blind), _value_of(oracle)]
     if blind["layer"] == oracle["layer"]:
         text += say("It is the layer that the gold would choose.")
     else:
         text += say(
-            "The gold would choose layer {layer}, at {value:percent}: not to know it costs {cost:percent} points.",
-            layer=oracle["layer"] + 1, value=oracle["value"], cost=blind["value"] - oracle["value"],
+            "The gold would choose layer {layer:index}, at {value:percent}: not to know it costs {cost:percent} "
+            "points.", cost=blind["value"] - oracle["value"], **oracle,
         )  # fmt: skip
-    summed = _choice(tables, view, "norm", BY_HEADS)
-    if summed is not None and summed["layer"] != blind["layer"]:
-        text += say(
-            "By the sum of its heads' mean norms one would take layer {layer}, at {value:percent}.",
-            layer=summed["layer"] + 1, value=summed["value"],
-        )  # fmt: skip
-        claims.append(_value_of(summed))
-    honest = _choice(tables, view, "norm", HALVES)
-    if honest is not None:
-        text += say(
-            "Chosen on one half of the pairs and scored on the other, the best layer has {value:percent}.",
-            value=honest["value"],
-        )
-        claims.append(_value_of(honest))
-    yield Finding(text, tuple(claims), "choices")
+    if summed and summed["layer"] != blind["layer"]:
+        sums = "By the sum of its heads' mean norms one would take layer {layer:index}, at {value:percent}."
+        text += say(sums, **summed)
+    if honest:
+        half = "Chosen on one half of the pairs and scored on the other, the best layer has {value:percent}."
+        text += say(half, **honest)
+    yield Finding(text, tuple(_value_of(row) for row in (blind, oracle, summed, honest) if row), "choices")
 
 
 def heads(tables: Tables) -> Iterator[Finding]:
@@ -324,16 +296,12 @@ def heads(tables: Tables) -> Iterator[Finding]:
     best = rows.smallest("value")[0]
     oracle = _choice(tables, view, best["measure"], ORACLE, "head")
     gap = layer["value"] - best["value"]
-    yield Finding(
-        say(
-            "A single head{named} knows {verdict} a layer: chosen on one half and scored on the other, the best head "
-            "has an AER of **{value:percent}** by {measure}, the best layer {layer:percent} by norm.",
-            named="" if oracle is None else f" (on all pairs: {paper_label(oracle['layer'], oracle['head'])})",
-            verdict="more than" if gap > 0.005 else "less than" if gap < -0.005 else "as much as",
-            value=best["value"], measure=best["measure"], layer=layer["value"],
-        ),
-        (_value_of(best), _value_of(layer)),
-        see="map",
+    yield finding(
+        "A single head{named} knows {verdict} a layer: chosen on one half and scored on the other, the best head has "
+        "an AER of **{value:percent}** by {measure}, the best layer {of_layer:percent} by norm.",
+        _value_of(best), _value_of(layer), see="map", of_layer=layer["value"], **best,
+        named="" if oracle is None else f" (on all pairs: {label_of(oracle)})",
+        verdict="more than" if gap > 0.005 else "less than" if gap < -0.005 else "as much as",
     )  # fmt: skip
 
 
@@ -344,44 +312,38 @@ def beside_aligners(tables: Tables) -> Iterator[Finding]:
     rows = _aligners(tables, view[1]) if view else Rows()
     if own is None or not rows:
         return
-    told = listed([say("{name} **{value:percent}**", name=_aligner_name(row), value=row["value"]) for row in rows])
-    below = rows.where(lambda row: row["value"] < own["value"])
-    verdict = (
-        "All of them are better" if len(below) == len(rows)
-        else "None of them is better" if not below
-        else f"Better than attention: {', '.join(map(_aligner_name, below))}"
-    )  # fmt: skip
+    names = [f"{row['aligner']} ({row['trained_on']})" if row["trained_on"] else row["aligner"] for row in rows]
+    named = dict(zip(names, rows.column("value"), strict=True))
+    told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in named.items()]
+    below = [name for name, value in named.items() if value < own["value"]]
     among = {"direction": rows[0]["direction"], "score": "AER", "aligner": rows.values("aligner")}
-    better = Claim("count", "scores", "value", among=among, value=len(below), than=own["value"], below=True)
-    yield Finding(
-        say("In the same direction, aligners that know no network have {told}, against {own:percent} by norm in the "
-            "layer chosen without gold. {verdict}.", told=told, own=own["value"], verdict=verdict),
-        (better,), "methods", "fast_align 28.4, GIZA++ 21.0 (German-English, trained on far more text)",
+    yield finding(
+        "In the same direction, aligners that know no network have {told}, against {value:percent} by norm in the "
+        "layer chosen without gold. {verdict}.",
+        Claim("count", "scores", "value", among=among, value=len(below), than=own["value"], below=True),
+        see="methods", published="fast_align 28.4, GIZA++ 21.0 (German-English, trained on far more text)",
+        told=listed(told), value=own["value"],
+        verdict="All of them are better" if len(below) == len(rows) else "None of them is better" if not below
+        else f"Better than attention: {', '.join(below)}",
     )  # fmt: skip
 
 
 def together(tables: Tables) -> Iterator[Finding]:
     """What both directions have together."""
-    rows = tables["choices"].where(direction=DIRECTIONS[2:], how=BY_NORM).smallest("value")
-    if not rows:
-        return
-    best = rows[0]
-    alone = [(view, _choice(tables, view, best["measure"], BY_NORM)) for view in single(tables)]
-    told = [
-        say("{value:percent} {view}", value=row["value"], view=view_name(*view))
-        for view, row in alone
-        if row is not None and best["side"] in ("", view[0])
-    ]
     among = {"direction": DIRECTIONS[2:], "how": BY_NORM}
-    yield Finding(
-        say(
-            "Both directions put together ({how}) have **{value:percent}** by {measure}{side}, in layers chosen "
-            "without gold; one direction alone has {alone}.", how=best["direction"], value=best["value"],
-            measure=best["measure"], side=f" {SIDES[best['side']]}" if best["side"] else "", alone=listed(told),
-        ),
-        (Claim("smallest", "choices", "value", keyed([best], "direction", "measure", "side"), among),),
-        see="methods",
-    )  # fmt: skip
+    for best in tables["choices"].where(**among).smallest("value")[:1]:
+        alone = [(view, _choice(tables, view, best["measure"], BY_NORM)) for view in single(tables)]
+        told = [
+            say("{value:percent} {view}", value=row["value"], view=view_name(*view))
+            for view, row in alone
+            if row is not None and best["side"] in ("", view[0])
+        ]
+        yield finding(
+            "Both directions put together ({direction}) have **{value:percent}** by {measure}{where}, in layers "
+            "chosen without gold; one direction alone has {alone}.",
+            Claim("smallest", "choices", "value", keyed([best], "direction", "measure", "side"), among),
+            where=f" {SIDES[best['side']]}" if best["side"] else "", alone=listed(told), see="methods", **best,
+        )  # fmt: skip
 
 
 def linked(tables: Tables) -> Iterator[Finding]:
@@ -390,62 +352,57 @@ def linked(tables: Tables) -> Iterator[Finding]:
     rows = tables["scores"].where(**among).smallest("value")
     if not rows:
         return
-    ends = [
-        say("**{value:percent} %** (by {measure} {view}, layer {number})", **row, number=row["layer"] + 1,
+    low, high = (
+        say("**{value:percent} %** (by {measure} {view}, layer {layer:index})", **row,
             view=view_name(row["side"], row["direction"]))
         for row in (rows[0], rows[-1])
-    ]  # fmt: skip
+    )  # fmt: skip
     key = ("side", "direction", "measure", "layer")
-    yield Finding(
-        say("Without gold nothing can be scored; from {low} to {high} of words have a link; the others pick "
-            "the end of the sentence or another piece outside words. The untrained twin links {twin:percent} % on "
-            "average.", low=ends[0], high=ends[1], twin=rows.mean("twin")),
-        (Claim("smallest", "scores", "value", keyed(rows[:1], *key), among),
-         Claim("largest", "scores", "value", keyed(rows[-1:], *key), among),
-         Claim("mean", "scores", "twin", among=among, value=rows.mean("twin"))),
-        see="layers",
+    yield finding(
+        "Without gold nothing can be scored; from {low} to {high} of words have a link; the others pick the end of "
+        "the sentence or another piece outside words. The untrained twin links {twin:percent} % on average.",
+        Claim("smallest", "scores", "value", keyed(rows[:1], *key), among),
+        Claim("largest", "scores", "value", keyed(rows[-1:], *key), among),
+        Claim("mean", "scores", "twin", among=among, value=rows.mean("twin")),
+        low=low, high=high, twin=rows.mean("twin"), see="layers",
     )  # fmt: skip
 
 
 def blind_layers(tables: Tables) -> Iterator[Finding]:
     """Without gold: the layer to take."""
-    if scored(tables):
-        return
     told, claims = [], []
-    for side, direction in single(tables):
+    for side, direction in () if scored(tables) else single(tables):
         among = {"side": side, "direction": direction, "head": None}
-        most = tables["mean_norms"].where(**among).largest("value")
-        if most:
-            told.append(say("layer **{layer}** {view}", layer=most[0]["layer"] + 1, view=view_name(side, direction)))
-            claims.append(Claim("largest", "mean_norms", "value", keyed(most[:1], "layer"), among))
+        for most in tables["mean_norms"].where(**among).largest("value")[:1]:
+            told.append(say("layer **{layer:index}** {view}", layer=most["layer"], view=view_name(side, direction)))
+            claims.append(Claim("largest", "mean_norms", "value", keyed([most], "layer"), among))
     if told:
-        text = say("The layer of the largest mean norm, the one to take blindly, is {told}.", told=listed(told))
-        yield Finding(text, tuple(claims), "choices")
+        text = "The layer of the largest mean norm, the one to take blindly, is {told}."
+        yield finding(text, *claims, told=listed(told), see="choices")
 
 
 def handed(tables: Tables) -> Iterator[Finding]:
     """Which links were handed out."""
     for row in tables["links"][:1]:
-        yield Finding(say("The links that were handed out are those of {method}.", method=row["method"]), see="pairs")
+        yield finding("The links that were handed out are those of {method}.", see="pairs", **row)
 
 
 def warning(tables: Tables) -> Prose | None:
     """That the model shows no alignment at all, where that is so."""
     rows = tables["scores"].where(aligner="attention", score="AER", head=None).known("value", "twin")
-    if not rows or rows.smallest("value")[0]["value"] <= rows.smallest("twin")[0]["twin"] - NEAR:
+    if not rows or min(rows.column("value")) <= min(rows.column("twin")) - NEAR:
         return None
     return say(
         "No layer of {model} is better than the same architecture untrained ({twin:percent} at best): it shows no "
         "alignment at all. Where an encoder gives all pieces of a sentence one and the same state, attention has "
-        "nothing to choose by.", model=tables.model, twin=rows.smallest("twin")[0]["twin"],
+        "nothing to choose by.", model=tables.model, twin=min(rows.column("twin")),
     )  # fmt: skip
 
 
 def _spread(rows: Rows) -> dict[str, float | None]:
     """The scores of one place, side by side, each with its interval and its twin's."""
-    ends = (("", "value"), ("_low", "low"), ("_high", "high"))
-    cells = {f"{row['score']}{end}": row[column] for row in rows for end, column in ends}
-    return cells | {f"twin_{row['score']}": row["twin"] for row in rows}
+    named = {"{}": "value", "{}_low": "low", "{}_high": "high", "twin_{}": "twin"}
+    return {name.format(row["score"]): row[column] for row in rows for name, column in named.items()}
 
 
 def panel_rows(tables: Tables) -> Iterator[Row]:
@@ -483,20 +440,19 @@ def method_rows(tables: Tables) -> Iterator[Row]:
     for name, rows in named.by("name") if scored(tables) else ():
         usual = rows[0]["direction"] in ("forward", "grow-diag-final-and")
         yield {"method": name, "unit": "", "drawn": usual, **_spread(rows), "links": rows[0]["links"]}
-    for row in tables["choices"].known("value"):
-        if row["how"] not in HOWS:
-            continue
-        own_way = row["direction"] == ("backward" if row["side"] == "to target" else "forward")
+    for row in tables["choices"].known("value").where(how=list(HOWS)):
+        own_way = _own_way(row["side"], row["direction"])
         way = "" if own_way else _short(row["direction"])
         parts = (row["measure"], row["side"], way, _place(row), HOWS[row["how"]])
         mixed = row["layer"] is None or row["back_layer"] not in (None, row["layer"])
         same = {name: row[name] for name in ("direction", "measure", "side", "layer", "head")}
         others = Rows() if mixed else tables["scores"].where(aligner="attention", **same)
         drawn = row["unit"] == "layer" and row["how"] != HALVES and (own_way or row["direction"] in DIRECTIONS[2:])
-        own = _spread(Rows([{**row, "score": "AER"}]))
-        uncounted = dict.fromkeys(("precision", "recall", "F1"))
-        yield {"method": ", ".join(filter(None, parts)), "unit": row["unit"], "drawn": drawn, **uncounted,
-               **_spread(others), **own, "links": row["links"]}  # fmt: skip
+        yield {
+            "method": ", ".join(filter(None, parts)), "unit": row["unit"], "drawn": drawn,
+            **dict.fromkeys(("precision", "recall", "F1")), **_spread(others),
+            **_spread(Rows([{**row, "score": "AER"}])), "links": row["links"],
+        }  # fmt: skip
 
 
 def _taught(row: Row) -> str:
@@ -512,11 +468,9 @@ def _place(row: Row) -> str:
     """The layer or head of a choice; two layers where two models were put together."""
     if row["layer"] is None:
         return f"best {row['unit']}"
-    if row["head"] is not None:
-        return f"head {paper_label(row['layer'], row['head'])}"
-    if row["back_layer"] in (None, row["layer"]):
-        return f"layer {row['layer'] + 1}"
-    return f"layers {row['layer'] + 1}+{row['back_layer'] + 1}"
+    if row["head"] is None and row.get("back_layer") not in (None, row["layer"]):
+        return f"layers {row['layer'] + 1}+{row['back_layer'] + 1}"
+    return f"{'layer' if row['head'] is None else 'head'} {label_of(row)}"
 
 
 def norm_rows(tables: Tables) -> Iterator[Row]:
@@ -526,10 +480,9 @@ def norm_rows(tables: Tables) -> Iterator[Row]:
         rates = tables["scores"].where(aligner="attention", measure="norm", score="AER", **place)
         known = {(row["layer"], row["head"]): row["value"] for row in rates}
         for row in tables["mean_norms"].where(**place):
-            unit = "layer" if row["head"] is None else "head"
             yield {
-                "view": view_name(side, direction), "unit": unit, "place": _place({**row, "back_layer": None}),
-                "mean_norm": row["value"], "AER": known.get((row["layer"], row["head"])),
+                "view": view_name(side, direction), "unit": "layer" if row["head"] is None else "head",
+                "place": _place(row), "mean_norm": row["value"], "AER": known.get((row["layer"], row["head"])),
             }  # fmt: skip
 
 
@@ -540,7 +493,7 @@ PAGE = Page(
     warning=warning,
     chart=charts.lines(
         "panels", "layer", "value", key="layers", title="Layer by layer", colour="kind",
-        style=Style(pick=("score", "view"), domain=(0, 1)),
+        style=Style(pick=("score", "view"), domain=(0, 1), axis="score"),
         label="A score by layer, for weights and norms, with aligners as level lines and the untrained twin dashed",
     ),
     about="Given a sentence and its translation, which word of the one does each word of the other look at? In "
@@ -548,62 +501,49 @@ PAGE = Page(
     "sentences; dashed, the untrained twin; level lines are aligners that know no network, in the same direction.",
     findings=(norms, choice, heads, beside_aligners, together, blind_layers, handed),
     schemas=(SCORES, CHOICES, GAINS, MEAN_NORMS, PAIRS, LINKS, PANELS, HEADS, HEAD_NORMS, METHODS, NORMS),
-    derived={
-        "panels": panel_rows, "heads": head_rows, "head_norms": head_norm_rows,
-        "methods": method_rows, "norms": norm_rows,
-    },
+    derived={"panels": panel_rows, "heads": head_rows, "head_norms": head_norm_rows, "methods": method_rows,
+             "norms": norm_rows},
     sections=(
         Section(
             "table", "All layers",
             "The change from weight to norm is tested pair by pair of sentences: where its interval lies below zero, "
             "norms are better.",
-            (
-                Listing("gains", "side", "direction", "layer", "weight", "norm", "change", "p"),
-                Listing("panels", "view", "kind", "layer", "score", "value", title="Every view",
-                        where={"aligner": "attention", "score": ["AER", "linked"]}),
-            ),
-            short="Table",
+            (Listing("gains", "side", "direction", "layer", "weight", "norm", "change", "p"),
+             Listing("panels", "view", "kind", "layer", "score", "value", title="Every view",
+                     where={"aligner": "attention", "score": ["AER", "linked"]})), short="Table",
         ),
         Section(
             "methods", "Methods beside aligners",
             "Attention as one would use it without gold, and as an oracle would; aligners trained on the same pairs "
             "and, after a plus sign, on more text. *gdfa* is grow-diag-final-and, ∩ the intersection.",
-            (
-                charts.dots("methods", "method", "AER", key="methods-dots", title="Error rates, the best first",
-                            order="AER", where={"drawn": [True]},
-                            label="AER of every method with its interval, the best first"),
-                Listing("methods", "method", "AER", "precision", "recall", "F1", "links", order="AER",
-                        title="Aligners, and layers of attention",
-                        rows=lambda tables: tables["methods"].where(unit=["", "layer"])),
-                Listing("methods", "method", "AER", "precision", "recall", "F1", "links", order="AER",
-                        title="Single heads", where={"unit": "head"}),
-            ),
+            (charts.dots("methods", "method", "AER", key="methods-dots", title="Error rates, the best first",
+                         order="AER", where={"drawn": [True]},
+                         label="AER of every method with its interval, the best first"),
+             *(Listing("methods", "method", "AER", "precision", "recall", "F1", "links", order="AER", title=title,
+                       where={"unit": units})
+               for title, units in (("Aligners, and layers of attention", ["", "layer"]), ("Single heads", "head")))),
             short="Methods",
         ),
         Section(
             "choices", "Choosing without gold",
             "If the layer that adds most to the decoder's state is the one that aligns, layers of large mean norm "
             "have a low error rate.",
-            (
-                charts.scatter("norms", "mean_norm", "AER", key="norms", title="Mean norm against error rate",
-                               colour="unit", style=Style(pick=("view",), tell=("place",)),
-                               label="Mean norm against AER, a mark for each head and each layer"),
-                charts.head_map("head_norms", "value", key="norm-map", title="Mean norms",
-                                style=Style(pick=("view",)), label="Heat map of mean norms, layer by head"),
-                Listing("choices", "side", "direction", "measure", "unit", "how", "head", "mean_norm",
-                        rows=lambda tables: [] if scored(tables) else tables["choices"].known("layer")),
-            ),
+            (charts.scatter("norms", "mean_norm", "AER", key="norms", title="Mean norm against error rate",
+                            colour="unit", style=Style(pick=("view",), tell=("place",)),
+                            label="Mean norm against AER, a mark for each head and each layer"),
+             charts.head_map("head_norms", "value", key="norm-map", title="Mean norms", style=Style(pick=("view",)),
+                             label="Heat map of mean norms, layer by head"),
+             Listing("choices", "side", "direction", "measure", "unit", "how", "head", "mean_norm",
+                     rows=lambda tables: [] if scored(tables) else tables["choices"].known("layer"))),
             short="Choice",
         ),
         Section(
             "map", "Head by head",
             "Every head alone: blue is better than the untrained twin (or links more words), red is worse.",
-            (
-                charts.head_map("heads", "value", style=Style(pick=("score", "measure", "view")),
-                                shade={"value": "worse"}, label="Heat map of one score, layer by head"),
-                Listing("heads", "head", "view", "measure", "score", "value", title="The best heads", most=100,
-                        rows=lambda tables: tables["heads"].where(score=["AER", "linked"]).smallest("worse")),
-            ),
+            (charts.head_map("heads", "value", style=Style(pick=("score", "measure", "view")),
+                             shade={"value": "worse"}, label="Heat map of one score, layer by head"),
+             Listing("heads", "head", "view", "measure", "score", "value", title="The best heads", most=100,
+                     rows=lambda tables: tables["heads"].where(score=["AER", "linked"]).smallest("worse"))),
             short="Heads",
         ),
         Section(
@@ -611,8 +551,7 @@ PAGE = Page(
             "Source words stand above, target words to the left; a dot is a link that the alignment gives, a filled "
             "square a sure link of the gold, an outlined one a possible link. Choose another pair or another "
             "alignment (with the arrow keys too); point at a place to see which words meet there.",
-            (Custom(grid, ("pairs",)),),
-            short="Pairs",
+            (Custom(grid, ("pairs",)),), short="Pairs",
         ),
     ),
     words={
@@ -630,18 +569,16 @@ PAGE = Page(
         "no gold": "the layer (or head) of the largest mean norm; of a layer, the joint norm of its heads, or the "
         "sum of theirs. The *oracle* looks at the gold and flatters; made honest, it chooses on one half of the "
         "pairs and is scored on the other.",
-        "untrained twin": "the same architecture with random weights, by the same steps.",
-    },
+    } | words("untrained twin"),
     limits={
-        "Attention gives one link per word at most.": "Gold has words with several; no single direction can find "
-        "them all, which costs recall, and putting two directions together helps.",
+        "Attention gives one link per word at most.": "Gold has words with several; no single direction finds them "
+        "all, which costs recall, and putting two together helps.",
         "The reference is forced.": "The model is shown the given translation, which it might never have written.",
-        "Words and pieces differ.": "The pieces of an attended word are summed and those of an attending one "
-        "averaged; where the corpus splits words otherwise than people write them, pieces meet rare spellings.",
+        "Words and pieces differ.": "Pieces of an attended word are summed, of an attending one averaged; a corpus "
+        "that splits words otherwise than people write them gives rare spellings.",
         "Aligners learn from these very pairs,": "with no gold; the model learnt from other text, mostly far more of "
         "it. eflomal draws at random, so its figures change a little with every run.",
-        "Gold differs.": "Error rates compare within one gold alignment only: those with many possible links are "
-        "kinder.",
+        "Gold differs.": "Error rates compare within one gold alignment only; many possible links make it kinder.",
     },
     unshown={
         "scores": "layers, heads and methods show them",

@@ -25,6 +25,7 @@ from attlas.measures.names import MEASURES
 from attlas.stats import Bundle
 from attlas.stats.metrics import METRICS
 from attlas.stats.paired import compare
+from attlas.studies.shared.figures import ends_of, middle
 from attlas.text import Document, Links
 from attlas.text.links import Pairs, marks, symmetrise
 
@@ -161,8 +162,8 @@ class Couple:
 
     def counts(self, known: Evidence, how: str, measure: str, layers: tuple[int, int]) -> tuple[Numbers, Numbers]:
         """The counts of what both have together, and of what their twins have."""
-        ours, theirs = (known.count(self.links(how, measure, layers, twin=twin)) for twin in (False, True))
-        return ours, theirs
+        both = [self.links(how, measure, layers, twin=twin) for twin in (False, True)]
+        return counted(both[0], known.documents), counted(both[1], known.documents)
 
 
 @dataclass(frozen=True)
@@ -198,17 +199,14 @@ class Evidence:
         if self.backward is not None:
             ways = {(view.direction, view.side): view for view in self.views}
             return [Couple(s, ways["forward", s], ways["backward", s]) for s in self.forward.study.sides]
-        if self.views[-1].direction == "backward":
-            return [Couple("", *self.views)]
-        return []
+        return [Couple("", *self.views)] if self.views[-1].direction == "backward" else []
 
-    def gold(self, number: int) -> Links:
-        """The gold links of a pair; none where it has none."""
-        return self.documents[number].links or Links(frozenset(), frozenset())
 
-    def count(self, links: Sequence[Pairs]) -> Numbers:
-        """Links of all pairs as counts, (pair, 4)."""
-        return np.array([marks(one, self.gold(number)) for number, one in enumerate(links)], dtype=np.float64)
+def counted(links: Sequence[Pairs], documents: Sequence[Document]) -> Numbers:
+    """Links of all pairs as counts, (pair, 4), against no gold where a pair has none."""
+    nothing = Links(frozenset(), frozenset())
+    pairs = zip(links, documents, strict=True)
+    return np.array([marks(own, document.links or nothing) for own, document in pairs], dtype=np.float64)
 
 
 def resamples(pairs: int, seed: int) -> Numbers:
@@ -229,7 +227,7 @@ def rated(
     drawn = [(part, copies @ part) for part in (counts, twin) if part is not None]
     for score in scores:
         metric = METRICS[SCORES[score]]
-        cells = [(metric.of(part.sum(0)).item(), *_middle(metric.of(resampled))) for part, resampled in drawn]
+        cells = [(metric.of(part.sum(0)).item(), *middle(metric.of(resampled))) for part, resampled in drawn]
         row = {**place, "score": score, **dict.fromkeys((*VALUE, *TWIN))}
         for names, values in zip((VALUE, TWIN), cells, strict=False):
             row |= dict(zip(names, values, strict=True))
@@ -320,8 +318,7 @@ def norm_rows(known: Evidence) -> Iterator[dict[str, Any]]:
         for layer, count in enumerate(view.study.heads):
             for cell in range(1 + count):
                 yield {
-                    **view.place, "layer": layer, "head": cell - 1 if cell else None,
-                    "value": ours.value[layer, cell], "low": ours.low[layer, cell], "high": ours.high[layer, cell],
+                    **view.place, "layer": layer, "head": cell - 1 if cell else None, **ends_of(ours, (layer, cell)),
                     "n": ours.n[layer, cell], "twin": theirs.value[layer, cell],
                 }  # fmt: skip
 
@@ -358,17 +355,8 @@ def _place(direction: str, side: str, measure: str, layer: int, head: int | None
 
 def _linked(place: Mapping[str, Any], view: View, method: Method) -> dict[str, Any]:
     """Without gold: the share of words that have a link."""
-    row, number = {**place, "score": "linked"}, view.study.number(method)
+    number = view.study.number(method)
     ours, theirs = (bundle["linked"].result() for bundle in view.read.both.values())
-    for names, share in ((VALUE, ours), (TWIN, theirs)):
-        cells = (share.value[number], max(0.0, share.low[number]), min(1.0, share.high[number]))
-        row |= dict(zip(names, cells, strict=True))
-    return row | {"links": round(float(ours.value[number] * ours.n[number]))}
-
-
-def _middle(drawn: Numbers) -> tuple[float | None, float | None]:
-    known = drawn[np.isfinite(drawn)]
-    if not len(known):
-        return None, None
-    low, high = np.quantile(known, (0.025, 0.975))
-    return float(low), float(high)
+    cells = ends_of(ours, (number,)) | ends_of(theirs, (number,), "twin")
+    within = {name: np.clip(share, 0.0, 1.0) for name, share in cells.items()}
+    return {**place, "score": "linked", **within, "links": round(float(ours.value[number] * ours.n[number]))}

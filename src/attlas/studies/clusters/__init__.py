@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "clusters",
-    call="attlas.studies.clusters.call:clusters",
-    page="attlas.studies.clusters.page:PAGE",
-    group="measure",
-)
+STUDY = Study("clusters", call="attlas.studies.clusters.call:clusters", page="attlas.studies.clusters.page:PAGE")

@@ -6,8 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from attlas.ids import paper_label
 from attlas.pages import Listing, Page, Section, Style, charts
-from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.findings import Claim, Finding, finding, keyed, value_claim
 from attlas.pages.prose import Prose, listed, say
 from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, STREAM, Column, Schema
@@ -108,22 +109,21 @@ NEAREST = Schema(
 def described(tables: Tables) -> list[Row]:
     """Heads with what they do and who is nearest in words."""
     return [
-        {**row, "does": _does(row),
-         "nearest_name": label_of({"layer": row["nearest_layer"], "head": row["nearest_head"]})}
+        {**row, "does": _does(row), "nearest_name": paper_label(row["nearest_layer"], row["nearest_head"])}
         for row in tables["clusters"]
-    ]  # fmt: skip
+    ]
 
 
 def gaps(tables: Tables) -> Iterator[Row]:
     """Mean distances over their model's mean, by how many layers lie between."""
     for stream, rows in tables["layer_pairs"].by("stream"):
+        apart = Rows({**row, "gap": row["layer_b"] - row["layer"]} for row in rows)
         for who, column in (("model", "value"), ("twin", "twin")):
-            pairs = rows.known(column).where(lambda row: row["layer"] <= row["layer_b"])
+            pairs = apart.known(column).where(lambda row: row["gap"] >= 0)
             level = pairs.mean(column) or 1.0
-            for gap in range(tables.layers):
-                here = pairs.where(lambda row, gap=gap: row["layer_b"] - row["layer"] == gap).mean(column)  # type: ignore[misc]
-                if here is not None:
-                    yield {"stream": stream, "who": who, "gap": gap, "value": here, "relative": here / level}
+            for gap in sorted(pairs.values("gap")):
+                mean = pairs.where(gap=gap).mean(column) or 0.0
+                yield {"stream": stream, "who": who, "gap": gap, "value": mean, "relative": mean / level}
 
 
 def behaviours(tables: Tables) -> Iterator[Row]:
@@ -138,14 +138,13 @@ def behaviours(tables: Tables) -> Iterator[Row]:
 def nearest_pairs(tables: Tables) -> Iterator[Row]:
     """The nearest pairs of each stream: chosen on one half of the passages, their distance from the other."""
     for stream, pairs in tables["pairs"].by("stream"):
-        heads = {(row["layer"], row["head"]): _does(row) for row in tables["clusters"].where(stream=stream)}
+        does = {label_of(row): _does(row) for row in tables["clusters"].where(stream=stream)}
         chosen, scored = _halves(pairs)
         for row in pairs.smallest(chosen)[:PAIRS_SHOWN]:
-            ends = (row["layer"], row["head"]), (row["layer_b"], row["head_b"])
-            names = [label_of({"layer": layer, "head": head}) for layer, head in ends]
+            one, other = label_of(row), paper_label(row["layer_b"], row["head_b"])
             numbers = {name: row[name] for name in ("value", "low", "high", "twin")}
-            yield {"stream": stream, "one": names[0], "one_does": heads[ends[0]], "other": names[1],
-                   "other_does": heads[ends[1]], "scored": row[scored], **numbers}  # fmt: skip
+            yield {"stream": stream, "one": one, "one_does": does[one], "other": other, "other_does": does[other],
+                   "scored": row[scored], **numbers}  # fmt: skip
 
 
 def tree(tables: Tables) -> Iterator[Row]:
@@ -188,22 +187,17 @@ def layers(tables: Tables) -> Iterator[Finding]:
         model, twin = (next(iter(rows.where(who=who).known("ratio")), None) for who in ("model", "twin"))
         if model is None:
             continue
-        near = model["ratio"] < 1 and model["p"] < SURE
-        said = say(
+        beside = "; in the untrained twin (random weights) {within:number} and {between:number}, a ratio of "
+        beside += "{ratio:number} (p {p:p})"
+        yield finding(
             "**Heads of one layer{where} {verdict} together**: they are {within:number} nats apart on average{ends}, "
-            "heads of different layers {between:number}, a ratio of **{ratio:number}** (p {p:p} by {deals} random "
-            "deals of the heads to layers)",
-            where=of_stream(tables, stream), verdict="lie" if near else "do not surely lie", within=model["within"],
-            between=model["between"], ratio=model["ratio"], p=model["p"], deals=model["shuffles"],
-            ends=say(" ({low:number} to {high:number})", low=model["within_low"], high=model["within_high"])
-            if model["within_low"] is not None else "",
-        )  # fmt: skip
-        beside = say("; in the untrained twin (random weights) {within:number} and {between:number}, a ratio of "
-                     "{ratio:number} (p {p:p})", **{name: twin[name] for name in ("within", "between", "ratio", "p")}
-                     ) if twin is not None else ""  # fmt: skip
-        claims = [_value(row, column) for row in (model, twin) if row for column in ("within", "between", "ratio")]
-        yield Finding(
-            say("{said}{beside}.", said=said, beside=beside), tuple(claims), see="layers",
+            "heads of different layers {between:number}, a ratio of **{ratio:number}** (p {p:p} by {shuffles} random "
+            "deals of the heads to layers){twin}.",
+            *(_value(row, column) for row in (model, twin) if row for column in ("within", "between", "ratio")),
+            where=of_stream(tables, stream), twin=say(beside, **twin) if twin is not None else "",
+            verdict="lie" if model["ratio"] < 1 and model["p"] < SURE else "do not surely lie",
+            ends=say(" ({within_low:number} to {within_high:number})", **model) if model["within_low"] is not None
+            else "", see="layers", **model,
             published=published(stream, f"{CLARK}: heads within the same layer are often fairly close to each other"),
         )  # fmt: skip
 
@@ -214,20 +208,13 @@ def what_they_do(tables: Tables) -> Iterator[Finding]:
         own = rows.where(lambda row: row["heads"] > 0 and row["behaviour"] != "other").largest("heads")
         other = rows.where(behaviour="other").total("heads")
         twins = rows.where(lambda row: row["twin_heads"] > 0).largest("twin_heads")[:3]
-        yield Finding(
-            say(
-                "What the {n} heads{where} mostly do: {names}{other}.{twins}", n=round(rows.total("heads")),
-                where=of_stream(tables, stream),
-                names=listed([f"{row['behaviour']} ({row['heads']})" for row in own]) if own
-                else "nothing that the bars used here would name",
-                other=say("; {n} do none of this", n=round(other)) if own and other else "",
-                twins=say(" Of the untrained twin's: {names}.",
-                          names=listed([f"{row['behaviour']} ({row['twin_heads']})" for row in twins]))
-                if twins else "",
-            ),
-            tuple(Claim("value", "behaviours", "heads", keyed([row], "stream", "behaviour"), value=row["heads"])
-                  for row in rows),
-            see="map",
+        yield finding(
+            "What the {n} heads{where} mostly do: {names}{other}.{twins}",
+            *(value_claim("behaviours", "heads", row, "stream", "behaviour") for row in rows),
+            n=round(rows.total("heads")), where=of_stream(tables, stream), see="map",
+            names=_counted(own, "heads") if own else "nothing that the bars used here would name",
+            other=f"; {round(other)} do none of this" if own and other else "",
+            twins=say(" Of the untrained twin's: {names}.", names=_counted(twins, "twin_heads")) if twins else "",
         )  # fmt: skip
 
 
@@ -236,56 +223,41 @@ def nearest(tables: Tables) -> Iterator[Finding]:
     for stream, pairs in tables["pairs"].by("stream"):
         chosen, scored = _halves(pairs)
         row = pairs.smallest(chosen)[0]
-        key = keyed([row], "stream", "layer", "head", "layer_b", "head_b")
+        key = ("stream", "layer", "head", "layer_b", "head_b")
         mean = pairs.mean("value")
-        yield Finding(
-            say(
-                "The two heads{where} most alike are **{one}** and **{other}**, {apart:number} nats apart, where two "
-                "heads are {mean:number} apart on average and {most:number} (ln 2) is the most possible.",
-                where=of_stream(tables, stream), one=label_of(row), apart=row[scored], mean=mean, most=math.log(2),
-                other=label_of({"layer": row["layer_b"], "head": row["head_b"]}),
-            ),
-            (
-                Claim("smallest", "pairs", chosen, key, {"stream": stream}),
-                Claim("value", "pairs", scored, key, value=row[scored]),
-                Claim("mean", "pairs", "value", among={"stream": stream}, value=mean),
-            ),
-            see="pairs",
+        yield finding(
+            "The two heads{where} most alike are **{one}** and **{other}**, {apart:number} nats apart, where two "
+            "heads are {mean:number} apart on average and {most:number} (ln 2) is the most possible.",
+            Claim("smallest", "pairs", chosen, keyed([row], *key), {"stream": stream}),
+            value_claim("pairs", scored, row, *key),
+            Claim("mean", "pairs", "value", among={"stream": stream}, value=mean),
+            where=of_stream(tables, stream), one=label_of(row), apart=row[scored], mean=mean, most=math.log(2),
+            other=paper_label(row["layer_b"], row["head_b"]), see="pairs",
         )  # fmt: skip
 
 
 def farthest(tables: Tables) -> Iterator[Finding]:
     """The head that is least like the others."""
     for stream, heads in tables["described"].by("stream"):
-        if len(heads) < 3:
-            continue
         lone = heads.largest("mean")[0]
-        yield Finding(
-            say(
-                "The head{where} farthest from all others is **{head}** ({does}): {mean:number} nats from the others "
-                "on average, and {nearest:number} from its nearest, {name}.",
-                where=of_stream(tables, stream), head=label_of(lone), does=lone["does"], mean=lone["mean"],
-                nearest=lone["nearest"], name=lone["nearest_name"],
-            ),
-            (Claim("largest", "clusters", "mean", keyed([lone]), {"stream": stream}),),
-            see="heads",
-        )  # fmt: skip
+        if len(heads) > 2:
+            yield finding(
+                "The head{where} farthest from all others is **{name}** ({does}): {mean:number} nats from the others "
+                "on average, and {nearest:number} from its nearest, {nearest_name}.",
+                Claim("largest", "clusters", "mean", keyed([lone]), {"stream": stream}),
+                where=of_stream(tables, stream), name=label_of(lone), see="heads", **lone,
+            )  # fmt: skip
 
 
 def trust(tables: Tables) -> Iterator[Finding]:
     """How far the map and the distances can be trusted."""
+    steady = " The distances themselves have a rank correlation of {halves:share} on the two halves of the passages."
     for row in tables["togetherness"].where(who="model").known("stress"):
-        steady = say(
-            " The distances themselves have a rank correlation of {halves:share} on the two halves of the passages.",
-            halves=row["halves"],
-        ) if row["halves"] is not None else ""  # fmt: skip
-        yield Finding(
-            say(
-                "The map{where} keeps distances only roughly (stress {stress:share}: 0 would be a true map of them): "
-                "what is far apart on it is far apart, what touches may not be alike.{steady}",
-                where=of_stream(tables, row["stream"]), stress=row["stress"], steady=steady,
-            ),
-            (_value(row, "stress"),), see="map",
+        yield finding(
+            "The map{where} keeps distances only roughly (stress {stress:share}: 0 would be a true map of them): "
+            "what is far apart on it is far apart, what touches may not be alike.{steady}",
+            _value(row, "stress"), where=of_stream(tables, row["stream"]), see="map", **row,
+            steady=say(steady, **row) if row["halves"] is not None else "",
         )  # fmt: skip
 
 
@@ -303,12 +275,9 @@ def about(tables: Tables) -> Prose:
 
 def _together(who: str) -> Listing:
     """What is known of the layers of the model, or of its twin; the stream only where there are several."""
-
-    def rows(tables: Tables) -> Rows:
-        return told(tables, tables["togetherness"].where(who=who).known("ratio"))
-
     return Listing(
-        "togetherness", "stream", "within", "between", "ratio", "p", "stress", "halves", rows=rows,
+        "togetherness", "stream", "within", "between", "ratio", "p", "stress", "halves",
+        rows=lambda tables: told(tables, tables["togetherness"].where(who=who).known("ratio")),
         title=WHO.labels[who].capitalize(),
     )  # fmt: skip
 
@@ -323,8 +292,12 @@ def _does(row: Row) -> str:
     return f"best for {row['relations']}" if row["behaviour"] == "relation" else str(row["behaviour"])
 
 
+def _counted(rows: Rows, column: str) -> Prose:
+    return listed([f"{row['behaviour']} ({row[column]})" for row in rows])
+
+
 def _value(row: Row, column: str) -> Claim:
-    return Claim("value", "togetherness", column, keyed([row], "stream", "who"), value=row[column])
+    return value_claim("togetherness", column, row, "stream", "who")
 
 
 PAGE = Page(
@@ -333,25 +306,22 @@ PAGE = Page(
     answer=first(layers),
     chart=charts.lines(
         "gaps", "gap", "relative", key="gaps-chart", title="How far apart heads are, by how many layers lie between",
-        colour="who", style=Style(tell=("value",)),
+        colour="who", style=Style(tell=("value",), tight=True),
         label="Mean distance over the model's mean, by how many layers lie between two heads, model and twin",
     ),
     about=about,
     findings=(further(layers), what_they_do, nearest, farthest, trust),
     schemas=(CLUSTERS, PAIRS, JOINS, LAYERS, TOGETHER, DESCRIBED, TREE, GAPS, BEHAVIOURS, NEAREST),
-    derived={
-        "described": described, "gaps": gaps, "behaviours": behaviours, "nearest_pairs": nearest_pairs, "tree": tree,
-    },
+    derived={"described": described, "gaps": gaps, "behaviours": behaviours, "nearest_pairs": nearest_pairs,
+             "tree": tree},
     sections=(
         Section(
             "map", "A map of heads",
             "Each sign is one head; heads that attend alike lie near each other, as far as a plane has room for it. "
-            "The axes mean nothing in themselves, only distances do, and both axes have one scale. Signs tell what a "
-            "head mostly does, or which layer it belongs to. Point at a head for its neighbours.",
-            (
-                behaviour_map("described"), layer_map("described"),
-                Listing("behaviours", "behaviour", "heads", order="-heads", title="How many heads do what"),
-            ),
+            "Only distances mean something, and both axes have one scale. Signs tell what a head mostly does, or "
+            "which layer it belongs to. Point at a head for its neighbours.",
+            (behaviour_map("described"), layer_map("described"),
+             Listing("behaviours", "behaviour", "heads", order="-heads", title="How many heads do what")),
             short="Map", width="half",
         ),
         Section(
@@ -360,14 +330,10 @@ PAGE = Page(
             "the heads of two layers. The second is the map of the twin: where layers mean nothing, their colours "
             "mix. p is the share of random deals of the heads to layers in which heads of one layer are as near as "
             "they really are, the true deal counted in.",
-            (
-                charts.grid(
-                    "layer_pairs", "layer_b", "layer", "value", "twin", key="layer-pairs",
-                    title="Heads of two layers, mean distance",
-                    label="Heat map of the mean distance of heads, layer by layer",
-                ),
-                layer_map("described", twin=True), _together("model"), _together("twin"),
-            ),
+            (charts.grid("layer_pairs", "layer_b", "layer", "value", "twin", key="layer-pairs",
+                         title="Heads of two layers, mean distance",
+                         label="Heat map of the mean distance of heads, layer by layer"),
+             layer_map("described", twin=True), _together("model"), _together("twin")),
             short="Layers", width="half",
         ),
         Section(
@@ -379,21 +345,15 @@ PAGE = Page(
         Section(
             "pairs", "The nearest pairs",
             "The pairs of heads that are most alike: chosen on one half of the passages, with their distance from "
-            "the other half, so that they are not merely the luckiest of so many pairs; the interval and the twin's "
-            "distance of the same two places are from all passages.",
+            "the other, lest they be the luckiest of many; interval and twin (the same places) are of all passages.",
             (Listing("nearest_pairs", "one", "one_does", "other", "other_does", "scored", "value"),), short="Pairs",
         ),
         Section(
             "heads", "All heads",
             "One row for each head: what it mostly does and who is nearest, its mean distance from all other heads, "
             "and the figures behind its behaviour. Search by label (3-) or behaviour (broad).",
-            (
-                Listing(
-                    "described", "head", "does", "nearest_name", "nearest", "mean", "entropy", "previous", "next",
-                    "self", "first", "cls", "sep", "punctuation", "special",
-                ),
-            ),
-            short="Heads",
+            (Listing("described", "head", "does", "nearest_name", "nearest", "mean", "entropy", "previous", "next",
+                     "self", "first", "cls", "sep", "punctuation", "special"),), short="Heads",
         ),
     ),
     words={
@@ -407,13 +367,11 @@ PAGE = Page(
     },
     limits={
         "Alike in attention is not alike in work.": "Two heads that look at the same pieces, or by norm take as much "
-        "from them, may move quite different vectors; and resting on [SEP] together may mean that neither does "
-        "anything.",
+        "from them, may move quite different vectors; and two that rest on [SEP] may both do nothing.",
         "The behaviours are cut by bars.": "A head just below one is “other”. Groups by behaviour lie together on "
         "the map by their making, since they are told by the same rows; that layers do is a finding, and has a test.",
         "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, "
-        "too, is shown, not tested. In models with grouped keys, heads of a group share theirs, as they do in the "
-        "twin.",
+        "too, is shown, not tested. With grouped keys, heads of a group share theirs, as they do in the twin.",
         "The map is a projection.": "Look up distances in the tables before building on two signs that touch.",
         "Intervals are for this corpus": "with the text as the unit.",
     },

@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "coref",
-    call="attlas.studies.coref.call:coref",
-    page="attlas.studies.coref.page:PAGE",
-    group="measure",
-)
+STUDY = Study("coref", call="attlas.studies.coref.call:coref", page="attlas.studies.coref.page:PAGE")

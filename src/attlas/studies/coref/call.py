@@ -73,7 +73,15 @@ def coref(
         chosen_on, scored_on = (cut(model, half.documents, pieces) for half in halves)
         chosen_on.require("choose heads on")
         scored_on.require("score heads on")
-        run.counts |= counts(chosen_on, scored_on)
+        sides = (chosen_on, scored_on)
+        run.counts |= {
+            "documents": sum(side.documents for side in sides),
+            "passages": sum(len(side.windows) for side in sides),
+            "pieces": sum(window.source.length for side in sides for window in side.windows),
+            "mentions_chosen_on": chosen_on.asked,
+            "mentions_scored_on": scored_on.asked,
+            "mentions_with_an_antecedent": sum(side.whole for side in sides),
+        }
         run.skipped += chosen_on.skipped + scored_on.skipped
         scored = []
         for who, studied in run.twins:
@@ -83,23 +91,6 @@ def coref(
             part = Coref(studied, measure=measure, chosen=chosen, seed=run.seed)
             scored.append(Scored(part, choosing, run.carry(part, scored_on.windows, f"{who}scoring"), chosen))
         return run.finish(coref_tables(scored[0], scored[1], scored_on.windows))
-
-
-def counts(chosen_on: Cut, scored_on: Cut) -> dict[str, int]:
-    """What the manifest says of what was read.
-
-    >>> counts(Cut(), Cut())["passages"]
-    0
-    """
-    sides = (chosen_on, scored_on)
-    return {
-        "documents": sum(side.documents for side in sides),
-        "passages": sum(len(side.windows) for side in sides),
-        "pieces": sum(window.source.length for side in sides for window in side.windows),
-        "mentions_chosen_on": chosen_on.asked,
-        "mentions_scored_on": scored_on.asked,
-        "mentions_with_an_antecedent": sum(side.whole for side in sides),
-    }
 
 
 def whole_documents(corpus: Texts, format: str | None = None, *, unit: str | None = None, **how: Any) -> Corpus:

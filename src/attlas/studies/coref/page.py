@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from markupsafe import Markup
 
 from attlas.pages import Custom, Listing, Page, Section, Style, charts
-from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.findings import Claim, Finding, finding, value_claim
 from attlas.pages.html import tag
 from attlas.pages.prose import Prose, listed, say
 from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import KINDS, PLACE, Column, Schema
-from attlas.studies.shared.wording import words
+from attlas.studies.shared.wording import measure_of, words
 
 SURE = 0.01
 RULES = ("nearest", "head match", "sieve")
@@ -33,6 +34,7 @@ TESTED = tuple(
     )
     for rule in ("nearest", "head_match")
 )  # fmt: skip
+TESTS = tuple(column.name for column in TESTED)
 VALUE = "share of mentions whose choice is an antecedent"
 _SHARES = (
     KIND, CANDIDATES,
@@ -84,14 +86,13 @@ def rivals(tables: Tables) -> list[Row]:
 def side_by_side(tables: Tables) -> list[Row]:
     """For each set of candidates and who chooses, the share right by kind of mention."""
     rows = tables["coref"]
-    kinds = rows.values("kind")
+    nothing = dict.fromkeys(rows.values("kind"))
     return [
-        {"candidates": candidates, "who": who, **dict.fromkeys(kinds),
-         **{row["kind"]: row["value"] for row in own}}
+        {"candidates": candidates, "who": who} | nothing | {row["kind"]: row["value"] for row in own}
         for candidates in rows.values("candidates")
         for who in ORDER
         if (own := rows.where(candidates=candidates, who=who))
-    ]  # fmt: skip
+    ]
 
 
 def better_way(tables: Tables) -> list[Row]:
@@ -99,10 +100,9 @@ def better_way(tables: Tables) -> list[Row]:
     ways: dict[tuple[object, ...], list[Row]] = {}
     for row in tables["coref_heads"]:
         ways.setdefault(tuple(row[name] for name in ("who", "kind", "candidates", "layer", "head")), []).append(row)
-    tested = [column.name for column in TESTED]
     return [
         {**max(rows, key=lambda row: row["value"]),
-         **{name: min(Rows(rows).known(name).column(name), default=None) for name in tested}}
+         **{name: min(Rows(rows).known(name).column(name), default=None) for name in TESTS}}
         for rows in ways.values()
     ]  # fmt: skip
 
@@ -112,47 +112,43 @@ def answer(tables: Tables) -> Finding | None:
     best, twin, chance = (_row(tables, "mentions", who) for who in ("best head", "twin", "chance"))
     if best is None:
         return None
-    said = say(
+    beside = {
+        "the best head of the untrained twin (random weights) for {value:percent} %": twin,
+        "choosing blindly would for {value:percent} %": chance,
+    }
+    others = listed([say(text, **row) for text, row in beside.items() if row is not None])
+    return finding(
         "Among the other mentions, head **{head}** ({way}) finds an antecedent for **{value:percent} %** of mentions "
-        "({low:percent} to {high:percent} %)",
-        head=label_of(best), way=WAYS[best["direction"]], **{end: best[end] for end in ("value", "low", "high")},
-    )  # fmt: skip
-    rest = [("the best head of the untrained twin (random weights) for {value:percent} %", twin),
-            ("choosing blindly would for {value:percent} %", chance)]  # fmt: skip
-    others = [say(text, value=row["value"]) for text, row in rest if row is not None]
-    said = say("{said}{rest}.", said=said, rest=say("; {others}", others=listed(others)) if others else "")
-    return Finding(
-        said, tuple(_value(row, "value") for row in (best, twin, chance) if row is not None), see="kinds",
-        published="head 5-4 of BERT-base, 65 %; nearest 27, head match 52, rules 69, a neural system 83 "
-        "(Clark et al. 2019)",
+        "({low:percent} to {high:percent} %){others}.",
+        *_values(best, twin, chance), others=say("; {others}", others=others) if others.values else "",
+        **_told(best, "head 5-4 of BERT-base, 65 %; nearest 27, head match 52, rules 69, a neural system 83 "
+                "(Clark et al. 2019)"),
     )  # fmt: skip
 
 
 def against_rules(tables: Tables) -> Iterator[Finding]:
     """The best head among preceding mentions, as the rules choose."""
     best = _row(tables, "preceding", "best head")
-    if best is None:
-        return
-    said = say(
-        "With the choice that the rules have, among preceding mentions only, head **{head}** is right for "
-        "**{value:percent} %**{rules}{verdicts}.",
-        head=label_of(best), value=best["value"], rules=_rules(tables, "all"),
-        verdicts=say(": {verdicts}", verdicts=listed(verdicts)) if (verdicts := _verdicts(best)) else "",
-    )  # fmt: skip
-    claims = [_value(best, "value"), *(_value(row, "value") for row in _rule_rows(tables, "all"))]
-    yield Finding(said, tuple(claims), see="kinds")
+    if best is not None:
+        verdicts = listed([
+            say("{verdict} than {rule} (p {p:p})", verdict="better" if p < SURE else "not shown to be better",
+                rule=rule, p=p)
+            for rule, name in zip(RULES, TESTS, strict=False) if (p := best.get(name)) is not None
+        ])  # fmt: skip
+        yield finding(
+            "With the choice that the rules have, among preceding mentions only, head **{head}** is right for "
+            "**{value:percent} %**{rules}{verdicts}.",
+            *_values(best, *_rule_rows(tables, "all")), rules=_rules(tables, "all"),
+            verdicts=say(": {verdicts}", verdicts=verdicts) if verdicts.values else "", **_told(best),
+        )  # fmt: skip
 
 
 def by_kind(tables: Tables) -> Iterator[Finding]:
     """The best head for each kind, among preceding mentions."""
     for row in tables["coref"].where(candidates="preceding", who="best for its kind"):
-        yield Finding(
-            say(
-                "For *{kind}* mentions the best head, again among preceding ones, is **{head}**: {value:percent} %"
-                "{rules}.",
-                kind=row["kind"], head=label_of(row), value=row["value"], rules=_rules(tables, row["kind"]),
-            ),
-            (_value(row, "value"),), see="kinds",
+        yield finding(
+            "For *{kind}* mentions the best head, again among preceding ones, is **{head}**: {value:percent} %"
+            "{rules}.", *_values(row), rules=_rules(tables, row["kind"]), **_told(row),
         )  # fmt: skip
 
 
@@ -160,13 +156,10 @@ def among_words(tables: Tables) -> Iterator[Finding]:
     """The best head among all words."""
     best, chance = (_row(tables, "words", who) for who in ("best head", "chance"))
     if best is not None and chance is not None:
-        yield Finding(
-            say(
-                "Among *all* words of the window, head **{head}** ({way}) looks most at an antecedent for "
-                "{value:percent} % of mentions; choosing blindly would for {chance:percent} %.",
-                head=label_of(best), way=WAYS[best["direction"]], value=best["value"], chance=chance["value"],
-            ),
-            (_value(best, "value"), _value(chance, "value")), see="kinds",
+        yield finding(
+            "Among *all* words of the window, head **{head}** ({way}) looks most at an antecedent for "
+            "{value:percent} % of mentions; choosing blindly would for {chance:percent} %.",
+            *_values(best, chance), chance=chance["value"], **_told(best),
         )  # fmt: skip
 
 
@@ -175,38 +168,33 @@ def many_heads(tables: Tables) -> Iterator[Finding]:
     among = {"who": "model", "candidates": "preceding", "kind": "all"}
     heads = tables["better_way"].where(**among)
     if heads:
-        names = [column.name for column in TESTED]
-        counts = [heads.known(name).count(lambda row, name=name: row[name] < SURE) for name in names]  # type: ignore[misc]
-        yield Finding(
-            say(
-                "{nearest} of {n} heads beat the nearest mention in at least one direction (p < 0.01, corrected for "
-                "all), {match} beat head match.",
-                nearest=counts[0], n=len(heads), match=counts[1] or "none",
-            ),
-            tuple(
-                Claim("count", "better_way", name, among=among, than=SURE, value=number, below=True)
-                for name, number in zip(names, counts, strict=True)
-            ),
-            see="map",
+        counts = {name: sum(p < SURE for p in heads.known(name).column(name)) for name in TESTS}
+        nearest, match = counts.values()
+        yield finding(
+            "{nearest} of {n} heads beat the nearest mention in at least one direction (p < 0.01, corrected for "
+            "all), {match} beat head match.",
+            *(Claim("count", "better_way", name, among=among, than=SURE, value=number, below=True)
+              for name, number in counts.items()),
+            nearest=nearest, n=len(heads), match=match or "none", see="map",
         )  # fmt: skip
 
 
 def about(tables: Tables) -> Prose:
     """What was done."""
-    corpus, norm = tables.manifest.corpus, tables.options.get("measure") == "norm"
+    corpus = tables.manifest.corpus
     said = say(
         "When **{model}** reads *she*, does any attention head look at who she is? For every mention in **{corpus}** "
         "that refers back, each head was asked which other word gets its largest {measure}, and whether that is an "
-        "antecedent.", measure="norm ‖αf(x)‖" if norm else "weight α", **tables.names,
+        "antecedent.", measure=measure_of(tables), **tables.names,
     )  # fmt: skip
     if "mentions_scored_on" not in corpus:
         return said
-    chosen, scored = corpus["mentions_chosen_on"], corpus["mentions_scored_on"]
+    asked = corpus["mentions_chosen_on"] + corpus["mentions_scored_on"]
     return said + say(
-        "Heads were chosen on {chosen} mentions and scored on {scored} in other documents; {share:percent} % of all "
-        "mentions with an antecedent have one inside their window of {window} pieces (subword tokens).",
-        chosen=chosen, scored=scored, share=(chosen + scored) / max(1, corpus["mentions_with_an_antecedent"]),
-        window=tables.options.get("max_pieces"),
+        "Heads were chosen on {mentions_chosen_on} mentions and scored on {mentions_scored_on} in other documents; "
+        "{share:percent} % of all mentions with an antecedent have one inside their window of {window} pieces "
+        "(subword tokens).",
+        window=tables.options.get("max_pieces"), share=asked / max(1, corpus["mentions_with_an_antecedent"]), **corpus
     )  # fmt: skip
 
 
@@ -235,27 +223,23 @@ def _row(tables: Tables, candidates: str, who: str) -> Row | None:
     return next(iter(tables["coref"].where(kind="all", candidates=candidates, who=who)), None)
 
 
-def _rule_rows(tables: Tables, kind: str) -> list[Row]:
-    return list(tables["coref"].where(kind=kind, candidates="preceding", who=RULES))
+def _rule_rows(tables: Tables, kind: str) -> Rows:
+    return tables["coref"].where(kind=kind, candidates="preceding", who=RULES)
 
 
 def _rules(tables: Tables, kind: str) -> Prose | str:
-    rows = _rule_rows(tables, kind)
-    told = [say("{rule} {value:percent} %", rule=row["who"], value=row["value"]) for row in rows]
-    return say(" ({told})", told=listed(told)) if told else ""
+    """How often the rules are right, in brackets."""
+    shares = [say("{who} {value:percent} %", **row) for row in _rule_rows(tables, kind)]
+    return say(" ({shares})", shares=listed(shares)) if shares else ""
 
 
-def _verdicts(row: Row) -> list[Prose]:
-    return [
-        say("{verdict} than {rule} (p {p:p})", verdict="better" if p < SURE else "not shown to be better",
-            rule=rule, p=p)
-        for rule, column in zip(("nearest", "head match"), TESTED, strict=True)
-        if (p := row.get(column.name)) is not None
-    ]  # fmt: skip
+def _values(*rows: Row | None) -> list[Claim]:
+    return [value_claim("coref", "value", row, "kind", "candidates", "who") for row in rows if row is not None]
 
 
-def _value(row: Row, column: str) -> Claim:
-    return Claim("value", "coref", column, keyed([row], "kind", "candidates", "who"), value=row[column])
+def _told(row: Row, published: str = "") -> dict[str, Any]:
+    """What a sentence says of a row: its figures, its head by label, the direction, and where to see it."""
+    return {**row, "head": label_of(row), "way": WAYS[row["direction"]], "see": "kinds", "published": published}
 
 
 PAGE = Page(
@@ -278,13 +262,10 @@ PAGE = Page(
             "The best head is the one that was best for all mentions on other documents; beside it the one that was "
             "best there for each kind. The three rules always look among preceding mentions. Intervals are 95 % "
             "(bootstrap by document).",
-            (
-                Listing("side_by_side", "candidates", "who", "all", "pronoun", "proper", "nominal",
-                        title="Per cent right"),
-                Listing("coref", "kind", "candidates", "who", "head", "direction", "value", "n",
-                        *(column.name for column in TESTED), "published", title="With heads, intervals and tests"),
-            ),
-            short="Kinds",
+            (Listing("side_by_side", "candidates", "who", "all", "pronoun", "proper", "nominal",
+                     title="Per cent right"),
+             Listing("coref", "kind", "candidates", "who", "head", "direction", "value", "n", *TESTS, "published",
+                     title="With heads, intervals and tests")), short="Kinds",
         ),
         Section(
             "layers", "Where in the model",
@@ -302,8 +283,7 @@ PAGE = Page(
             (charts.head_map("coref_heads", "value", key="coref-map", bar=SURE,
                              style=Style(pick=("kind", "candidates", "direction", "who")),
                              sure={"value": "nearest_p_corrected"},
-                             label="Heat map of the share right, layer by head"),),
-            short="Map",
+                             label="Heat map of the share right, layer by head"),), short="Map",
         ),
         Section(
             "cases", "Where it is surest",
@@ -324,22 +304,20 @@ PAGE = Page(
         **words("untrained twin", "head 8-10"),
     },
     limits={
-        "Heads were chosen on other documents": "than the ones they are scored on. Intervals of the best heads and "
-        "of the rules are bootstrapped by document; those of all other heads, and p, take the window as the unit. p "
-        "is corrected by Holm's method for all heads and directions of its kind and set of candidates.",
-        "Rules look back, heads look both ways.": "Among all other mentions a head may choose one that comes later, "
-        "which is always wrong here; “among preceding mentions” gives heads the same choice as the rules have. In a "
-        "causal model the two are the same.",
-        "A head may go by likeness.": "Much of coreference is the same word again; compare with head match before "
-        "believing in more. The cases under “right where the simple rules fail” are the ones that likeness and "
-        "nearness do not explain.",
-        "Only antecedents in the window count.": "Mentions whose antecedents all lie outside it are left out and "
-        "counted below, so that far coreference is rarer here than in the texts.",
-        "Head words come from the corpus's trees where it has them, else from a rule": "for English, which is right "
-        "for about nine noun phrases in ten; kinds of mentions and the rules' number, gender and person come from "
-        "tags or short lists for English.",
+        "Heads were chosen on other documents": "than they are scored on. Intervals of the best heads and of the "
+        "rules are bootstrapped by document; those of other heads, and p, take the window as the unit. p is "
+        "corrected (Holm) for all heads and directions of its kind and set of candidates.",
+        "Rules look back, heads look both ways.": "Among all other mentions a head may choose a later one, which is "
+        "always wrong; “among preceding mentions” gives it the choice that rules have. In a causal model the two are "
+        "the same.",
+        "A head may go by likeness.": "Much of coreference is the same word again: compare with head match first. "
+        "“Right where the simple rules fail” are cases that likeness and nearness do not explain.",
+        "Only antecedents in the window count.": "Mentions with none inside are left out and counted below, so far "
+        "coreference is rarer here than in the texts.",
+        "Head words come from the corpus's trees where it has them, else from a rule": "for English, right for about "
+        "nine noun phrases in ten; kinds of mentions, number, gender and person from tags or short English lists.",
         "Published figures are another model's on another corpus": "(BERT-base, CoNLL-2012), in windows of another "
-        "length; they say whether the picture is alike, not more.",
+        "length: they say whether the picture is alike.",
     },
     published="Clark et al. 2019 (BERT-base, CoNLL-2012), one head throughout (5-4); a neural system there has 83 % "
     "over all",

@@ -24,26 +24,16 @@ from attlas.studies.coref.mentions import Known, Question
 Fits = Callable[[Known, Known], bool]
 
 
-def _any(mention: Known, earlier: Known) -> bool:
-    return True
-
-
-def _same_words(mention: Known, earlier: Known) -> bool:
-    return mention.words == earlier.words
-
-
-def _same_head(mention: Known, earlier: Known) -> bool:
-    return mention.word == earlier.word
-
-
-def _agrees(mention: Known, earlier: Known) -> bool:
-    return mention.traits.agrees(earlier.traits)
-
-
+_FITS: dict[str, Fits] = {
+    "any": lambda mention, earlier: True,
+    "same words": lambda mention, earlier: mention.words == earlier.words,
+    "same head": lambda mention, earlier: mention.word == earlier.word,
+    "agrees": lambda mention, earlier: mention.traits.agrees(earlier.traits),
+}
 BASELINES: dict[str, tuple[Fits, ...]] = {
-    "nearest": (_any,),
-    "head match": (_same_head, _any),
-    "sieve": (_same_words, _same_head, _agrees, _any),
+    "nearest": (_FITS["any"],),
+    "head match": (_FITS["same head"], _FITS["any"]),
+    "sieve": tuple(_FITS[name] for name in ("same words", "same head", "agrees", "any")),
 }
 
 
@@ -77,13 +67,10 @@ def baselines_right(question: Question) -> NDArray[np.bool_]:
     >>> baselines_right(question_of(Document.from_words(words, mentions=spans))).astype(int).tolist()
     [[1, 0], [1, 1], [1, 1]]
     """
-    return np.array(
-        [
-            [
-                choose(question.mentions[place], question.mentions, sieves) in right
-                for place, right in zip(question.asked, question.right, strict=True)
-            ]
-            for sieves in BASELINES.values()
-        ],
-        bool,
-    ).reshape(len(BASELINES), len(question.asked))
+    asked = [(question.mentions[place], right) for place, right in zip(question.asked, question.right, strict=True)]
+    found = [
+        choose(mention, question.mentions, sieves) in right
+        for sieves in BASELINES.values()
+        for mention, right in asked
+    ]
+    return np.array(found, bool).reshape(len(BASELINES), len(asked))

@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "norms",
-    call="attlas.studies.norms.call:norms",
-    page="attlas.studies.norms.page:PAGE",
-    group="measure",
-)
+STUDY = Study("norms", call="attlas.studies.norms.call:norms", page="attlas.studies.norms.page:PAGE")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Unpack
 
 from attlas.errors import CapabilityError
-from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, study_call
+from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, names_of, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
 from attlas.store import Result
@@ -44,7 +44,7 @@ def norms(
 
     model, texts = as_subject(subject), as_corpus(corpus)
     model.require("norms")
-    labels = [label for named in _labels(heads) for label in named.split(",") if label]
+    labels = _labels(heads)
     chosen = model.named(labels)
     options = passage_options(model, texts, pairs, running) | {"heads": labels}
     with begin("norms", model, texts, options, running) as run:
@@ -71,9 +71,9 @@ def norms(
 
 
 def _labels(heads: Sequence[str]) -> list[str]:
-    """Labels without blanks; anything else than text is refused, since numbers could be meant from 0 or from 1."""
-    labels = [heads] if isinstance(heads, str) else list(heads)
-    for label in labels:
+    """Labels one by one; anything else than text is refused, since numbers could be meant from 0 or from 1."""
+    given = [heads] if isinstance(heads, str) else list(heads)
+    for label in given:
         if not isinstance(label, str):
             raise CapabilityError(f"{label!r} is no head; name heads by label, counted from 1, as in heads=['3-1']")
-    return [",".join(part.strip() for part in label.split(",")) for label in labels]
+    return [label for several in given for label in names_of(several)]

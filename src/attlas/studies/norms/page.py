@@ -14,6 +14,7 @@ from statistics import median
 from typing import Any
 
 from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, say
+from attlas.pages.findings import finding, value_claim
 from attlas.pages.prose import Prose, listed
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.shared.wording import (
@@ -121,7 +122,6 @@ SHARES = Schema(
     Column("value", "share of attention", "share", ends=("low", "high"), twin="twin", chance="chance"),
 )  # fmt: skip
 MEANS = Schema("means", "Means over layers.", PLACE[0], *LAYERS.columns[2:])
-PAIRS = Schema("pairs", "The table scatter, as it is drawn.", *SCATTER.columns)
 BY_CLASS = Schema("by_class", "The table norms, the class first whose norm is farthest below its weight.",
                   *NORMS.columns, Column("ratio", "norm over weight", "number", twin="twin_ratio"))  # fmt: skip
 BY_HEAD = Schema(
@@ -146,7 +146,7 @@ def shares(tables: Tables) -> Iterator[Row]:
     for row in _widest_first(tables, tables["norms_layers"]):
         for measure in MEASURES:
             yield {
-                **{name: row[name] for name in ("stream", "layer", "keys")}, "measure": measure,
+                "stream": row["stream"], "layer": row["layer"], "keys": row["keys"], "measure": measure,
                 "value": row[measure], "low": row[f"{measure}_low"], "high": row[f"{measure}_high"],
                 "twin": row[f"twin_{measure}"], "chance": row["chance"] if measure == "weight" else None,
             }  # fmt: skip
@@ -172,23 +172,18 @@ def pairs(tables: Tables) -> list[Row]:
 def by_class(tables: Tables) -> Iterator[Row]:
     """Heads by class of key, with how much norm comes of the weight."""
     for row in _widest_first(tables, tables["norms"]):
-        yield {**row} | {
-            f"{who}ratio": row[f"{who}norm"] / row[f"{who}weight"] if row[f"{who}weight"] else None
-            for who in ("", "twin_")
-        }
+        both = {who: (row[f"{who}norm"], row[f"{who}weight"]) for who in ("", "twin_")}
+        yield {**row} | {f"{who}ratio": norm / weight if weight else None for who, (norm, weight) in both.items()}
 
 
 def by_head(tables: Tables) -> Iterator[Row]:
     """Heads with all classes of key side by side."""
-    rho = {(row["stream"], row["layer"], row["head"]): row["value"]
-           for row in tables["spearman"].where(keys="all", over="texts")}  # fmt: skip
     lines: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in tables["norms"]:
-        place = (row["stream"], row["layer"], row["head"])
-        line = lines.setdefault(
-            place, dict(zip(("stream", "layer", "head"), place, strict=True)) | {"rho": rho.get(place)}
-        )
+        line = lines.setdefault((row["stream"], row["layer"], row["head"]), {**keyed([row])[0], "rho": None})
         line |= {f"{row['keys']}_{measure}": row[measure] for measure in ("weight", "norm")}
+    for row in tables["spearman"].where(keys="all", over="texts"):
+        lines[row["stream"], row["layer"], row["head"]]["rho"] = row["value"]
     yield from lines.values()
 
 
@@ -201,9 +196,8 @@ def by_band(tables: Tables) -> Iterator[Row]:
 
 def _widest_first(tables: Tables, rows: Rows) -> Iterator[Row]:
     for stream, own in rows.by("stream"):
-        best = widest(tables, stream)
-        kind = best["keys"] if best is not None else ""
-        yield from sorted(own, key=lambda row, kind=kind: row["keys"] != kind)  # type: ignore[misc]
+        best = widest(tables, stream) or {"keys": ""}
+        yield from own.where(keys=best["keys"]) + own.where(lambda row, best=best: row["keys"] != best["keys"])  # type: ignore[misc]
 
 
 def apart(tables: Tables) -> Iterator[Finding]:
@@ -212,96 +206,83 @@ def apart(tables: Tables) -> Iterator[Finding]:
         row = widest(tables, stream)
         if row is None:
             continue
-        of, here = of_stream(tables, stream), keyed([row], "stream", "layer", "keys")
+        of, here = of_stream(tables, stream), ("stream", "layer", "keys")
         if row["weight"] <= row["norm"]:
-            less = Claim("below", "norms_layers", "weight", here, than="norm_high")
+            less = [Claim("below", "norms_layers", "weight", keyed([row], *here), than="norm_high")]
             text = "In no layer{of} does a special piece or punctuation take more of the weight than of the norm."
-            yield Finding(say(text, of=of), (less,) if row["weight"] < row["norm_high"] else (), see="shares")
+            yield finding(text, *(less if row["weight"] < row["norm_high"] else ()), of=of, see="shares")
             continue
-        yield Finding(
-            say(
-                "{lead}: {keys}{of} takes **{weight:share}** ({low:share} to "
-                "{high:share}) of the weight in layer {layer} and **{norm:share}** ({norm_low:share} to "
-                "{norm_high:share}) of the norm; even attention would give it {chance:share}, and the untrained twin "
-                "has {twin_weight:share} and {twin_norm:share}.",
-                **{name: row[name] for name in ("weight", "norm", "norm_low", "norm_high", "chance", "twin_weight",
-                                                "twin_norm")},
-                lead=say("Much of what {model} attends to adds little", model=tables.model)
-                if row["norm"] < row["weight"] / 2 else "Weight and norm tell much the same; they differ most here",
-                keys=KEY_NAMES[row["keys"]], of=of, low=row["weight_low"], high=row["weight_high"],
-                layer=row["layer"] + 1,
-            ),
-            tuple(Claim("value", "norms_layers", name, here, value=row[name]) for name in ("weight", "norm")),
-            see="shares",
+        lead = f"Much of what {tables.model} attends to adds little"
+        yield finding(
+            "{lead}: {name}{of} takes **{weight:share}** ({weight_low:share} to {weight_high:share}) of the weight "
+            "in layer {layer:index} and **{norm:share}** ({norm_low:share} to {norm_high:share}) of the norm; even "
+            "attention would give it {chance:share}, and the untrained twin has {twin_weight:share} and "
+            "{twin_norm:share}.",
+            *(value_claim("norms_layers", name, row, *here) for name in ("weight", "norm")), see="shares",
+            lead=lead if row["norm"] < row["weight"] / 2
+            else "Weight and norm tell much the same; they differ most here",
+            name=KEY_NAMES[row["keys"]], of=of, **row,
         )  # fmt: skip
 
 
 def parked(tables: Tables) -> Iterator[Finding]:
     """Whether special pieces and punctuation have much weight and little norm."""
-    for stream in tables.streams:
-        for kind in CLASSES[:-1] if stream == "decoder" else CLASSES[1:-1]:
-            rows = tables["norms_layers"].where(stream=stream, keys=kind)
-            if not rows:
-                continue
-            known = rows.known("weight_low", "norm_high", "chance")
-            much = {row["layer"] for row in known if row["weight_low"] > MUCH * row["chance"]}
-            little = {row["layer"] for row in known if row["norm_high"] < row["weight_low"]}
-            over = {row["layer"] for row in known if row["norm_low"] > row["weight_high"]}
-            verdict = _verdict(len(much & little), len(rows))
-            if verdict == "yes":
-                how = f"Much weight and less norm in {of_all(len(much & little), len(rows))} layers."
-            elif len(much) * 3 <= len(rows):
-                how = "It gets no more weight than its number of keys explains"
-                how += f", except in {in_layers(sorted(much))}" if much else ""
-                how += f"; its norm is above its weight in {of_all(len(over), len(rows))} layers." if over else "."
-            else:
-                how = (f"Much weight in {of_all(len(much), len(rows))} layers, less norm than weight in "
-                       f"{of_all(len(little), len(rows))}.")  # fmt: skip
-            mean = next(iter(tables["means"].where(stream=stream, keys=kind)))
-            name = KEY_NAMES[kind]
-            own = "so here" if kind == "first" and verdict == "yes" else VERDICTS[verdict]
-            yield Finding(
-                say(
-                    "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even "
-                    "attention {chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained "
-                    "twin {twin_weight:share}, {twin_norm:share}); ‖f(x)‖ is {relative:number} of other keys'. {how}",
-                    **{column: mean[column] for column in ("weight", "chance", "norm", "joint", "twin_weight",
-                                                           "twin_norm", "relative")},
-                    name=name[0].upper() + name[1:], of=of_stream(tables, stream), verdict=own, how=how,
-                ),
-                tuple(Claim("mean", "norms_layers", measure, among={"stream": stream, "keys": kind},
-                            value=mean[measure])
-                      for measure in MEASURES),
-                see="shares",
-                published=published(stream, f"{KOBAYASHI}: special pieces and punctuation: much weight, little norm"),
-            )  # fmt: skip
+    for mean in tables["means"].where(keys=CLASSES[:-1]):
+        stream, kind = mean["stream"], mean["keys"]
+        if kind == "first" and stream != "decoder":
+            continue
+        among = {"stream": stream, "keys": kind}
+        rows = tables["norms_layers"].where(**among)
+        known = rows.known("weight_low", "norm_high", "chance")
+        much = {row["layer"] for row in known if row["weight_low"] > MUCH * row["chance"]}
+        little = {row["layer"] for row in known if row["norm_high"] < row["weight_low"]}
+        over = {row["layer"] for row in known if row["norm_low"] > row["weight_high"]}
+        verdict = _verdict(len(much & little), len(rows))
+        if verdict == "yes":
+            how = f"Much weight and less norm in {of_all(len(much & little), len(rows))} layers."
+        elif len(much) * 3 <= len(rows):
+            how = "It gets no more weight than its number of keys explains"
+            how += f", except in {in_layers(sorted(much))}" if much else ""
+            how += f"; its norm is above its weight in {of_all(len(over), len(rows))} layers." if over else "."
+        else:
+            how = f"Much weight in {of_all(len(much), len(rows))} layers, less norm than weight in "
+            how += f"{of_all(len(little), len(rows))}."
+        name = KEY_NAMES[kind]
+        yield finding(
+            "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even attention "
+            "{chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained twin "
+            "{twin_weight:share}, {twin_norm:share}); ‖f(x)‖ is {relative:number} of other keys'. {how}",
+            *(Claim("mean", "norms_layers", measure, among=among, value=mean[measure]) for measure in MEASURES),
+            name=name[0].upper() + name[1:], of=of_stream(tables, stream), how=how, see="shares",
+            verdict="so here" if kind == "first" and verdict == "yes" else VERDICTS[verdict],
+            published=published(stream, f"{KOBAYASHI}: special pieces and punctuation: much weight, little norm"),
+            **mean,
+        )  # fmt: skip
 
 
 def related(tables: Tables) -> Iterator[Finding]:
     """Whether weight and length go against each other, over all keys and over other keys alone."""
     for stream in tables.streams:
-        heads, alone = (tables["spearman"].where(stream=stream, keys=keys, over="texts").known("value")
-                        for keys in ("all", "other"))  # fmt: skip
+        among = {"stream": stream, "keys": "all", "over": "texts"}
+        heads = tables["spearman"].where(**among).known("value")
         if not heads:
             continue
-        layers = tables["spearman_layers"].where(stream=stream, keys="all", over="texts").known("low")
+        layers = tables["spearman_layers"].where(**among).known("low")
         above = [row["layer"] for row in layers if row["low"] > 0]
         sure = heads.known("high").count(lambda row: row["high"] < 0)
         verdict = _verdict(sure, len(heads), against=10 * len(above) > len(layers))
         below, middle = _negative(heads)
-        twin = _negative(heads, "twin")
-        yield Finding(
-            say(
-                "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} "
-                "beyond their interval), median **{middle:signed}** (untrained twin: {twin}, "
-                "{twin_middle:signed}){above}.{alone}",
-                of=of_stream(tables, stream), verdict=VERDICTS[verdict], below=of_all(below, len(heads)), sure=sure,
-                middle=middle, twin=of_all(twin[0], len(heads.known("twin"))), twin_middle=twin[1],
-                above=f"; the mean is positive in {in_layers(above)}" if above else "",
-                alone=_among_words(alone, middle) if alone else "",
-            ),
-            (Claim("count", "spearman", "value", among={"stream": stream, "keys": "all", "over": "texts"}, than=0.0,
-                   below=True, value=below),),
+        twin_below, twin_middle = _negative(heads, "twin")
+        alone = tables["spearman"].where(**among | {"keys": "other"}).known("value")
+        yield finding(
+            "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} beyond "
+            "their interval), median **{middle:signed}** (untrained twin: {twin}, {twin_middle:signed}){above}."
+            "{alone}",
+            Claim("count", "spearman", "value", among=among, than=0.0, below=True, value=below),
+            of=of_stream(tables, stream), verdict=VERDICTS[verdict], below=of_all(below, len(heads)), sure=sure,
+            middle=middle, twin=of_all(twin_below, len(heads.known("twin"))), twin_middle=twin_middle,
+            above=f"; the mean is positive in {in_layers(above)}" if above else "",
+            alone=_among_words(alone, middle) if alone else "",
             see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
         )  # fmt: skip
 
@@ -326,16 +307,13 @@ def together(tables: Tables) -> Iterator[Finding]:
         if not rows:
             continue
         layers = sorted(rows.column("layer"))
-        rare = tables["frequency_layers"].where(stream=stream, words="plain", layer=layers)
-        yield Finding(
-            say(
-                "In {layers}{of} weight and length go *together* among other keys (mean rank correlation "
-                "**{rho:signed}**, untrained twin {twin:signed}): what is attended to has the longer vectors. There "
-                "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
-                layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"),
-                twin=rows.mean("twin"), rare=rare.mean("value"),
-            ),
-            (Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),),
+        yield finding(
+            "In {layers}{of} weight and length go *together* among other keys (mean rank correlation "
+            "**{rho:signed}**, untrained twin {twin:signed}): what is attended to has the longer vectors. There "
+            "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
+            Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),
+            layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"), twin=rows.mean("twin"),
+            rare=tables["frequency_layers"].where(stream=stream, words="plain", layer=layers).mean("value"),
             see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
         )  # fmt: skip
 
@@ -352,18 +330,16 @@ def frequency(tables: Tables) -> Iterator[Finding]:
         down = [row["layer"] for row in layers if row["high"] < 0]
         verdict = _verdict(len(up), len(layers), against=10 * len(down) > len(layers))
         top = layers.largest("value")[0]
-        yield Finding(
-            say(
-                "Rare words{of} have longer f(x) than frequent ones: **{verdict}**. The rarer, the longer, in "
-                "**{up}** layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, "
-                "untrained twin {twin:signed}; most in layer {layer}: {most:signed}){down}.",
-                of=of_stream(tables, stream), verdict=VERDICTS[verdict], up=of_all(len(up), len(layers)),
-                heads=of_all(heads.count(lambda row: row["value"] > 0), len(heads)), rho=layers.mean("value"),
-                twin=layers.mean("twin"), layer=top["layer"] + 1, most=top["value"],
-                down=f"; the other way round in {in_layers(down)}" if down else "",
-            ),
-            (Claim("count", "frequency_layers", "low", among=among, than=0.0, value=len(up)),
-             Claim("largest", "frequency_layers", "value", keyed([top], "layer"), among)),
+        yield finding(
+            "Rare words{of} have longer f(x) than frequent ones: **{verdict}**. The rarer, the longer, in **{up}** "
+            "layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, untrained twin "
+            "{twin:signed}; most in layer {layer:index}: {value:signed}){down}.",
+            Claim("count", "frequency_layers", "low", among=among, than=0.0, value=len(up)),
+            Claim("largest", "frequency_layers", "value", keyed([top], "layer"), among),
+            of=of_stream(tables, stream), verdict=VERDICTS[verdict], up=of_all(len(up), len(layers)),
+            heads=of_all(heads.count(lambda row: row["value"] > 0), len(heads)), rho=layers.mean("value"),
+            twin=layers.mean("twin"), layer=top["layer"], value=top["value"],
+            down=f"; the other way round in {in_layers(down)}" if down else "",
             see="frequency", published=published(stream, f"{KOBAYASHI}: rare words have the longer vectors"),
         )  # fmt: skip
 
@@ -372,30 +348,25 @@ def mixing(tables: Tables) -> Iterator[Finding]:
     """What a piece takes in from others, against what it keeps."""
     for stream in tables.streams:
         rows = tables["mixing"].where(stream=stream)
-        ratios = {step: rows.where(step=step, queries="all") for step in STEPS}
-        known = {step: own for step, own in ratios.items() if own.mean("value") is not None}
+        known = {step: own for step in STEPS if (own := rows.where(step=step, queries="all").known("value"))}
         if "residual" not in known:
             continue
-        steps = [say("**{ratio:share}** {step}", ratio=own.mean("value"),
-                     step="by attention alone" if step == "attention"
-                     else STEPS[step]) for step, own in known.items()]  # fmt: skip
+        names = STEPS | {"attention": "by attention alone"}
+        steps = [say("**{ratio:share}** {step}", ratio=own.mean("value"), step=names[step])
+                 for step, own in known.items()]  # fmt: skip
         alone = {"first", "cls"} if stream == "decoder" else set()  # such a piece sees nobody but itself
-        kinds = {
-            kind: rows.where(step="normalised", queries=kind).mean("value") for kind in CLASSES if kind not in alone
-        }
+        pieces = {kind: rows.where(step="normalised", queries=kind).mean("value")
+                  for kind in CLASSES if kind not in alone}  # fmt: skip
         apart = [say("{name} {ratio:share}", name="other pieces" if kind == "other" else KEY_NAMES[kind], ratio=ratio)
-                 for kind, ratio in kinds.items() if ratio is not None]  # fmt: skip
-        yield Finding(
-            say(
-                "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the "
-                "layers; untrained twin {twins}). By what the piece is: {apart}.",
-                of=of_stream(tables, stream), whom="all source pieces" if stream == "cross" else "other pieces",
-                steps=listed(steps), twins=listed([own.mean("twin") for own in known.values()], "share"),
-                apart=listed(apart),
-            ),
-            tuple(Claim("mean", "mixing", "value", among={"stream": stream, "step": step, "queries": "all"},
-                        value=own.mean("value")) for step, own in known.items()),
-            see="mixing",
+                 for kind, ratio in pieces.items() if ratio is not None]  # fmt: skip
+        yield finding(
+            "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the layers; "
+            "untrained twin {twins}). By what the piece is: {apart}.",
+            *(Claim("mean", "mixing", "value", among={"stream": stream, "step": step, "queries": "all"},
+                    value=own.mean("value")) for step, own in known.items()),
+            of=of_stream(tables, stream), whom="all source pieces" if stream == "cross" else "other pieces",
+            steps=listed(steps), twins=listed([own.mean("twin") for own in known.values()], "share"),
+            apart=listed(apart), see="mixing",
         )  # fmt: skip
 
 
@@ -417,26 +388,25 @@ PAGE = Page(
     chart=charts.lines(
         "shares", "layer", "value", key="shares-layers", title="Share of attention by layer", colour="measure",
         style=Style(pick=("keys",)), label="Share of weight, norm and joint norm on a class of keys by layer",
-    ).having(note=f"{_TWIN}; dotted: even attention"),
+        note=f"{_TWIN}; dotted: even attention",
+    ),
     about="Attention adds up vectors, each multiplied by its weight; weights alone do not show how long the vectors "
     "are. The two were set against each other in **{model}** on **{corpus}**, by what kind of piece is attended to.",
     findings=(further(apart), parked, related, together, frequency, mixing),
     schemas=(NORMS, LAYERS, SPEARMAN, SPEARMAN_LAYERS, FREQUENCY, FREQUENCY_LAYERS, BANDS, MIXING, SCATTER, SHARES,
-             MEANS, PAIRS, BY_CLASS, BY_HEAD, BY_BAND),
-    derived={"shares": shares, "means": means, "pairs": pairs, "by_class": by_class, "by_head": by_head,
+             MEANS, BY_CLASS, BY_HEAD, BY_BAND),
+    derived={"shares": shares, "means": means, "scatter": pairs, "by_class": by_class, "by_head": by_head,
              "by_band": by_band},
     sections=(
         Section(
             "shares", "Weights against norms",
             "The share of each class of key in all attention, mean over heads and queries. Where weight is above "
-            "norm, attention goes to vectors that are short: little comes of it. Below, how long the vectors f(x) of "
-            "each class are, over those of other keys (neither special nor punctuation) in the same layer: far below "
-            "1 is where weight can be parked.",
+            "norm, attention goes to short vectors: little comes of it. Below, how long each class's f(x) are, over "
+            "those of the layer's other keys (no special piece, no punctuation): far below 1, weight can be parked.",
             (charts.lines("norms_layers", "layer", "relative", key="lengths", title="‖f(x)‖ over other keys’",
                           colour="keys", where={"keys": CLASSES[:-1]},
-                          style=Style(log=True, height=260, tell=("weight",)),
-                          label="Mean length of the vectors of each class over that of other keys, by layer")
-             .having(note=_TWIN),
+                          style=Style(log=True, height=260, tell=("weight",)), note=_TWIN,
+                          label="Mean length of the vectors of each class over that of other keys, by layer"),
              Listing("means", "stream", "keys", "weight", "norm", "joint", "relative", title="Means over layers",
                      rows=lambda tables: told(tables, tables["means"]))),
             short="Shares",
@@ -447,7 +417,7 @@ PAGE = Page(
             "turn. Both axes are logarithmic, so that ‖αf(x)‖ is the same along every falling diagonal. Dots at the "
             "upper left get much weight and have short vectors; weights under a millionth lie on the lower edge. Of "
             "the untrained twin there are layers only. Point at a dot for its pieces.",
-            (charts.scatter("pairs", "length", "weight", key="pairs", title="α and ‖f(x)‖", colour="keys",
+            (charts.scatter("scatter", "length", "weight", key="pairs", title="α and ‖f(x)‖", colour="keys",
                             style=Style(pick=("shown", "who"), log=True, height=380, tell=("key", "query")),
                             label="Weight against length of the vector, a dot for each drawn pair of pieces"),),
             short="Pairs",
@@ -461,9 +431,8 @@ PAGE = Page(
                                where={"over": ["texts"]}, style=Style(domain=(-1, 1), zero=True, height=280),
                                label="Rank correlation of weight and length within texts, a dot for each head"),
              charts.lines("spearman_layers", "layer", "value", key="classes", title="by layer", colour="keys",
-                          style=Style(pick=("over",), zero=True, height=280),
-                          label="Rank correlation of weight and length by layer, a line for each class of key")
-             .having(note=_TWIN)),
+                          style=Style(pick=("over",), zero=True, height=280), note=_TWIN,
+                          label="Rank correlation of weight and length by layer, a line for each class of key")),
             short="Correlation", width="half",
         ),
         Section(
@@ -475,8 +444,8 @@ PAGE = Page(
                                style=Style(pick=("words",), domain=(-1, 1), zero=True, height=240),
                                label="Rank correlation of vector length and rarity of the word, a dot for each head"),
              charts.lines("frequency_layers", "layer", "value", key="rarity", title="by layer",
-                          style=Style(pick=("words",), zero=True, height=240),
-                          label="Rank correlation of vector length and rarity by layer").having(note=_TWIN),
+                          style=Style(pick=("words",), zero=True, height=240), note=_TWIN,
+                          label="Rank correlation of vector length and rarity by layer"),
              charts.grid("by_band", "band", "layer", "relative", "twin_relative", key="bands",
                          title="‖f(x)‖ by frequency", label="Vector length by frequency rank of the word and layer")),
             short="Frequency", width="half",
@@ -486,10 +455,9 @@ PAGE = Page(
             "What a piece takes in from other pieces, against what it keeps: by attention alone, with the residual "
             "that the attention is added to, and through the norm that reads their sum. In cross attention all keys "
             "stand against the residual, and attention alone has no ratio.",
-            (charts.lines("mixing", "layer", "value", key="mixing", title="Mixing ratio", colour="step",
+            (charts.lines("mixing", "layer", "value", key="mixing", title="Mixing ratio", colour="step", note=_TWIN,
                           style=Style(pick=("queries",), height=280),
-                          label="Mixing ratio by layer, a line for each step").having(note=_TWIN),),
-            short="Mixing",
+                          label="Mixing ratio by layer, a line for each step"),), short="Mixing",
         ),
         Section(
             "map", "Head by head",
@@ -503,11 +471,9 @@ PAGE = Page(
         ),
         Section(
             "heads", "All heads",
-            "One row for each head: share of weight and of norm for each class of key; ρ is the rank correlation of "
-            "α and ‖f(x)‖ within texts. Click a heading to sort, again to turn the order round. Type to search by "
-            "label (3-).",
-            (Listing("by_head", "head", *BY_HEAD.names[3:]),),
-            short="Heads",
+            "Share of weight and of norm for each class of key; ρ is the rank correlation of α and ‖f(x)‖ within "
+            "texts. Click a heading to sort, again to turn the order round. Type to search by label (3-).",
+            (Listing("by_head", "head", *BY_HEAD.names[3:]),), short="Heads",
         ),
         Section(
             "layers", "All layers", "Every layer and class of key: shares, means over pairs, and the twin's.",
@@ -526,17 +492,13 @@ PAGE = Page(
         "third or fewer. *Much* weight is a quarter more than even attention would give.",
     } | words("untrained twin", "[CLS], [SEP]"),
     limits={
-        "A long vector is not an important one.": "A norm says how much is added, not whether anything depends "
-        "on it.",
-        "Lengths say nothing of direction.": "Two long vectors may cancel; that is why shares of all heads together "
-        "stand beside those head by head.",
-        "Shares and means differ.": "A class with many keys can have a large share and a small mean weight; compare "
-        "with even attention.",
+        "A long vector is not an important one.": "A norm says how much is added, not what depends on it.",
+        "Lengths say nothing of direction.": "Two long vectors may cancel: hence the shares of all heads together.",
+        "Shares and means differ.": "Many keys can have a large share and a small mean; compare with even attention.",
         "The mixing ratio sees one layer.": "States have been mixed in the layers below it already.",
         "Frequencies are those of this corpus,": "counted in word forms; in a small one most words are equally rare.",
     },
     unshown={
-        "scatter": "it is drawn with the widest layer first",
         "norms": "it is shown by class of key, and head by head",
         "bands": "it is shown with its bands in words",
     },

@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "relations",
-    call="attlas.studies.relations.call:relations",
-    page="attlas.studies.relations.page:PAGE",
-    group="measure",
-)
+STUDY = Study("relations", call="attlas.studies.relations.call:relations", page="attlas.studies.relations.page:PAGE")

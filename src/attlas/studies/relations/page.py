@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from attlas.pages import Custom, Listing, Page, Section, Style, charts
-from attlas.pages.findings import Claim, Finding, keyed
+from attlas.pages.findings import Claim, Finding, finding, keyed, value_claim
 from attlas.pages.prose import Prose, count_of, say
 from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.relations.examples import examples
-from attlas.studies.shared.wording import words
+from attlas.studies.shared.wording import measure_of, words
 
 FEWEST = 20  # cases of a relation, below which it is not charted
 SURE = 0.01
@@ -104,9 +105,8 @@ def sure(row: Row) -> bool:
 
 def able(tables: Tables) -> list[Row]:
     """For every head, for how many relations and directions it beats the offset."""
-    rows = tables["relation_heads"]
     counts: Counter[tuple[str, int, int]] = Counter()
-    for row in rows:
+    for row in tables["relation_heads"]:
         counts[row["stream"], row["layer"], row["head"]] += sure(row)
     return [{"stream": s, "layer": layer, "head": head, "beats": n} for (s, layer, head), n in counts.items()]
 
@@ -114,16 +114,13 @@ def able(tables: Tables) -> list[Row]:
 def answer(tables: Tables) -> Finding | None:
     """How many of all governors the best head finds."""
     for row in best(tables).where(relation="all"):
-        return Finding(
-            say(
-                "The best single head, **{head}** ({way}), finds **{value:percent} %** of all governors "
-                "({low:percent} to {high:percent} %); the best fixed offset ({further}) finds "
-                "{baseline:percent} %, the best head of the untrained twin (random weights) {twin:percent} %.",
-                head=label_of(row), way=WAYS[row["direction"]], **_figures(row),
-                further=f"{count_of(abs(row['offset']), 'word')} {'on' if row['offset'] > 0 else 'back'}",
-            ),
-            (_value(row, "value"), _value(row, "baseline"), _value(row, "twin")),
-            see="relations", published=_published(row),
+        return finding(
+            "The best single head, **{head}** ({way}), finds **{value:percent} %** of all governors ({low:percent} "
+            "to {high:percent} %); the best fixed offset ({further}) finds {baseline:percent} %, the best head of "
+            "the untrained twin (random weights) {twin:percent} %.",
+            *(_value(row, column) for column in ("value", "baseline", "twin")),
+            further=f"{count_of(abs(row['offset']), 'word')} {'on' if row['offset'] > 0 else 'back'}",
+            way=WAYS[row["direction"]], **_told(row),
         )  # fmt: skip
     return None
 
@@ -133,15 +130,10 @@ def better(tables: Tables) -> Iterator[Finding]:
     known = _known(tables)
     number = known.count(sure)
     if known:
-        among = {"best": True, "relation": known.values("relation")}
-        yield Finding(
-            say(
-                "For **{better} of {n} relations** with at least {fewest} cases, the chosen head is better than the "
-                "best fixed offset (p < 0.01 after Holm's correction).",
-                better=number, n=len(known), fewest=FEWEST,
-            ),
-            (Claim("count", "relations", "p_corrected", among=among, than=SURE, value=number, below=True),),
-            see="relations",
+        yield finding(
+            "For **{better} of {n} relations** with at least {fewest} cases, the chosen head is better than the best "
+            "fixed offset (p < 0.01 after Holm's correction).",
+            _count(known, number), better=number, n=len(known), fewest=FEWEST, see="relations",
         )  # fmt: skip
 
 
@@ -149,20 +141,13 @@ def furthest(tables: Tables) -> Iterator[Finding]:
     """The relations in which a head is furthest above the offset."""
     rows = _known(tables).where(sure)
     top = rows.largest("margin_low")[:3]
-    among = {"best": True, "relation": rows.values("relation")}
     for place, row in enumerate(top):
-        yield Finding(
-            say(
-                "{first} **{head}** for *{relation}*: {value:percent} % against {baseline:percent} % "
-                "(untrained: {twin:percent} %).",
-                first="Then" if place else "Surely furthest above its offset is", head=label_of(row),
-                relation=row["relation"], **_figures(row),
-            ),
-            (
-                Claim("largest", "relations", "margin_low", keyed(top[: place + 1], "relation", "direction"), among),
-                _value(row, "value"),
-            ),
-            see="relations", published=_published(row),
+        ahead = keyed(top[: place + 1], "relation", "direction")
+        yield finding(
+            "{first} **{head}** for *{relation}*: {value:percent} % against {baseline:percent} % (untrained: "
+            "{twin:percent} %).",
+            Claim("largest", "relations", "margin_low", ahead, _among(rows)), _value(row, "value"),
+            first="Then" if place else "Surely furthest above its offset is", **_told(row),
         )  # fmt: skip
 
 
@@ -171,14 +156,9 @@ def popular(tables: Tables) -> Iterator[Finding]:
     rows = _known(tables).where(sure)
     for head, times in Counter(label_of(row) for row in rows).most_common(1):
         if times > 2:
-            first = next(row for row in rows if label_of(row) == head)
-            place = {name: first[name] for name in ("stream", "layer", "head")}
-            among = {"best": True, "relation": rows.values("relation"), **place}
-            yield Finding(
-                say("One head, **{head}**, is the best for {times} of these relations.", head=head, times=times),
-                (Claim("count", "relations", "p_corrected", among=among, than=SURE, value=times, below=True),),
-                see="relations",
-            )
+            place = keyed(row for row in rows if label_of(row) == head)[0]
+            text = "One head, **{head}**, is the best for {times} of these relations."
+            yield finding(text, _count(rows, times, **place), head=head, times=times, see="relations")
 
 
 def many_heads(tables: Tables) -> Iterator[Finding]:
@@ -186,59 +166,58 @@ def many_heads(tables: Tables) -> Iterator[Finding]:
     heads = tables["able"]
     if tables.has("relation_heads", "p_corrected"):
         number = heads.count(lambda row: row["beats"] > 0)
-        yield Finding(
-            say(
-                "{number} of {n} heads beat the offset for at least one relation or direction, corrected for all "
-                "heads of that relation.", number=number, n=len(heads),
-            ),
-            (Claim("count", "able", "beats", than=0, value=number),),
-            see="map",
+        yield finding(
+            "{number} of {n} heads beat the offset for at least one relation or direction, corrected for all heads "
+            "of that relation.",
+            Claim("count", "able", "beats", than=0, value=number), number=number, n=len(heads), see="map",
         )  # fmt: skip
 
 
 def about(tables: Tables) -> Prose:
     """What was done."""
-    corpus, norm = tables.manifest.corpus, tables.options.get("measure") == "norm"
     said = say(
         "Does an attention head of **{model}** know which word governs which? Every head was taken as a parser of "
         "**{corpus}**: a word's governor is the word with the largest {measure} between them.",
-        measure="norm ‖αf(x)‖" if norm else "weight α", **tables.names,
+        measure=measure_of(tables), **tables.names,
     )  # fmt: skip
-    if "chosen_on" not in corpus:
+    if "chosen_on" not in tables.manifest.corpus:
         return said
-    sides = {side: corpus[side] for side in ("chosen_on", "scored_on")}
-    return said + say("Heads were chosen on {chosen_on} sentences and scored on {scored_on} others.", **sides)
+    text = "Heads were chosen on {chosen_on} sentences and scored on {scored_on} others."
+    return said + say(text, **tables.manifest.corpus)
 
 
 def notes(tables: Tables) -> Prose | None:
     """What is to be said of published figures."""
     noted = best(tables).where(lambda row: bool(row.get("published_note")))
-    if not noted:
-        return None
     notes = "; ".join(f"{row['published_relation']}: {row['published_note']}" for row in noted)
-    return say("Of the published figures: {notes}.", notes=notes)
+    return say("Of the published figures: {notes}.", notes=notes) if notes else None
 
 
 def _known(tables: Tables) -> Rows:
     return best(tables).where(lambda row: row["n"] >= FEWEST and row["relation"] != "all")
 
 
-def _figures(row: Row) -> dict[str, object]:
-    return {name: row[name] for name in ("value", "low", "high", "baseline", "twin")}
+def _among(rows: Rows, **place: Any) -> dict[str, Any]:
+    return {"best": True, "relation": rows.values("relation"), **place}
+
+
+def _count(rows: Rows, number: int, **place: Any) -> Claim:
+    """That so many of these relations have a head that is surely better than the offset."""
+    among = _among(rows, **place)
+    return Claim("count", "relations", "p_corrected", among=among, than=SURE, value=number, below=True)
 
 
 def _value(row: Row, column: str) -> Claim:
-    return Claim("value", "relations", column, keyed([row], "relation", "direction"), value=row[column])
+    return value_claim("relations", column, row, "relation", "direction")
 
 
-def _published(row: Row) -> str:
-    if row.get("published") is None:
-        return ""
-    return str(say(
-        "{relation}, head {head} of BERT-base, {value:percent} % against {baseline:percent} %",
-        relation=row["published_relation"], head=row["published_head"], value=row["published"],
-        baseline=row["published_baseline"],
-    ))  # fmt: skip
+def _told(row: Row) -> dict[str, Any]:
+    """What a sentence says of a row: its figures, its head by label, what was published, and where to see it."""
+    published = say(
+        "{published_relation}, head {published_head} of BERT-base, {published:percent} % against "
+        "{published_baseline:percent} %", **row,
+    ) if row.get("published") is not None else ""  # fmt: skip
+    return {**row, "head": label_of(row), "published": str(published), "see": "relations"}
 
 
 PAGE = Page(
@@ -253,25 +232,17 @@ PAGE = Page(
     about=about,
     findings=(better, furthest, popular, many_heads),
     schemas=(RELATIONS, HEADS, OFFSETS, EXAMPLES, LINES, MAP),
-    derived={
-        "lines": charted,
-        "map": lambda tables: tables["relation_heads"].where(relation=charted(tables).values("relation")),
-        "able": able,
-    },
+    derived={"lines": charted, "able": able,
+             "map": lambda tables: tables["relation_heads"].where(relation=charted(tables).values("relation"))},
     sections=(
         Section(
             "relations", "Relation by relation",
             "Each row is a relation: the head that was best on the texts for choosing, and how often it is right on "
             "the others, with a 95 % interval by sentence (bootstrap); beside it the untrained twin, the best fixed "
             "offset, and what the head is better by. Published figures are those of Clark et al. (2019).",
-            (
-                Listing(
-                    "relations", "relation", "n", "head", "value", "baseline", "offset", "p_corrected", "margin",
-                    "direction", "published_relation", "published_head", "published", "published_baseline",
-                    where={"best": True},
-                ),
-            ),
-            short="Relations", note=notes,
+            (Listing("relations", "relation", "n", "head", "value", "baseline", "offset", "p_corrected", "margin",
+                     "direction", "published_relation", "published_head", "published", "published_baseline",
+                     where={"best": True}),), short="Relations", note=notes,
         ),
         Section(
             "map", "Head by head",
@@ -280,16 +251,14 @@ PAGE = Page(
             (charts.head_map("map", "value", "margin", key="relation-map",
                              style=Style(pick=("relation", "direction")), bar=SURE,
                              sure={"value": "p_corrected", "margin": "p_corrected"},
-                             label="Heat map of accuracy for one relation, layer by head"),),
-            short="Map",
+                             label="Heat map of accuracy for one relation, layer by head"),), short="Map",
         ),
         Section(
             "examples", "Where they are surest",
             "For each relation, sentences in which its best head paid most to one word, where that was the governor "
             "(✓) and where it was not (✗). Marked are the dependent, its **governor** and, struck through, another "
             "word that was chosen. Every one opens in the head view.",
-            (Custom(examples, ("examples",)),),
-            short="Examples",
+            (Custom(examples, ("examples",)),), short="Examples",
         ),
     ),
     words={
@@ -301,14 +270,13 @@ PAGE = Page(
         **words("untrained twin", "head 8-10"),
     },
     limits={
-        "Heads and offsets were chosen on other texts": "than the ones they are scored on, so that having looked at "
-        "all heads does not flatter the figures. In the map p is corrected (Holm) for all heads and directions of "
-        "that relation, in the table for all chosen heads.",
-        "A head that finds governors need not know syntax.": "Words that belong together often stand next to each "
-        "other or resemble each other; the offset is a first control for that, the untrained twin a second.",
+        "Heads and offsets were chosen on other texts": "than they are scored on, so that having looked at all heads "
+        "flatters no figure. p is corrected (Holm) in the map for all heads and directions of a relation, in the "
+        "table for all chosen heads.",
+        "A head that finds governors need not know syntax.": "Words that belong together often stand side by side or "
+        "resemble each other; the offset is a first control for that, the untrained twin a second.",
         "Published figures are another model's on another treebank": "(bert-base-uncased, Wall Street Journal, "
-        "Stanford dependencies); they stand beside the relation that joins the same words, and say whether the "
-        "picture is alike, not more.",
+        "Stanford dependencies), beside the relation that joins the same words: they tell whether pictures agree.",
         "Only single heads are asked.": "What several heads know together is another question (`attlas parse`).",
     },
     unshown={

@@ -14,6 +14,7 @@ chosen on.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,10 +51,7 @@ def labels_of(documents: Iterable[Document]) -> tuple[str, ...]:
     >>> labels_of([Document.from_words(words, **tree)])
     ('all', 'det', 'nsubj')
     """
-    counts: dict[str, int] = {}
-    for document in documents:
-        for _, _, label in scored(document):
-            counts[label] = counts.get(label, 0) + 1
+    counts = Counter(label for document in documents for _, _, label in scored(document))
     return (ALL, *sorted(counts, key=lambda label: (-counts[label], label)))
 
 
@@ -64,11 +62,10 @@ def scored(document: Document) -> list[tuple[int, int, str]]:
     >>> scored(Document.from_words(["It", "rained", "."], **tree))
     [(0, 1, 'nsubj')]
     """
+    tree = zip(document.governors or (), document.relations or (), strict=False)
     return [
         (dependent, governor, relation)
-        for dependent, (governor, relation) in enumerate(
-            zip(document.governors or (), document.relations or (), strict=False)
-        )
+        for dependent, (governor, relation) in enumerate(tree)
         if governor is not None and governor != ROOT and relation.split(":")[0] not in UNSCORED
     ]
 
@@ -155,20 +152,13 @@ class Relations(Watcher):
 
     def choose(self, bundle: Bundle) -> Choice:
         """The best head of each direction, and the best offset, for every relation; the first where several are."""
-        figures, offsets = bundle["figures"].result(), bundle["offsets"].result()
-        count = len(self.labels)
-        heads, values = np.full((len(DIRECTIONS), count, 2), -1), np.full((len(DIRECTIONS), count), np.nan)
-        best, known = np.ones(count, int), np.full(count, np.nan)
-        for relation in range(count):
-            if not offsets.n[0, relation]:
-                continue
-            place = int(np.argmax(offsets.value[:, relation]))
-            best[relation], known[relation] = OFFSETS[place], offsets.value[place, relation]
-            for direction in range(len(DIRECTIONS)):
-                accuracy = figures.value[direction, :, :, relation]
-                heads[direction, relation] = np.unravel_index(int(np.argmax(accuracy)), accuracy.shape)
-                values[direction, relation] = accuracy.max()
-        return Choice(heads, best, values, known)
+        figures, offsets = bundle["figures"].result().value, bundle["offsets"].result()
+        known = offsets.n[0] > 0
+        flat = figures.reshape(len(DIRECTIONS), -1, len(self.labels))
+        heads = np.stack(np.unravel_index(flat.argmax(1), figures.shape[1:3]), -1)
+        best = np.array(OFFSETS)[offsets.value.argmax(0)]
+        values, rates = (np.where(known, part, np.nan) for part in (flat.max(1), offsets.value.max(0)))
+        return Choice(np.where(known[:, None], heads, -1), np.where(known, best, 1), values, rates)
 
 
 class _Pass:

@@ -80,7 +80,8 @@ def _relations(own: Scored, twin: Scored, p: Any) -> Columns:
             layer, head = study.choice.heads[cell]
             if layer < 0 or not chosen.n[direction, relation, 0] > 0:
                 continue
-            published = RELATIONS.get(label) if direction == best else None
+            known = RELATIONS.get(label) if direction == best else None
+            published = known._asdict() if known else {}
             row = {
                 "relation": label,
                 "direction": name,
@@ -93,13 +94,9 @@ def _relations(own: Scored, twin: Scored, p: Any) -> Columns:
                 "chosen_value": study.choice.head_values[cell],
                 "offset": study.choice.offsets[relation],
                 "p": p[direction, layer, head, relation],
-                "twin_layer": twin_study.choice.heads[direction, relation, 0],
-                "twin_head": twin_study.choice.heads[direction, relation, 1],
-                "published_relation": published and published.relation,
-                "published_head": published and published.head,
-                "published": published and published.value,
-                "published_baseline": published and published.baseline,
-                "published_note": published and published.note,
+                **dict(zip(("twin_layer", "twin_head"), twin_study.choice.heads[cell], strict=True)),
+                "published": published.get("value"),
+                **{f"published_{name}": published.get(name) for name in ("relation", "head", "baseline", "note")},
             }
             for what, column in zip(WHO, ("value", "baseline", "margin"), strict=True):
                 row |= ends_of(chosen, (*cell, WHO.index(what)), column)

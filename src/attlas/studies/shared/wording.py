@@ -122,6 +122,16 @@ def in_layers(layers: Sequence[int]) -> str:
     return f"layer{'s' if len(layers) > 1 else ''} {', '.join(parts)}"
 
 
+def measure_of(tables: Tables) -> str:
+    """What heads were asked by, in words.
+
+    >>> from attlas.store import Manifest, Result
+    >>> measure_of(Tables(Result(Manifest("toy"), {"heads": {"head": [0]}})))
+    'weight α'
+    """
+    return "norm ‖αf(x)‖" if tables.options.get("measure") == "norm" else "weight α"
+
+
 def of_all(count: int, total: int) -> str:
     """So many of so many.
 
