@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from attlas.corpora import read
 from attlas.errors import CorpusError
 from attlas.studies.relations.call import read_sentences, relations
 from attlas.studies.relations.passes import DIRECTIONS, OFFSETS, Choice, Relations, key_of, labels_of
+from attlas.studies.relations.tables import Margins
 from attlas.text import Document, Passage
 
 SAMPLE = read("sample").sentences()
@@ -80,15 +82,15 @@ def counted(subject: Subject, documents: Sequence[Document], budget: int = 40) -
 def assert_equal_to_naive(subject: Subject, documents: Sequence[Document]) -> None:
     study, bundle = counted(subject, documents)
     right, by_offset, cases = naive(subject, documents)
-    figures, offsets = bundle["figures"].state(), bundle["offsets"].state()
+    (figures,), (offsets, counts) = bundle["figures"].rows()[0], (part[0] for part in bundle["offsets"].rows())
     assert cases["all"] > 0
     for relation, label in enumerate(study.labels):
-        assert offsets["counts"][0, relation] == cases[label]
+        assert counts[0, relation] == cases[label]
         for place, offset in enumerate(OFFSETS):
-            assert offsets["sums"][place, relation] == by_offset[offset, label]
+            assert offsets[place, relation] == by_offset[offset, label]
         for direction, name in enumerate(DIRECTIONS):
             for layer, head in np.ndindex(*subject.shape(study.stream)):
-                ours = figures["sums"][direction, layer, head, relation]
+                ours = figures[direction, layer, head, relation]
                 assert ours == right[name, layer, head, label], (name, layer, head, label)
 
 
@@ -139,11 +141,11 @@ def test_norms_choose_by_the_length_of_what_travels() -> None:
             for layer, head in np.ndindex(*subject.shape(study.stream)):
                 paid = [between[layer, head, groups[dependent], groups[word]] for word in others]
                 right[layer, head] += others[int(np.argmax(paid))] == governor
-    sums = bundle["figures"].state()["sums"]
+    (sums,) = bundle["figures"].rows()[0]
     assert all(sums[0, layer, head, 0] == count for (layer, head), count in right.items())
 
 
-def test_the_chosen_are_scored_on_other_texts_with_margin_and_cases() -> None:
+def test_the_chosen_are_scored_on_other_texts_unit_by_unit_with_cases() -> None:
     subject = bert()
     documents = SAMPLE.documents[:24]
     study, bundle = counted(subject, documents[:12])
@@ -151,21 +153,29 @@ def test_the_chosen_are_scored_on_other_texts_with_margin_and_cases() -> None:
     scoring = Relations(subject, study.labels, choice=choice)
     scored = scoring.empty()
     examples = subject.pieces.encode_all([Passage(document) for document in documents[12:]])
+    examples = [replace(example, unit=place // 2) for place, example in enumerate(examples)]
     scoring.update(scored, examples[:5])
     scoring.update(scored, examples[5:])
     right, by_offset, cases = naive(subject, documents[12:])
-    chosen = scored["chosen"].result()
+    figures, margins = scored["figures"].result(), Margins.of(scored)
+    for unit in range(6):
+        own, _, _ = naive(subject, documents[12 + 2 * unit : 14 + 2 * unit])
+        for place in np.ndindex(2, *subject.shape(scoring.stream), len(study.labels)):
+            direction, layer, head, relation = place
+            count = own[DIRECTIONS[direction], layer, head, study.labels[relation]]
+            assert scored["figures"].rows()[0][unit][place] == count
     found = {key_of(document): document for document in documents[12:]}
     surest = scored["surest"].result()
     for relation, label in enumerate(study.labels):
         for direction, name in enumerate(DIRECTIONS):
             layer, head = choice.heads[direction, relation]
             if layer < 0 or not cases[label]:
-                assert not chosen.n[direction, relation, 0] > 0
+                assert not figures.n[direction, 0, 0, relation] > 0
                 continue
-            hits, base = right[name, layer, head, label], by_offset[choice.offsets[relation], label]
-            expected = np.array([hits, base, hits - base]) / cases[label]
-            np.testing.assert_allclose(chosen.value[direction, relation], expected)
+            hits, base = right[name, layer, head, label], max(by_offset[offset, label] for offset in OFFSETS)
+            assert figures.value[direction, layer, head, relation] == pytest.approx(hits / cases[label])
+            margin = margins.estimate(direction, layer, head, relation).value
+            assert margin == pytest.approx((hits - base) / cases[label])
             for verdict in (0, 1):
                 cell = (direction * len(study.labels) + relation) * 2 + verdict
                 for paid, (key, dependent, predicted) in surest[cell]:
@@ -188,11 +198,7 @@ def test_choosing_takes_the_best_and_says_where_there_was_nothing() -> None:
     assert choice.best(len(wider.labels) - 1) is None
     for direction in (0, 1):
         layer, head = choice.heads[direction, 0]
-        assert (
-            figures[direction, layer, head, 0]
-            == figures[direction, :, :, 0].max()
-            == choice.head_values[direction, 0]
-        )
+        assert figures[direction, layer, head, 0] == figures[direction, :, :, 0].max() == choice.values[direction, 0]
     assert isinstance(choice, Choice)
 
 
@@ -209,7 +215,11 @@ def test_halves_share_no_article_and_a_run_says_what_it_did(tmp_path: Path) -> N
     assert {"all"} < {row["relation"] for row in rows}
     assert sum(row["best"] for row in rows if row["relation"] == "all") == 1
     for row in rows:
-        assert row["low"] <= row["value"] <= row["high"]
+        assert row["low"] is None or row["low"] <= row["value"] <= row["high"]
+        assert (row["low"] is None) == (row["units"] < 6)
+        assert (row["p"] is None) == (row["units"] < 16)
+        assert row["twins"] == 5
+        assert row["twin_low"] <= row["twin"] <= row["twin_high"]
         assert abs(row["margin"] - (row["value"] - row["baseline"])) < 1e-12
         assert row["twin"] is not None
     again = relations(bert(), corpus, limit=12)

@@ -49,6 +49,7 @@ def invented(name: str = "tiny", word: str = "farmer") -> Result:
             "stream": "encoder", "layer": layer, "head": head, "direction": direction, "relation": label,
             "value": (layer + head) / 10, "n": 200, "low": 0.0, "high": 1.0, "margin": 0.1,
             "p_corrected": 1e-4 if head == 2 and label == "det" else 1.0, "twin": 0.1,
+            "everywhere_p_corrected": 1e-3 if head == 2 and label == "det" else 1.0,
         }
         for layer, head, direction, label in product(range(2), range(3), ("to", "from"), LABELS)
     ]  # fmt: skip
@@ -72,7 +73,7 @@ def test_findings_are_computed_from_the_tables() -> None:
     answer, better, first, second, _, popular, many = found
     assert answer == (
         "The best single head, 2-3 (dependent to governor), finds 45.0 % of all governors (40.0 to 50.0 %); the best "
-        "fixed offset (1 word back) finds 35.0 %, the best head of the untrained twin (random weights) 10.0 %."
+        "fixed offset (1 word back) finds 35.0 %, the best heads of untrained twins (random weights) 10.0 %."
     )
     assert better.startswith("For 3 of 4 relations with at least 20 cases")
     assert first == "Surely furthest above its offset is 2-3 for det: 90.0 % against 35.0 % (untrained: 10.0 %)."

@@ -134,7 +134,7 @@ class Column:
     ``ends`` are the columns that hold the two ends of its 95 % confidence interval, ``chance`` the one with its
     chance level, ``twin`` the one with the figure of the untrained twin (the random-weights baseline); ``family``
     says over what a p was corrected, ``definition`` whose definition it is, ``head`` whether it is a figure of a
-    head. ``labels`` write values that are names. An ``optional`` column may be missing from a table. ``was`` is the
+    head. ``labels`` write values that are names; ``none`` is written where there is no value, and says why. An ``optional`` column may be missing from a table. ``was`` is the
     name it had in results of the first format, ``were`` what its values were called there.
 
     >>> Column("value", "accuracy", "percent", ends=("low", "high")).write(0.943)
@@ -153,6 +153,7 @@ class Column:
     head: bool = False
     optional: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    none: str = MISSING
     was: str = ""
     were: Mapping[str, str] = field(default_factory=dict)
 
@@ -174,11 +175,11 @@ class Column:
     def write(self, value: Any, decimals: int | None = None) -> str:
         """A value as people read it; nothing where there is none.
 
-        >>> Column("p", "p", "p").write(0.00002), Column("n", "n", "count").write(None)
-        ('< 0.001', '')
+        >>> Column("p", "p", "p", none="too few").write(None), Column("n", "n", "count").write(None)
+        ('too few', '')
         """
         if not is_known(value):
-            return MISSING
+            return self.none
         return self.labels.get(value, KINDS[self.kind].write(value, decimals)) if self.labels else (
             KINDS[self.kind].write(value, decimals)
         )  # fmt: skip

@@ -12,7 +12,7 @@ import shutil
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Unpack
 
-from attlas.run.parameters import Measure, Model, Texts, study_call
+from attlas.run.parameters import Measure, Model, Texts, Twins, study_call
 from attlas.run.parameters import Reading as Parameters
 from attlas.run.session import Run, begin, folder_of
 from attlas.run.setting import as_corpus, as_subject
@@ -33,6 +33,7 @@ def heads(
     corpus: Texts = "sample",
     *,
     measure: Measure = "weight",
+    twins: Twins = 5,
     **running: Unpack[Parameters],
 ) -> dict[str, Result]:
     """Survey, relations and clusters of a treebank, in one pass over its sentences; a result for each.
@@ -42,7 +43,7 @@ def heads(
     >>> words = {"governors": [1, 2, -1], "relations": ["det", "nsubj", "root"]}
     >>> from attlas.text import Document
     >>> texts = [Document.from_words(["The", noun, "slept"], name=noun, **words) for noun in ("farmer", "cat", "dog")]
-    >>> list(heads(None, texts))
+    >>> list(heads(None, texts, twins=1))
     ['survey', 'relations', 'clusters']
     """
     from attlas.capture.measuring import require_measure
@@ -58,7 +59,8 @@ def heads(
     model = as_subject(subject)
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
     running["budget"] = running["budget"] or fitting_budget(model, pieces)
-    options: dict[str, Any] = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
+    options: dict[str, Any] = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit,
+                               "twins": twins}  # fmt: skip
     folder = folder_of(running["out"], "heads", model.name, texts.name)
     with ExitStack() as opened:
 
@@ -78,8 +80,8 @@ def heads(
             run.read(both)
             run.counts |= counts(texts, chosen_on, scored_on)
         scored, clustered, tables = [], [], {}
-        for who, studied in whole.twins:
-            relations = Relations(studied, labels, measure=measure, seed=whole.seed)
+        for who, studied in whole.twins(twins):
+            relations = Relations(studied, labels, measure=measure)
             clusters = Clusters(studied, streams=[model.pieces.own], measure=measure, seed=whole.seed)
             watchers: list[Watcher] = [relations, clusters] if who else [surveyed, relations, clusters]
             chosen = _carry(whole, watchers, chosen_on, f"{who}choosing")
@@ -92,7 +94,7 @@ def heads(
             if not who:
                 tables["survey"] = surveyed.tables(sums["survey"])
         whole.progress.note("arranging the heads")
-        tables["relations"] = relation_tables(scored[0], scored[1], scored_on)
+        tables["relations"] = relation_tables(scored[0], scored[1:], scored_on, whole.seed)
         results = {study: runs[study].finish(tables[study]) for study in ("survey", "relations")}
         known = known_heads(model, results["relations"])
         results["clusters"] = runs["clusters"].finish(cluster_tables(*clustered[0], clustered[1][1], known))

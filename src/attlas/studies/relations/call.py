@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError
-from attlas.run.parameters import ChooseOn, Measure, Model, Texts, study_call
+from attlas.run.parameters import ChooseOn, Measure, Model, Texts, Twins, study_call
 from attlas.run.parameters import Reading as Parameters
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject, draw
@@ -30,17 +30,18 @@ def relations(
     *,
     choose_on: ChooseOn = None,
     measure: Measure = "weight",
+    twins: Twins = 5,
     **running: Unpack[Parameters],
 ) -> Result:
     """Ask of every head how well it finds the governor of a word, for each relation of a treebank.
 
-    Heads and offsets are chosen on one part of the texts and scored on the rest, beside the best fixed offset and an
-    untrained twin of the model. Sentences longer than 512 pieces, or the model's window, are left out.
+    Heads are chosen on one part of the texts and scored on the rest, beside the best fixed offset and untrained twins
+    of the model. Sentences longer than 512 pieces, or the model's window, are left out.
 
     >>> words = {"governors": [1, 2, -1], "relations": ["det", "nsubj", "root"]}
     >>> from attlas.text import Document
     >>> texts = [Document.from_words(["The", noun, "slept"], name=noun, **words) for noun in ("farmer", "cat", "dog")]
-    >>> result = relations(None, texts)
+    >>> result = relations(None, texts, twins=1)
     >>> result.manifest.study, sorted(set(result.table.column("relation").to_pylist()))
     ('relations', ['all', 'det', 'nsubj'])
     """
@@ -52,7 +53,7 @@ def relations(
     sides = split(texts, other, running["seed"])
     model = as_subject(subject)
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
-    options = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit}
+    options = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit, "twins": twins}
     with begin(
         "relations", model, texts, options, running, more={} if other is None else {"choose_on": other}
     ) as run:
@@ -61,11 +62,11 @@ def relations(
         labels = scorable(chosen_on, scored_on)
         run.counts |= counts(texts, chosen_on, scored_on)
         scored = []
-        for who, studied in run.twins:
-            part = Relations(studied, labels, measure=measure, seed=run.seed)
+        for who, studied in run.twins(twins):
+            part = Relations(studied, labels, measure=measure)
             part.choice = part.choose(run.carry(part, chosen_on, f"{who}choosing"))
             scored.append((part, run.carry(part, scored_on, f"{who}scoring")))
-        return run.finish(relation_tables(scored[0], scored[1], scored_on))
+        return run.finish(relation_tables(scored[0], scored[1:], scored_on, run.seed))
 
 
 def split(texts: Corpus, choose_on: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
@@ -94,7 +95,8 @@ def read_sentences(model: Subject, corpus: Corpus, pieces: int, limit: int | Non
     """
     from attlas.capture.reading import read_documents
 
-    return draw(read_documents(model, corpus.documents, limit=pieces, long="skip"), limit, seed)
+    reading = read_documents(model, corpus.documents, articles=corpus.articles, limit=pieces, long="skip")
+    return draw(reading, limit, seed)
 
 
 def scorable(chosen_on: Reading, scored_on: Reading) -> tuple[str, ...]:

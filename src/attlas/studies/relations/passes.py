@@ -5,10 +5,10 @@ the word itself and special pieces are no candidates, punctuation and roots are 
 the best fixed offset: "the governor is the next word" is right surprisingly often.
 
 The study is made in two parts, on different texts. Without a :class:`Choice` it only counts how often each head and
-each offset is right, for every relation; :meth:`Relations.choose` then picks the best of them. With that choice, on
-other texts, it scores: all heads again, their margin over the chosen offset, a bootstrap of the chosen heads by text,
-and the cases in which these were surest, right and wrong. So no figure of a chosen head comes from the texts it was
-chosen on.
+each offset is right, for every relation; :meth:`Relations.choose` then picks the best head. With that choice, on
+other texts, it counts again, document by document, and keeps the cases in which the chosen heads were surest, right
+and wrong. So no figure of a chosen head comes from the texts it was chosen on. The offset that heads are held against
+is the best on the texts that are scored: a baseline may look, heads may not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from attlas.ids import Stream
 from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Batch, Example
 from attlas.models.seam import mix
-from attlas.stats import Bundle, Largest, PooledMean, Resampled
+from attlas.stats import Bundle, Largest, PooledMean
+from attlas.stats.pooled import BLOCKS
 from attlas.studies.shared.watching import Watcher
 from attlas.text import ROOT, Document
 
@@ -38,7 +39,6 @@ ALL = "all"
 DIRECTIONS = ("to", "from")
 OFFSETS = tuple(offset for offset in range(-10, 11) if offset)
 VERDICTS = ("right", "wrong")
-WHO = ("head", "offset", "margin")
 UNSCORED = ("punct", "root")
 SUREST = 3
 
@@ -82,21 +82,19 @@ def key_of(document: Document) -> int:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was best on other texts: for each direction and relation a layer and head (or -1), for each relation an
-    offset, and how often each was right there.
+    """What was best on other texts: for each direction and relation a layer and head (or -1), and how often it was
+    right there.
 
-    >>> Choice(np.zeros((2, 1, 2), int), np.ones(1, int), np.array([[0.4], [0.6]]), np.zeros(1)).best(0)
+    >>> Choice(np.zeros((2, 1, 2), int), np.array([[0.4], [0.6]])).best(0)
     1
     """
 
     heads: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    head_values: NDArray[np.float64]
-    offset_values: NDArray[np.float64]
+    values: NDArray[np.float64]
 
     def best(self, relation: int) -> int | None:
         """The direction whose head was better for a relation; None where there was nothing to choose on."""
-        values = self.head_values[:, relation]
+        values = self.values[:, relation]
         return int(np.argmax(values)) if np.isfinite(values).all() else None
 
 
@@ -116,58 +114,48 @@ class Relations(Watcher):
     name = "relations"
 
     def __init__(
-        self,
-        subject: Subject,
-        labels: Sequence[str],
-        *,
-        measure: str = "weight",
-        choice: Choice | None = None,
-        seed: int = 0,
+        self, subject: Subject, labels: Sequence[str], *, measure: str = "weight", choice: Choice | None = None
     ) -> None:
         self.subject = subject
         self.stream: Stream = subject.pieces.own
         self.labels = tuple(labels)
         self.measure = require_measure(subject, measure)
         self.choice = choice
-        self.seed = seed
         self._places = {label: place for place, label in enumerate(self.labels)}
 
     def empty(self) -> Bundle:
-        """Heads and offsets; with a choice also margins, bootstrap and surest cases."""
+        """How often heads and offsets are right; with a choice unit by unit, and with the surest cases."""
         layers, heads = self.subject.shape(self.stream)
-        count = len(self.labels)
+        count, blocks = len(self.labels), 1 if self.choice is None else BLOCKS
         parts: dict[str, Any] = {
-            "figures": PooledMean((len(DIRECTIONS), layers, heads, count)),
-            "offsets": PooledMean((len(OFFSETS), count)),
+            "figures": PooledMean((len(DIRECTIONS), layers, heads, count), blocks=blocks),
+            "offsets": PooledMean((len(OFFSETS), count), blocks=blocks),
         }
         if self.choice is not None:
-            parts["margins"] = PooledMean((len(DIRECTIONS), layers, heads, count))
-            parts["chosen"] = Resampled((len(DIRECTIONS), count, len(WHO)), seed=self.seed)
             parts["surest"] = Largest(len(DIRECTIONS) * count * len(VERDICTS), SUREST, width=3)
         return Bundle(parts)
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
         """Open a pass over a batch."""
-        return _Pass(self, made, [example.passage.first for example in batch])
+        return _Pass(self, made, batch)
 
     def choose(self, bundle: Bundle) -> Choice:
-        """The best head of each direction, and the best offset, for every relation; the first where several are."""
-        figures, offsets = bundle["figures"].result().value, bundle["offsets"].result()
-        known = offsets.n[0] > 0
-        flat = figures.reshape(len(DIRECTIONS), -1, len(self.labels))
-        heads = np.stack(np.unravel_index(flat.argmax(1), figures.shape[1:3]), -1)
-        best = np.array(OFFSETS)[offsets.value.argmax(0)]
-        values, rates = (np.where(known, part, np.nan) for part in (flat.max(1), offsets.value.max(0)))
-        return Choice(np.where(known[:, None], heads, -1), np.where(known, best, 1), values, rates)
+        """The best head of each direction for every relation; the first where several are."""
+        figures = bundle["figures"].result()
+        known = figures.n[0, 0, 0] > 0
+        flat = figures.value.reshape(len(DIRECTIONS), -1, len(self.labels))
+        heads = np.stack(np.unravel_index(flat.argmax(1), figures.value.shape[1:3]), -1)
+        return Choice(np.where(known[:, None], heads, -1), np.where(known, flat.max(1), np.nan))
 
 
 class _Pass:
     """One forward pass: which head finds which governor, layer by layer."""
 
-    def __init__(self, study: Relations, made: Batch, documents: Sequence[Document]) -> None:
+    def __init__(self, study: Relations, made: Batch, batch: Sequence[Example]) -> None:
         side = made.queries(study.stream)
         assert side is not None
-        self.study, self.documents = study, documents
+        self.study, self.units = study, [example.unit for example in batch]
+        self.documents = documents = [example.passage.first for example in batch]
         segmentations = [encoded.segmentation for encoded in side.encoded]
         device = side.real.device
         self.groups: Grouping = group(segmentations, side.real.shape[1], side.starts, device)
@@ -234,21 +222,7 @@ class _Pass:
     def give(self, bundle: Bundle) -> None:
         """Take the counts of all layers into the bundle."""
         hits = torch.stack(self._hits, dim=2).double().cpu().numpy()  # (text, direction, layer, head, relation)
-        counts = self.counts[:, None, None, None]
-        bundle["figures"].update(hits, counts)
-        bundle["offsets"].update(self.offsets, self.counts[:, None])
-        choice = self.study.choice
-        if choice is None:
-            return
-        relations = np.arange(len(self.study.labels))
-        base = self.offsets[:, [OFFSETS.index(offset) for offset in choice.offsets], relations]
-        bundle["margins"].update(hits - base[:, None, None, None], counts)
-        known = choice.heads[..., 0] >= 0
-        directions = np.arange(len(DIRECTIONS))[:, None]
-        own = hits[:, directions, choice.heads[..., 0], choice.heads[..., 1], relations] * known
-        baseline = base[:, None] * known
-        sums = np.stack([own, baseline, own - baseline], -1)
-        number = np.broadcast_to((self.counts[:, None] * known)[..., None], sums.shape)
-        bundle["chosen"].update(sums, number, keys=[key_of(document) for document in self.documents])
+        bundle["figures"].update(hits, self.counts[:, None, None, None], self.units)
+        bundle["offsets"].update(self.offsets, self.counts[:, None], self.units)
         for cells, values, places in self._cases:
             bundle["surest"].update(cells, values, places)

@@ -1,22 +1,27 @@
 """The answer of the study of relations, as tidy rows.
 
 The main table has a row for each relation and direction: the head that was chosen on other texts and its accuracy
-here, beside the chosen offset, the untrained twin's own chosen head, and the published figure where there is one.
-``p`` asks whether the head beats the offset; ``p_corrected`` is Holm's, over all chosen heads. In the table of all
-heads it is Holm's over all heads and directions of a relation: what is left after having looked at all of them.
+here, beside the best fixed offset (on these very texts: a baseline may look), the untrained twins' own chosen heads,
+and the published figure where there is one. ``p`` asks whether the head beats the offset, by flipping the signs of
+documents (:mod:`attlas.stats.flips`); ``p_corrected`` is that of the max-T over all chosen heads. In the table of all
+heads it is that over all heads and directions of a relation: what is left after having looked at all of them; and
+``everywhere_p_corrected`` over all relations, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attlas.ids import HeadId, Site
-from attlas.stats import Bundle, Estimate, holm, p_above_zero
+from attlas.stats import Bundle, Estimate, above_zero, estimate
 from attlas.store.columns import as_columns
-from attlas.studies.relations.passes import DIRECTIONS, OFFSETS, VERDICTS, WHO, Relations, key_of
-from attlas.studies.shared.figures import cells_of, ends_of
+from attlas.studies.relations.passes import DIRECTIONS, OFFSETS, VERDICTS, Relations, key_of
+from attlas.studies.shared.figures import cells_of, divide, ends_of, spread
 from attlas.studies.shared.published import RELATIONS
 
 if TYPE_CHECKING:
@@ -26,15 +31,16 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 Scored = tuple[Relations, Bundle]
-FEWEST = 10  # texts below which a p value would promise too much
+SHARE = (0.0, 1.0)
 _MAIN = (
-    "relation", "direction", "best", "stream", "layer", "head", "measure", "value", "low", "high", "n",
+    "relation", "direction", "best", "stream", "layer", "head", "measure", "value", "low", "high", "n", "units",
     "chosen_value", "offset", "baseline", "baseline_low", "baseline_high", "margin", "margin_low", "margin_high",
-    "p", "p_corrected", "twin_layer", "twin_head", "twin", "twin_low", "twin_high", "published_relation",
+    "p", "p_corrected", "twin_layer", "twin_head", "twin", "twin_low", "twin_high", "twins", "published_relation",
     "published_head", "published", "published_baseline", "published_note",
 )  # fmt: skip
 _HEADS = (
-    "stream", "layer", "head", "direction", "relation", "value", "n", "low", "high", "margin", "p_corrected", "twin",
+    "stream", "layer", "head", "direction", "relation", "value", "n", "low", "high", "margin", "p_corrected",
+    "everywhere_p_corrected", "twin", "twin_low", "twin_high",
 )  # fmt: skip
 _EXAMPLE = (
     "relation", "direction", "stream", "layer", "head", "verdict", "value", "name", "text", "words", "dependent",
@@ -42,78 +48,115 @@ _EXAMPLE = (
 )  # fmt: skip
 
 
-def relation_tables(own: Scored, twin: Scored, reading: Reading) -> dict[str, Columns]:
-    """All tables: a model and its twin after scoring, each with its bundle, and what was read.
+def relation_tables(own: Scored, twins: Sequence[Scored], reading: Reading, seed: int = 0) -> dict[str, Columns]:
+    """All tables: a model and its twins after scoring, each with its bundle, and what was read.
 
     >>> from attlas.capture import load
     >>> from attlas.capture.reading import Reading
     >>> study = Relations(load(), labels=("all",))
     >>> study.choice = study.choose(study.empty())
-    >>> list(relation_tables((study, study.empty()), (study, study.empty()), Reading()))
+    >>> list(relation_tables((study, study.empty()), [(study, study.empty())], Reading()))
     ['relations', 'relation_heads', 'offsets', 'examples']
     """
     study, bundle = own
-    offsets = cells_of(bundle["offsets"].result(), offset=OFFSETS, relation=study.labels)
+    margins = Margins.of(bundle)
+    offsets = cells_of(margins.offsets, offset=OFFSETS, relation=study.labels)
     documents = {key_of(example.passage.first): example.passage.first for example in reading.examples}
-    margins = bundle["margins"].result()
-    texts = bundle["margins"].state()["texts"]
-    p = np.where(texts >= FEWEST, p_above_zero(margins), np.nan)  # of being better than the offset, one-sided
     return {
-        "relations": _relations(own, twin, p),
-        "relation_heads": _heads(study, bundle, twin[1], margins, p),
+        "relations": _relations(own, twins, margins, seed),
+        "relation_heads": _heads(study, bundle, twins, margins, seed),
         "offsets": as_columns([row for _, row in offsets], ("relation", "offset", "value", "n", "low", "high")),
         "examples": _examples(study, bundle, documents),
     }
 
 
-def _relations(own: Scored, twin: Scored, p: Any) -> Columns:
-    """The main table: what was chosen, for the model and for its untrained twin."""
-    (study, bundle), (twin_study, twin_bundle) = own, twin
+@dataclass(frozen=True)
+class Margins:
+    """How often each head is right less how often the best offset is, unit by unit: ``rows`` is (unit, direction,
+    layer, head, relation), ``counts`` the cases of units, (unit, relation), and ``best`` the place of the offset that
+    is right most often for each relation."""
+
+    rows: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    offsets: Estimate
+    best: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, bundle: Bundle) -> Margins:
+        """The margins of a model's heads on the texts that were scored."""
+        offsets = bundle["offsets"].result(SHARE, hits=True)
+        best = np.nan_to_num(offsets.value).argmax(0)
+        hits, counts = bundle["figures"].rows()
+        rule = np.take_along_axis(bundle["offsets"].rows()[0], best[None, None], axis=1)[:, 0]
+        return cls(hits - rule[:, None, None, None], counts[:, 0, 0, 0], offsets, best)
+
+    def estimate(self, direction: int, layer: int, head: int, relation: int) -> Estimate:
+        """The margin of one head for a relation, with its interval."""
+        return estimate(self.rows[:, direction, layer, head, relation], self.counts[:, relation], (-1.0, 1.0))
+
+
+def _relations(own: Scored, twins: Sequence[Scored], margins: Margins, seed: int) -> Columns:
+    """The main table: what was chosen, for the model and for its untrained twins."""
+    study, bundle = own
     assert study.choice is not None
-    assert twin_study.choice is not None
-    chosen, control = bundle["chosen"].result(), twin_bundle["chosen"].result()
-    rows: list[dict[str, Any]] = []
+    figures = bundle["figures"].result(SHARE, hits=True)
+    rows, places = [], []
     for relation, label in enumerate(study.labels):
         best = study.choice.best(relation)
         for direction, name in enumerate(DIRECTIONS):
-            cell = (direction, relation)
-            layer, head = study.choice.heads[cell]
-            if layer < 0 or not chosen.n[direction, relation, 0] > 0:
+            layer, head = (int(number) for number in study.choice.heads[direction, relation])
+            place = (direction, layer, head, relation)
+            if layer < 0 or not figures.n[place] > 0:
                 continue
+            offset = int(margins.best[relation])
             known = RELATIONS.get(label) if direction == best else None
             published = known._asdict() if known else {}
-            row = {
-                "relation": label,
-                "direction": name,
-                "best": direction == best,
-                "stream": study.stream.value,
-                "layer": layer,
-                "head": head,
-                "measure": study.measure,
-                "n": int(chosen.n[direction, relation, 0]),
-                "chosen_value": study.choice.head_values[cell],
-                "offset": study.choice.offsets[relation],
-                "p": p[direction, layer, head, relation],
-                **dict(zip(("twin_layer", "twin_head"), twin_study.choice.heads[cell], strict=True)),
+            rows.append({
+                "relation": label, "direction": name, "best": direction == best, "stream": study.stream.value,
+                "layer": layer, "head": head, "measure": study.measure, **ends_of(figures, place),
+                "n": int(figures.n[place]), "units": int((margins.counts[:, relation] > 0).sum()),
+                "chosen_value": study.choice.values[direction, relation], "offset": OFFSETS[offset],
+                **ends_of(margins.offsets, (offset, relation), "baseline"),
+                **ends_of(margins.estimate(*place), (), "margin"),
+                **_of_twins(twins, direction, relation),
                 "published": published.get("value"),
                 **{f"published_{name}": published.get(name) for name in ("relation", "head", "baseline", "note")},
-            }
-            for what, column in zip(WHO, ("value", "baseline", "margin"), strict=True):
-                row |= ends_of(chosen, (*cell, WHO.index(what)), column)
-            rows.append(row | ends_of(control, (*cell, WHO.index("head")), "twin"))
-    for row, corrected in zip(rows, holm([row["p"] for row in rows]), strict=True):
-        row["p_corrected"] = corrected
+            })  # fmt: skip
+            places.append(place)
+    if rows:
+        chosen = tuple(np.array(places).T)
+        tested = above_zero(margins.rows[(slice(None), *chosen)], margins.counts[:, chosen[-1]], seed=seed)
+        for row, p, corrected in zip(rows, *tested, strict=True):
+            row |= {"p": p, "p_corrected": corrected}
     return as_columns(rows, _MAIN)
 
 
-def _heads(study: Relations, bundle: Bundle, twin: Bundle, margins: Estimate, p: Any) -> Columns:
-    """Every head's accuracy for every relation and direction, beside the same place of the untrained twin."""
-    figures, control = bundle["figures"].result(), twin["figures"].result()
-    corrected = np.stack([holm(p[..., relation]) for relation in range(p.shape[-1])], -1)
+def _of_twins(twins: Sequence[Scored], direction: int, relation: int) -> dict[str, Any]:
+    """What the twins' own chosen heads find: the mean, the lowest and the highest; and the head of the best twin."""
+    heads, values = [], []
+    for study, bundle in twins:
+        assert study.choice is not None
+        head = tuple(int(number) for number in study.choice.heads[direction, relation])
+        heads.append(head)
+        values.append(Estimate(*(part[(direction, *head, relation)] for part in bundle["figures"].result())))
+    best = int(np.nanargmax([value.value for value in values]))
+    row = ends_of(spread(values), (), "twin")
+    return {**row, "twin_layer": heads[best][0], "twin_head": heads[best][1], "twins": len(twins)}
+
+
+def _heads(study: Relations, bundle: Bundle, twins: Sequence[Scored], margins: Margins, seed: int) -> Columns:
+    """Every head's accuracy for every relation and direction, beside the same place of the untrained twins."""
+    figures = bundle["figures"].result(SHARE, hits=True)
+    control = spread([twin["figures"].result() for _, twin in twins])
+    margin, p = divide(margins.rows.sum(0), margins.counts.sum(0)), np.full(figures.value.shape, np.nan)
+    for relation in range(len(study.labels)):
+        counts = margins.counts[:, relation].reshape(-1, 1, 1, 1)
+        p[..., relation] = above_zero(margins.rows[..., relation], counts, seed=seed).p_corrected
+    everywhere = above_zero(margins.rows, margins.counts[:, None, None, None], seed=seed).p_corrected
     layers, heads = map(range, study.subject.shape(study.stream))
     rows = [
-        row | {"stream": study.stream.value, "n": int(row["n"]), "margin": margins.value[cell],
-               "p_corrected": corrected[cell], "twin": control.value[cell]}
+        row | {"stream": study.stream.value, "n": int(row["n"]), "margin": margin[cell], "p_corrected": p[cell],
+               "everywhere_p_corrected": everywhere[cell], **ends_of(control, cell, "twin")}
         for cell, row in cells_of(figures, direction=DIRECTIONS, layer=layers, head=heads, relation=study.labels)
     ]  # fmt: skip
     return as_columns(sorted(rows, key=lambda row: (row["layer"], row["head"])), _HEADS)
