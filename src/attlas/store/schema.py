@@ -134,8 +134,9 @@ class Column:
     ``ends`` are the columns that hold the two ends of its 95 % confidence interval, ``chance`` the one with its
     chance level, ``twin`` the one with the figure of the untrained twin (the random-weights baseline); ``family``
     says over what a p was corrected, ``definition`` whose definition it is, ``head`` whether it is a figure of a
-    head. ``labels`` write values that are names; ``none`` is written where there is no value, and says why. An ``optional`` column may be missing from a table. ``was`` is the
-    name it had in results of the first format, ``were`` what its values were called there.
+    head. ``labels`` write values that are names; ``none`` is written where there is no value, and says why. An
+    ``optional`` column may be missing from a table. ``was`` is the name it had in results of the first format,
+    ``were`` what its values were called there.
 
     >>> Column("value", "accuracy", "percent", ends=("low", "high")).write(0.943)
     '94.3'

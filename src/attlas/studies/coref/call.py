@@ -1,7 +1,7 @@
 """The study of coreference as one call: choose heads on some documents, score them on others, beside simple rules and
-an untrained twin.
+untrained twins.
 
-The run has four parts, each with a checkpoint of its own: the model chooses and is scored, then its twin.
+The run has four parts, each with a checkpoint of its own: the model chooses and is scored, then its twins.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.corpora import Corpus, read
 from attlas.errors import CorpusError
-from attlas.run.parameters import Help, Measure, Model, Reading, Role, study_call
+from attlas.run.parameters import Help, Measure, Model, Reading, Role, Twins, study_call
 from attlas.run.session import begin
 from attlas.run.setting import Texts, as_corpus, as_subject
 from attlas.store import Result
@@ -48,14 +48,15 @@ def coref(
         Help("A corpus to choose heads on; else one half of the documents is."),
     ] = None,
     measure: Measure = "weight",
+    twins: Twins = 5,
     **running: Unpack[Reading],
 ) -> Result:
-    """Ask of every head whether a mention attends most to an antecedent, beside simple rules and an untrained twin.
+    """Ask of every head whether a mention attends most to an antecedent, beside simple rules and untrained twins.
 
     Heads are chosen on one part of the documents and scored on the rest. Documents are cut at sentence ends to
     windows of 512 pieces, or the model's window; a mention is asked for if one of its antecedents is in its window.
 
-    >>> result = coref(corpus=as_corpus("sample").documents[:6])
+    >>> result = coref(corpus=as_corpus("sample").documents[:6], twins=1)
     >>> result.manifest.study, sorted(set(result.table.column("kind").to_pylist()))
     ('coref', ['all', 'nominal', 'pronoun', 'proper'])
     """
@@ -67,7 +68,7 @@ def coref(
     halves = texts.halves(running["seed"]) if other is None else (other, texts)
     model = as_subject(subject)
     pieces = running["max_pieces"] or min(model.pieces.window, LONGEST)
-    options = {"measure": require_measure(model, measure), "max_pieces": pieces}
+    options = {"measure": require_measure(model, measure), "max_pieces": pieces, "twins": twins}
     with begin("coref", model, texts, options, running, more={} if other is None else {"choose_on": other}) as run:
         run.note_cutting(sum(len(half.documents) for half in halves), many=100)
         chosen_on, scored_on = (cut(model, half.documents, pieces) for half in halves)
@@ -80,17 +81,19 @@ def coref(
             "pieces": sum(window.source.length for side in sides for window in side.windows),
             "mentions_chosen_on": chosen_on.asked,
             "mentions_scored_on": scored_on.asked,
+            "units": len({window.unit for window in scored_on.windows}),
+            "unit": "document",
             "mentions_with_an_antecedent": sum(side.whole for side in sides),
         }
         run.skipped += chosen_on.skipped + scored_on.skipped
         scored = []
-        for who, studied in run.twins:
-            chooser = Coref(studied, measure=measure, seed=run.seed)
+        for who, studied in run.twins(twins):
+            chooser = Coref(studied, measure=measure)
             choosing = run.carry(chooser, chosen_on.windows, f"{who}choosing")
             chosen = choose_heads(chooser, choosing)
-            part = Coref(studied, measure=measure, chosen=chosen, seed=run.seed)
+            part = Coref(studied, measure=measure, chosen=chosen)
             scored.append(Scored(part, choosing, run.carry(part, scored_on.windows, f"{who}scoring"), chosen))
-        return run.finish(coref_tables(scored[0], scored[1], scored_on.windows))
+        return run.finish(coref_tables(scored[0], scored[1:], scored_on.windows, run.seed))
 
 
 def whole_documents(corpus: Texts, format: str | None = None, *, unit: str | None = None, **how: Any) -> Corpus:
@@ -188,7 +191,7 @@ def cut(model: Subject, documents: Sequence[Document], pieces: int) -> Cut:
                 continue
             place = len(parts.windows)
             parts.windows.append(
-                Window(example.passage, example.source, question=question, number=place, document=number)
+                Window(example.passage, example.source, unit=number, question=question, number=place)
             )
     parts.skipped["mentions whose antecedents are all outside their window"] += parts.whole - parts.asked
     parts.skipped = +parts.skipped

@@ -125,8 +125,8 @@ def known_mentions(document: Document) -> tuple[Known, ...]:
     [(0, 2, 0)]
     """
     forms = document.forms
-    tags = document.upos or document.xpos or (None,) * len(forms)
-    penn = document.xpos or tags
+    tags = _tags(document.upos or document.xpos, len(forms))
+    penn = _tags(document.xpos, len(forms)) if document.xpos else tags
     openings = {sentence.start for sentence in document.sentences}
     inside = {form for place, form in enumerate(forms) if place not in openings}
     found: dict[tuple[int, str], Known] = {}
@@ -143,6 +143,11 @@ def known_mentions(document: Document) -> tuple[Known, ...]:
             mention.start, mention.stop, head, mention.chain, kind, kept, forms[head].lower(), told
         )
     return tuple(sorted(found.values(), key=lambda known: (known.head, known.start, known.chain)))
+
+
+def _tags(tags: Sequence[str] | None, words: int) -> list[str | None]:
+    """The tag of each word; an underscore, which stands where there is none, is no tag."""
+    return [tag if tag not in ("", "_", "-") else None for tag in tags] if tags else [None] * words
 
 
 def _head_of(document: Document, mention: Mention, forms: Sequence[str]) -> int:

@@ -29,8 +29,9 @@ WHEN = Column("when_chosen", "right where it was chosen, %", "percent")
 FAMILY = "all heads and directions of the kind and set of candidates"
 TESTED = tuple(
     Column(
-        f"{rule}_p_corrected", f"p against {rule.replace('_', ' ')}", "p", "of being better on the same mentions",
-        family=FAMILY, was=f"p_{rule}",
+        f"{rule}_p_corrected", f"p against {rule.replace('_', ' ')}", "p", "of being better on the same mentions, by "
+        "flipping the signs of documents (max-T); none below 16 of them", family=FAMILY, none="too few",
+        was=f"p_{rule}",
     )
     for rule in ("nearest", "head_match")
 )  # fmt: skip
@@ -39,7 +40,8 @@ VALUE = "share of mentions whose choice is an antecedent"
 _SHARES = (
     KIND, CANDIDATES,
     Column("who", "who", labels={"twin": "untrained twin"}, were={"untrained twin": "twin"},
-           meaning="a head chosen on other documents, a rule, the untrained twin's best head, or chance"),
+           meaning="a head chosen on other documents, a rule, the untrained twins' best heads (their mean; ends: the "
+           "lowest and the highest), or chance"),
     Column("value", "right, %", "percent", VALUE, ends=("low", "high"), definition="Clark et al. 2019", head=True),
     Column("n", "mentions", "count"),
 )  # fmt: skip
@@ -48,6 +50,7 @@ COREF = Schema(
     "One row for each kind of mention, set of candidates, and who chooses.",
     *_SHARES, Column("layer", "layer", "index"), Column("head", "head", "index"), WAY, WHEN, *TESTED,
     Column("published", "published, %", "percent", "one head throughout (5-4)", definition=CLARK),
+    Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True),
 )  # fmt: skip
 _OF_A_HEAD = (
     Column("who", "of", labels={"model": "the model", "twin": "its untrained twin"},
@@ -57,7 +60,11 @@ _OF_A_HEAD = (
            definition="Clark et al. 2019", head=True),
     Column("n", "mentions", "count"), WHEN, *TESTED,
 )  # fmt: skip
-HEADS = Schema("coref_heads", "Every head of the model and of its untrained twin.", *_OF_A_HEAD)
+HEADS = Schema(
+    "coref_heads",
+    "Every head of the model, and the mean of its untrained twins (ends: lowest and highest).",
+    *_OF_A_HEAD,
+)
 CASES = Schema(
     "cases", "The surest choices of the best head, right and wrong, in their context.",
     KIND, Column("outcome", "outcome"), Column("weight", "attention paid", "share"), Column("document", "document"),
@@ -113,7 +120,7 @@ def answer(tables: Tables) -> Finding | None:
     if best is None:
         return None
     beside = {
-        "the best head of the untrained twin (random weights) for {value:percent} %": twin,
+        "the best heads of untrained twins (random weights) for {value:percent} %": twin,
         "choosing blindly would for {value:percent} %": chance,
     }
     others = listed([say(text, **row) for text, row in beside.items() if row is not None])
@@ -261,7 +268,7 @@ PAGE = Page(
             "kinds", "By kind of mention",
             "The best head is the one that was best for all mentions on other documents; beside it the one that was "
             "best there for each kind. The three rules always look among preceding mentions. Intervals are 95 % "
-            "(bootstrap by document).",
+            "by document; those of twins the lowest and the highest of them.",
             (Listing("side_by_side", "candidates", "who", "all", "pronoun", "proper", "nominal",
                      title="Per cent right"),
              Listing("coref", "kind", "candidates", "who", "head", "direction", "value", "n", *TESTS, "published",
@@ -304,9 +311,9 @@ PAGE = Page(
         **words("untrained twin", "head 8-10"),
     },
     limits={
-        "Heads were chosen on other documents": "than they are scored on. Intervals of the best heads and of the "
-        "rules are bootstrapped by document; those of other heads, and p, take the window as the unit. p is "
-        "corrected (Holm) for all heads and directions of its kind and set of candidates.",
+        "Heads were chosen on other documents": "than they are scored on. Intervals and p take the document as "
+        "the unit. p comes from flipping signs and is corrected (max-T) for all heads and directions of its kind and "
+        "set of candidates; with fewer than 16 documents there is none.",
         "Rules look back, heads look both ways.": "Among all other mentions a head may choose a later one, which is "
         "always wrong; “among preceding mentions” gives it the choice that rules have. In a causal model the two are "
         "the same.",

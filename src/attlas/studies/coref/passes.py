@@ -27,7 +27,7 @@ from attlas.capture.measuring import measured, require_measure, row_shares
 from attlas.ids import Stream
 from attlas.measures.words import Grouping, between_words, group
 from attlas.models import AttentionCall, Batch, Example
-from attlas.stats import Bundle, Largest, PooledMean, Resampled
+from attlas.stats import Bundle, Largest, PooledMean
 from attlas.studies.coref.mentions import CANDIDATES, KINDS, Question
 from attlas.studies.coref.sieves import BASELINES, baselines_right
 from attlas.studies.shared.watching import Watcher
@@ -41,11 +41,10 @@ KEPT = 12  # cases of each kind and outcome
 @dataclass(frozen=True)
 class Window(Example):
     """A part of a document that goes through the model at once, with its question; ``number`` is its place among all
-    windows, ``document`` that of its document."""
+    windows, ``unit`` that of its document."""
 
     question: Question = field(kw_only=True)
     number: int = field(kw_only=True)
-    document: int = field(kw_only=True)
 
 
 class Choice(NamedTuple):
@@ -60,9 +59,8 @@ Chosen = Mapping[tuple[int, int], Choice]  # by set of candidates and kind
 
 
 class Coref(Watcher):
-    """The study of one model. With ``chosen`` (one head for each set of candidates and kind) these are followed in
-    more detail: bootstrap intervals by document ("best" is the head chosen for all mentions, on every kind; "chosen"
-    that for each kind), the baselines on the same mentions, and the surest cases.
+    """The study of one model. With ``chosen`` (one head for each set of candidates and kind, chosen on other texts)
+    everything is counted document by document, with the baselines on the same mentions and the surest cases.
 
     >>> from attlas.capture import load
     >>> study = Coref(load())
@@ -72,10 +70,8 @@ class Coref(Watcher):
 
     name = "coref"
 
-    def __init__(
-        self, subject: Subject, *, measure: str = "weight", chosen: Chosen | None = None, seed: int = 0
-    ) -> None:
-        self.subject, self.chosen, self.seed = subject, chosen, seed
+    def __init__(self, subject: Subject, *, measure: str = "weight", chosen: Chosen | None = None) -> None:
+        self.subject, self.chosen = subject, chosen
         self.measure = require_measure(subject, measure)
         self.stream = subject.pieces.own
         self.shape = subject.shape(self.stream)
@@ -87,16 +83,17 @@ class Coref(Watcher):
         return (*self.shape, len(self.directions), len(CANDIDATES), len(KINDS))
 
     def empty(self) -> Bundle:
-        """All heads; where some were chosen also their margins, bootstraps by document, and cases."""
-        heads = PooledMean(self.cells)
+        """All heads; where some were chosen unit by unit, with baselines, chance and cases."""
         if self.chosen is None:
-            return Bundle({"heads": heads})
-        parts: dict[str, Any] = {"heads": heads} | {f"over {rival}": PooledMean(self.cells) for rival in RIVALS}
-        for name in ("best", "chosen", "chance"):
-            parts[name] = Resampled((len(CANDIDATES), len(KINDS)), seed=self.seed)
-        parts["baselines"] = Resampled((len(BASELINES), len(KINDS)), seed=self.seed)
-        parts["cases"] = Largest(cells=(len(KINDS) - 1) * len(OUTCOMES), keep=KEPT, width=3)
-        return Bundle(parts)
+            return Bundle({"heads": PooledMean(self.cells, blocks=1)})
+        return Bundle(
+            {
+                "heads": PooledMean(self.cells),
+                "baselines": PooledMean((len(BASELINES), len(KINDS))),
+                "chance": PooledMean((len(CANDIDATES), len(KINDS))),
+                "cases": Largest(cells=(len(KINDS) - 1) * len(OUTCOMES), keep=KEPT, width=3),
+            }
+        )
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
         """Open a pass over a batch of windows."""
@@ -191,8 +188,8 @@ class _Pass:
         study = self.study
         sums = torch.stack(self.sums, dim=1).double().cpu().numpy()
         counts = np.stack([window.question.kinds().sum(0) for window in self.windows])
-        by_cell = counts[:, None, None, None, None]
-        bundle["heads"].update(sums, by_cell)
+        units = [window.unit for window in self.windows]
+        bundle["heads"].update(sums, counts[:, None, None, None, None], units)
         if study.chosen is None:
             return
         simple = [baselines_right(window.question) for window in self.windows]
@@ -202,18 +199,9 @@ class _Pass:
                 for found, window in zip(simple, self.windows, strict=True)
             ]
         )
-        for rival in RIVALS:
-            theirs = simple_sums[:, list(BASELINES).index(rival)][:, None, None, None, None]
-            bundle[f"over {rival}"].update(sums - theirs, by_cell)
-        keys = [window.document for window in self.windows]
-        best, chosen = (np.zeros((len(self.windows), len(CANDIDATES), len(KINDS))) for _ in range(2))
-        for candidates, kind in study.chosen:
-            for made, choice in ((best, study.chosen[candidates, 0]), (chosen, study.chosen[candidates, kind])):
-                made[:, candidates, kind] = sums[:, choice.layer, choice.head, choice.direction, candidates, kind]
-        bundle["best"].update(best, counts[:, None], keys)
-        bundle["chosen"].update(chosen, counts[:, None], keys)
-        bundle["chance"].update(np.stack([asked.chance.cpu().numpy() for asked in self.asked]), counts[:, None], keys)
-        bundle["baselines"].update(simple_sums, counts[:, None], keys)
+        chance = np.stack([asked.chance.cpu().numpy() for asked in self.asked])
+        bundle["chance"].update(chance, counts[:, None], units)
+        bundle["baselines"].update(simple_sums, counts[:, None], units)
         self._keep_cases(bundle, simple)
 
     def _keep_cases(self, bundle: Bundle, simple: Sequence[NDArray[np.bool_]]) -> None:

@@ -1,10 +1,11 @@
-"""The tables of a study of coreference, from what a model and its untrained twin have shown.
+"""The tables of a study of coreference, from what a model and its untrained twins have shown.
 
 - ``coref``: for each kind of mention and set of candidates, the best head (chosen on all mentions of other texts; one
-  head throughout), the best head for its kind (chosen on that kind alone), the twin's best head for the kind, and
+  head throughout), the best head for its kind (chosen on that kind alone), the twins' best heads for the kind, and
   choosing blindly; and the three baselines, which look among preceding mentions whatever heads may choose from. With
   the published figures of BERT-base on OntoNotes, also of one head throughout.
-- ``coref_heads``: every head of both, in both directions; with p values against two baselines, each corrected by Holm
+- ``coref_heads``: every head of the model and, as the mean of all of them, of the twins, in both directions; with p
+  values against two baselines by flipping the signs of documents (:mod:`attlas.stats.flips`), each corrected (max-T)
   for all heads and directions of its kind and set of candidates.
 - ``cases``: the surest choices of the best head, right and wrong, in their context.
 """
@@ -18,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.stats import Bundle, Estimate, holm, p_above_zero
+from attlas.stats import Bundle, Estimate, above_zero
 from attlas.store.columns import as_columns
 from attlas.studies.coref.mentions import CANDIDATES, KINDS, Known
-from attlas.studies.coref.passes import OUTCOMES, RIVALS, Chosen, Coref, Window
+from attlas.studies.coref.passes import OUTCOMES, RIVALS, Choice, Chosen, Coref, Window
 from attlas.studies.coref.sieves import BASELINES
-from attlas.studies.shared.figures import cells_of, ends_of
+from attlas.studies.shared.figures import cells_of, ends_of, spread
 from attlas.text import Document
 
 BEST, OF_KIND, TWIN, CHANCE = "best head", "best for its kind", "twin", "chance"
@@ -34,6 +35,7 @@ PUBLISHED: Mapping[str, tuple[float, ...]] = {
     "head match": (0.52, 0.47, 0.67, 0.40),
     "sieve": (0.69, 0.70, 0.77, 0.60),
 }
+SHARE = (0.0, 1.0)
 AROUND, SHOWN = 8, 4  # words of context to each side; cases of each kind and outcome
 
 Columns = dict[str, list[Any]]
@@ -51,7 +53,9 @@ class Scored(NamedTuple):
     chosen: Chosen
 
 
-def coref_tables(model: Scored, twin: Scored, windows: Sequence[Window]) -> dict[str, Columns]:
+def coref_tables(
+    model: Scored, twins: Sequence[Scored], windows: Sequence[Window], seed: int = 0
+) -> dict[str, Columns]:
     """All tables; ``windows`` are those that were scored, by their numbers.
 
     >>> from attlas.capture import load
@@ -59,74 +63,83 @@ def coref_tables(model: Scored, twin: Scored, windows: Sequence[Window]) -> dict
     >>> chosen = {cell: Choice(0, 0, 0) for cell in np.ndindex(3, 4)}
     >>> study = Coref(load(), chosen=chosen)
     >>> nothing = Scored(study, Coref(study.subject).empty(), study.empty(), chosen)
-    >>> list(coref_tables(nothing, nothing, []))
+    >>> list(coref_tables(nothing, [nothing], []))
     ['coref', 'coref_heads', 'cases']
     """
-    tested = {
-        f"{rival.replace(' ', '_')}_p_corrected": _corrected(model.scoring[f"over {rival}"].result())
-        for rival in RIVALS
-    }
+    tested = {f"{rival.replace(' ', '_')}_p_corrected": corrected_p(model.scoring, rival, seed) for rival in RIVALS}
     return {
-        "coref": _main(model, twin, tested),
-        "coref_heads": _heads(model, twin, tested),
+        "coref": _main(model, twins, tested),
+        "coref_heads": _heads(model, twins, tested),
         "cases": _cases(model, windows),
     }
 
 
-def _corrected(over: Estimate) -> NDArray[np.float64]:
-    """p for being above a baseline, corrected over all heads and directions of each set of candidates and kind."""
-    p = p_above_zero(over)
-    corrected = np.full(p.shape, np.nan)
-    for candidates, kind in np.ndindex(*p.shape[3:]):
-        corrected[..., candidates, kind] = holm(p[..., candidates, kind])
+def corrected_p(scoring: Bundle, rival: str, seed: int = 0) -> NDArray[np.float64]:
+    """p for being right more often than a baseline, corrected over all heads and directions of each set of candidates
+    and kind; NaN where too few documents have a case."""
+    hits, counts = scoring["heads"].rows()
+    theirs = scoring["baselines"].rows()[0][:, list(BASELINES).index(rival)]
+    margins = hits - theirs[:, None, None, None, None]
+    corrected = np.full(hits.shape[1:], np.nan)
+    for candidates, kind in np.ndindex(*corrected.shape[3:]):
+        cell = (..., candidates, kind)
+        corrected[cell] = above_zero(margins[cell], counts[cell], seed=seed).p_corrected
     return corrected
 
 
-def _main(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]) -> Columns:
+def _main(model: Scored, twins: Sequence[Scored], tested: Mapping[str, NDArray[np.float64]]) -> Columns:
     rows: list[dict[str, Any]] = []
-    empty = dict.fromkeys(("layer", "head", "direction", "when_chosen", *tested, "published"))
-    baselines, chance = model.scoring["baselines"].result(), model.scoring["chance"].result()
+    empty = dict.fromkeys(("layer", "head", "direction", "when_chosen", *tested, "published", "twins"))
+    own, chance = model.scoring["heads"].result(SHARE, hits=True), model.scoring["chance"].result(SHARE)
+    baselines, when = model.scoring["baselines"].result(SHARE, hits=True), model.choosing["heads"].result().value
     for (k, kind), (c, candidates) in product(enumerate(KINDS), enumerate(CANDIDATES)):
-        who_chooses: list[tuple[str, Estimate, tuple[int, int], dict[str, Any]]] = []
-        for who, scored, part in ((BEST, model, "best"), (OF_KIND, model, "chosen"), (TWIN, twin, "chosen")):
-            if who == OF_KIND and kind == "all":
-                continue
-            choice = scored.chosen[c, 0 if who == BEST else k]
+        shown: list[tuple[str, Estimate, dict[str, Any]]] = []
+        for who in (BEST,) if kind == "all" else (BEST, OF_KIND):
+            choice = model.chosen[c, 0 if who == BEST else k]
             cell = (*choice, c, k)
-            about = {
-                "layer": choice.layer,
-                "head": choice.head,
-                "direction": scored.study.directions[choice.direction],
-                "when_chosen": scored.choosing["heads"].result().value[cell],
-                **{name: p[cell] for name, p in tested.items() if who != TWIN},
-                "published": PUBLISHED[BEST][k] if who == BEST and c == 0 else None,
-            }
-            who_chooses.append((who, scored.scoring[part].result(), (c, k), about))
-        who_chooses.append((CHANCE, chance, (c, k), {}))
+            about = _named(model, choice) | {name: p[cell] for name, p in tested.items()}
+            about["published"] = PUBLISHED[BEST][k] if who == BEST and c == 0 else None
+            shown.append((who, _at(own, cell), about | {"when_chosen": when[cell]}))
+        shown.append(_of_twins(twins, c, k))
+        shown.append((CHANCE, _at(chance, (c, k)), {}))
         if candidates == "preceding":
-            who_chooses += [(name, baselines, (b, k), {"published": PUBLISHED[name][k]})
-                            for b, name in enumerate(BASELINES)]  # fmt: skip
-        for who, shown, place, about in who_chooses:
-            if shown.n[place] > 0:
-                named = {"kind": kind, "candidates": candidates, "who": who, "n": shown.n[place]}
-                rows.append(empty | named | ends_of(shown, place) | about)
+            shown += [(name, _at(baselines, (b, k)), {"published": PUBLISHED[name][k]})
+                      for b, name in enumerate(BASELINES)]  # fmt: skip
+        for who, value, about in shown:
+            if value.n > 0:
+                named = {"kind": kind, "candidates": candidates, "who": who, "n": value.n}
+                rows.append(empty | named | ends_of(value, ()) | about)
     return as_columns(rows, ("kind", "candidates", "who", "value", "n", "low", "high", *empty))
 
 
-def _heads(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]]) -> Columns:
+def _at(estimate: Estimate, cell: tuple[int, ...]) -> Estimate:
+    return Estimate(*(np.asarray(part[cell]) for part in estimate))
+
+
+def _named(scored: Scored, choice: Choice) -> dict[str, Any]:
+    direction = scored.study.directions[choice.direction]
+    return {"layer": choice.layer, "head": choice.head, "direction": direction}
+
+
+def _of_twins(twins: Sequence[Scored], c: int, k: int) -> tuple[str, Estimate, dict[str, Any]]:
+    """The twins' own best heads for a kind: their mean, the lowest and the highest, and the head of the best twin."""
+    cells = [(*twin.chosen[c, k], c, k) for twin in twins]
+    values = [_at(twin.scoring["heads"].result(), cell) for twin, cell in zip(twins, cells, strict=True)]
+    when = [twin.choosing["heads"].result().value[cell] for twin, cell in zip(twins, cells, strict=True)]
+    best = int(np.argmax([np.nan_to_num(value.value) for value in values]))
+    about = _named(twins[best], twins[best].chosen[c, k])
+    return TWIN, spread(values), about | {"when_chosen": float(np.mean(when)), "twins": len(twins)}
+
+
+def _heads(model: Scored, twins: Sequence[Scored], tested: Mapping[str, NDArray[np.float64]]) -> Columns:
     rows: list[dict[str, Any]] = []
-    chance = model.scoring["chance"].result().value
-    for who, scored in (("model", model), ("twin", twin)):
-        study, then = scored.study, scored.choosing["heads"].result().value
-        layers, heads = map(range, study.shape)
-        axes = {
-            "layer": layers,
-            "head": heads,
-            "direction": study.directions,
-            "candidates": CANDIDATES,
-            "kind": KINDS,
-        }
-        for cell, row in cells_of(scored.scoring["heads"].result(), **axes):
+    study, chance = model.study, model.scoring["chance"].result().value
+    layers, heads = map(range, study.shape)
+    axes = {"layer": layers, "head": heads, "direction": study.directions, "candidates": CANDIDATES, "kind": KINDS}
+    own, theirs = model.scoring["heads"].result(SHARE, hits=True), [twin.scoring["heads"].result() for twin in twins]
+    for who, shown, group in (("model", own, [model]), ("twin", spread(theirs), twins)):
+        then = np.mean([scored.choosing["heads"].result().value for scored in group], axis=0)
+        for cell, row in cells_of(shown, **axes):
             row |= {"who": who, "stream": study.stream.value, "chance": chance[cell[3:]], "when_chosen": then[cell]}
             rows.append(row | {name: p[cell] if who == "model" else None for name, p in tested.items()})
     return as_columns(rows, (*_HEADS, *tested))
@@ -142,7 +155,7 @@ def _cases(model: Scored, windows: Sequence[Window]) -> Columns:
         ranked = []
         for order, (weight, (number, mention, word)) in enumerate(cases):
             window = by_number[number]
-            turn = seen[window.document] = seen.get(window.document, -1) + 1
+            turn = seen[window.unit] = seen.get(window.unit, -1) + 1
             ranked.append((turn, order, weight, window, mention, word))
         for _, _, weight, window, mention, word in sorted(ranked, key=lambda case: case[:2])[:SHOWN]:
             named = {"kind": KINDS[kind + 1], "outcome": OUTCOMES[outcome], "weight": weight}

@@ -56,11 +56,11 @@ def spread(twins: Sequence[Estimate]) -> Estimate:
 
     >>> twins = [Estimate(*(np.array([number]) for number in (value, 10.0, 0.0, 1.0))) for value in (0.2, 0.4)]
     >>> [part.round(2).tolist() for part in spread(twins)]
-    [[0.3], [20.0], [0.2], [0.4]]
+    [[0.3], [10.0], [0.2], [0.4]]
     """
     values = np.stack([twin.value for twin in twins])
     low, high = (values.min(0), values.max(0)) if len(twins) > 1 else (np.full(values.shape[1:], np.nan),) * 2
-    return Estimate(values.mean(0), np.sum([twin.n for twin in twins], axis=0), low, high)
+    return Estimate(values.mean(0), twins[0].n, low, high)
 
 
 def divide(above: Array, below: Array) -> Array:
