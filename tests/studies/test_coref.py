@@ -178,12 +178,19 @@ def test_the_order_of_windows_and_batches_changes_nothing() -> None:
             assert sum(map(len, kept)) == sum(len(window.question.asked) for window in windows)
         else:
             np.testing.assert_allclose(one[name].result().value, other[name].result().value, atol=1e-12)
-    short = cut(subject, [sentences(document) for document in TALES], 20).windows
-    study.update(by_document := study.empty(), short)
-    documents = {window.unit for window in short}
-    assert 1 < len(documents) < len(short)
-    rows = by_document["heads"].rows()[1][:, 0, 0, 0, 0, 0]
-    assert (rows > 0).sum() == len(documents)  # a unit is a document, not a window
+
+
+def test_the_unit_is_a_document_and_not_a_window() -> None:
+    subject = subject_of("bert")
+    words = "Emma said she slept . Emma said she ran . Emma said she sang .".split()
+    mentions = [Mention(at, at + 1, str(at // 5)) for at, word in enumerate(words) if word in ("Emma", "she")]
+    long = sentences(Document.from_words(words, name="long", mentions=mentions))
+    windows = cut(subject, [TALES[0], long, TALES[1]], 24).windows
+    assert [window.unit for window in windows] == [0, 1, 1, 2]
+    study = Coref(subject, chosen=dict.fromkeys(np.ndindex(len(CANDIDATES), len(KINDS)), Choice(1, 2, 1)))
+    study.update(bundle := study.empty(), windows)
+    for part, cell in (("heads", (0, 0, 0, 0, 0)), ("baselines", (0, 0)), ("chance", (0, 0))):
+        assert (bundle[part].rows()[1][:, *cell] > 0).sum() == 3
 
 
 def test_the_best_head_is_chosen_by_kind_and_candidates() -> None:
