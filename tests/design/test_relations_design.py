@@ -1,8 +1,8 @@
 """The experiment of relations under test: a made-up model whose heads do other things on other texts.
 
 Heads are given what they find, text by text, in place of a forward pass. Head 1-1 finds every governor in the texts
-to choose on and none in those that are scored; head 2-2 the other way round. Whoever chooses on the scored texts, takes
-the model for its twin, forgets a correction or turns a sign gets another answer than the one asked for here.
+to choose on and none in those that are scored; head 2-2 the other way round. Whoever chooses on the scored texts,
+takes the model for its twin, forgets a correction or turns a sign gets another answer than the one asked for here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def number(document: Document) -> int:
 
 
 def opposite(document: Document, twin: bool) -> np.ndarray:
-    """1-1 is right where heads are chosen, 2-2 where they are scored; a twin's heads are right in every fifth text."""
+    """1-1 is right where heads are chosen, 2-2 where they are scored; a twin's heads in every fifth text."""
     hits = np.zeros((2, 3, 4))
     if twin:
         hits[:] = number(document) % 5 == 0
