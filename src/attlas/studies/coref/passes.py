@@ -190,18 +190,14 @@ class _Pass:
             return
         study = self.study
         sums = torch.stack(self.sums, dim=1).double().cpu().numpy()
-        counts = np.stack([window.question.kinds().sum(0) for window in self.windows])
+        kinds = [window.question.kinds() for window in self.windows]
+        counts = np.stack([of_window.sum(0) for of_window in kinds])
         by_cell = counts[:, None, None, None, None]
         bundle["heads"].update(sums, by_cell)
         if study.chosen is None:
             return
         simple = [baselines_right(window.question) for window in self.windows]
-        simple_sums = np.stack(
-            [
-                found.astype(float) @ window.question.kinds()
-                for found, window in zip(simple, self.windows, strict=True)
-            ]
-        )
+        simple_sums = np.stack([right.astype(float) @ own for right, own in zip(simple, kinds, strict=True)])
         for rival in RIVALS:
             theirs = simple_sums[:, list(BASELINES).index(rival)][:, None, None, None, None]
             bundle[f"over {rival}"].update(sums - theirs, by_cell)
@@ -210,10 +206,10 @@ class _Pass:
         for candidates, kind in study.chosen:
             for made, choice in ((best, study.chosen[candidates, 0]), (chosen, study.chosen[candidates, kind])):
                 made[:, candidates, kind] = sums[:, choice.layer, choice.head, choice.direction, candidates, kind]
-        bundle["best"].update(best, counts[:, None], keys)
-        bundle["chosen"].update(chosen, counts[:, None], keys)
-        bundle["chance"].update(np.stack([asked.chance.cpu().numpy() for asked in self.asked]), counts[:, None], keys)
-        bundle["baselines"].update(simple_sums, counts[:, None], keys)
+        chance = np.stack([asked.chance.cpu().numpy() for asked in self.asked])
+        resampled = {"best": best, "chosen": chosen, "chance": chance, "baselines": simple_sums}
+        for name, right in resampled.items():
+            bundle[name].update(right, counts[:, None], keys)
         self._keep_cases(bundle, simple)
 
     def _keep_cases(self, bundle: Bundle, simple: Sequence[NDArray[np.bool_]]) -> None:

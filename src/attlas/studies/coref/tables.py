@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -119,14 +120,8 @@ def _heads(model: Scored, twin: Scored, tested: Mapping[str, NDArray[np.float64]
     for who, scored in (("model", model), ("twin", twin)):
         study, then = scored.study, scored.choosing["heads"].result().value
         layers, heads = map(range, study.shape)
-        axes = {
-            "layer": layers,
-            "head": heads,
-            "direction": study.directions,
-            "candidates": CANDIDATES,
-            "kind": KINDS,
-        }
-        for cell, row in cells_of(scored.scoring["heads"].result(), **axes):
+        axes = {"layer": layers, "head": heads, "direction": study.directions, "candidates": CANDIDATES}
+        for cell, row in cells_of(scored.scoring["heads"].result(), **axes, kind=KINDS):
             row |= {"who": who, "stream": study.stream.value, "chance": chance[cell[3:]], "when_chosen": then[cell]}
             rows.append(row | {name: p[cell] if who == "model" else None for name, p in tested.items()})
     return as_columns(rows, (*_HEADS, *tested))
@@ -138,13 +133,13 @@ def _cases(model: Scored, windows: Sequence[Window]) -> Columns:
     by_number = {window.number: window for window in windows}
     for cell, cases in enumerate(model.scoring["cases"].result()):
         kind, outcome = divmod(cell, len(OUTCOMES))
-        seen: dict[int, int] = {}
+        seen: Counter[int] = Counter()  # cases of each document; of each the first come before any second
         ranked = []
-        for order, (weight, (number, mention, word)) in enumerate(cases):
+        for weight, (number, mention, word) in cases:
             window = by_number[number]
-            turn = seen[window.document] = seen.get(window.document, -1) + 1
-            ranked.append((turn, order, weight, window, mention, word))
-        for _, _, weight, window, mention, word in sorted(ranked, key=lambda case: case[:2])[:SHOWN]:
+            ranked.append((seen[window.document], weight, window, mention, word))
+            seen[window.document] += 1
+        for _, weight, window, mention, word in sorted(ranked, key=lambda case: case[0])[:SHOWN]:
             named = {"kind": KINDS[kind + 1], "outcome": OUTCOMES[outcome], "weight": weight}
             rows.append(named | _told(window, mention, word))
     return as_columns(rows, _CASES)

@@ -424,8 +424,8 @@ PAGE = Page(
         ),
         Section(
             "correlation", "Do weight and length go against each other?",
-            "Within each text: does what gets more weight have the shorter vector? Left, a dot for each head (mean "
-            "over texts), over all keys, and over other keys alone. Right, means of layers with 95 % intervals; also "
+            "Within each text: does what gets more weight have the shorter vector? First a dot for each head (mean "
+            "over texts), over all keys and over other keys alone; then means of layers with 95 % intervals, also "
             "over pairs drawn from all texts, within one class of key.",
             (charts.layer_dots("spearman", "value", key="spearman", title="α and ‖f(x)‖ within texts", colour="keys",
                                where={"over": ["texts"]}, style=Style(domain=(-1, 1), zero=True, height=280),
