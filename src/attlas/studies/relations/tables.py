@@ -26,20 +26,8 @@ if TYPE_CHECKING:
 
 Columns = dict[str, list[Any]]
 Scored = tuple[Relations, Bundle]
+HEAD, OFFSET, MARGIN = range(len(WHO))
 FEWEST = 10  # texts below which a p value would promise too much
-_MAIN = (
-    "relation", "direction", "best", "stream", "layer", "head", "measure", "value", "low", "high", "n",
-    "chosen_value", "offset", "baseline", "baseline_low", "baseline_high", "margin", "margin_low", "margin_high",
-    "p", "p_corrected", "twin_layer", "twin_head", "twin", "twin_low", "twin_high", "published_relation",
-    "published_head", "published", "published_baseline", "published_note",
-)  # fmt: skip
-_HEADS = (
-    "stream", "layer", "head", "direction", "relation", "value", "n", "low", "high", "margin", "p_corrected", "twin",
-)  # fmt: skip
-_EXAMPLE = (
-    "relation", "direction", "stream", "layer", "head", "verdict", "value", "name", "text", "words", "dependent",
-    "governor", "predicted", "pieces", "piece_words", "piece_documents", "weights", "lengths",
-)  # fmt: skip
 
 
 def relation_tables(own: Scored, twin: Scored, reading: Reading) -> dict[str, Columns]:
@@ -61,7 +49,7 @@ def relation_tables(own: Scored, twin: Scored, reading: Reading) -> dict[str, Co
     return {
         "relations": _relations(own, twin, p),
         "relation_heads": _heads(study, bundle, twin[1], margins, p),
-        "offsets": as_columns([row for _, row in offsets], ("relation", "offset", "value", "n", "low", "high")),
+        "offsets": as_columns([{"relation": row["relation"], **row} for _, row in offsets]),
         "examples": _examples(study, bundle, documents),
     }
 
@@ -78,32 +66,37 @@ def _relations(own: Scored, twin: Scored, p: Any) -> Columns:
         for direction, name in enumerate(DIRECTIONS):
             cell = (direction, relation)
             layer, head = study.choice.heads[cell]
-            if layer < 0 or not chosen.n[direction, relation, 0] > 0:
+            if layer < 0 or not chosen.n[*cell, HEAD] > 0:
                 continue
             known = RELATIONS.get(label) if direction == best else None
             published = known._asdict() if known else {}
-            row = {
-                "relation": label,
-                "direction": name,
-                "best": direction == best,
-                "stream": study.stream.value,
-                "layer": layer,
-                "head": head,
-                "measure": study.measure,
-                "n": int(chosen.n[direction, relation, 0]),
-                "chosen_value": study.choice.head_values[cell],
-                "offset": study.choice.offsets[relation],
-                "p": p[direction, layer, head, relation],
-                **dict(zip(("twin_layer", "twin_head"), twin_study.choice.heads[cell], strict=True)),
-                "published": published.get("value"),
-                **{f"published_{name}": published.get(name) for name in ("relation", "head", "baseline", "note")},
-            }
-            for what, column in zip(WHO, ("value", "baseline", "margin"), strict=True):
-                row |= ends_of(chosen, (*cell, WHO.index(what)), column)
-            rows.append(row | ends_of(control, (*cell, WHO.index("head")), "twin"))
+            rows.append(
+                {
+                    "relation": label,
+                    "direction": name,
+                    "best": direction == best,
+                    "stream": study.stream.value,
+                    "layer": layer,
+                    "head": head,
+                    "measure": study.measure,
+                    **ends_of(chosen, (*cell, HEAD)),
+                    "n": int(chosen.n[*cell, HEAD]),
+                    "chosen_value": study.choice.head_values[cell],
+                    "offset": study.choice.offsets[relation],
+                    **ends_of(chosen, (*cell, OFFSET), "baseline"),
+                    **ends_of(chosen, (*cell, MARGIN), "margin"),
+                    "p": p[direction, layer, head, relation],
+                    "p_corrected": None,
+                    **dict(zip(("twin_layer", "twin_head"), twin_study.choice.heads[cell], strict=True)),
+                    **ends_of(control, (*cell, HEAD), "twin"),
+                    **{f"published_{part}": published.get(part) for part in ("relation", "head")},
+                    "published": published.get("value"),
+                    **{f"published_{part}": published.get(part) for part in ("baseline", "note")},
+                }
+            )
     for row, corrected in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_corrected"] = corrected
-    return as_columns(rows, _MAIN)
+    return as_columns(rows)
 
 
 def _heads(study: Relations, bundle: Bundle, twin: Bundle, margins: Estimate, p: Any) -> Columns:
@@ -112,11 +105,11 @@ def _heads(study: Relations, bundle: Bundle, twin: Bundle, margins: Estimate, p:
     corrected = np.stack([holm(p[..., relation]) for relation in range(p.shape[-1])], -1)
     layers, heads = map(range, study.subject.shape(study.stream))
     rows = [
-        row | {"stream": study.stream.value, "n": int(row["n"]), "margin": margins.value[cell],
-               "p_corrected": corrected[cell], "twin": control.value[cell]}
+        {"stream": study.stream.value, "layer": row["layer"], "head": row["head"], **row, "n": int(row["n"]),
+         "margin": margins.value[cell], "p_corrected": corrected[cell], "twin": control.value[cell]}
         for cell, row in cells_of(figures, direction=DIRECTIONS, layer=layers, head=heads, relation=study.labels)
     ]  # fmt: skip
-    return as_columns(sorted(rows, key=lambda row: (row["layer"], row["head"])), _HEADS)
+    return as_columns(sorted(rows, key=lambda row: (row["layer"], row["head"])))
 
 
 def _examples(study: Relations, bundle: Bundle, documents: dict[int, Document]) -> Columns:
@@ -147,7 +140,7 @@ def _examples(study: Relations, bundle: Bundle, documents: dict[int, Document]) 
                     "predicted": predicted,
                 }
                 rows.append(place | case | _seen(study.subject, document, Site(study.stream, layer), head))
-    return as_columns(rows, _EXAMPLE)
+    return as_columns(rows)
 
 
 def _seen(subject: Subject, document: Document, site: Site, head: int) -> dict[str, Any]:
