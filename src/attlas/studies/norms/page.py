@@ -498,10 +498,7 @@ PAGE = Page(
         "The mixing ratio sees one layer.": "States have been mixed in the layers below it already.",
         "Frequencies are those of this corpus,": "counted in word forms; in a small one most words are equally rare.",
     },
-    unshown={
-        "norms": "it is shown by class of key, and head by head",
-        "bands": "it is shown with its bands in words",
-    },
+    unshown={"norms": "it is shown by class of key, and head by head", "bands": "it is shown in words"},
     published="BERT-base (Kobayashi et al. 2020): [CLS], [SEP] and punctuation have much weight and little norm, "
     "weight and ‖f(x)‖ are negatively related, and rare words have the longer vectors.",
 )  # fmt: skip
