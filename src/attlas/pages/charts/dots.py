@@ -10,6 +10,8 @@ from attlas.pages.charts.base import PLAIN, About, Chart, Spec, Style, drawn, qu
 from attlas.pages.charts.sketch import Sketch, coded
 from attlas.pages.rows import Rows, Tables
 
+LABELS = "max(120, min(220, containerSize()[0] * 0.45))"  # pixels for names: on a phone dots have more than half
+
 
 def dots(
     table: str,
@@ -39,7 +41,7 @@ def dots(
         placed = base.transform_filter("isValid(datum.value)").transform_calculate(
             line=sketch.labelled(category), interval=written
         )
-        y = alt.Y("line:N", title=None, sort=names, axis=alt.Axis(grid=True, labelLimit=220))
+        y = alt.Y("line:N", title=None, sort=names, axis=alt.Axis(grid=True, labelLimit=alt.ExprRef(LABELS)))
         scale = style.scale(zero=schema[show[0]].kind != "signed")
         title = style.axis or schema[show[0]].title
         x = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, format=form))

@@ -104,7 +104,8 @@ def align(
     names = _names(aligners)
     texts = _bitext(corpus, gold, one_indexed)
     further = None if more is None else _further(more)
-    _check_file(pharaoh)
+    if pharaoh is not None:
+        _check_file(Path(pharaoh))
     model = as_subject(subject)
     way = stream_for(model, stream)
     other = None if back is None else as_subject(back)
@@ -216,11 +217,8 @@ def _carry(
     return Read(part, bundle, twin, turned=at == 1)
 
 
-def _check_file(pharaoh: Path | str | None) -> None:
+def _check_file(path: Path) -> None:
     """Refuse, before any work, a file of links that could not be written in the end."""
-    if pharaoh is None:
-        return
-    path = Path(pharaoh)
     if path.is_dir():
         raise PlanError(f"{path}: this is a folder; name a file for the links")
     if not path.parent.is_dir():
@@ -250,8 +248,7 @@ def _read(
     if limit is not None and limit < len(drawn):
         skipped["pairs of sentences not drawn"] = len(drawn) - limit
         drawn = sorted(random.Random(run.seed).sample(drawn, limit))
-    cut_for_each = []
-    fits = [True] * len(drawn)
+    cut_for_each, fits = [], [True] * len(drawn)
     for side, model in enumerate(models):
         if max_pieces is not None and max_pieces > model.pieces.window:
             raise TextError(

@@ -548,9 +548,9 @@ PAGE = Page(
         ),
         Section(
             "pairs", "Pair by pair",
-            "Source words stand above, target words to the left; a dot is a link that the alignment gives, a filled "
-            "square a sure link of the gold, an outlined one a possible link. Choose another pair or another "
-            "alignment (with the arrow keys too); point at a place to see which words meet there.",
+            "Source words stand above, target words to the left; a dot is a link given, a filled square a sure link "
+            "of the gold, an outlined one a possible link. Choose another pair or alignment (with the arrow keys "
+            "too); point at a place to see which words meet there.",
             (Custom(grid, ("pairs",)),), short="Pairs",
         ),
     ),
@@ -562,8 +562,8 @@ PAGE = Page(
         "possible (P): lower is better. Precision is |A∩P| / |A|, recall |A∩S| / |S|, F1 is their harmonic mean.",
         "with output, with input": "where a translation model is asked: at the query that predicts a target piece "
         "(subword token), or at the query that reads it, one place later.",
-        "to source, to target": "an encoder that reads both sentences at once: links are read off what target words "
-        "give to source words, or off what source words give to target words.",
+        "to source, to target": "of an encoder that reads both sentences at once: links by what target words give to "
+        "source words, or source words to target words.",
         "weight, norm": "α, averaged over the heads of a layer, or the length of what a source word adds: ‖αf(x)‖ of "
         "a head, ‖Σαf(x)‖ of a layer's heads together.",
         "no gold": "the layer (or head) of the largest mean norm; of a layer, the joint norm of its heads, or the "
@@ -580,11 +580,8 @@ PAGE = Page(
         "it. eflomal draws at random, so its figures change a little with every run.",
         "Gold differs.": "Error rates compare within one gold alignment only; many possible links make it kinder.",
     },
-    unshown={
-        "scores": "layers, heads and methods show them",
-        "mean_norms": "they stand beside heads and layers",
-        "links": "they are for programs; the grid shows those of some pairs",
-    },
+    unshown={"scores": "layers, heads and methods show them", "mean_norms": "they stand beside heads and layers",
+             "links": "they are for programs; the grid shows those of some pairs"},
     static=STATIC,
     published=f"AER of the best layer of {PUBLISHED}: {BEST['output']} with output (means over layers 68.4 and "
     f"62.9), {BEST['input']} with input (68.6 and 60.5); fast_align 28.4, GIZA++ 21.0.",

@@ -265,37 +265,34 @@ def _choices(known: Evidence, view: View, measure: str, unit: str) -> Iterator[d
     places = {BY_NORM: view.head} if unit == "head" else {BY_NORM: (view.layer,), BY_HEADS: (view.layer_by_heads,)}
     blind = {how: Method(measure, view.side, *place) for how, place in places.items()}
 
-    def row(how: str, method: Method | None, counts: tuple[Numbers, Numbers] | None) -> dict[str, Any]:
-        made = _choice(view.direction, measure, view.side, unit, how)
+    def row(how: str, method: Method | None, counts: Numbers | None) -> dict[str, Any]:
+        cells = _choice(view.direction, measure, view.side, unit, how)
         if method is not None:
-            norms = view.norms[False].value
-            joint = 0 if method.head is None else 1 + method.head
-            made |= {"layer": method.layer, "head": method.head, "mean_norm": norms[method.layer, joint]}
-        return made | ({} if counts is None else _aer(known, *counts))
+            norms = view.norms[False].value[method.layer]
+            norm = norms[0 if method.head is None else 1 + method.head]
+            cells |= {"layer": method.layer, "head": method.head, "mean_norm": norm}
+        return cells | ({} if counts is None else _aer(known, *counts))
 
-    def counted(method: Method) -> tuple[Numbers, Numbers]:
-        return view.marks(method), view.marks(method, twin=True)
+    def both(method: Method) -> Numbers:  # the model's counts and its twin's, (2, pair, 4)
+        return np.stack([view.marks(method), view.marks(method, twin=True)])
 
     for how, method in blind.items():
-        yield row(how, method, counted(method) if known.scored else None)
+        yield row(how, method, both(method) if known.scored else None)
     if not known.scored:
         return
     all_counts = np.stack([view.marks(method) for method in methods])  # (method, pair, 4)
     best = methods[_best(all_counts)]
-    yield row(ORACLE, best, counted(best))
+    yield row(ORACLE, best, both(best))
     if len(known.documents) < 2:
         return
-    one = halves(len(known.documents), known.seed)
-    pooled = [np.zeros_like(part) for part in counted(best)]
-    picked = []
-    for number, chosen_on in enumerate((one, ~one), start=1):
-        method = methods[_best(all_counts[:, chosen_on])]
-        ours, theirs = counted(method)
-        scored_on = ~chosen_on[:, None]
-        yield row(f"chosen on half {number}, scored on the other", method, (ours * scored_on, theirs * scored_on))
-        pooled = [whole + part * scored_on for whole, part in zip(pooled, (ours, theirs), strict=True)]
-        picked.append(method)
-    yield row(HALVES, picked[0] if picked[0] == picked[1] else None, (pooled[0], pooled[1]))
+    half = halves(len(known.documents), known.seed)
+    pooled, picked = np.zeros_like(both(best)), []
+    for number, chosen_on in enumerate((half, ~half), start=1):
+        picked.append(methods[_best(all_counts[:, chosen_on])])
+        scored_on = both(picked[-1]) * ~chosen_on[:, None]
+        yield row(f"chosen on half {number}, scored on the other", picked[-1], scored_on)
+        pooled += scored_on
+    yield row(HALVES, picked[0] if picked[0] == picked[1] else None, pooled)
 
 
 def gain_rows(known: Evidence) -> Iterator[dict[str, Any]]:

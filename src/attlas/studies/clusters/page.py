@@ -326,10 +326,9 @@ PAGE = Page(
         ),
         Section(
             "layers", "Layer by layer",
-            "If heads of one layer lie together, the diagonal is dark: the first chart shows the mean distance of "
-            "the heads of two layers. The second is the map of the twin: where layers mean nothing, their colours "
-            "mix. p is the share of random deals of the heads to layers in which heads of one layer are as near as "
-            "they really are, the true deal counted in.",
+            "If heads of one layer lie together, the diagonal of the first chart is dark: it shows the mean distance "
+            "of the heads of two layers. The second is the map of the twin: where layers mean nothing, their colours "
+            "mix. p is the share of random deals of the heads to layers that lie as near, the true one counted in.",
             (charts.grid("layer_pairs", "layer_b", "layer", "value", "twin", key="layer-pairs",
                          title="Heads of two layers, mean distance",
                          label="Heat map of the mean distance of heads, layer by layer"),
@@ -375,11 +374,8 @@ PAGE = Page(
         "The map is a projection.": "Look up distances in the tables before building on two signs that touch.",
         "Intervals are for this corpus": "with the text as the unit.",
     },
-    unshown={
-        "clusters": "its rows stand in the map and in the table of heads, described in words",
-        "pairs": "the nearest are listed; there are too many to show all",
-        "joins": "the tree shows them",
-    },
+    unshown={"clusters": "its rows stand in the map and in the table of heads, described in words",
+             "pairs": "the nearest are listed; there are too many to show all", "joins": "the tree shows them"},
     published="Clark et al. 2019 (bert-base-uncased on Wikipedia): heads within the same layer are often fairly "
     "close to each other, and heads of one behaviour form clusters; pictures, and no figures",
 )  # fmt: skip

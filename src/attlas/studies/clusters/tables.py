@@ -77,21 +77,21 @@ def cluster_tables(
         by_layer = cells_of(
             *(part[f"{stream}-layers"].result() for part in (bundle, twin)), layer=layers, layer_b=layers
         )
-        made: dict[str, list[Row]] = {
+        of_stream: dict[str, list[Row]] = {
             "clusters": list(_heads(stream, shape, own, untrained, relations)),
             "pairs": list(_pairs(shape[1], own, untrained)),
             "layer_pairs": [row for _, row in by_layer],
-            "joins": [
-                {"who": who, "join": step, "a": int(a), "b": int(b), "value": value, "heads": int(heads)}
-                for who, seen in (("model", own), ("twin", untrained))
-                for step, (a, b, value, heads) in enumerate(seen.tree.joins)
-            ],
-            "togetherness": [
-                {"who": who, **_togetherness(study, shape, seen, part[f"{stream}-apart"].result())}
-                for who, seen, part in (("model", own, bundle), ("twin", untrained, twin))
-            ],
+            "joins": [],
+            "togetherness": [],
         }
-        for name, added in made.items():
+        for who, seen, part in (("model", own, bundle), ("twin", untrained, twin)):
+            of_stream["joins"] += [
+                {"who": who, "join": step, "a": int(a), "b": int(b), "value": value, "heads": int(heads)}
+                for step, (a, b, value, heads) in enumerate(seen.tree.joins)
+            ]
+            apart = part[f"{stream}-apart"].result()
+            of_stream["togetherness"].append({"who": who, **_togetherness(study, shape, seen, apart)})
+        for name, added in of_stream.items():
             rows[name] += [{"stream": stream.value, **row} for row in added]
     return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
@@ -106,14 +106,8 @@ def _see(study: Clusters, bundle: Bundle, stream: Stream) -> _Seen | None:
         return None
     distances = square(pairs.value, layers * heads)
     figures = bundle[f"{stream}-figures"].result()
-    return _Seen(
-        pairs,
-        (first, second),
-        distances,
-        lay_out(distances, study.seed),
-        join(distances),
-        [_known(figures, place) for place in np.ndindex(layers, heads)],
-    )
+    known = [_known(figures, place) for place in np.ndindex(layers, heads)]
+    return _Seen(pairs, (first, second), distances, lay_out(distances, study.seed), join(distances), known)
 
 
 def _known(figures: Estimate, place: tuple[int, ...]) -> dict[str, float]:

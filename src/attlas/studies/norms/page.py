@@ -424,8 +424,8 @@ PAGE = Page(
         ),
         Section(
             "correlation", "Do weight and length go against each other?",
-            "Within each text: does what gets more weight have the shorter vector? Left, a dot for each head (mean "
-            "over texts), over all keys, and over other keys alone. Right, means of layers with 95 % intervals; also "
+            "Within each text: does what gets more weight have the shorter vector? First a dot for each head (mean "
+            "over texts), over all keys and over other keys alone; then means of layers with 95 % intervals, also "
             "over pairs drawn from all texts, within one class of key.",
             (charts.layer_dots("spearman", "value", key="spearman", title="α and ‖f(x)‖ within texts", colour="keys",
                                where={"over": ["texts"]}, style=Style(domain=(-1, 1), zero=True, height=280),
@@ -498,10 +498,7 @@ PAGE = Page(
         "The mixing ratio sees one layer.": "States have been mixed in the layers below it already.",
         "Frequencies are those of this corpus,": "counted in word forms; in a small one most words are equally rare.",
     },
-    unshown={
-        "norms": "it is shown by class of key, and head by head",
-        "bands": "it is shown with its bands in words",
-    },
+    unshown={"norms": "it is shown by class of key, and head by head", "bands": "it is shown in words"},
     published="BERT-base (Kobayashi et al. 2020): [CLS], [SEP] and punctuation have much weight and little norm, "
     "weight and ‖f(x)‖ are negatively related, and rare words have the longer vectors.",
 )  # fmt: skip

@@ -287,9 +287,7 @@ PAGE = Page(
         "Stanford dependencies), beside the relation that joins the same words: they tell whether pictures agree.",
         "Only single heads are asked.": "What several heads know together is another question (`attlas parse`).",
     },
-    unshown={
-        "offsets": "the best offset of each relation stands in the table of relations",
-        "relation_heads": "the map shows them for the relations that are charted",
-    },
+    unshown={"offsets": "the best offset of each relation stands in the table of relations",
+             "relation_heads": "the map shows them for the relations that are charted"},
     published="Clark et al. 2019 (bert-base-uncased, Wall Street Journal, Stanford dependencies)",
 )  # fmt: skip

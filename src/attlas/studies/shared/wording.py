@@ -37,7 +37,7 @@ WORDS = {
     "keys of the query. Much weight on a short vector moves little.",
     "chance": "what uniform attention, the same to every key it may see, would give; dashed or dotted in charts.",
     "untrained twin": "the random-weights baseline: the same architecture with random weights, on the same texts; "
-    "what it shows is owed to the architecture and the text, not to training. It is dashed in charts.",
+    "what it shows is owed to the architecture and the text, not to training. Beside a line it is dashed.",
     "[CLS], [SEP]": "the pieces that open and close a text, whatever the model calls them (BOS, EOS).",
     "head 8-10": "the tenth head of the eighth layer. Layers and heads count from 1 on pages, as in the papers, and "
     "from 0 in tables and in code.",
