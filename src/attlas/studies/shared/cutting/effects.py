@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from attlas.pages import Chart, Row, Rows, Tables, charts, label_of
+from attlas.pages import Chart, Row, Rows, Style, Tables, charts, label_of
 from attlas.pages.charts import BETTER, GREY, WORSE, Spec
 from attlas.store.schema import Column, is_known
 
@@ -20,6 +20,10 @@ HARM = (
     Column("harm", "harm", "signed", "the change of score, turned so that more is worse"),
     Column("sure_harm", "sure harm", "signed", "the same where it is significant after correction, else 0"),
     Column("sure_loss", "sure change of loss", "signed", "the change of loss where it is significant, else 0"),
+)
+GRADIENTS_LEAD = (
+    "Each dot is a head: its importance, from one pass of gradients, against the size of what cutting it did, from "
+    "as many runs as there are heads. If the first could stand for the second, dots would rise from left to right."
 )
 _SURE = {"change": "sure_harm", "loss_change": "sure_loss"}
 _TITLES = {"change": "change of score", "loss_change": "change of loss"}
@@ -42,9 +46,9 @@ def with_harm(rows: Iterable[Row], better: str) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def worst_of(rows: Rows) -> Row:
-    """The cut that costs most: by the score, and where that is the same by the loss."""
-    return max(rows, key=lambda row: (row["harm"], row["loss_change"] or 0.0))
+def worst_first(rows: Rows) -> list[Row]:
+    """Cuts from the one that costs most: by the score, and where that is the same by the loss."""
+    return sorted(rows, key=lambda row: (row["harm"], row["loss_change"] or 0.0), reverse=True)
 
 
 def head_of(row: Row, tables: Tables) -> str:
@@ -58,6 +62,15 @@ def changes_shown(rows: Rows) -> tuple[str, ...]:
         return ("loss_change",)
     only_loss = any(row["sure_loss"] for row in rows) and not any(row["sure_harm"] for row in rows)
     return ("loss_change", "change") if only_loss else ("change", "loss_change")
+
+
+def against_gradients(table: str, importance: str, key: str) -> Chart:
+    """A dot for each head: its importance by gradients against the size of what cutting it did."""
+    return charts.scatter(
+        table, (importance, "normalised"), ("loss_change", "change"), key=key, size_of=True, style=Style(root=True),
+        title="Gradients against cutting",
+        label="Importance against the size of the measured change, one dot for each head",
+    )  # fmt: skip
 
 
 def effect_map(table: str = "effects") -> Chart:
