@@ -73,6 +73,18 @@ def against_gradients(table: str, importance: str, key: str) -> Chart:
     )  # fmt: skip
 
 
+def as_heads_go(curve: Rows, count: str) -> Iterator[dict[str, Any]]:
+    """A row for each order and share of a curve of removal; the draws of chance are one, with their range. ``count``
+    is the column that says how many heads are gone."""
+    for order, rows in curve.by("order"):
+        low, high = ("score", "score") if order == "random" else ("low", "high")
+        for share, same in rows.known("score").by("share"):
+            yield {
+                "order": order, "share": share, count: same[0][count], "score": same.mean("score"),
+                "low": min(same.column(low)), "high": max(same.column(high)), "loss": same.mean("loss"),
+            }  # fmt: skip
+
+
 def effect_map(table: str = "effects") -> Chart:
     """A cell for each head: what cutting it does to score or loss, framed where that is significant."""
 
