@@ -274,7 +274,7 @@ def _suffered(row: Row, tables: Tables) -> Prose:
     if not row["change"]:
         return say("{metric} stays as it is{loss}", metric=whole["metric"], loss=loss)
     return say(
-        "{metric} goes from {before:number} to **{score:number}** ({low:signed} to {high:signed}){loss}{luck}",
+        "{metric} goes from {before:number} to **{score:number}** ({low:signed} to {high:signed}){luck}{loss}",
         **{**row, "metric": whole["metric"], "before": whole["score"], "loss": loss, "luck": _luck(row)},
     )
 

@@ -20,6 +20,7 @@ LEVEL = 0.01
 ONE = ("method", "form", "at", "gold")  # what tells one row of the methods from others
 OURS = "attention"
 SHOWN = 10  # phrases of an example
+FEW = 3  # methods that a sentence names
 GROUPS = ("attention", "attention's candidates, ranked otherwise", "the model's embeddings",
           "counts over the other texts", "the text alone")  # fmt: skip
 
@@ -114,7 +115,7 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
         ahead = others.where(lambda row: _sure(row) and row["change"] > 0)
         behind = others.where(lambda row: _sure(row) and row["change"] < 0)
         worse, alike = (
-            say(f", {said} {{names}}", names=listed([*map(_name_of, some)], between="; ")) if some else ""
+            say(f", {said} {{names}}", names=_listed_or_counted(some)) if some else ""
             for said, some in (
                 ("worse than", ahead),
                 ("not to be told apart from", others.where(lambda row: not _sure(row))),
@@ -133,6 +134,11 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
         )  # fmt: skip
 
     return find
+
+
+def _listed_or_counted(rows: Rows) -> Prose:
+    """A few methods by name, or how many there are."""
+    return listed([*map(_name_of, rows)], between="; ") if len(rows) <= FEW else say("{n} of them", n=len(rows))
 
 
 def first_five(tables: Tables) -> Iterator[Finding]:
