@@ -46,7 +46,7 @@ DRAWN = (
         "pairs", "What cutting each head did on both corpora.", *PLACE,
         Column("change", "change of score here", "signed"), Column("other_change", "there", "signed"),
         Column("loss_change", "change of loss here", "signed"), Column("other_loss_change", "there", "signed"),
-        *(Column(f"sure_{where}", f"matters {where}", "count") for where in ("here", "there", "both")),
+        *(Column(f"sure_{where.split()[-1]}", f"matters {where}", "count") for where in ("here", "there", "on both")),
     ),
 )  # fmt: skip
 MICHEL = "(Michel et al. 2019)"
