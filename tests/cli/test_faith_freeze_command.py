@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,10 @@ def test_frozen_attention_goes_into_another_model(models: Path, place: Path, cap
         capfd, "faith", "freeze", "texts.tsv", "--model", models / "two", "--last", "--out", "last.safetensors"
     )  # fmt: skip
     assert "1 layer\n" in again.out
+    told = attlas(capfd, "faith", "freeze", "texts.tsv", "--model", models / "two", "--out", "3.st", "--json")
+    assert json.loads(told.out) == {
+        "model": "two", "texts": 6, "layers": 3, "skipped": {}, "file": "3.st",
+    }  # fmt: skip
 
 
 def test_what_does_not_fit_is_refused_and_nothing_is_written(models: Path, place: Path, capfd) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,10 @@ def test_spans_are_written_and_counted(place: Path, capfd: pytest.CaptureFixture
     assert read_edges("entities", "out.jsonl.gz").documents[0].edges == (
         read_edges("entities", "names.txt").documents[0].edges
     )
+    told = attlas(capfd, "layers", "convert", "names.txt", "--task", "entities", "--out", "again.jsonl", "--json")
+    assert json.loads(told.out) == {
+        "corpus": "names.txt", "texts": 2, "spans": 3, "labels": 2, "left_out": [], "file": "again.jsonl",
+    }  # fmt: skip
 
 
 def test_one_part_of_a_folder(place: Path, capfd: pytest.CaptureFixture[str]) -> None:

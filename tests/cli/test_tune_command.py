@@ -110,6 +110,12 @@ def test_a_model_folder_that_any_program_loads(place: Path, models: Path, capfd:
     )  # fmt: skip
     assert "the training was finished already" in again.err
     assert again.out == said.out
+    as_json = attlas(
+        capfd, "tune", "train.tsv", "--task", "classification", "--validation", "dev.tsv", "--model",
+        models / "bert", "--out", "out",
+        "--epochs", 4, "--learning-rate", 3e-3, "--batch-size", 8, "--resume", "--json",
+    )  # fmt: skip
+    assert json.loads(as_json.out) == {**record, "folder": "out"}
 
 
 @pytest.mark.parametrize(

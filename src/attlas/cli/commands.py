@@ -18,7 +18,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from attlas.cli.finishing import finish
+from attlas.cli.finishing import document_of, finish
 from attlas.errors import PlanError
 from attlas.run.parameters import Help, asked_of, help_of, reader_of, role_of
 from attlas.studies import Study, studies
@@ -64,7 +64,7 @@ def command_for(study: Study) -> Callable[..., None]:
     def command(**given: Any) -> None:
         run_command(study, call, taken, given)
 
-    command.__signature__ = inspect.Signature(_options(taken, printing=not study.after))  # type: ignore[attr-defined]
+    command.__signature__ = inspect.Signature(_options(taken))  # type: ignore[attr-defined]
     command.__doc__ = _help(call)
     command.__name__ = study.python_name
     return command
@@ -151,20 +151,31 @@ def run_command(
         return
     outcome = call(**arguments)
     after = study.load_after()
-    if after is not None:
+    if as_json:
+        typer.echo(json.dumps(_document(outcome, study), ensure_ascii=False))
+    elif after is not None:
         after(outcome)
     elif isinstance(outcome, dict):  # several results, each of a study of its own
         for name, result in outcome.items():
-            if not as_json:
-                typer.echo(f"\n{name}")
-            finish(result, studies()[result.manifest.study], as_json=as_json)
+            typer.echo(f"\n{name}")
+            finish(result, studies()[result.manifest.study])
     else:
-        finish(outcome, study, as_json=as_json)
+        finish(outcome, study)
 
 
-def _options(taken: list[inspect.Parameter], *, printing: bool = True) -> list[inspect.Parameter]:
+def _document(outcome: Any, study: Study) -> dict[str, Any]:
+    """What ``--json`` prints of what a study gave: one document, also of several results."""
+    if study.after:
+        told: dict[str, Any] = outcome.as_json()
+        return told
+    if isinstance(outcome, dict):
+        return {name: document_of(result, studies()[result.manifest.study]) for name, result in outcome.items()}
+    return document_of(outcome, study)
+
+
+def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
     """The parameters of the command: the corpus first, then the model, then the study's own and the shared ones;
-    ``--quiet`` where there is progress to tell, ``--json`` where a page is to be printed."""
+    ``--quiet`` where there is progress to tell."""
     own: list[inspect.Parameter] = []
     corpus: list[inspect.Parameter] = []
     model: list[inspect.Parameter] = []
@@ -184,8 +195,8 @@ def _options(taken: list[inspect.Parameter], *, printing: bool = True) -> list[i
                 own.append(_plain(f"{parameter.name}_target", kind, None))
         elif role != "progress" and told is not None and not told.python:
             own.append(_option(parameter, parameter.name, told))
-    told_of = {"quiet": any(role_of(parameter) == "progress" for parameter in taken), "as_json": printing}
-    told_how = [_plain(name, kind, False) for name, kind in PRINTING.items() if told_of[name]]
+    silent = not any(role_of(parameter) == "progress" for parameter in taken)
+    told_how = [_plain(name, kind, False) for name, kind in PRINTING.items() if name != "quiet" or not silent]
     arguments = [option for option in own if _is_argument(option)]
     return [*corpus, *arguments, *model, *(option for option in own if option not in arguments), *last, *told_how]
 

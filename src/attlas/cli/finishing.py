@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,40 +13,44 @@ if TYPE_CHECKING:
     from attlas.studies import Study
 
 
-def finish(result: Result, study: Study, *, as_json: bool = False) -> None:
-    """Write the page, print what was read and found (or all of it as JSON), and say where the page lies."""
+def finish(result: Result, study: Study) -> None:
+    """Write the page, print what was read and found, and say where the page lies."""
     from rich.console import Console
 
     from attlas.pages.prose import count_of
     from attlas.pages.terminal import print_page
-    from attlas.store.folder import MANIFEST, locate
-    from attlas.studies.reporting import write_report
 
-    folder = result.folder
-    assert folder is not None  # a command always writes
-    page = write_report(folder)  # first, for whoever reads our output may go away
-    models = [part for part in sorted(folder.iterdir()) if (part / "config.json").is_file()]
-    for part in sorted(folder.iterdir()):  # results of other studies that this one is made of
-        if part not in models and locate(part, MANIFEST).is_file():
-            write_report(part)
-    if as_json:
-        print_as_json(result, study, page)
-        return
+    page, models = _written(result)  # first, for whoever reads our output may go away
     corpus = result.manifest.corpus
     sizes = [count_of(corpus[f"{what}s"], what) for what in ("document", "passage", "piece") if f"{what}s" in corpus]
     typer.echo(f"{result.manifest.model['name']} on {corpus['name']}: {', '.join(sizes[-2:])}")
     print_page(study.load_page(), result, Console())
     for reason, number in result.manifest.skipped.items():
         typer.echo(f"note: {reason}: {number:,}")
-    typer.echo(f"tables: {folder}")
+    typer.echo(f"tables: {result.folder}")
     for part in models:
         typer.echo(f"model: {part}")
     typer.echo(f"report: {page}")
 
 
-def print_as_json(result: Result, study: Study, page: Path) -> None:
-    """Print what was found, and where the result and its page lie, as one line of JSON."""
+def document_of(result: Result, study: Study, page: Path | None = None) -> dict[str, Any]:
+    """What was found, and where the result and its page (written, unless it is given) lie, for ``--json``."""
     from attlas.pages.terminal import as_json
 
-    found = as_json(study.load_page(), result) | {"folder": str(result.folder), "report": str(page)}
-    typer.echo(json.dumps(found, ensure_ascii=False))
+    page = page or _written(result)[0]
+    return as_json(study.load_page(), result) | {"folder": str(result.folder), "report": str(page)}
+
+
+def _written(result: Result) -> tuple[Path, list[Path]]:
+    """The page, and those of the results that this one is made of, are written; folders of models in it are told."""
+    from attlas.store.folder import MANIFEST, locate
+    from attlas.studies.reporting import write_report
+
+    folder = result.folder
+    assert folder is not None  # a command always writes
+    page = write_report(folder)
+    models = [part for part in sorted(folder.iterdir()) if (part / "config.json").is_file()]
+    for part in sorted(folder.iterdir()):
+        if part not in models and locate(part, MANIFEST).is_file():
+            write_report(part)
+    return page, models

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -19,13 +20,14 @@ def command(
     as_json: bool = False,
 ) -> None:
     """Turn a result folder into one self-contained HTML page."""
-    from attlas.cli.finishing import print_as_json
+    from attlas.cli.finishing import document_of
     from attlas.store import Result
     from attlas.studies.reporting import study_of, write_report
 
     page = write_report(folder, out)
     if as_json:
         result = Result.open(folder)
-        print_as_json(result, study_of(result.manifest), page)
+        found = document_of(result, study_of(result.manifest), page)
+        typer.echo(json.dumps(found, ensure_ascii=False))
     else:
         typer.echo(f"report: {page}")

@@ -47,6 +47,14 @@ class Trained:
     record: dict[str, Any]
     folder: Path | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        """The record of the training, and where the model lies.
+
+        >>> Trained(None, {"task": "similarity"}).as_json()
+        {'task': 'similarity', 'folder': None}
+        """
+        return {**self.record, "folder": None if self.folder is None else str(self.folder)}
+
     def show(self, about: str, columns: Mapping[str, str], notes: Sequence[str], command: str) -> None:
         """Print what it is, these columns of what was seen after each pass, some notes, and what to try next."""
         import typer

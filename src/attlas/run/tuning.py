@@ -61,9 +61,6 @@ class Training(Reading, total=False):
     """How to train, and how to open a model by its name."""
 
     epochs: Annotated[int, Help("Passes over the texts, at most.", least=1)]
-    learning_rate: Annotated[
-        float | None, Help("The highest learning rate; 5e-5 if left out, or 1e-3 for a head alone.")
-    ]
     batch_size: Annotated[int, Help("Texts in a step.", least=1)]
     patience: Annotated[int, Help("Stop after so many passes without a better score.", least=1)]
     dtype: Annotated[
@@ -75,8 +72,8 @@ class Training(Reading, total=False):
 
 
 @study_call(
-    without=("long", "budget"), checkpoint_every=60.0, epochs=3, learning_rate=None, batch_size=32, patience=2,
-    dtype=None, device=None, remote_code=False, allow_pickle=False,
+    without=("long", "budget"), checkpoint_every=60.0, epochs=3, batch_size=32, patience=2, dtype=None,
+    device=None, remote_code=False, allow_pickle=False,
 )  # fmt: skip
 def tune(
     subject: Model = None,
@@ -93,6 +90,9 @@ def tune(
     attention: Annotated[
         str, Help("own, or uniform: every head attends evenly, to see what the task needs it for.")
     ] = "own",
+    learning_rate: Annotated[
+        float | None, Help("The highest learning rate; 5e-5 if left out, or 1e-3 for a head alone.")
+    ] = None,
     **training: Unpack[Training],
 ) -> Tuned:
     """Train (fine-tune) a model for a task: the whole of it, or only its head.
@@ -127,7 +127,7 @@ def tune(
     name, opening, dtype = opening_of(subject, training)
     model = _opened(name, task, labels, seed, opening)
     recipe = Recipe(
-        training["epochs"], training["learning_rate"] or (HEAD_RATE if only_head else RATE), training["batch_size"],
+        training["epochs"], learning_rate or (HEAD_RATE if only_head else RATE), training["batch_size"],
         training["patience"], only_head, computes_in_half(dtype, model), seed,
     )  # fmt: skip
     limits: dict[str, Any] = {"max_pieces": training["max_pieces"], "limit": training["limit"]}

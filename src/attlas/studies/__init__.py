@@ -45,7 +45,8 @@ class Study:
 
     ``call`` and ``page`` are places, "package.module:name". ``group`` says where its command is listed; ``command``
     are the words of its command, where these are others than its name. ``after`` is the place of a function that
-    prints what the call has given, where that is not one result with a page. ``lines`` is the place of a function
+    prints what the call has given, where that is not one result with a page; ``--json`` prints what its method
+    ``as_json`` gives instead. ``lines`` is the place of a function
     that takes what the call takes and gives one record after another, where ``--json`` prints those, a line each, and
     no result is written.
 

@@ -43,6 +43,7 @@ def head_map(
 
     With ``shade``, colours part at zero: it names, for each column shown, the one that says how much for the worse
     (red) or the better (blue) it is. ``sure`` names, for each, the corrected p below whose ``bar`` a cell is framed.
+    Both may be expressions, such as "0.5 - datum.auc".
 
     >>> head_map("heads", "value", "share").columns
     ('layer', 'head', 'value')
@@ -58,8 +59,8 @@ def head_map(
         shades, sures = shade or {}, sure or {}
         base = sketch.shown().transform_calculate(
             **place,
-            shade=switch({name: f"datum['{shades.get(name, name)}']" for name in sketch.show}),
-            sure=switch({name: f"datum['{sures[name]}']" for name in sketch.show if name in sures}),
+            shade=switch({name: _expressed(shades.get(name, name)) for name in sketch.show}),
+            sure=switch({name: _expressed(sures[name]) for name in sketch.show if name in sures}),
         )
         tooltip = sketch.tooltip()
         layers = [
@@ -143,6 +144,10 @@ def _painted(
         room = alt.value(alt.ExprRef(f"width < {_ROOM * columns} ? 0 : 1"))
         cells.append(written.encode(x=x, y=y, text="text:N", color=ink, opacity=room, tooltip=tooltip))
     return cells
+
+
+def _expressed(column: str) -> str:
+    return column if "datum." in column else f"datum['{column}']"
 
 
 def _text(column: Column) -> str:

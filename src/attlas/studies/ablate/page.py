@@ -5,29 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts, keyed
+from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
+from attlas.pages.findings import finding, keyed, value_claim
 from attlas.pages.prose import listed, say
 from attlas.pages.rows import label_of
 from attlas.store.schema import PLACE, Column, Schema, is_known
-from attlas.studies.shared.cutting.effects import (
-    HARM,
-    changes_shown,
-    effect_map,
-    effects_in_order,
-    head_of,
-    with_harm,
-    worst_of,
-)
-from attlas.studies.shared.cutting.schemas import CORRELATED, EFFECTS
+from attlas.studies.shared.cutting import effects as cutting
+from attlas.studies.shared.cutting.schemas import CORRELATED, EFFECTS, GRADIENTS
+from attlas.studies.shared.wording import words
 
-GRADIENTS = (
-    Column(
-        "importance", "E|dL/dξ|", "number", "importance by gradients, on the same texts", optional=True,
-        definition="Michel et al. 2019", head=True,
-    ),
-    Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", optional=True),
-    Column("signed", "mean dL/dξ", "signed", "the same with its sign", optional=True),
-)  # fmt: skip
 ABLATION = Schema("ablation", "One row for each head that was cut.", *PLACE, *EFFECTS, *GRADIENTS)
 SURVIVORS = Schema("survivors", "One row for each layer: all heads cut but the one that is named.", *PLACE, *EFFECTS)
 OTHER = Schema("other", "As ablation, on the second corpus.", *PLACE, *EFFECTS)
@@ -45,39 +31,34 @@ WHOLE = Schema(
     Column("n", "texts", "count"),
 )
 CORRELATION = Schema(
-    "correlation",
-    "How figures of the same heads agree.",
-    Column(
-        "with", "correlation of",
-        labels={
-            "importance": "importance and the size of the change",
-            "first order": "minus the signed gradient and the change", "other corpus": "changes on both corpora",
-        },
-    ),
-    Column("quantity", "of"),
-    *CORRELATED,
+    "correlation", "How figures of the same heads agree.",
+    Column("with", "correlation of", labels={
+        "importance": "importance and the size of the change", "other corpus": "changes on both corpora",
+        "first order": "minus the signed gradient and the change",
+    }),
+    Column("quantity", "of"), *CORRELATED,
 )  # fmt: skip
 DRAWN = (
-    Schema("effects", "The table of heads, with how bad each cut is.", *PLACE, *EFFECTS, *GRADIENTS, *HARM),
-    Schema(
-        "left", "The table of survivors, with how bad each is.", *PLACE, *EFFECTS, *HARM,
-        Column("label", "head that is left"),
-    ),
+    Schema("effects", "The table of heads, with how bad each cut is.", *ABLATION.columns, *cutting.HARM),
+    Schema("left", "The table of survivors, with how bad each is.", *SURVIVORS.columns, *cutting.HARM,
+           Column("label", "head that is left")),
     Schema(
         "pairs", "What cutting each head did on both corpora.", *PLACE,
         Column("change", "change of score here", "signed"), Column("other_change", "there", "signed"),
         Column("loss_change", "change of loss here", "signed"), Column("other_loss_change", "there", "signed"),
-        Column("sure_here", "matters here", "count"), Column("sure_there", "matters there", "count"),
-        Column("sure_both", "matters on both", "count"),
+        *(Column(f"sure_{where.split()[-1]}", f"matters {where}", "count") for where in ("here", "there", "on both")),
     ),
 )  # fmt: skip
+MICHEL = "(Michel et al. 2019)"
 PUBLISHED = {
     "heads": "8 of 96 heads of the encoder matter (p < 0.01), four of them for the better when cut, in a translation "
-    "model of BLEU 36.05 (Michel et al. 2019)",
+    f"model of BLEU 36.05 {MICHEL}",
     "survivors": "most layers of a translation model do with one head; the last encoder-decoder layer loses 13.56 "
-    "BLEU (Michel et al. 2019)",
-    "other": "correlation 0.56 for translation, 0.68 for BERT on MNLI, between two test sets (Michel et al. 2019)",
+    f"BLEU {MICHEL}",
+    "other": f"correlation 0.56 for translation, 0.68 for BERT on MNLI, between two test sets {MICHEL}",
 }
+CHANGED = ("head", "score", "change", "p_corrected", "loss_change", "loss_p_corrected")
+AGREED = ("correlation", "with", "quantity", "spearman", "pearson", "n")
 
 
 def _whole(tables: Tables) -> Mapping[str, Any]:
@@ -85,22 +66,22 @@ def _whole(tables: Tables) -> Mapping[str, Any]:
 
 
 def _effects(tables: Tables) -> Iterator[Row]:
-    return with_harm(tables["ablation"], _whole(tables)["better"])
+    return cutting.with_harm(tables["ablation"], _whole(tables)["better"])
 
 
 def _worst_first(tables: Tables) -> list[Row]:
-    return sorted(tables["effects"], key=lambda row: (row["harm"], row["loss_change"] or 0.0), reverse=True)
+    return cutting.worst_first(tables["effects"])
 
 
 def _left(tables: Tables) -> Iterator[Row]:
-    for row in with_harm(tables["survivors"], _whole(tables)["better"]):
+    for row in cutting.with_harm(tables["survivors"], _whole(tables)["better"]):
         yield {**row, "label": label_of(row)}
 
 
 def _pairs(tables: Tables) -> Iterator[Row]:
-    elsewhere = with_harm(tables["other"], _whole(tables)["better"])
+    elsewhere = cutting.with_harm(tables["other"], _whole(tables)["better"])
     for here, there in zip(_effects(tables), elsewhere, strict=False):
-        sure = bool(here["sure_harm"]), bool(there["sure_harm"])
+        sure = here["sure_harm"] != 0, there["sure_harm"] != 0
         yield {
             **{name: here[name] for name in ("stream", "layer", "head", "change", "loss_change")},
             "other_change": there["change"], "other_loss_change": there["loss_change"],
@@ -113,162 +94,131 @@ def answer(tables: Tables) -> Finding | None:
     rows, whole = tables["effects"], _whole(tables)
     if not rows:
         return None
-    worst, dearest = worst_of(rows), rows.largest("loss_change")[0]
-    claims = _split_claims(rows, "sure_harm")
-    if worst["harm"] > 0 and changes_shown(rows)[:2] != ("loss_change", "change"):
+    worst, dearest = cutting.worst_first(rows)[0], rows.largest("loss_change")[0]
+    sure, split, claims = _sure(rows, "sure_harm")
+    if worst["harm"] > 0 and cutting.changes_shown(rows)[:2] != ("loss_change", "change"):
         claims += _extreme("largest", "effects", worst)
-        more: Prose | str = _split(rows, "sure_harm")
+        more: Prose | str = split
         costs = say(
             "the cut that costs most is **{name}**: {change:signed} ({low:signed} to {high:signed}){luck}",
-            **worst, name=head_of(worst, tables), luck=_luck(worst),
+            **worst, name=cutting.head_of(worst, tables), luck=_luck(worst),
         )  # fmt: skip
     else:
-        claims += (*_split_claims(rows, "sure_loss"), Claim("largest", "effects", "loss_change", keyed([dearest])))
-        more = say(" and **{sure}** to the loss", sure=sum(_sides(rows, "sure_loss")))
+        in_loss, _, further = _sure(rows, "sure_loss")
+        claims += (*further, Claim("largest", "effects", "loss_change", keyed([dearest])))
+        more = say(" and **{sure}** to the loss", sure=in_loss)
         costs = say(
             "the loss rises most without **{name}**: {loss_change:signed} ({loss_change_low:signed} to "
-            "{loss_change_high:signed})", **dearest, name=head_of(dearest, tables),
+            "{loss_change_high:signed})", **dearest, name=cutting.head_of(dearest, tables),
         )  # fmt: skip
-    text = say(
+    return finding(
         "**{sure} of {all} heads** matter at p < 0.01 (Holm's correction) to the {metric} of {score:number}{chance}"
-        "{more}; {costs}.",
-        sure=sum(_sides(rows, "sure_harm")), all=len(rows), metric=whole["metric"], score=whole["score"],
-        chance=_chance(whole), more=more, costs=costs,
+        "{more}; {costs}.", *claims, see="map", published=PUBLISHED["heads"], sure=sure, all=len(rows),
+        metric=whole["metric"], score=whole["score"], chance=_chance(whole), more=more, costs=costs,
     )  # fmt: skip
-    return Finding(text, claims, see="map", published=PUBLISHED["heads"])
 
 
 def by_loss(tables: Tables) -> Iterator[Finding]:
     """How many heads matter to the loss, which is finer than a score."""
-    rows, whole = tables["effects"], _whole(tables)
-    if not rows or whole["metric"] == "loss":
-        return
-    sure, in_score = (sum(_sides(rows, column)) for column in ("sure_loss", "sure_harm"))
-    yield Finding(
-        say(
-            "**{sure}** of {all} heads matter to the loss (p < 0.01){split}.{finer}", sure=sure, all=len(rows),
-            split=_split(rows, "sure_loss"),
-            finer=" A loss is finer than a score, so more heads show in it." if sure > in_score else "",
-        ),
-        _split_claims(rows, "sure_loss"), see="sorted",
-    )  # fmt: skip
+    rows = tables["effects"]
+    if rows and _whole(tables)["metric"] != "loss":
+        sure, split, claims = _sure(rows, "sure_loss")
+        finer = " A loss is finer than a score, so more heads show in it."
+        yield finding(
+            "**{sure}** of {all} heads matter to the loss (p < 0.01){split}.{finer}", *claims, see="sorted",
+            sure=sure, all=len(rows), split=split, finer=finer if sure > _sure(rows, "sure_harm")[0] else "",
+        )  # fmt: skip
 
 
 def gains(tables: Tables) -> Iterator[Finding]:
     """The cut that makes the model better, if there is one."""
-    for row in tables["effects"].smallest("harm")[:1]:
-        if row["harm"] < 0:
-            yield Finding(
-                say("The cut that gains most is {name}: {told}.", name=head_of(row, tables),
-                    told=_suffered(row, tables)),
-                _extreme("smallest", "effects", row), see="sorted",
-            )  # fmt: skip
+    for row in tables["effects"].smallest("harm")[:1].where(lambda row: row["harm"] < 0):
+        claims = _extreme("smallest", "effects", row)
+        yield finding("The cut that gains most is {name}: {told}.", *claims, see="sorted",
+                      name=cutting.head_of(row, tables), told=_suffered(row, tables))  # fmt: skip
 
 
 def survivors(tables: Tables) -> Iterator[Finding]:
     """What layers can do with one head."""
-    rows, whole = tables["left"], _whole(tables)
-    if not rows:
-        return
-    worst = worst_of(rows)
-    lost, lost_in_loss = (_sides(rows, column)[0] for column in ("sure_harm", "sure_loss"))
-    yield Finding(
-        say(
+    rows = tables["left"]
+    if rows:
+        worst = cutting.worst_first(rows)[0]
+        lost = {name: sum(row[name] > 0 for row in rows) for name in ("sure_harm", "sure_loss")}
+        yield finding(
             "Left with one head, **{rest}** of {all} layers lose no {metric} that could be told from luck, and "
             "{in_loss} nothing in the loss. Most of all suffers **layer {number} of the {stream}**: with {label} "
             "alone, {told}.",
-            **worst, rest=len(rows) - lost, all=len(rows), metric=whole["metric"], in_loss=len(rows) - lost_in_loss,
-            number=worst["layer"] + 1, told=_suffered(worst, tables),
-        ),
-        (
-            Claim("count", "left", "sure_harm", value=lost, than=0),
-            Claim("count", "left", "sure_loss", value=lost_in_loss, than=0), *_extreme("largest", "left", worst),
-        ),
-        see="survivors", published=PUBLISHED["survivors"],
-    )  # fmt: skip
+            *(Claim("count", "left", column, value=count, than=0) for column, count in lost.items()),
+            *_extreme("largest", "left", worst), see="survivors", published=PUBLISHED["survivors"],
+            **worst, rest=len(rows) - lost["sure_harm"], all=len(rows), metric=_whole(tables)["metric"],
+            in_loss=len(rows) - lost["sure_loss"], number=worst["layer"] + 1, told=_suffered(worst, tables),
+        )  # fmt: skip
 
 
 def agreement(tables: Tables) -> Iterator[Finding]:
     """Whether gradients put heads in the order in which cutting does."""
-    of = {(row["with"], row["quantity"]): row for row in tables["correlation"].known("spearman")}
-    loss, score = of.get(("importance", "loss")), of.get(("importance", "score"))
-    if loss is not None:
-        value = loss["spearman"]
+    of = {row["quantity"]: row for row in tables["correlation"].known("spearman").where(**{"with": "importance"})}
+    if "loss" in of:
+        loss, metric = of["loss"], _whole(tables)["metric"]
         told = (
-            "puts heads in much the same order as cutting them" if value >= 0.6
-            else "says something of what cutting does, but not all" if value >= 0.3
+            "puts heads in much the same order as cutting them" if loss["spearman"] >= 0.6
+            else "says something of what cutting does, but not all" if loss["spearman"] >= 0.3
             else "says little of what cutting does"
         )  # fmt: skip
-        metric = _whole(tables)["metric"]
-        more = "" if score is None or metric == "loss" else say(
-            "; with that of {metric} {value:share}", metric=metric, value=score["spearman"]
-        )  # fmt: skip
-        yield Finding(
-            say(
-                "Importance by gradients {told} (rank correlation with the size of the change of loss "
-                "**{spearman:share}**, {spearman_low:share} to {spearman_high:share}{more}).", **loss, told=told,
-                more=more,
-            ),
-            (Claim("value", "correlation", "spearman", keyed([loss], "with", "quantity"), value=value),),
-            see="importance",
+        more = say("; with that of {metric} {value:share}", metric=metric, value=of.get("score", {}).get("spearman"))
+        yield finding(
+            "Importance by gradients {told} (rank correlation with the size of the change of loss "
+            "**{spearman:share}**, {spearman_low:share} to {spearman_high:share}{more}).",
+            value_claim("correlation", "spearman", loss, "with", "quantity"), see="importance", **loss, told=told,
+            more=more if "score" in of and metric != "loss" else "",
         )  # fmt: skip
 
 
 def elsewhere(tables: Tables) -> Iterator[Finding]:
     """Whether the same heads matter on the second corpus."""
     rows = tables["pairs"]
-    correlations = tables["correlation"].known("pearson")
-    of = {row["quantity"]: row for row in correlations if row["with"] == "other corpus"}
-    if not rows or not of:
-        return
-    parts = [
-        say("**{pearson:share}** ({pearson_low:share} to {pearson_high:share}) for {what}", **row,
-            what=_whole(tables)["metric"] if quantity == "score" else "the loss")
-        for quantity, row in of.items()
-    ]  # fmt: skip
-    counts = {name: _sides(rows, name)[0] for name in ("sure_here", "sure_there", "sure_both")}
-    yield Finding(
-        say(
+    correlated = tables["correlation"].known("pearson").where(**{"with": "other corpus"})
+    if rows and correlated:
+        names = {"score": _whole(tables)["metric"], "loss": "the loss"}
+        parts = [
+            say("**{pearson:share}** ({pearson_low:share} to {pearson_high:share}) for {what}", **row,
+                what=names[row["quantity"]])
+            for row in correlated
+        ]  # fmt: skip
+        counts = {name: int(rows.total(name)) for name in ("sure_here", "sure_there", "sure_both")}
+        yield finding(
             "On {corpus} the same heads' changes correlate with {parts}; {sure_here} heads matter here, {sure_there} "
             "there, and {sure_both} on both.",
-            corpus=tables["whole"][-1]["corpus"], parts=listed(parts), **counts,
-        ),
-        tuple(Claim("count", "pairs", name, value=count, than=0) for name, count in counts.items())
-        + tuple(Claim("value", "correlation", "pearson", keyed([row], "with", "quantity"), value=row["pearson"])
-                for row in of.values()),
-        see="other", published=PUBLISHED["other"],
-    )  # fmt: skip
+            *(Claim("total", "pairs", name, value=count) for name, count in counts.items()),
+            *(value_claim("correlation", "pearson", row, "with", "quantity") for row in correlated),
+            see="other", published=PUBLISHED["other"], corpus=tables["whole"][-1]["corpus"], parts=listed(parts),
+            **counts,
+        )  # fmt: skip
 
 
 def whole_model(tables: Tables) -> Iterator[Finding]:
     """What the whole model does, here and there."""
     for row in tables["whole"]:
         loss = "" if row["metric"] == "loss" else say(", its loss {loss:number}", loss=row["loss"])
-        yield Finding(
-            say(
-                "On {corpus} the whole model's {metric} is {score:number}{chance}{loss} ({n:count} texts).",
-                **{**row, "chance": _chance(row), "loss": loss},
-            ),
-            (Claim("value", "whole", "score", keyed([row], "part"), value=row["score"]),),
+        yield finding(
+            "On {corpus} the whole model's {metric} is {score:number}{chance}{loss} ({n:count} texts).",
+            value_claim("whole", "score", row, "part"),
+            **{**row, "chance": _chance(row), "loss": loss},
         )
 
 
 def which_texts(tables: Tables) -> Iterator[Finding]:
     """Which texts did what, where something was chosen."""
-    about, options = tables.manifest.corpus, tables.options
-    if not about.get("chosen_on"):
-        return
-    data = about.get("choose_on")
-    which = str(data["name"]) if isinstance(data, Mapping) else "one half of the documents"
-    done = ["survivors were chosen"] if options.get("survivors") else []
-    done += ["the heads' means were taken"] if options.get("means") else []
-    yield Finding(
-        say(
-            "{done} on {which} ({n:count} texts){rest}.", done=" and ".join(done).capitalize(), which=which,
-            n=about["chosen_on"],
-            rest="" if isinstance(data, Mapping) else "; all scores are from the other half",
-        )
-    )  # fmt: skip
+    about = tables.manifest.corpus
+    if about.get("chosen_on"):
+        done = {"survivors": "survivors were chosen", "means": "the heads' means were taken"}
+        given = about.get("choose_on")
+        which = str(given["name"]) if isinstance(given, Mapping) else "one half of the documents"
+        yield finding(
+            "{done} on {which} ({n:count} texts){rest}.", which=which, n=about["chosen_on"],
+            done=" and ".join(said for name, said in done.items() if tables.options.get(name)).capitalize(),
+            rest="" if isinstance(given, Mapping) else "; all scores are from the other half",
+        )  # fmt: skip
 
 
 def warning(tables: Tables) -> Prose | None:
@@ -282,11 +232,13 @@ def warning(tables: Tables) -> Prose | None:
     )  # fmt: skip
 
 
-def about(tables: Tables) -> str:
+def about(tables: Tables) -> Prose:
     """What was done."""
-    means = " A head that is cut gives its mean output instead of nothing." if tables.options.get("means") else ""
-    task = str(_whole(tables).get("task", "a task")).replace("{", "").replace("}", "")
-    return f"**{{model}}** does the task {task} on **{{corpus}}**, as it is and without each of its heads.{means}"
+    return say(
+        "**{model}** does the task {task} on **{corpus}**, as it is and without each of its heads.{means}",
+        **tables.names, task=_whole(tables).get("task", "a task"),
+        means=" A head that is cut gives its mean output instead of nothing." if tables.options.get("means") else "",
+    )  # fmt: skip
 
 
 def _chance(whole: Mapping[str, Any]) -> Prose | str:
@@ -295,26 +247,19 @@ def _chance(whole: Mapping[str, Any]) -> Prose | str:
     return say(" (always the most frequent label: {chance:number})", chance=whole["chance"])
 
 
-def _sides(rows: Rows, column: str) -> tuple[int, int]:
-    """How many changes that are sure are for the worse, and for the better."""
-    return rows.count(lambda row: row[column] > 0), rows.count(lambda row: row[column] < 0)
-
-
-def _split(rows: Rows, column: str) -> str:
-    worse, better = _sides(rows, column)
-    return f", {worse} for the worse and {better} for the better when cut" if worse or better else ""
-
-
-def _split_claims(rows: Rows, column: str) -> tuple[Claim, ...]:
-    worse, better = _sides(rows, column)
-    return (
+def _sure(rows: Rows, column: str) -> tuple[int, str, tuple[Claim, ...]]:
+    """How many changes are sure; how many for the worse and for the better, in words; and the claims of that."""
+    worse, better = rows.count(lambda row: row[column] > 0), rows.count(lambda row: row[column] < 0)
+    split = f", {worse} for the worse and {better} for the better when cut" if worse or better else ""
+    claims = (
         Claim("count", "effects", column, value=worse, than=0),
         Claim("count", "effects", column, value=better, than=0, below=True),
     )
+    return worse + better, split, claims
 
 
 def _extreme(kind: str, table: str, row: Row) -> tuple[Claim, ...]:
-    known = (Claim("value", table, "change", keyed([row]), value=row["change"]),) if is_known(row["change"]) else ()
+    known = (value_claim(table, "change", row),) if is_known(row["change"]) else ()
     return (Claim(kind, table, "harm", keyed([row])), *known)
 
 
@@ -329,7 +274,7 @@ def _suffered(row: Row, tables: Tables) -> Prose:
     if not row["change"]:
         return say("{metric} stays as it is{loss}", metric=whole["metric"], loss=loss)
     return say(
-        "{metric} goes from {before:number} to **{score:number}** ({low:signed} to {high:signed}){loss}{luck}",
+        "{metric} goes from {before:number} to **{score:number}** ({low:signed} to {high:signed}){luck}{loss}",
         **{**row, "metric": whole["metric"], "before": whole["score"], "loss": loss, "luck": _luck(row)},
     )
 
@@ -338,7 +283,7 @@ PAGE = Page(
     "ablate",
     title="What does {model} lose without each head?",
     answer=answer,
-    chart=effect_map(),
+    chart=cutting.effect_map(),
     about=about,
     findings=(by_loss, gains, survivors, agreement, elsewhere, whole_model, which_texts),
     warning=warning,
@@ -347,15 +292,11 @@ PAGE = Page(
     sections=(
         Section(
             "sorted", "Each head off in turn",
-            "The changes of the map in order, each with its 95 % confidence interval from resampled texts. How many "
-            "stand clear of the line? Below, every head, the worst cut first.",
+            "The changes of the map in order, with 95 % confidence intervals from resampled texts, and below every "
+            "head, the worst cut first. How many stand clear of the line?",
             (
-                effects_in_order(),
-                Listing(
-                    "effects", "head", "score", "change", "p_corrected", "loss_change", "loss_p_corrected",
-                    "importance",
-                    rows=_worst_first,
-                ),
+                cutting.effects_in_order(),
+                Listing("effects", *CHANGED, "importance", rows=_worst_first),
             ),
             short="Heads",
         ),
@@ -365,31 +306,20 @@ PAGE = Page(
             "interval.",
             (
                 *(
-                    charts.dots(
-                        "left", "label", column, key=key, title=title, style=Style(zero=True),
-                        label=f"What each layer loses when it is left with one head: {title}",
-                    )
-                    for key, column, title in (
-                        ("left-score", "change", "Score with one head left"),
-                        ("left-loss", "loss_change", "Loss with one head left"),
-                    )
+                    charts.dots("left", "label", column, key=f"left-{what}", style=Style(zero=True),
+                                title=f"{what.capitalize()} with one head left")
+                    for what, column in (("score", "change"), ("loss", "loss_change"))
                 ),
-                Listing("left", "head", "score", "change", "p_corrected", "loss_change", "loss_p_corrected"),
+                Listing("left", *CHANGED),
             ),
             short="Survivors", width="half",
         ),
         Section(
             "importance", "Importance by gradients",
-            "Each dot is a head: its importance, from one pass of gradients, against the size of what cutting it "
-            "did. If gradients could stand for cutting, dots would rise from left to right.",
+            cutting.GRADIENTS_LEAD,
             (
-                charts.scatter(
-                    "ablation", ("importance", "normalised"), ("loss_change", "change"), key="gradients",
-                    title="Gradients against cutting", size_of=True, style=Style(root=True),
-                    label="Importance against the size of the measured change, one dot for each head",
-                ),
-                Listing("correlation", "with", "quantity", "spearman", "pearson", "n",
-                        where={"with": ["importance", "first order"]}),
+                cutting.against_gradients("ablation", "importance", key="gradients"),
+                Listing(*AGREED, where={"with": ["importance", "first order"]}),
             ),
             short="Importance",
         ),
@@ -398,14 +328,13 @@ PAGE = Page(
             "Each dot is a head: what cutting it does on one corpus, and on the other. Heads that matter anywhere "
             "lie along a rising line; heads that matter to one corpus alone lie along an axis.",
             (
-                charts.scatter("pairs", "change", "other_change", key="other-score", title="Score on both corpora",
-                               style=Style(zero=True)),
-                charts.scatter("pairs", "loss_change", "other_loss_change", key="other-loss",
-                               title="Loss on both corpora", style=Style(zero=True)),
-                Listing("correlation", "with", "quantity", "spearman", "pearson", "n",
-                        where={"with": "other corpus"}),
-                Listing("other", "head", "score", "change", "p_corrected", "loss_change", "loss_p_corrected",
-                        title="Every head there"),
+                *(
+                    charts.scatter("pairs", column, f"other_{column}", key=f"other-{what}", style=Style(zero=True),
+                                   title=f"{what.capitalize()} on both corpora")
+                    for what, column in (("score", "change"), ("loss", "loss_change"))
+                ),
+                Listing(*AGREED, where={"with": "other corpus"}),
+                Listing("other", *CHANGED, title="Every head there"),
             ),
             short="Elsewhere", width="half",
         ),
@@ -417,7 +346,7 @@ PAGE = Page(
         "chosen on other texts than it is scored on.",
         "p": "by a paired permutation over texts: the share of shuffles, in which whole and cut model swap their "
              "marks text by text, that differ as much; after Holm's correction for the number of cuts.",
-        "head 8-10": "the tenth head of the eighth layer, as the papers count; tables count from 0.",
+        **words("head 8-10"),
     },
     limits={
         "One at a time.": "A head may be cut without loss because another does the same work; cutting both may hurt. "
@@ -431,8 +360,7 @@ PAGE = Page(
         "The task decides.": "A head that this task can do without may matter to another.",
     },
     unshown={
-        "whole": "its figures stand among the findings",
-        "survivors": "shown as the table left, with how bad each is",
+        "whole": "its figures stand among the findings", "survivors": "shown as the table left, with how bad each is",
     },
     published="; ".join(PUBLISHED.values()) + ".",
 )  # fmt: skip

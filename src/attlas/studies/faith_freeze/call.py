@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from attlas.errors import CorpusError
 from attlas.run.parameters import Help, Model, Texts, study_call
@@ -23,6 +23,14 @@ class Kept:
     attention: Frozen
     file: Path | None
     skipped: Mapping[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """How much was kept, what was left out, and where the file lies."""
+        kept, file = self.attention, None if self.file is None else str(self.file)
+        return {
+            "model": kept.model, "texts": len(kept), "layers": len(kept.sites), "skipped": dict(self.skipped),
+            "file": file,
+        }  # fmt: skip
 
 
 @study_call()

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attlas.pages import Claim, Finding, Listing, Page, Rows, Section, Style, Tables, charts, keyed, say
+import numpy as np
+
+from attlas.pages import Claim, Finding, Listing, Page, Section, Tables, charts, keyed
+from attlas.pages.findings import finding, value_claim
 from attlas.store.schema import PLACE, Column, Schema
+from attlas.studies.shared.cutting.effects import GRADIENTS_LEAD, against_gradients
 from attlas.studies.shared.cutting.schemas import CORRELATED
+from attlas.studies.shared.wording import first, further, of_stream
 
 HEADS = Schema(
     "importance",
@@ -38,32 +43,18 @@ CORRELATION = Schema(
 )
 
 
-def answer(tables: Tables) -> Finding | None:
-    """How few heads make up half of all importance, in the stream that has most of it."""
-    findings = list(concentrated(tables))
-    return findings[0] if findings else None
-
-
 def concentrated(tables: Tables) -> Iterator[Finding]:
     """How few heads make up half of all importance, stream by stream."""
     for stream, heads in tables["importance"].by("stream"):
         most = heads.largest("value")
-        half = _reaching_half(most)
-        yield Finding(
-            say(
-                "{half} of {n} heads{where} make up half of all importance (even shares would take {even}); the loss "
-                "depends most on **{names}**.",
-                half=half, n=len(heads), even=(len(heads) + 1) // 2, names=most.sentence("value", "number", most=3),
-                where=f" of the {stream}" if len(tables.streams) > 1 else "",
-            ),
-            (Claim("largest", "importance", "value", keyed(most[:3]), {"stream": stream}),),
-            see="map",
+        sums = np.cumsum(most.column("value"))
+        yield finding(
+            "{half} of {n} heads{where} make up half of all importance (even shares would take {even}); the loss "
+            "depends most on **{names}**.",
+            Claim("largest", "importance", "value", keyed(most[:3]), {"stream": stream}), see="map",
+            half=int(np.searchsorted(sums, sums[-1] / 2)) + 1, n=len(heads), even=(len(heads) + 1) // 2,
+            names=most.sentence("value", "number", most=3), where=of_stream(tables, stream),
         )  # fmt: skip
-
-
-def others(tables: Tables) -> Iterator[Finding]:
-    """The same of further streams."""
-    yield from list(concentrated(tables))[1:]
 
 
 def layers(tables: Tables) -> Iterator[Finding]:
@@ -71,83 +62,54 @@ def layers(tables: Tables) -> Iterator[Finding]:
     for stream, heads in tables["importance"].by("stream"):
         sums = {layer: rows.total("value") for layer, rows in heads.by("layer")}
         best = max(sums, key=lambda layer: sums[layer])
-        yield Finding(
-            say(
-                "Layer {layer}{where} has the largest share of it: {share:percent} % (even: {even:percent} %).",
-                layer=best + 1, share=sums[best] / (sum(sums.values()) or 1.0),
-                even=1 / max(1, sum(value > 0 for value in sums.values())),
-                where=f" of the {stream}" if len(tables.streams) > 1 else "",
-            ),
-            (Claim("total", "importance", "value", among={"stream": stream, "layer": best}, value=sums[best]),),
-            see="map",
+        yield finding(
+            "Layer {layer}{where} has the largest share of it: {share:percent} % (even: {even:percent} %).",
+            Claim("total", "importance", "value", among={"stream": stream, "layer": best}, value=sums[best]),
+            see="map", layer=best + 1, share=sums[best] / (sum(sums.values()) or 1.0),
+            even=1 / max(1, sum(value > 0 for value in sums.values())), where=of_stream(tables, stream),
         )  # fmt: skip
 
 
 def agrees(tables: Tables) -> Iterator[Finding]:
     """Whether gradients tell what cutting really did."""
     for row in tables["correlation"][:1]:
-        yield Finding(
-            say(
-                "Its rank correlation with the size of the changes of loss that cutting heads really made is "
-                "**{spearman:share}** ({spearman_low:share} to {spearman_high:share}, {n} heads).", **row,
-            ),
-            (Claim("value", "correlation", "spearman", keyed([row], "quantity", "against"), value=row["spearman"]),),
-            see="measured",
+        yield finding(
+            "Its rank correlation with the size of the changes of loss that cutting heads really made is "
+            "**{spearman:share}** ({spearman_low:share} to {spearman_high:share}, {n} heads).",
+            value_claim("correlation", "spearman", row, "quantity", "against"), see="measured", **row,
         )  # fmt: skip
 
 
 def loss(tables: Tables) -> Iterator[Finding]:
     """The loss itself."""
     for row in tables["loss"]:
-        yield Finding(
-            say("The loss of a text is {value:number} on average, in the task {task}.", **row),
-            (Claim("value", "loss", "value", keyed([row], "task"), value=row["value"]),),
-        )
-
-
-def _reaching_half(most: Rows) -> int:
-    """How many of the largest values make up half of their sum."""
-    total, so_far = most.total("value"), 0.0
-    for count, row in enumerate(most, start=1):
-        so_far += row["value"]
-        if so_far >= total / 2:
-            return count
-    return len(most)
+        said = "The loss of a text is {value:number} on average, in the task {task}."
+        yield finding(said, value_claim("loss", "value", row, "task"), **row)
 
 
 PAGE = Page(
     "importance",
     title="Which heads does {model} need?",
-    answer=answer,
+    answer=first(concentrated),
     chart=charts.head_map("importance", "value", "normalised", label="Heat map of importance, layer by head"),
     about="How much does the loss of **{model}** on **{corpus}** depend on each of its heads? One pass of gradients "
     "asks all of them at once.",
-    findings=(others, layers, agrees, loss),
+    findings=(further(concentrated), layers, agrees, loss),
     schemas=(HEADS, LOSS, CORRELATION),
     sections=(
         Section(
             "measured", "Against cutting",
-            "Each dot is a head: importance, from one pass of gradients, against the size of the change that cutting "
-            "it really made, from as many runs as there are heads. If the first could stand for the second, dots "
-            "would rise from left to right.",
+            GRADIENTS_LEAD,
             (
-                charts.scatter(
-                    "importance", ("value", "normalised"), ("loss_change", "change"), key="measured",
-                    title="Importance against cutting", size_of=True, style=Style(root=True),
-                    label="Importance against the size of the measured change of loss, one dot for each head",
-                ),
+                against_gradients("importance", "value", key="measured"),
                 Listing("correlation", "quantity", "against", "spearman", "pearson", "n"),
             ),
             short="Measured",
         ),
         Section(
             "table", "All heads", "Every head, the most important of its layer first.",
-            (
-                Listing(
-                    "importance", "head", "value", "normalised", "signed", "loss_change", "change",
-                    order="-normalised",
-                ),
-            ),
+            (Listing("importance", "head", "value", "normalised", "signed", "loss_change", "change",
+                     order="-normalised"),),
             short="Table",
         ),
     ),

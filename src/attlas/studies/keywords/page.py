@@ -9,6 +9,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from attlas.pages import Claim, Custom, Finding, Listing, Page, Prose, Row, Section, Tables, count_of, listed, say
+from attlas.pages.findings import finding, keyed, value_claim
 from attlas.store.schema import Column, Schema
 from attlas.studies.keywords.text import Shown, legend, top_of, weighed
 
@@ -52,33 +53,22 @@ DOCUMENTS = Schema(
 
 def answer(tables: Tables) -> Finding:
     """The first phrases, and what the first of them weighs."""
-    documents, phrases = tables["documents"], tables["phrases"]
+    documents, best, heads = tables["documents"], tables["phrases"].largest("score"), tables.options.get("heads")
     words = int(documents.total("words"))
     read = Claim("total", "documents", "words", value=words)
-    if not phrases:
-        return Finding(
-            say("No phrase was found: none of the {words:count} words has a letter and weighs enough.", words=words),
-            (read,),
-        )
-    best, heads = phrases.largest("score"), tables.options.get("heads")
-    if len(documents) == 1:
-        template = "{by} the key phrases of {name} are **{first}**: "
-    else:
-        template = "{by} the heaviest key phrases of {n:count} texts ({words:count} words) are **{first}**: "
-    names = list(dict.fromkeys(best.column("phrase")))[:3]
-    text = say(
-        f"{template}the first weighs as much as **{{score:number}}** average words.",
+    if not best:
+        said = "No phrase was found: none of the {words:count} words has a letter and weighs enough."
+        return finding(said, read, words=words)
+    what = "the heaviest key phrases of {n:count} texts ({words:count} words)"
+    return finding(
+        f"{{by}} {what if len(documents) > 1 else 'the key phrases of {name}'} are **{{first}}**: the first weighs "
+        "as much as **{score:number}** average words.",
+        Claim("largest", "phrases", "score", keyed(best[:1], "document", "rank")),
+        value_claim("phrases", "score", best[0], "document", "rank"), read, see="texts",
         name="this text" if documents[0]["name"] == "text" else _name(documents[0]), n=len(documents), words=words,
-        score=best[0]["score"], first=listed(names),
+        score=best[0]["score"], first=listed(best.values("phrase")[:3]),
         by=f"By {count_of(len(heads), 'head')} ({tables.options.get('why', 'chosen')})" if heads else "By attention",
     )  # fmt: skip
-    place = {"document": best[0]["document"], "rank": best[0]["rank"]}
-    claims = (
-        Claim("largest", "phrases", "score", [place]),
-        Claim("value", "phrases", "score", [place], value=best[0]["score"]),
-        read,
-    )
-    return Finding(text, claims, see="texts")
 
 
 def texts(tables: Tables) -> Markup:
@@ -123,13 +113,11 @@ def _name(document: Row) -> str:
 
 def _heads(tables: Tables) -> Prose:
     """Which heads were read and how, as far as the plan says it."""
-    options = tables.options
-    heads = options.get("heads")
-    if not isinstance(heads, list | tuple) or not heads:
+    options, over = tables.options, {"max": "the largest of the words that attend"}
+    if not options.get("heads"):
         return say("")
-    over = {"mean": "the mean over the words that attend", "max": "the largest of the words that attend"}
     return say(
-        "Read were {heads} ({why}) by {measure}s, {over}.", heads=count_of(len(heads), "head"),
+        "Read were {heads} ({why}) by {measure}s, {over}.", heads=count_of(len(options["heads"]), "head"),
         why=options.get("why", "chosen"), measure=options.get("measure", "norm"),
         over=over.get(str(options.get("over")), "the mean over the words that attend"),
     )  # fmt: skip

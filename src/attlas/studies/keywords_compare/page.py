@@ -6,33 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 from markupsafe import Markup
 
-from attlas.pages import (
-    Claim,
-    Custom,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    listed,
-    say,
-    with_interval,
-)
+from attlas.pages import Claim, Custom, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
 from attlas.pages.charts import Spec
+from attlas.pages.findings import finding, keyed, value_claim
 from attlas.pages.html import tag
+from attlas.pages.prose import listed, say, with_interval
 from attlas.store.schema import Column, Schema, is_known
 from attlas.studies.shared.keywords.columns import AT, GOLD, SCORES, TEXTS
 from attlas.studies.shared.published import INSPEC
+from attlas.studies.shared.wording import of_all
 
 LEVEL = 0.01
+ONE = ("method", "form", "at", "gold")  # what tells one row of the methods from others
 OURS = "attention"
 SHOWN = 10  # phrases of an example
+FEW = 3  # methods that a sentence names
 GROUPS = ("attention", "attention's candidates, ranked otherwise", "the model's embeddings",
           "counts over the other texts", "the text alone")  # fmt: skip
 
@@ -104,8 +92,7 @@ def at_depth(tables: Tables, at: str = "10", gold: str = "all") -> Rows:
 
 def named(tables: Tables) -> Iterator[Row]:
     """All scores with names, groups and times; first those that are shown first, in their order."""
-    best = [_name_of(row) for row in at_depth(tables)]
-    order = {name: place for place, name in enumerate(best)}
+    order = {_name_of(row): place for place, row in enumerate(at_depth(tables))}
     depths = {("10", "all"): 0, ("5", "all"): 1}
     rows = sorted(
         tables["methods"],
@@ -120,45 +107,43 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
     """How attention stands among the others, by so many first phrases."""
 
     def find(tables: Tables) -> Finding | None:
-        rows = at_depth(tables, depth)
         ours = tables["methods"].where(method=OURS, at=depth, gold="all")[:1]
-        others = rows.where(lambda row: not _is_ours(row) and not _borrows(row))
+        others = at_depth(tables, depth).where(lambda row: not _is_ours(row) and not _borrows(row))
         if not ours or not others:
             return None
-        best = others[0]
+        best, chance = others[0], others.where(method="random")
         ahead = others.where(lambda row: _sure(row) and row["change"] > 0)
         behind = others.where(lambda row: _sure(row) and row["change"] < 0)
-        rest = others.where(lambda row: not _sure(row))
         worse, alike = (
-            say(f", {said} {{names}}", names=listed([*map(_name_of, some)], between="; ")) if some else ""
-            for said, some in (("worse than", ahead), ("not to be told apart from", rest))
+            say(f", {said} {{names}}", names=_listed_or_counted(some)) if some else ""
+            for said, some in (
+                ("worse than", ahead),
+                ("not to be told apart from", others.where(lambda row: not _sure(row))),
+            )
         )
-        chance = others.where(method="random")
-        text = say(
+        among = {"at": depth, "gold": "all"}
+        return finding(
             "F1@{at} of {ours} is {f1}, better than {how} methods without attention (p < 0.01 after correction)"
             "{worse}{alike}; the best of them, {best}, has {best_f1}{apart}{chance}.",
-            at=depth, ours=_name_of(ours[0]), f1=with_interval(ours[0], "f1"), worse=worse, alike=alike,
-            how=f"all {len(others)}" if len(behind) == len(others) else f"{len(behind)} of {len(others)}",
-            best=_name_of(best), best_f1=with_interval(best, "f1"), apart=apart(best),
-            chance=say(", phrases at random {f1:share}", f1=chance[0]["f1"]) if chance else "",
+            value_claim("methods", "f1", ours[0], *ONE), value_claim("methods", "f1", best, *ONE),
+            *(Claim(kind, "methods", "change", keyed(some, "method", "form"), among, than=0.0)
+              for kind, some in (("below", behind), ("above", ahead)) if some),
+            see="table", at=depth, ours=_name_of(ours[0]), f1=with_interval(ours[0], "f1"), worse=worse, alike=alike,
+            how=of_all(len(behind), len(others)), best=_name_of(best), best_f1=with_interval(best, "f1"),
+            apart=apart(best), chance=say(", phrases at random {f1:share}", f1=chance[0]["f1"]) if chance else "",
         )  # fmt: skip
-        among = {"at": depth, "gold": "all"}
-        first = keyed(ours, "method", "form")
-        claims = [Claim("value", "methods", "f1", first, among, ours[0]["f1"]),
-                  Claim("value", "methods", "f1", keyed([best], "method", "form"), among, best["f1"])]  # fmt: skip
-        for kind, some in (("below", behind), ("above", ahead)):
-            if some:
-                claims.append(Claim(kind, "methods", "change", keyed(some, "method", "form"), among, than=0.0))
-        return Finding(text, tuple(claims), see="table")
 
     return find
 
 
+def _listed_or_counted(rows: Rows) -> Prose:
+    """A few methods by name, or how many there are."""
+    return listed([*map(_name_of, rows)], between="; ") if len(rows) <= FEW else say("{n} of them", n=len(rows))
+
+
 def first_five(tables: Tables) -> Iterator[Finding]:
     """The same of the first five phrases."""
-    finding = at("5")(tables)
-    if finding is not None:
-        yield finding
+    yield from filter(None, [at("5")(tables)])
 
 
 def borrowed(tables: Tables) -> Iterator[Finding]:
@@ -167,47 +152,35 @@ def borrowed(tables: Tables) -> Iterator[Finding]:
     for best in rows[:1]:
         chance = rows.where(method="random")
         random = "; in random order they have {f1}: what the candidates alone are worth"
-        text = say(
+        yield finding(
             "Where another method ranks the candidates that attention gives, F1@10 is at best {f1}, by {name}{apart}"
             "{random}.",
-            f1=with_interval(best, "f1"), name=_name_of(best), apart=apart(best),
+            value_claim("methods", "f1", best, *ONE), see="methods", f1=with_interval(best, "f1"),
+            name=_name_of(best), apart=apart(best),
             random=say(random, f1=with_interval(chance[0], "f1")) if chance else "",
         )  # fmt: skip
-        claim = Claim(
-            "value", "methods", "f1", keyed([best], "method", "form"), {"at": "10", "gold": "all"}, best["f1"]
-        )
-        yield Finding(text, (claim,), see="methods")
 
 
 def fast(tables: Tables) -> Iterator[Finding]:
     """How long attention takes, and what else needs the model."""
-    timed = tables["methods"].where(lambda row: is_known(row["seconds"]) and row["seconds"] > 0, at="10", gold="all")
+    timed = tables["named"].where(lambda row: is_known(row["each"]) and row["each"] > 0, at="10", gold="all")
     for ours in timed.where(method=OURS)[:1]:
         models = timed.where(lambda row: row["needs"] == "model" and not _is_ours(row) and not _borrows(row))
-        others = [say("{name} takes {times:number} times as long", name=_name_of(row),
-                      times=row["seconds"] / ours["seconds"]) for row in models]  # fmt: skip
-        yield Finding(
-            say(
-                "Attention takes **{each:number} ms** for a text in this run{others}.",
-                each=1000 * ours["seconds"] / ours["n"],
-                others=say("; with the same model, {others}", others=listed(others)) if others else "",
-            ),
-            (Claim("value", "named", "each", [{"name": _name_of(ours)}], {"at": "10", "gold": "all"},
-                   1000 * ours["seconds"] / ours["n"]),),
-            see="time",
+        others = [say("{name} takes {times:number} times as long", name=row["name"], times=row["each"] / ours["each"])
+                  for row in models]  # fmt: skip
+        yield finding(
+            "Attention takes **{each:number} ms** for a text in this run{others}.",
+            value_claim("named", "each", ours, "name", "at", "gold"), see="time", each=ours["each"],
+            others=say("; with the same model, {others}", others=listed(others)) if others else "",
         )  # fmt: skip
 
 
 def texts(tables: Tables) -> Iterator[Finding]:
     """What there was to find, and which heads were read."""
     for row in tables["whole"]:
-        yield Finding(
-            say(
-                "{present:count} of {given:count} phrases that people gave these {documents:count} texts stand in "
-                "their text. Attention is read from {choice}.",
-                present=row["present"], given=row["given"], documents=row["documents"], choice=row["choice"],
-            ),
-            (Claim("total", "whole", "present", value=row["present"]),),
+        yield finding(
+            "{present:count} of {given:count} phrases that people gave these {documents:count} texts stand in their "
+            "text. Attention is read from {choice}.", Claim("total", "whole", "present", value=row["present"]), **row,
         )  # fmt: skip
 
 
@@ -247,8 +220,8 @@ def examples(tables: Tables) -> Markup | None:
             shown = own[:SHOWN]
             found = [_phrase(row["phrase"], right=row["right"]) for row in shown]
             lines.append(_line(name, found, f"{shown.count(lambda row: bool(row['right']))} of {len(shown)}"))
-        head = tag("tr", *(tag("th", title, class_="text", scope="col") for title in ("method", "first phrases",
-                                                                                     "right")))  # fmt: skip
+        titles = ("method", "first phrases", "right")
+        head = tag("tr", *(tag("th", title, class_="text", scope="col") for title in titles))
         parts.append(
             tag("details", tag("summary", str(rows[0]["name"] or f"text {number + 1}"), dir="auto"),
                 tag("p", str(rows[0]["text"]), class_="sample", dir="auto"),

@@ -6,34 +6,20 @@ that are scored, unless it says else.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
-from attlas.pages import (
-    Claim,
-    Finding,
-    Listing,
-    Page,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    keyed,
-    label_of,
-    listed,
-    say,
-    with_interval,
-)
-from attlas.store.schema import PLACE, Column, Schema, is_known
+from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, label_of
+from attlas.pages.findings import finding, value_claim
+from attlas.pages.prose import listed, say, with_interval
+from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.shared.keywords.columns import AT, GOLD, MEASURE, OVER, SCORES, TEXTS
-from attlas.studies.shared.wording import words
+from attlas.studies.shared.wording import side_by_side, words
 
 LEVEL = 0.01  # of a corrected p
 NEAR = 0.01  # F1 that is as good as all heads'
 AUC = ("auc_low", "auc_high")
+ONE = ("stream", "layer", "head", "measure", "over")  # what tells one row of the heads from others
 
 KIND = Column("kind", "attention by", meaning="measure, and over which of the words that attend")
 CHOSEN = Column("chosen", "chosen", "flag", "whether it is among the heads that weigh texts best, as phrases")
@@ -63,10 +49,13 @@ SEEN = (
 HEADS = Schema("heads", "Every head by every kind of attention.", *PLACE, MEASURE, OVER, *SEEN)
 BY_KIND = Schema(
     "by_kind", "The same for charts, the kind of the chosen heads first.", *PLACE, KIND,
-    Column("times", "key ÷ others", "number", "what key words receive over what others do"),
-    Column("set", "set"), *(Column(f"less_{name}", name) for name in ("auc", "relative", "times", "saved")),
-    Column("free", "not chosen", "number"), *SEEN,
+    Column("times", "key ÷ others", "number", "what key words receive over what others do"), Column("set", "set"),
+    *SEEN,
 )  # fmt: skip
+LESS = {  # how far each figure is below chance
+    "auc": "0.5 - datum.auc", "relative": "-datum.relative", "saved": "-datum.saved",
+    "times": "isValid(datum.times) ? -log(max(datum.times, 0.001)) : null",
+}  # fmt: skip
 CHOICE = Schema(
     "choice", "The heads that were chosen, the best first.", *PLACE, MEASURE, OVER, Column("rank", "rank", "count"),
     Column("choosing_auc", "AUC, choosing", "share"),
@@ -102,7 +91,6 @@ WEIGHTS = Schema(
     Column("most", "most of the folds", "signed", was="high"),
     Column("order", "place by size", "count"),
 )  # fmt: skip
-AGAINST = Schema("against", "The same for charts.", *WEIGHTS.columns, Column("less", "against", "number"))
 MIX = Schema(
     "mix", "The scalar mix of all heads.", *PLACE,
     Column("share", "share of the mix", "percent", "positive, and all sum to one", definition="Tenney et al. 2019",
@@ -134,43 +122,23 @@ def _chosen_kind(tables: Tables) -> dict[str, Any]:
 
 
 def by_kind(tables: Tables) -> Iterator[Row]:
-    """All heads with their kind, that of the chosen ones first, and how far each figure is below chance."""
+    """All heads with their kind, that of the chosen ones first."""
     kind = _chosen_kind(tables)
     for row in sorted(tables["heads"], key=lambda row: any(row[name] != value for name, value in kind.items())):
         times = row["key"] / row["other"] if row["other"] else None
-        yield {
-            **row, "kind": _kind_of(row), "times": times, "set": "chosen" if row["chosen"] else "not chosen",
-            "less_auc": 0.5 - row["auc"], "less_relative": -row["relative"], "less_saved": -row["saved"],
-            "less_times": -math.log(max(times, 1e-3)) if times is not None else None,
-            "free": 0.0 if row["chosen"] else 1.0,
-        }  # fmt: skip
+        yield {**row, "kind": _kind_of(row), "times": times, "set": "chosen" if row["chosen"] else "not chosen"}
 
 
 def sets(tables: Tables) -> Iterator[Row]:
     """A line for each set of heads, with its scores side by side."""
-    for part, rows in tables["phrases"].by("part"):
-        for selection, some in rows.by("selection"):
-            for measure, own in some.by("measure"):
-                for over, scores in own.by("over"):
-                    line: dict[str, Any] = {
-                        "part": part, "selection": selection, "kind": f"{measure}, {over}",
-                        "heads": scores[0]["heads"], "chosen": any(scores.column("chosen")),
-                    }  # fmt: skip
-                    for name, (at, gold) in DEPTHS.items():
-                        found = scores.where(at=at, gold=gold)
-                        for end, column in (("", "f1"), ("_low", "low"), ("_high", "high")):
-                            line[f"{name}{end}"] = found[0][column] if found else None
-                    yield line
+    keys = ("part", "selection", "measure", "over", "heads", "chosen")
+    counts = {name: {"at": at, "gold": gold} for name, (at, gold) in DEPTHS.items()}
+    return ({**row, "kind": _kind_of(row)} for row in side_by_side(tables["phrases"], keys, "f1", counts))
 
 
 def steps(tables: Tables) -> Iterator[Row]:
     """The regression by the number of heads, as a word, so that steps stand evenly."""
     return ({**row, "count": str(row["heads"])} for row in tables["regression"])
-
-
-def against(tables: Tables) -> Iterator[Row]:
-    """Weights of heads with the sign turned: what speaks against a key word."""
-    return ({**row, "less": -row["weight"]} for row in tables["regression_weights"])
 
 
 def enough_heads(rows: Rows) -> Row | None:
@@ -179,118 +147,95 @@ def enough_heads(rows: Rows) -> Row | None:
     return next((row for row in ordered if row["f1"] >= ordered[-1]["f1"] - NEAR), None)
 
 
+def _best_heads(tables: Tables) -> Rows:
+    """The heads of the chosen kind, the best where they were chosen first."""
+    return tables["heads"].where(**_chosen_kind(tables)).largest("choosing_auc")
+
+
 def answer(tables: Tables) -> Finding | None:
     """The head that tells key words from others best."""
-    kind = _chosen_kind(tables)
-    rows = tables["heads"].where(**kind).largest("choosing_auc")
+    rows, kind = _best_heads(tables), _chosen_kind(tables)
     if not rows:
         return None
-    best, untrained = rows[0], rows.largest("twin_auc")
-    claims = [Claim("largest", "heads", "choosing_auc", keyed([best]), kind),
-              Claim("value", "heads", "auc", keyed([best]), kind, value=best["auc"])]  # fmt: skip
-    twin = say("")
-    if untrained:
-        twin = say(", the same head untrained {own:share} and the best of all untrained heads {most:share}",
-                   own=best["twin_auc"], most=untrained[0]["twin_auc"])  # fmt: skip
-        claims.append(Claim("largest", "heads", "twin_auc", keyed(untrained[:1]), kind))
-    text = say(
+    best, untrained = rows[0], rows.largest("twin_auc")[:1]
+    beside = ", the same head untrained {own:share} and the best of all untrained heads {most:share}"
+    return finding(
         "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of "
         "its text with probability (AUC) {auc}, where chance gives 0.50{twin}.",
-        head=label_of(best), kind=_kind_of(best), auc=with_interval(best, "auc", AUC), twin=twin,
+        Claim("largest", "heads", "choosing_auc", keyed([best]), kind), value_claim("heads", "auc", best, *ONE),
+        *(Claim("largest", "heads", "twin_auc", keyed([row]), kind) for row in untrained),
+        see="map", head=label_of(best), kind=_kind_of(best), auc=with_interval(best, "auc", AUC),
+        twin=say(beside, own=best["twin_auc"], most=untrained[0]["twin_auc"]) if untrained else "",
     )  # fmt: skip
-    return Finding(text, tuple(claims), see="map")
 
 
 def best_head(tables: Tables) -> Iterator[Finding]:
     """What else is known of the best head."""
-    kind = _chosen_kind(tables)
-    for best in tables["heads"].where(**kind).largest("choosing_auc")[:1]:
-        yield Finding(
-            say(
-                "Key words receive {times} from it, and it saves {saved} nats of the {even:number} that even "
-                "attention has.",
-                times=say("**{times:number}** times what others do", times=best["key"] / best["other"])
-                if best["other"] else "all there is",
-                saved=with_interval(best, "saved", ("saved_low", "saved_high")),
-                even=best["cross_entropy"] + best["saved"],
-            ),
-            (Claim("value", "heads", "saved", keyed([best]), kind, value=best["saved"]),),
-            see="table",
+    for best in _best_heads(tables)[:1]:
+        more = say("**{times:number}** times what others do", times=best["key"] / (best["other"] or 1.0))
+        yield finding(
+            "Key words receive {times} from it, and it saves {saved} nats of the {even:number} that even attention "
+            "has.", value_claim("heads", "saved", best, *ONE), see="table",
+            times=more if best["other"] else "all there is", even=best["cross_entropy"] + best["saved"],
+            saved=with_interval(best, "saved", ("saved_low", "saved_high")),
         )  # fmt: skip
 
 
 def many(tables: Tables) -> Iterator[Finding]:
     """How many heads give more to key words, and how many less."""
-    kind = _chosen_kind(tables)
-    rows = tables["heads"].where(**kind)
+    kind, rows = _chosen_kind(tables), _best_heads(tables)
     if rows:
-        sure = rows.where(lambda row: is_known(row["p_corrected"]) and row["p_corrected"] < LEVEL)
-        more, less = sure.count(lambda row: row["relative"] > 0), sure.count(lambda row: row["relative"] < 0)
-        yield Finding(
-            say(
-                "**{more} of {n}** heads give more to key words than to others (p < 0.01 after Holm's correction), "
-                "{less} give less. Being a rarer, longer word is part of it: look at what needs no model.",
-                more=more, n=len(rows), less=less,
-            ),
-            (Claim("count", "heads", "p_corrected", among=kind, value=len(sure), than=LEVEL, below=True),),
-            see="map",
+        sure = rows.known("p_corrected").where(lambda row: row["p_corrected"] < LEVEL)
+        yield finding(
+            "**{more} of {n}** heads give more to key words than to others (p < 0.01 after Holm's correction), "
+            "{less} give less. Being a rarer, longer word is part of it: look at what needs no model.",
+            Claim("count", "heads", "p_corrected", among=kind, value=len(sure), than=LEVEL, below=True), see="map",
+            more=sure.count(lambda row: row["relative"] > 0), n=len(rows),
+            less=sure.count(lambda row: row["relative"] < 0),
         )  # fmt: skip
 
 
 def kinds(tables: Tables) -> Iterator[Finding]:
     """The best head by each way of reading attention."""
-    groups = {(row["measure"], row["over"]): None for row in tables["heads"]}
-    best = []
-    for measure, over in groups:
-        best += list(tables["heads"].where(measure=measure, over=over).largest("choosing_auc")[:1])
+    best = Rows(rows.largest("choosing_auc")[0] for _, rows in tables["by_kind"].by("kind")).largest("auc")
     if len(best) > 1:
-        ranked = sorted(best, key=lambda row: -row["auc"])
-        named = [say("{kind} **{auc:share}** ({head})", kind=_kind_of(row), auc=row["auc"], head=label_of(row))
-                 for row in ranked]  # fmt: skip
-        claims = [
-            Claim("largest", "heads", "choosing_auc", keyed([row]), {"measure": row["measure"], "over": row["over"]})
-            for row in ranked
-        ]
-        yield Finding(say("By the way of reading attention, the AUC of the best head is: {named}.",
-                          named=listed(named, between="; ")), tuple(claims), see="map")  # fmt: skip
+        named = [say("{kind} **{auc:share}** ({name})", **row, name=label_of(row)) for row in best]
+        yield finding(
+            "By the way of reading attention, the AUC of the best head is: {named}.",
+            *(Claim("largest", "by_kind", "choosing_auc", keyed([row]), {"kind": row["kind"]}) for row in best),
+            see="map", named=listed(named, between="; "),
+        )  # fmt: skip
 
 
 def phrases(tables: Tables) -> Iterator[Finding]:
     """How good the phrases of the chosen heads are."""
-    scored = {"part": "scored on", "at": "10", "gold": "all"}
-    rows = tables["phrases"].where(**scored)
+    rows = tables["phrases"].where(part="scored on", at="10", gold="all")
     for chosen in rows.where(chosen=True)[:1]:
-        others = rows.where(chosen=False).where(selection=set(rows.values("selection")) - {chosen["selection"]})
+        others = rows.where(chosen=False, selection=set(rows.values("selection")) - {chosen["selection"]})
         beside = [say("{name} {f1}", name=row["selection"], f1=with_interval(row, "f1")) for row in others]
-        columns = ("selection", "measure", "over")
-        yield Finding(
-            say(
-                "As phrases, the chosen heads ({selection}, {kind}) reach F1@10 {f1}{beside}.",
-                selection=chosen["selection"], kind=_kind_of(chosen), f1=with_interval(chosen, "f1"),
-                beside=say("; {others}", others=listed(beside, between="; ")) if beside else "",
-            ),
-            (Claim("value", "phrases", "f1", keyed([chosen], *columns), {**scored, "chosen": True}, chosen["f1"]),),
-            see="phrases",
+        keys = ("selection", "measure", "over", "part", "at", "gold", "chosen")
+        yield finding(
+            "As phrases, the chosen heads ({selection}, {kind}) reach F1@10 {f1}.",
+            value_claim("phrases", "f1", chosen, *keys), see="phrases", selection=chosen["selection"],
+            kind=_kind_of(chosen), f1=listed([with_interval(chosen, "f1"), *beside], between="; "),
         )  # fmt: skip
 
 
 def regression(tables: Tables) -> Iterator[Finding]:
     """What all heads know together, and how few are enough."""
     every = tables["regression"]
-    part = "scored on" if every.where(part="scored on") else "cross-validated"
-    rows = every.where(part=part)
+    scored = every.where(part="scored on")
+    rows = scored or every.where(part="cross-validated")
     for whole in rows.largest("heads")[:1]:
-        folds, few = every.where(part="cross-validated", heads=whole["heads"]), enough_heads(rows)
-        trained = say(", cross-validated where it was trained {f1:share}", f1=folds[0]["f1"]) if folds else ""
-        enough = say("; **{few}** of them are enough to come within 0.01 of it", few=few["heads"]) if few else ""
-        text = say(
+        folds = every.where(part="cross-validated", heads=whole["heads"]) if scored else ()
+        few = enough_heads(rows) or whole
+        yield finding(
             "A regression on all {n} heads ({kind}) finds key words with F1 {f1}{trained}{few}.",
-            n=whole["heads"], kind=_read_by(tables), f1=with_interval(whole, "f1"),
-            trained="" if part == "cross-validated" else trained,
-            few=enough if few and few["heads"] < whole["heads"] else "",
+            value_claim("regression", "f1", whole, "part", "heads"), see="regression", n=whole["heads"],
+            kind=_read_by(tables), f1=with_interval(whole, "f1"),
+            trained=say(", cross-validated where it was trained {f1:share}", f1=folds[0]["f1"]) if folds else "",
+            few=say("; **{heads}** of them are enough to come within 0.01 of it", **few) if few != whole else "",
         )  # fmt: skip
-        claims = (Claim("value", "regression", "f1", keyed([whole], "part", "heads"), value=whole["f1"]),)
-        yield Finding(text, claims, see="regression")
 
 
 def others(tables: Tables) -> Iterator[Finding]:
@@ -306,23 +251,19 @@ def others(tables: Tables) -> Iterator[Finding]:
     rows = [row for name in known for row in tables["predictors"].where(predictor=name)]
     if rows:
         named = [say("{what} {f1}", what=known[row["predictor"]], f1=with_interval(row, "f1")) for row in rows]
-        claims = [Claim("value", "predictors", "f1", keyed([row], "predictor"), value=row["f1"]) for row in rows]
-        yield Finding(say("Beside it, {named}.", named=listed(named, between="; ")), tuple(claims), see="predictors")
+        claims = [value_claim("predictors", "f1", row, "predictor") for row in rows]
+        yield finding("Beside it, {named}.", *claims, see="predictors", named=listed(named, between="; "))
 
 
 def mix(tables: Tables) -> Iterator[Finding]:
     """Where the mix of heads lies."""
     rows = tables["mix"].largest("share")
     if rows:
-        layer = sum(row["share"] * (row["layer"] + 1) for row in rows)
-        yield Finding(
-            say(
-                "The mix of heads lies at layer **{layer:number}** on average (an even mix at {even:number}); it "
-                "gives most, in per cent, to **{named}**.",
-                layer=layer, even=(1 + tables.layers) / 2, named=rows.sentence("share", "percent", most=3),
-            ),
-            (Claim("largest", "mix", "share", keyed(rows[:3])),),
-            see="mix",
+        yield finding(
+            "The mix of heads lies at layer **{layer:number}** on average (an even mix at {even:number}); it gives "
+            "most, in per cent, to **{named}**.", Claim("largest", "mix", "share", keyed(rows[:3])), see="mix",
+            layer=sum(row["share"] * (row["layer"] + 1) for row in rows), even=(1 + tables.layers) / 2,
+            named=rows.sentence("share", "percent", most=3),
         )  # fmt: skip
 
 
@@ -337,16 +278,15 @@ PAGE = Page(
     title="Which heads of {model} know the key words of a text?",
     answer=answer,
     chart=charts.head_map(
-        "by_kind", "auc", "relative", "times", "saved", style=_PICK,
-        shade={name: f"less_{name}" for name in ("auc", "relative", "times", "saved")},
-        sure=dict.fromkeys(("auc", "relative", "times", "saved"), "free"),
+        "by_kind", "auc", "relative", "times", "saved", style=_PICK, shade=LESS,
+        sure=dict.fromkeys(LESS, "datum.chosen ? 0 : 1"),
         label="Heat map of how well each head tells key words from others, layer by head",
     ).having(note="blue: more for key words than for others; red: less; framed: the chosen heads"),
     about="Does attention know which words of a text matter? In **{corpus}** people have said so. Every head of "
     "**{model}** is asked how much the words of a text receive, and whether that is where the key words are.",
     findings=(best_head, many, kinds, phrases, regression, others, mix),
-    schemas=(HEADS, CHOICE, PHRASES, REGRESSION, WEIGHTS, MIX, PREDICTORS, WHOLE, BY_KIND, SETS, STEPS, AGAINST),
-    derived={"by_kind": by_kind, "sets": sets, "steps": steps, "against": against},
+    schemas=(HEADS, CHOICE, PHRASES, REGRESSION, WEIGHTS, MIX, PREDICTORS, WHOLE, BY_KIND, SETS, STEPS),
+    derived={"by_kind": by_kind, "sets": sets, "steps": steps},
     sections=(
         Section(
             "predictors", "Against simpler guesses",
@@ -392,8 +332,8 @@ PAGE = Page(
             "same share their weight or are played against each other, so a pale head need not be ignorant. In the "
             "mix, shares are positive and sum to one, so it shows where the information lies.",
             (
-                charts.head_map("against", "weight", key="weights", title="Weights of the regression",
-                                shade={"weight": "less"}, style=Style(tell=("least", "most", "order"))),
+                charts.head_map("regression_weights", "weight", key="weights", title="Weights of the regression",
+                                shade={"weight": "-datum.weight"}, style=Style(tell=("least", "most", "order"))),
                 charts.head_map("mix", "share", key="shares", title="Shares of the mix, in per cent"),
             ),
             short="Weights", width="half",
@@ -403,10 +343,12 @@ PAGE = Page(
             "Words weighed by sets of heads, phrases made of the weights, and held against those that people gave "
             "(by stems). The best F1@10 on the texts for choosing decides which heads are chosen.",
             (
-                Listing("sets", "selection", "kind", "heads", "chosen", *DEPTHS, order="-f1_10",
-                        title="On the texts for scoring", where={"part": "scored on"}),
-                Listing("sets", "selection", "kind", "heads", "chosen", *DEPTHS, order="-f1_10",
-                        title="All candidates, on the texts for choosing", where={"part": "chosen on"}),
+                *(
+                    Listing("sets", "selection", "kind", "heads", "chosen", *DEPTHS, order="-f1_10", title=title,
+                            where={"part": part})
+                    for part, title in (("scored on", "On the texts for scoring"),
+                                        ("chosen on", "All candidates, on the texts for choosing"))
+                ),
                 Listing("choice", "rank", "head", "measure", "over", "choosing_auc", title="The chosen heads"),
             ),
             short="Phrases",
@@ -447,7 +389,7 @@ PAGE = Page(
         "the model needs them for its task; `attlas keywords tune` takes heads away.",
     },
     unshown={
-        "heads": "its rows are shown by kind of attention", "regression_weights": "they are shown as a map",
+        "heads": "its rows are shown by kind of attention",
         "phrases": "its scores stand side by side for each set of heads",
     },
 )  # fmt: skip

@@ -41,8 +41,8 @@ UNSEEN, PLAN = ".parts", "plan.json"  # where the parts are until the result is 
 
 
 @study_call(
-    without=("long",), budget=BUDGET, checkpoint_every=60.0, epochs=10, learning_rate=1e-4, batch_size=16, patience=3,
-    dtype=None, device=None, remote_code=False, allow_pickle=False,
+    without=("long",), budget=BUDGET, checkpoint_every=60.0, epochs=10, batch_size=16, patience=3, dtype=None,
+    device=None, remote_code=False, allow_pickle=False,
 )  # fmt: skip
 def keywords_tune(
     subject: Model = None,
@@ -61,6 +61,7 @@ def keywords_tune(
     ] = None,
     retune: Annotated[bool, Help("Train the smaller tagger again.")] = False,
     steps: Annotated[int, Help("Steps of a curve of removal.", least=1)] = 10,
+    learning_rate: Annotated[float, Help("The highest learning rate.")] = 1e-4,
     **training: Unpack[Training],
 ) -> Result:
     """Train a model to tag key phrases, ask which of its heads it needs, take out those it does not, and score all.
@@ -92,7 +93,10 @@ def keywords_tune(
     parts, divided = _parts(corpus, validation, test, limit, seed)
     model = load(name, **opening)
     pieces = longest_window(model, TASK, training["max_pieces"])
-    recipe: dict[str, Any] = {part: training[part] for part in ("epochs", "learning_rate", "batch_size", "patience")}
+    recipe: dict[str, Any] = {
+        "epochs": training["epochs"], "learning_rate": learning_rate, "batch_size": training["batch_size"],
+        "patience": training["patience"],
+    }  # fmt: skip
     options = {
         "task": TASK, **recipe, "keep": keep, "retune": retune, "steps": steps, "max_pieces": pieces, "limit": limit,
         "dtype": dtype, "parts": divided or None,

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attlas.pages import (
-    Claim,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Section,
-    Style,
-    Tables,
-    charts,
-    count_of,
-    keyed,
-    listed,
-    say,
-    with_interval,
-)
+from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Section, Style, Tables, charts, keyed
+from attlas.pages.findings import finding, value_claim
+from attlas.pages.prose import count_of, listed, say, with_interval
 from attlas.store.schema import PLACE, Column, Schema, is_known
-from attlas.studies.shared.cutting.effects import HARM, effect_map, effects_in_order, with_harm
-from attlas.studies.shared.cutting.schemas import EFFECTS
+from attlas.studies.shared.cutting.effects import HARM, as_heads_go, effect_map, effects_in_order, with_harm
+from attlas.studies.shared.cutting.schemas import EFFECTS, GRADIENTS
 from attlas.studies.shared.keywords.columns import AT, GOLD, SCORES, TEXTS
 from attlas.studies.shared.published import KEYWORDS_BEST, KEYWORDS_MODEL
-from attlas.studies.shared.wording import words
+from attlas.studies.shared.wording import side_by_side, words
 
 ORDERS = ("worst first", "best first", "importance", "random")
 HARDLY = 0.05  # F1@M below which a tagger does not do its task
@@ -37,16 +23,9 @@ PUBLISHED = Column("published", "published", "share", "by others; data and count
 TAGGED = (STAGE, UNIT, AT, GOLD, *SCORES, PUBLISHED, TEXTS)
 TAGGERS = Schema("scores", "F1 of each tagger on the test texts.", *TAGGED)
 COUNTED = Schema("counted", "The same for charts.", *TAGGED, Column("what", "F1 of"))
-CUT = (
-    *PLACE, *EFFECTS,
-    Column("importance", "E|dL/dξ|", "number", "importance by gradients", definition="Michel et al. 2019",
-           optional=True, head=True),
-    Column("normalised", "of its layer", "share", "divided by the norm of its layer's", optional=True),
-    Column("signed", "mean dL/dξ", "signed", "the same with its sign", optional=True),
-    Column("rank", "rank", "count", "1 is the head that is missed most, by F1 of marked places"),
-)  # fmt: skip
-ABLATION = Schema("ablation", "One head off at a time, on the validation texts.", *CUT)
-EFFECT = Schema("effects", "The same for charts, the heads that are missed most first.", *CUT, *HARM)
+RANK = Column("rank", "rank", "count", "1 is the head that is missed most, by F1 of marked places")
+ABLATION = Schema("ablation", "One head off at a time, on the validation texts.", *PLACE, *EFFECTS, *GRADIENTS, RANK)
+EFFECT = Schema("effects", "The same for charts, the heads that are missed most first.", *ABLATION.columns, *HARM)
 ORDER = Column("order", "heads go", labels={"importance": "by importance", "random": "at random"})
 GONE = Column("share", "share of heads gone", "percent")
 REMOVED = Column("removed", "heads gone", "count")
@@ -70,13 +49,16 @@ TRAINING = Schema(
 SIZE = (STAGE, Column("heads", "heads", "count"), Column("kept", "share kept", "percent"),
         Column("parameters", "parameters", "count"))  # fmt: skip
 WHOLE = Schema("whole", "How large each tagger is.", *SIZE, Column("metric", "curves are scored by"))
-BESIDE = {  # titles, and which scores
-    "phrases_m": ("phrases, F1@M", "phrases", "M", "all"), "phrases_10": ("F1@10", "phrases", "10", "all"),
-    "spans": ("places, F1", "spans", "", ""), "words": ("words, F1", "words", "", ""),
-}  # fmt: skip
+BESIDE = {"phrases_m": "phrases, F1@M", "phrases_10": "F1@10", "spans": "places, F1", "words": "words, F1"}
+COUNTS = {
+    "phrases_m": {"unit": "phrases", "at": "M", "gold": "all"},
+    "phrases_10": {"unit": "phrases", "at": "10", "gold": "all"},
+    "spans": {"unit": "spans"},
+    "words": {"unit": "words"},
+}
 SIZES = Schema(
     "sizes", "The taggers side by side.", *SIZE,
-    *(Column(name, title, "share", ends=(f"{name}_low", f"{name}_high")) for name, (title, *_) in BESIDE.items()),
+    *(Column(name, title, "share", ends=(f"{name}_low", f"{name}_high")) for name, title in BESIDE.items()),
 )  # fmt: skip
 
 
@@ -98,24 +80,13 @@ def effects(tables: Tables) -> Iterator[Row]:
 
 def line(tables: Tables) -> Iterator[Row]:
     """A row for each order and share; the draws of chance are one, with their range."""
-    for order, rows in tables["curve"].by("order"):
-        for share, same in rows.known("score").by("share"):
-            low, high = (same.column("score"), same.column("score")) if order == "random" else (
-                same.column("low"), same.column("high"))  # fmt: skip
-            yield {
-                "order": order, "removed": same[0]["removed"], "share": share, "score": same.mean("score"),
-                "low": min(low), "high": max(high), "loss": same.mean("loss"),
-            }  # fmt: skip
+    return as_heads_go(tables["curve"], "removed")
 
 
 def sizes(tables: Tables) -> Iterator[Row]:
     """The taggers with their main scores."""
-    for row in tables["whole"]:
-        scores: dict[str, float] = {}
-        for name, (_, unit, at, gold) in BESIDE.items():
-            for own in tables["scores"].where(stage=row["stage"], unit=unit, at=at, gold=gold):
-                scores |= {name: own["f1"], f"{name}_low": own["low"], f"{name}_high": own["high"]}
-        yield {**row, **scores}
+    scores = {row["stage"]: row for row in side_by_side(tables["scores"], ["stage"], "f1", COUNTS)}
+    return ({**row, **scores.get(row["stage"], {})} for row in tables["whole"])
 
 
 def scored(tables: Tables, stage: str, at: str = "M", gold: str = "all") -> Row | None:
@@ -125,13 +96,12 @@ def scored(tables: Tables, stage: str, at: str = "M", gold: str = "all") -> Row 
 
 def cut_order(tables: Tables) -> str:
     """In which order heads were taken out of the smaller tagger."""
-    order = next(iter(tables["choosing"].where(chosen=True).column("order")), "worst first")
-    return ORDER.labels.get(order, order)
+    return ORDER.write(next(iter(tables["choosing"].where(chosen=True).column("order")), "worst first"))
 
 
 def claim(row: Row) -> Claim:
     """That a tagger has this F1."""
-    return Claim("value", "scores", "f1", keyed([row], "stage", "unit", "at", "gold"), value=row["f1"])
+    return value_claim("scores", "f1", row, "stage", "unit", "at", "gold")
 
 
 def warning(tables: Tables) -> Prose | None:
@@ -147,47 +117,42 @@ def warning(tables: Tables) -> Prose | None:
 
 def answer(tables: Tables) -> Finding | None:
     """How good the tagger is, whole and with fewer heads."""
-    whole, row = scored(tables, "tuned"), scored(tables, "pruned")
-    full, size = (tables["whole"].where(stage=stage) for stage in ("tuned", "pruned"))
-    if whole is None or not full:
+    whole, row, again = (scored(tables, stage) for stage in ("tuned", "pruned", "retuned"))
+    sizes = {row["stage"]: row for row in tables["whole"]}
+    if whole is None or "tuned" not in sizes:
         return None
-    published = ", ".join(
-        f"{PUBLISHED.write(known['published'])} {stage}"
-        for stage, known in (("tuned", whole), ("pruned", row)) if known and is_known(known["published"])
+    known = ", ".join(
+        f"{PUBLISHED.write(each['published'])} {each['stage']}" for each in (whole, row)
+        if each and is_known(each["published"])
     )  # fmt: skip
-    if published:
-        best = f"best known then {PUBLISHED.write(KEYWORDS_BEST)} ({KEYWORDS_MODEL})"
-        published = f"{published}, {best}; data and count are not said"
-    text = say("The tagger's phrases have F1@M {f1} against all that people gave", f1=with_interval(whole, "f1"))
-    if row is None or not size:
-        said = "{so}; no head could go for less than a standard error of F1, so that there is no smaller tagger."
-        return Finding(say(said, so=text), (claim(whole),), see="scores", published=published)
-    heads, left = full[0]["heads"], size[0]["heads"]
-    text = say(
-        "{so}; without **{gone} of {heads}** heads ({share:percent} %), taken out {order}, {f1}, {apart:signed}",
-        so=text, gone=heads - left, heads=heads, share=1 - size[0]["kept"], order=cut_order(tables),
-        f1=with_interval(row, "f1"), apart=row["f1"] - whole["f1"],
+    best = f", best known then {PUBLISHED.write(KEYWORDS_BEST)} ({KEYWORDS_MODEL}); data and count are not said"
+    about = {"see": "scores", "published": known and known + best}
+    text = "The tagger's phrases have F1@M {whole} against all that people gave; "
+    if row is None or "pruned" not in sizes:
+        text += "no head could go for less than a standard error of F1, so that there is no smaller tagger."
+        return finding(text, claim(whole), **about, whole=with_interval(whole, "f1"))
+    heads, left = sizes["tuned"]["heads"], sizes["pruned"]
+    return finding(
+        text + "without **{gone} of {heads}** heads ({share:percent} %), taken out {order}, {f1}, {apart:signed}"
+        "{again}.",
+        *map(claim, filter(None, (whole, row, again))), value_claim("whole", "heads", left, "stage"), **about,
+        whole=with_interval(whole, "f1"), gone=heads - left["heads"], heads=heads, share=1 - left["kept"],
+        order=cut_order(tables), f1=with_interval(row, "f1"), apart=row["f1"] - whole["f1"],
+        again="" if again is None else say(", trained again {f1}", f1=with_interval(again, "f1")),
     )  # fmt: skip
-    claims = [claim(whole), claim(row), Claim("value", "whole", "heads", [{"stage": "pruned"}], value=left)]
-    again = scored(tables, "retuned")
-    if again is not None:
-        text = say("{so}, trained again {f1}", so=text, f1=with_interval(again, "f1"))
-        claims.append(claim(again))
-    return Finding(say("{so}.", so=text), tuple(claims), see="scores", published=published)
 
 
 def depths(tables: Tables) -> Iterator[Finding]:
     """The other counts of the whole tagger."""
-    kinds = {("M", "present"): "those that stand in the text", ("5", "all"): "", ("10", "all"): ""}
-    rows = [(row, said) for (at, gold), said in kinds.items() if (row := scored(tables, "tuned", at, gold))]
+    kinds = {("M", "present"): " against those that stand in the text", ("5", "all"): "", ("10", "all"): ""}
+    rows = [row for at, gold in kinds if (row := scored(tables, "tuned", at, gold))]
     if rows:
         named = [
-            say("F1@{at}{against} {f1}", at=row["at"], against=f" against {said}" if said else "",
+            say("F1@{at}{against} {f1}", at=row["at"], against=kinds[row["at"], row["gold"]],
                 f1=with_interval(row, "f1"))
-            for row, said in rows
+            for row in rows
         ]  # fmt: skip
-        yield Finding(say("Counted otherwise: {named}.", named=listed(named)), tuple(claim(row) for row, _ in rows),
-                      see="scores")  # fmt: skip
+        yield finding("Counted otherwise: {named}.", *map(claim, rows), see="scores", named=listed(named))
 
 
 def heads(tables: Tables) -> Iterator[Finding]:
@@ -196,22 +161,18 @@ def heads(tables: Tables) -> Iterator[Finding]:
     if rows:
         missed, gone = rows.count(lambda row: row["sure_harm"] > 0), rows.count(lambda row: row["sure_harm"] < 0)
         relieved = rows.count(lambda row: row["change"] < 0 and row["loss_change"] < 0)
-        yield Finding(
-            say(
-                "One head off at a time, {missed} of {n} heads are missed and {gone} better gone, by F1 of places on "
-                "the validation texts (p < 0.01 after correction). Missed most: **{named}**.{relieved}",
-                missed=missed, n=len(rows), gone=gone, named=rows.sentence("change", "signed", most=3),
-                relieved=say(
-                    " Without {heads} the loss falls although F1 falls too: it is no guide to what a tagger needs "
-                    "once training has made it too sure of itself.", heads=count_of(relieved, "head"),
-                ) if relieved else "",
-            ),
-            (
-                Claim("smallest", "ablation", "change", keyed(rows[:1])),
-                Claim("count", "effects", "sure_harm", value=missed, than=0.0),
-                Claim("count", "effects", "sure_harm", value=gone, than=0.0, below=True),
-            ),
-            see="heads",
+        guide = (
+            " Without {heads} the loss falls although F1 falls too: it is no guide to what a tagger needs once "
+            "training has made it too sure of itself."
+        )
+        yield finding(
+            "One head off at a time, {missed} of {n} heads are missed and {gone} better gone, by F1 of places on "
+            "the validation texts (p < 0.01 after correction). Missed most: **{named}**.{relieved}",
+            Claim("smallest", "ablation", "change", keyed(rows[:1])),
+            Claim("count", "effects", "sure_harm", value=missed, than=0.0),
+            Claim("count", "effects", "sure_harm", value=gone, than=0.0, below=True),
+            see="heads", missed=missed, n=len(rows), gone=gone, named=rows.sentence("change", "signed", most=3),
+            relieved=say(guide, heads=count_of(relieved, "head")) if relieved else "",
         )  # fmt: skip
 
 
@@ -220,36 +181,27 @@ def orders(tables: Tables) -> Iterator[Finding]:
     rows = tables["line"]
     if rows:
         share = min(rows.values("share"), key=lambda value: (abs(value - 0.5), value))
-        at = {order: rows.where(order=order, share=share) for order in ORDERS}
-        known = {order: own[0] for order, own in at.items() if own}
-        named = [say("{order} **{score:share}**", order=ORDER.labels.get(order, order), score=row["score"])
-                 for order, row in known.items()]  # fmt: skip
+        known = [row for order in ORDERS for row in rows.where(order=order, share=share)]
+        named = [say("{name} **{score:share}**", **row, name=ORDER.write(row["order"])) for row in known]
         whole = rows.where(removed=0)
-        yield Finding(
-            say(
-                "With {share:percent} % of the heads gone, F1 of places on the test texts is {named}{whole}.",
-                share=share, named=listed(named),
-                whole=say(" ({score:share} with all heads)", score=whole[0]["score"]) if whole else "",
-            ),
-            tuple(
-                Claim("mean", "curve", "score", among={"order": order, "share": share}, value=row["score"])
-                for order, row in known.items()
-            ),
-            see="curve",
+        yield finding(
+            "With {share:percent} % of the heads gone, F1 of places on the test texts is {named}{whole}.",
+            *(Claim("mean", "curve", "score", among=keyed([row], "order", "share")[0], value=row["score"])
+              for row in known),
+            see="curve", share=share, named=listed(named),
+            whole=say(" ({score:share} with all heads)", score=whole[0]["score"]) if whole else "",
         )  # fmt: skip
 
 
 def _parts(tables: Tables) -> Prose:
     corpus = tables.manifest.corpus
-    names = [str(corpus.get("name", "a corpus"))]
-    names += [str(corpus[part]["name"]) for part in ("validation", "test") if isinstance(corpus.get(part), dict)]
-    counts = [(corpus.get(key), why) for key, why in (
-        ("documents", "learn from"), ("validation_documents", "decide on"), ("test_documents", "score"))]  # fmt: skip
-    texts = [f"{count:,} texts to {why}" for count, why in counts if isinstance(count, int)]
+    others = [corpus[part] for part in ("validation", "test") if isinstance(corpus.get(part), dict)]
+    whys = {"documents": "learn from", "validation_documents": "decide on", "test_documents": "score"}
+    texts = [f"{corpus[key]:,} texts to {why}" for key, why in whys.items() if isinstance(corpus.get(key), int)]
     return say(
         "**{model}** is trained end to end to mark the key phrases of a text, on {names} ({texts}). Which of its "
-        "heads does it need for that?", model=tables.model, names=listed(list(dict.fromkeys(names))),
-        texts=", ".join(texts),
+        "heads does it need for that?", model=tables.model, texts=", ".join(texts),
+        names=listed(list(dict.fromkeys([tables.corpus, *(str(part["name"]) for part in others)]))),
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from attlas.corpora import Corpus, read_edges, write_spans
 from attlas.errors import CorpusError
@@ -20,6 +20,16 @@ class Converted(NamedTuple):
 
     corpus: Corpus
     file: Path
+
+    def as_json(self) -> dict[str, Any]:
+        """How much was written, what was left out, and where the file lies."""
+        texts = self.corpus
+        edges = [edge for document in texts.documents for edge in document.edges or ()]
+        labels = {label for edge in edges for label in edge.among or edge.labels}
+        return {
+            "corpus": texts.name, "texts": len(texts.documents), "spans": len(edges), "labels": len(labels),
+            "left_out": list(texts.left_out), "file": str(self.file),
+        }  # fmt: skip
 
 
 @study_call()
@@ -83,12 +93,11 @@ def tell(converted: Converted) -> None:
     """
     from attlas.pages.prose import count_of
 
-    texts = converted.corpus
-    edges = [edge for document in texts.documents for edge in document.edges or ()]
-    labels = {label for edge in edges for label in edge.among or edge.labels}
-    what = ("pair of spans", "pairs of spans") if edges[0].second is not None else ("span", "spans")
-    sizes = (count_of(len(texts.documents), "text"), count_of(len(edges), *what), count_of(len(labels), "label"))
-    print(f"{texts.name}: {', '.join(sizes)}")
-    for why in texts.left_out:
+    told = converted.as_json()
+    paired = any(edge.second is not None for document in converted.corpus.documents for edge in document.edges or ())
+    what = ("pair of spans", "pairs of spans") if paired else ("span", "spans")
+    sizes = (count_of(told["texts"], "text"), count_of(told["spans"], *what), count_of(told["labels"], "label"))
+    print(f"{told['corpus']}: {', '.join(sizes)}")
+    for why in told["left_out"]:
         print(f"note: left out: {why}")
     print(f"spans: {converted.file}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
 from attlas.pages.charts import Spec
-from attlas.pages.findings import keyed
+from attlas.pages.findings import finding, keyed, value_claim
 from attlas.pages.prose import listed, say
 from attlas.store.schema import PLACE, Column, Schema, is_known
+from attlas.studies.shared.cutting.effects import as_heads_go
+from attlas.studies.shared.wording import side_by_side
 
 ORDERS = {
     "importance": "by importance", "loss": "by measured loss", "loss reversed": "by measured loss, reversed",
@@ -92,29 +93,18 @@ PUBLISHED = (
 
 
 def _lines(tables: Tables) -> Iterator[Row]:
-    """A row for each order and share; the draws of chance are one, with their range."""
-    for order, rows in tables["curve"].by("order"):
-        for share, same in rows.known("score").by("share"):
-            low, high = ("score", "score") if order == "random" else ("low", "high")
-            yield {
-                "order": order, "share": share, "heads": same[0]["heads"], "score": same.mean("score"),
-                "low": min(same.column(low)), "high": max(same.column(high)), "loss": same.mean("loss"),
-            }  # fmt: skip
+    """A row for each order and share; of heads that were named, the model before and after."""
+    yield from as_heads_go(tables["curve"], "heads")
     if "curve" not in tables:
         heads = max((row["heads"] for row in tables["sizes"]), default=0)
         for row in tables["sizes"].where(stage=["whole", "cut"]):
-            known = {name: row[name] for name in ("score", "low", "high", "loss")}
-            yield {"order": "named", "share": 1 - row["heads"] / heads, "heads": heads - row["heads"], **known}
+            yield {**row, "order": "named", "share": 1 - row["heads"] / heads, "heads": heads - row["heads"]}
 
 
 def _gone(tables: Tables) -> Iterator[Row]:
-    for order, rows in tables["shares"].by("order"):
-        for draw, own in rows.by("draw"):
-            row: dict[str, Any] = {"order": order, "draw": draw if order == "random" else None}
-            for name, fall in zip(("one", "five"), FALLS, strict=True):
-                for at in own.where(fall=fall):
-                    row |= {name: at["share"], f"{name}_low": at["low"], f"{name}_high": at["high"]}
-            yield row
+    lost = {"one": {"fall": FALLS[0]}, "five": {"fall": FALLS[1]}}
+    for row in side_by_side(tables["shares"], ("order", "draw"), "share", lost):
+        yield row if row["order"] == "random" else {**row, "draw": None}
 
 
 def _turns(tables: Tables) -> Iterator[Row]:
@@ -126,25 +116,17 @@ def _turns(tables: Tables) -> Iterator[Row]:
 
 
 def _faster(tables: Tables) -> Iterator[Row]:
+    ratios = {"times": ("whole", "pruned"), "gated_times": ("whole", "gated"), "than_gated": ("gated", "pruned")}
     for row in tables["speed"]:
-        timed = is_known(row["pruned"])
-        yield {
-            **row, "cell": f"{row['batch']} × {row['length']}",
-            "times": row["whole"] / row["pruned"] if timed else None,
-            "gated_times": row["whole"] / row["gated"] if timed else None,
-            "than_gated": row["gated"] / row["pruned"] if timed else None,
-        }  # fmt: skip
+        pairs = ratios.items() if is_known(row["pruned"]) else ()
+        times = {name: row[slower] / row[faster] for name, (slower, faster) in pairs}
+        yield {**row, "cell": f"{row['batch']} × {row['length']}", **times}
 
 
-def _metric(tables: Tables) -> tuple[str, str]:
-    """The name of the score, and which way is better."""
-    for row in tables["shares"] + tables["sizes"]:
-        return row["metric"], row["better"]
-    return "score", "higher"
-
-
-def _whole(tables: Tables) -> float | None:
-    return next((row["score"] for row in tables["shares"] + tables["sizes"]), None)
+def _whole(tables: Tables) -> Row:
+    """The score of the whole model, what it is called, and which way is better."""
+    unknown = {"score": None, "metric": "score", "better": "higher"}
+    return next(iter(tables["shares"] + tables["sizes"]), unknown)
 
 
 def answer(tables: Tables) -> Finding | None:
@@ -158,22 +140,17 @@ def others(tables: Tables) -> Iterator[Finding]:
 
 
 def _by_order(tables: Tables) -> list[Finding]:
-    metric, better = _metric(tables)
-    told: list[Finding] = []
+    whole, told = _whole(tables), list[Finding]()
+    drawn = tables["shares"].where(order="random", fall=FALLS[0])
     for order, rows in tables["shares"].by("order"):
-        one, five = (rows.where(fall=fall) for fall in FALLS)
-        first, drawn = not told, tables["shares"].where(order="random", fall=FALLS[0])
-        chance = say("; in orders drawn by chance it {when}", when=_when(drawn, better)) if first and drawn else ""
-        text = say(
-            "With heads removed {order}, {metric}{whole} {one}, and {five}{chance}.", order=ORDERS[order],
-            metric=metric, whole=say(" ({whole:number})", whole=_whole(tables)) if first else "", chance=chance,
-            one=_when(one, better), five=_when(five, better),
-        )  # fmt: skip
-        claims = tuple(
-            Claim("value", "shares", "share", keyed([row], "order", "draw", "fall"), value=row["share"])
-            for row in rows.known("share")
-        )
-        told.append(Finding(text, claims, see="curve", published=PUBLISHED if first else ""))
+        first, (one, five) = not told, (_when(rows.where(fall=fall), whole["better"]) for fall in FALLS)
+        chance = say("; in orders drawn by chance it {when}", when=_when(drawn, whole["better"])) if drawn else ""
+        told.append(finding(
+            "With heads removed {order}, {metric}{whole} {one}, and {five}{chance}.",
+            *(value_claim("shares", "share", row, "order", "draw", "fall") for row in rows.known("share")),
+            see="curve", published=PUBLISHED if first else "", order=ORDERS[order], metric=whole["metric"], one=one,
+            five=five, whole=say(" ({score:number})", **whole) if first else "", chance=chance if first else "",
+        ))  # fmt: skip
     return told
 
 
@@ -193,31 +170,26 @@ def _when(rows: Rows, better: str) -> Prose:
 
 def best(tables: Tables) -> Iterator[Finding]:
     """Whether the model is ever better with fewer heads than with all."""
-    whole, (_, better) = _whole(tables), _metric(tables)
-    rows = tables["curve"].where(lambda row: row["order"] != "random").known("score")
-    if not rows or whole is None:
-        return
-    ranked = rows.largest("score") if better == "higher" else rows.smallest("score")
-    top, sign = ranked[0], 1 if better == "higher" else -1
-    if sign * (top["score"] - whole) > 0 and top["share"]:
-        yield Finding(
-            say(
+    whole, rows = _whole(tables), tables["curve"].where(lambda row: row["order"] != "random")
+    higher = whole["better"] == "higher"
+    for top in (rows.largest("score") if higher else rows.smallest("score"))[:1]:
+        if top["share"] and (top["score"] > whole["score"] if higher else top["score"] < whole["score"]):
+            among = {"order": rows.values("order")}
+            yield finding(
                 "It is at its best with {share:percent} % of its heads gone {order}: **{score:number}** "
                 "({low:number} to {high:number}); as the best of all steps, that may be luck.",
-                **{**top, "order": ORDERS[top["order"]]},
-            ),
-            (Claim("largest" if sign > 0 else "smallest", "curve", "score", keyed([top], "order", "draw", "units"),
-                   {"order": rows.values("order")}),),
-            see="curve",
-        )  # fmt: skip
+                Claim("largest" if higher else "smallest", "curve", "score", keyed([top], "order", "draw", "units"),
+                      among),
+                see="curve", **{**top, "order": ORDERS[top["order"]]},
+            )  # fmt: skip
 
 
 def groups(tables: Tables) -> Iterator[Finding]:
     """How many heads go at once."""
     heads, units = len(tables["order"]), len(tables["order"].values("unit"))
     if units < heads:
-        yield Finding(say("Its {heads} heads share keys and values in {units} groups, and go group by group.",
-                          heads=heads, units=units))  # fmt: skip
+        yield finding("Its {heads} heads share keys and values in {units} groups, and go group by group.",
+                      heads=heads, units=units)  # fmt: skip
 
 
 def smaller(tables: Tables) -> Iterator[Finding]:
@@ -226,34 +198,27 @@ def smaller(tables: Tables) -> Iterator[Finding]:
     if "cut" not in stages:
         return
     whole, cut, retuned = stages["whole"], stages["cut"], stages.get("retuned")
-    again = "" if retuned is None else say(", and {score:number} after training again", score=retuned["score"])
-    apart = say("to {value:number}", value=cut["difference"]) if cut["difference"] else "to the last digit"
-    yield Finding(
-        say(
-            "The smaller model has **{heads} of {all} heads** and {parameters:count} instead of {before:count} "
-            "parameters; {metric} is **{score:number}** ({low:number} to {high:number}) instead of "
-            "{whole:number}{again}.",
-            **cut, all=whole["heads"], before=whole["parameters"], whole=whole["score"], again=again,
-        ),
-        (
-            *(Claim("value", "sizes", "score", keyed([row], "stage"), value=row["score"]) for row in stages.values()),
-            Claim("value", "sizes", "heads", keyed([cut], "stage"), value=cut["heads"]),
-        ),
-        see="sizes",
+    yield finding(
+        "The smaller model has **{heads} of {all} heads** and {parameters:count} instead of {before:count} "
+        "parameters; its {metric} is **{score:number}** ({low:number} to {high:number}) instead of {whole:number}"
+        "{again}.",
+        *(value_claim("sizes", "score", row, "stage") for row in stages.values()),
+        value_claim("sizes", "heads", cut, "stage"), see="sizes",
+        **cut, all=whole["heads"], before=whole["parameters"], whole=whole["score"],
+        again="" if retuned is None else say(", and {score:number} after training again", score=retuned["score"]),
     )  # fmt: skip
-    opens = (
-        "any program can open it, since its configuration says how many heads there are" if cut["plain"]
-        else "only `attlas.load` opens it, since its configuration cannot say that layers have these heads"
+    yield finding(
+        "Its outputs are those of the gated model {apart}; {opens}.", see="sizes",
+        apart=say("to {difference:number}", **cut) if cut["difference"] else "to the last digit",
+        opens="any program can open it, since its configuration says how many heads there are" if cut["plain"]
+        else say("only `attlas.load` opens it, since its configuration cannot say that layers have these heads"),
     )  # fmt: skip
-    yield Finding(say(f"Its outputs are those of the gated model {{apart}}; {opens}.", apart=apart), see="sizes")
     if count := cut["silent_layers"]:
-        yield Finding(
-            say(
-                "{layers} lost all heads: attention there adds its output bias and nothing else (one head's shape is "
-                "kept, with zeros, since the model library cannot do without).",
-                layers="1 layer has" if count == 1 else f"{count} layers have",
-            ),
-            (Claim("value", "sizes", "silent_layers", keyed([cut], "stage"), value=count),), see="sizes",
+        yield finding(
+            "{layers} lost all heads: attention there adds its output bias and nothing else (one head's shape is "
+            "kept, with zeros, since the model library cannot do without).",
+            value_claim("sizes", "silent_layers", cut, "stage"), see="sizes",
+            layers="1 layer has" if count == 1 else f"{count} layers have",
         )  # fmt: skip
 
 
@@ -265,25 +230,23 @@ def after_cut(tables: Tables) -> Iterator[Finding]:
 
 def whole_model(tables: Tables) -> Iterator[Finding]:
     """What the whole model does, and on which texts heads were put in order."""
-    chosen, whole = tables.manifest.corpus.get("chosen_on"), _whole(tables)
-    if whole is not None:
-        others = say("; heads were put in order on {n:count} other texts", n=chosen) if chosen else ""
-        shares = tables["shares"][:1]
-        claims = (Claim("value", "shares", "score", keyed(shares, "order", "draw", "fall"), value=whole),)
-        yield Finding(
-            say("The whole model's {metric} is {whole:number} on {texts:count} texts{others}.", whole=whole,
-                metric=_metric(tables)[0], texts=tables.manifest.corpus.get("passages"), others=others),
-            claims if shares else (),
+    corpus, whole = tables.manifest.corpus, _whole(tables)
+    if whole["score"] is not None:
+        chosen = corpus.get("chosen_on")
+        yield finding(
+            "The whole model's {metric} is {score:number} on {texts:count} texts{others}.",
+            *(value_claim("shares", "score", row, "order", "draw", "fall") for row in tables["shares"][:1]),
+            **whole, texts=corpus.get("passages"),
+            others=say("; heads were put in order on {n:count} other texts", n=chosen) if chosen else "",
         )  # fmt: skip
 
 
 def _curve(tables: Tables, rows: Rows) -> Spec:
     """The score against the share of heads gone, with lines where so much is lost, and what was published."""
-    (metric, better), whole = _metric(tables), _whole(tables) or 0.0
-    sign = -1 if better == "higher" else 1
+    about, sign = _whole(tables), -1 if _whole(tables)["better"] == "higher" else 1
+    whole, log = about["score"] or 0.0, about["metric"] == "perplexity"
     ends = [*rows.column("low"), *rows.column("high")]
     pad = 0.04 * (max(ends) - min(ends) or 1.0)
-    log = metric == "perplexity"
     domain = None if log else (min(ends) - pad, max(ends) + pad)
     style = Style(height=330, log=log, domain=domain)
     spec = charts.lines("line", "share", "score", key="", title="", colour="order", style=style).draw(tables, rows)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from attlas.pages import Finding, Row, Rows, Tables
 from attlas.store.schema import is_known
@@ -183,3 +184,20 @@ def band_of(row: Row) -> str:
     """
     first, last = row["rank_from"], row["rank_to"]
     return f"{first:,} and on" if last is None else f"{first:,}–{last:,}"
+
+
+def side_by_side(
+    rows: Rows, keys: Sequence[str], column: str, named: Mapping[str, Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """A row for each value of the keys, with a column, and its interval, of further rows that are so and so.
+
+    >>> rows = Rows([{"who": "a", "at": 5, "f1": 0.3, "low": 0.2, "high": 0.4}])
+    >>> list(side_by_side(rows, ["who"], "f1", {"five": {"at": 5}, "ten": {"at": 10}}))
+    [{'who': 'a', 'five': 0.3, 'five_low': 0.2, 'five_high': 0.4}]
+    """
+    for values in dict.fromkeys(tuple(row[key] for key in keys) for row in rows):
+        line = own = dict(zip(keys, values, strict=True))
+        for name, which in named.items():
+            for row in rows.where(**own, **which)[:1]:
+                line = line | {name: row[column], f"{name}_low": row["low"], f"{name}_high": row["high"]}
+        yield line

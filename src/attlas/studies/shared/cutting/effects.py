@@ -11,8 +11,10 @@ from typing import Any
 
 import altair as alt
 
-from attlas.pages import Chart, Row, Rows, Tables, charts, label_of
+from attlas.pages import Chart, Row, Rows, Style, Tables, charts, label_of
 from attlas.pages.charts import BETTER, GREY, WORSE, Spec
+from attlas.pages.charts.base import drawn, rule, switch
+from attlas.pages.charts.sketch import Sketch
 from attlas.store.schema import Column, is_known
 
 LEVEL = 0.01
@@ -21,8 +23,12 @@ HARM = (
     Column("sure_harm", "sure harm", "signed", "the same where it is significant after correction, else 0"),
     Column("sure_loss", "sure change of loss", "signed", "the change of loss where it is significant, else 0"),
 )
-_SURE = {"change": "sure_harm", "loss_change": "sure_loss"}
-_TITLES = {"change": "change of score", "loss_change": "change of loss"}
+GRADIENTS_LEAD = (
+    "Each dot is a head: its importance, from one pass of gradients, against the size of what cutting it did, from "
+    "as many runs as there are heads. If the first could stand for the second, dots would rise from left to right."
+)
+_SURE = {"change": "datum.sure_harm", "loss_change": "datum.sure_loss"}
+_BAD = {"change": "datum.harm", "loss_change": "datum.loss_change"}
 
 
 def with_harm(rows: Iterable[Row], better: str) -> Iterator[dict[str, Any]]:
@@ -42,9 +48,9 @@ def with_harm(rows: Iterable[Row], better: str) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def worst_of(rows: Rows) -> Row:
-    """The cut that costs most: by the score, and where that is the same by the loss."""
-    return max(rows, key=lambda row: (row["harm"], row["loss_change"] or 0.0))
+def worst_first(rows: Rows) -> list[Row]:
+    """Cuts from the one that costs most: by the score, and where that is the same by the loss."""
+    return sorted(rows, key=lambda row: (row["harm"], row["loss_change"] or 0.0), reverse=True)
 
 
 def head_of(row: Row, tables: Tables) -> str:
@@ -60,12 +66,33 @@ def changes_shown(rows: Rows) -> tuple[str, ...]:
     return ("loss_change", "change") if only_loss else ("change", "loss_change")
 
 
+def against_gradients(table: str, importance: str, key: str) -> Chart:
+    """A dot for each head: its importance by gradients against the size of what cutting it did."""
+    return charts.scatter(
+        table, (importance, "normalised"), ("loss_change", "change"), key=key, size_of=True, style=Style(root=True),
+        title="Gradients against cutting",
+        label="Importance against the size of the measured change, one dot for each head",
+    )  # fmt: skip
+
+
+def as_heads_go(curve: Rows, count: str) -> Iterator[dict[str, Any]]:
+    """A row for each order and share of a curve of removal; the draws of chance are one, with their range. ``count``
+    is the column that says how many heads are gone."""
+    for order, rows in curve.by("order"):
+        low, high = ("score", "score") if order == "random" else ("low", "high")
+        for share, same in rows.known("score").by("share"):
+            yield {
+                "order": order, "share": share, count: same[0][count], "score": same.mean("score"),
+                "low": min(same.column(low)), "high": max(same.column(high)), "loss": same.mean("loss"),
+            }  # fmt: skip
+
+
 def effect_map(table: str = "effects") -> Chart:
     """A cell for each head: what cutting it does to score or loss, framed where that is significant."""
 
     def draw(tables: Tables, rows: Rows) -> Spec:
         drawn = charts.head_map(
-            table, *changes_shown(rows), shade={"change": "harm", "loss_change": "loss_change"},
+            table, *changes_shown(rows), shade=_BAD,
             sure={"change": "p_corrected", "loss_change": "loss_p_corrected"}, bar=LEVEL,
         )  # fmt: skip
         return drawn.draw(tables, rows)
@@ -80,45 +107,27 @@ def effects_in_order(table: str = "effects") -> Chart:
     """A dot with its interval for each head, from the worst cut to the best."""
 
     def draw(tables: Tables, rows: Rows) -> Spec:
-        schema, shown = tables.schema(table), changes_shown(rows)
-
-        def chosen(columns: dict[str, str]) -> str:
-            return "".join(f"show == '{name}' ? datum['{columns[name]}'] : " for name in shown) + "null"
-
-        ends = {name: schema[name].ends or ("", "") for name in shown}
+        sketch = Sketch.of(tables, table, rows, changes_shown(rows), Style())
+        order = [alt.SortField("bad", order="descending"), alt.SortField("loss_change", order="descending")]
         ranked = (
-            charts.rows_of_page()
-            .transform_calculate(
-                name=charts.HEAD_LABEL, shown=chosen({name: name for name in shown}), sure=chosen(_SURE),
-                low=chosen({name: ends[name][0] for name in shown}),
-                high=chosen({name: ends[name][1] for name in shown}),
-                bad=chosen({"change": "harm", "loss_change": "loss_change"}),
-            )
+            sketch.shown()
+            .transform_calculate(sure=switch(_SURE), bad=switch(_BAD))
             .transform_filter("isValid(datum.shown)")
             .transform_calculate(verdict="datum.sure > 0 ? 'worse' : datum.sure < 0 ? 'better' : 'not significant'")
-            .transform_window(rank="row_number()", sort=[alt.SortField("bad", order="descending"),
-                                                         alt.SortField("loss_change", order="descending")])
-        )  # fmt: skip
+            .transform_window(rank="row_number()", sort=order)
+        )
         x = alt.X("rank:Q", title="heads, from the worst cut to the best", axis=alt.Axis(grid=False, tickMinStep=1),
                   scale=alt.Scale(nice=False, zero=False, padding=10))  # fmt: skip
-        told = alt.Scale(domain=["worse", "better", "not significant"], range=[WORSE, BETTER, GREY])
-        colour = alt.Color("verdict:N", title=None, scale=told, legend=alt.Legend(symbolType="circle"))
-        tooltip = [
-            alt.Tooltip("name:N", title="head"), alt.Tooltip("shown:Q", title="change", format="+.3~r"),
-            alt.Tooltip("low:Q", title="95 % interval from", format="+.3~r"),
-            alt.Tooltip("high:Q", title="to", format="+.3~r"), alt.Tooltip("verdict:N", title="without it"),
-        ]  # fmt: skip
-        title = _TITLES[shown[0]] if len(shown) == 1 else "change when cut"
-        whiskers = ranked.mark_rule(opacity=0.55).encode(x=x, y=alt.Y("low:Q", title=title), y2="high:Q",
-                                                         color=colour)  # fmt: skip
-        points = ranked.mark_point(filled=True, size=34, opacity=0.95).encode(
-            x=x, y=alt.Y("shown:Q", axis=alt.Axis(format="+.3~r")), color=colour, tooltip=tooltip
+        verdicts = alt.Scale(domain=["worse", "better", "not significant"], range=[WORSE, BETTER, GREY])
+        colour = alt.Color("verdict:N", title=None, scale=verdicts, legend=alt.Legend(symbolType="circle"))
+        whiskers = ranked.mark_rule(opacity=0.55).encode(
+            x=x, y=alt.Y("low_shown:Q", title=sketch.title), y2="high_shown:Q", color=colour
         )
-        zero = charts.rows_of_page().transform_aggregate(n="count()").mark_rule(opacity=0.5, stroke="currentColor")
-        options = charts.choice("show", shown, [_TITLES[name] for name in shown])
-        layered = alt.layer(zero.encode(y=alt.YDatum(0, type="quantitative")), whiskers, points)
-        param = options if len(shown) > 1 else alt.param(name="show", value=shown[0])
-        return charts.finished(layered.add_params(param).properties(width="container", height=280))
+        points = ranked.mark_point(filled=True, size=34, opacity=0.95).encode(
+            x=x, y=alt.Y("shown:Q", axis=alt.Axis(format=sketch.format)), color=colour,
+            tooltip=[*sketch.tooltip(), alt.Tooltip("verdict:N", title="without it")],
+        )  # fmt: skip
+        return drawn([rule(y=0), whiskers, points], sketch.params(), 280)
 
     return charts.custom("sorted", "In order", table, ("change", "loss_change"), draw,
                          label="Changes of all heads in order, with intervals")  # fmt: skip

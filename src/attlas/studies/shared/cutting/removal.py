@@ -9,6 +9,7 @@ the model is scored on other texts (:class:`Removal`). Orders drawn by chance sa
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -159,12 +160,18 @@ def evenly(units: Sequence[Unit], order: Sequence[int]) -> list[int]:
     >>> evenly([Unit(one, (head,)) for head, one in enumerate(site)], [1, 0, 3, 2])
     [1, 3, 0, 2]
     """
-    turn: dict[int, int] = {}
-    seen: dict[Site, int] = {}
+    turns = _turns(units, order)
+    return sorted(order, key=lambda place: turns[place])
+
+
+def _turns(units: Sequence[Unit], order: Sequence[int]) -> dict[int, int]:
+    """How many units of its own layer stand before each in an order."""
+    seen: Counter[Site] = Counter()
+    turns = {}
     for place in order:
-        turn[place] = seen.get(units[place].site, 0)
-        seen[units[place].site] = turn[place] + 1
-    return sorted(order, key=lambda place: turn[place])
+        turns[place] = seen[units[place].site]
+        seen[units[place].site] += 1
+    return turns
 
 
 def to_remove(units: Sequence[Unit], order: Sequence[int], keep: float, *, even: bool) -> list[int]:
@@ -176,16 +183,9 @@ def to_remove(units: Sequence[Unit], order: Sequence[int], keep: float, *, even:
     """
     if not even:
         return list(order[: round((1 - keep) * len(order))])
-    counts: dict[Site, int] = {}
-    for unit in units:
-        counts[unit.site] = counts.get(unit.site, 0) + 1
-    left = {site: round((1 - keep) * count) for site, count in counts.items()}
-    gone = []
-    for place in order:
-        if left[units[place].site]:
-            left[units[place].site] -= 1
-            gone.append(place)
-    return gone
+    gone = {site: round((1 - keep) * count) for site, count in Counter(unit.site for unit in units).items()}
+    turns = _turns(units, order)
+    return [place for place in order if turns[place] < gone[units[place].site]]
 
 
 def kept_without(subject: Subject, units: Sequence[Unit]) -> Mapping[Site, list[int]]:

@@ -24,6 +24,12 @@ EFFECTS = (
     Column("loss_p_corrected", "p of loss", "p", "the same, corrected", family=FAMILY, was="loss_corrected"),
     Column("n", "texts", "count"),
 )  # fmt: skip
+GRADIENTS = (
+    Column("importance", "E|dL/dξ|", "number", "importance by gradients, on the same texts", optional=True,
+           definition="Michel et al. 2019", head=True),
+    Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", optional=True),
+    Column("signed", "mean dL/dξ", "signed", "the same with its sign", optional=True),
+)  # fmt: skip
 CORRELATED = (
     Column("spearman", "Spearman", "share", "rank correlation", ends=("spearman_low", "spearman_high")),
     Column("spearman_p", "p of Spearman", "p", "of no correlation, two-sided"),

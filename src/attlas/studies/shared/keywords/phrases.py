@@ -73,10 +73,10 @@ def candidates(
     if not len(weights):
         return []
     enough = _over_places(stems, weights) >= bar * float(weights.mean())
-    inside = [_is_word(document.word(at)) and bool(enough[at]) for at in range(len(document.words))]
+    inside = [not _SIGN.fullmatch(document.word(at)) and bool(enough[at]) for at in range(len(document.words))]
     runs = [Span(first + a, first + b) for first, last in document.sentences for a, b in _runs(inside[first:last])]
     parts = [part for run in runs for part in _parted(run, weights, longest)]
-    return [part for part in parts if _has_letters(document, part)]
+    return [part for part in parts if any(_LETTER.search(document.word(at)) for at in range(*part))]
 
 
 def _over_places(stems: Stems, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -101,14 +101,6 @@ def _parted(run: Span, weights: NDArray[np.float64], longest: int) -> list[Span]
     lightest = np.flatnonzero(inner == inner.min())
     at = run.start + 1 + int(lightest[np.abs(lightest - (len(inner) - 1) / 2).argmin()])
     return [*_parted(Span(run.start, at), weights, longest), *_parted(Span(at + 1, run.stop), weights, longest)]
-
-
-def _is_word(word: str) -> bool:
-    return not _SIGN.fullmatch(word)
-
-
-def _has_letters(document: Document, run: Span) -> bool:
-    return any(_LETTER.search(document.word(at)) for at in range(*run))
 
 
 def written(document: Document, span: Span) -> str:
