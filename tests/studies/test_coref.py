@@ -182,23 +182,7 @@ def test_the_order_of_windows_and_batches_changes_nothing() -> None:
 
 def test_the_unit_is_a_document_and_not_a_window() -> None:
     subject = subject_of("bert")
-    words = [
-        "Emma",
-        "said",
-        "she",
-        "slept",
-        ".",
-        "Emma",
-        "said",
-        "she",
-        "ran",
-        ".",
-        "Emma",
-        "said",
-        "she",
-        "sang",
-        ".",
-    ]
+    words = ["Emma", "said", "she", "slept", "."] * 3
     mentions = [Mention(at, at + 1, str(at // 5)) for at, word in enumerate(words) if word in ("Emma", "she")]
     long = sentences(Document.from_words(words, name="long", mentions=mentions))
     windows = cut(subject, [TALES[0], long, TALES[1]], 24).windows

@@ -124,7 +124,7 @@ class Trainer:
     def _empty(self, job: Job) -> Bundle:
         parts: dict[str, Any] = {
             "test": Resampled((1 + len(self.relations),), seed=self.schedule.seed),
-            "one_root": PooledMean(()),
+            "one_root": PooledMean((), blocks=1),
             "facts": PooledMean((len(FACTS),), blocks=1),
             "history": PooledMean((self.schedule.epochs, 3), blocks=1),
         }

@@ -23,6 +23,7 @@ from attlas.stats.accumulator import (
     register,
     require_same_configuration,
 )
+from attlas.stats.pooled import PooledMean
 
 
 @register
@@ -30,7 +31,7 @@ class Bundle:
     """Named accumulators, treated as one.
 
     >>> from attlas.stats.pooled import PooledMean
-    >>> bundle = Bundle({"entropy": PooledMean(shape=())})
+    >>> bundle = Bundle({"entropy": PooledMean(shape=(), blocks=1)})
     >>> bundle["entropy"].update([1.0, 3.0], 1)
     >>> bundle.result()["entropy"].value.item()
     2.0
@@ -49,6 +50,18 @@ class Bundle:
             raise StatsError(f"there is no {name!r} among the parts {', '.join(self._parts) or '(none)'}")
         return self._parts[name]
 
+    def pooled(self, name: str) -> PooledMean:
+        """The part of this name, which is a pooled mean.
+
+        >>> from attlas.stats.pooled import PooledMean
+        >>> Bundle({"entropy": PooledMean(shape=(2,))}).pooled("entropy").shape
+        (2,)
+        """
+        part = self[name]
+        if not isinstance(part, PooledMean):
+            raise StatsError(f"{name!r} is a {type(part).__name__}, not a pooled mean")
+        return part
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._parts)
 
@@ -61,7 +74,7 @@ class Bundle:
 
         >>> from attlas.stats.pooled import PooledMean
         >>> Bundle({"entropy": PooledMean(shape=(2,))}).configuration
-        {'entropy': 'PooledMean(shape=(2,))'}
+        {'entropy': 'PooledMean(shape=(2,), blocks=128)'}
         """
         return {name: describe(part) for name, part in self._parts.items()}
 
@@ -69,7 +82,7 @@ class Bundle:
         """Update several parts, each with its own arguments.
 
         >>> from attlas.stats.pooled import PooledMean
-        >>> bundle = Bundle({"entropy": PooledMean(shape=())})
+        >>> bundle = Bundle({"entropy": PooledMean(shape=(), blocks=1)})
         >>> bundle.update(entropy=([1.0, 3.0], 1))
         >>> bundle["entropy"].result().n.item()
         2.0
@@ -103,7 +116,7 @@ class Bundle:
 
         >>> from attlas.stats.pooled import PooledMean
         >>> sorted(Bundle({"entropy": PooledMean(shape=())}).state())[:3]
-        ['entropy/count_squares', 'entropy/counts', 'entropy/kind']
+        ['entropy/counts', 'entropy/kind', 'entropy/schema']
         """
         flat = header(Bundle) | {"names": np.array(list(self._parts), dtype=np.str_)}
         for name, part in self._parts.items():

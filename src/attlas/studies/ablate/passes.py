@@ -193,7 +193,9 @@ class Means:
     def empty(self) -> Bundle:
         """A bundle that has seen nothing."""
         widths = {site: self.subject.output_matrix(site).shape[1] for site in self.sites}
-        return Bundle({_key(site): PooledMean((self.subject.heads(site), widths[site])) for site in self.sites})
+        return Bundle(
+            {_key(site): PooledMean((self.subject.heads(site), widths[site]), blocks=1) for site in self.sites}
+        )
 
     def update(self, bundle: Bundle, batch: Sequence[Numbered]) -> None:
         """Run a batch, and take in the heads' outputs."""

@@ -239,7 +239,7 @@ class _Pass:
         numbers = [number for number, _ in self.batch]
         met = [block.rows.any(1).sum(1) * block.columns.any(2).sum(1) for block in self.blocks]
         counts = torch.stack(met, 1).double().cpu().numpy()[..., None, None]
-        bundle["norms"].update(self.sums * (counts > 0), counts)
+        bundle["norms"].update(self.sums * (counts > 0), counts, numbers)
         marks = np.zeros((len(self.batch), len(study.methods), 4))
         words = np.zeros((len(self.batch), len(study.methods)))
         for number, side in enumerate(study.sides):
@@ -254,7 +254,7 @@ class _Pass:
                 )
                 marks[row, where] = _marks(picked, example.passage.first, size, picking)
                 words[row, where] = size[picking]
-        bundle["linked"].update(marks[..., 2], words)
+        bundle["linked"].update(marks[..., 2], words, numbers)
         if study.scored:
             bundle["marks"].update(numbers, marks)
 

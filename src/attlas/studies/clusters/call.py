@@ -70,7 +70,7 @@ def clusters(
         streams = streams_of(model, reading)
         run.read(reading)
         summed = []
-        for who, studied in run.twins:
+        for who, studied in run.twins():
             part = Clusters(studied, streams=streams, measure=measure, seed=run.seed)
             summed.append((part, run.carry(part, reading, f"{who}distances")))
         run.progress.note("arranging the heads")

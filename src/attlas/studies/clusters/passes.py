@@ -34,6 +34,7 @@ from attlas.studies.shared.piece_classes import half_of, mark, texts_of
 from attlas.studies.shared.watching import Watcher
 
 HALVES = (1, 2)
+PAIR_BLOCKS = 16  # of units, for pairs of heads, of which a large model has half a million
 _SPECIAL = [CLASSES.index(name) for name in ("first", "cls", "sep", "punctuation")]
 
 
@@ -73,7 +74,7 @@ class Clusters(Watcher):
             layers, heads = self.subject.shape(stream)
             count = layers * heads
             for half in HALVES:
-                parts[f"{stream}-pairs-{half}"] = PooledMean((count * (count - 1) // 2,))
+                parts[f"{stream}-pairs-{half}"] = PooledMean((count * (count - 1) // 2,), blocks=PAIR_BLOCKS)
             parts[f"{stream}-layers"] = PooledMean((layers, layers))
             parts[f"{stream}-apart"] = PooledMean((2,))
             parts[f"{stream}-figures"] = PooledMean((layers, heads, len(FIGURES)))
@@ -90,6 +91,7 @@ class _Pass:
     def __init__(self, study: Clusters, made: Batch, batch: Sequence[Example]) -> None:
         self.study = study
         self.halves = [half_of(example.passage, study.seed) for example in batch]
+        self.units = [example.unit for example in batch]
         self.texts: dict[Stream, list[_Text]] = {}
         for stream in study.streams:
             queries, keys = made.queries(stream), made.keys(stream)
@@ -116,7 +118,7 @@ class _Pass:
     def give(self, bundle: Bundle) -> None:
         """Reduce text by text, letting each text's rows go before the next."""
         for stream, texts in self.texts.items():
-            for text, half in zip(texts, self.halves, strict=True):
+            for text, half, unit in zip(texts, self.halves, self.units, strict=True):
                 if not text.rows:
                     continue
                 widest = max(layer.shape[-1] for layer in text.rows)
@@ -125,11 +127,11 @@ class _Pass:
                 layers, queries = len(text.even), rows.shape[1]
                 own = entropies(rows)
                 sums = divergences(rows, own).cpu().numpy()
-                bundle[f"{stream}-pairs-{half}"].update(sums[None], queries)
-                _give_layers(bundle, stream, square(sums, len(rows)), layers, queries)
+                bundle[f"{stream}-pairs-{half}"].update(sums[None], queries, [unit])
+                _give_layers(bundle, stream, square(sums, len(rows)), layers, queries, unit)
                 figures, counts = _figures(rows, own, text, stream)
                 shape = (1, layers, len(rows) // layers, len(FIGURES))
-                bundle[f"{stream}-figures"].update(figures.reshape(shape), counts[None, None, None])
+                bundle[f"{stream}-figures"].update(figures.reshape(shape), counts[None, None, None], [unit])
 
 
 class _Text:
@@ -164,18 +166,21 @@ def _even(text: _Text, visible: Tensor | None, heads: int, keys: int) -> Tensor:
     return count.clamp(min=1).log().sum(-1).expand(heads)
 
 
-def _give_layers(bundle: Bundle, stream: Stream, matrix: NDArray[np.float64], layers: int, queries: int) -> None:
+def _give_layers(
+    bundle: Bundle, stream: Stream, matrix: NDArray[np.float64], layers: int, queries: int, unit: int
+) -> None:
     """Mean distance of heads of two layers, and of all pairs within and between layers, of one text."""
     heads = len(matrix) // layers
     blocks = matrix.reshape(layers, heads, layers, heads).sum((1, 3))
     pairs = np.full((layers, layers), float(heads * heads))
     np.fill_diagonal(pairs, heads * (heads - 1))
     counts = np.where(pairs > 0, queries, 0)
-    bundle[f"{stream}-layers"].update((blocks / np.maximum(pairs, 1))[None], counts[None])
+    bundle[f"{stream}-layers"].update((blocks / np.maximum(pairs, 1))[None], counts[None], [unit])
     same = np.eye(layers, dtype=bool)
     totals = np.array([blocks[same].sum(), blocks[~same].sum()])
     number = np.array([pairs[same].sum(), pairs[~same].sum()])
-    bundle[f"{stream}-apart"].update((totals / np.maximum(number, 1))[None], np.where(number > 0, queries, 0)[None])
+    counts = np.where(number > 0, queries, 0)
+    bundle[f"{stream}-apart"].update((totals / np.maximum(number, 1))[None], counts[None], [unit])
 
 
 def _figures(

@@ -77,8 +77,8 @@ def coref_tables(
 def corrected_p(scoring: Bundle, rival: str, seed: int = 0) -> NDArray[np.float64]:
     """p for being right more often than a baseline, corrected over all heads and directions of each set of candidates
     and kind; NaN where too few documents have a case."""
-    hits, counts = scoring["heads"].rows()
-    theirs = scoring["baselines"].rows()[0][:, list(BASELINES).index(rival)]
+    hits, counts = scoring.pooled("heads").rows()
+    theirs = scoring.pooled("baselines").rows()[0][:, list(BASELINES).index(rival)]
     margins = hits - theirs[:, None, None, None, None]
     corrected = np.full(hits.shape[1:], np.nan)
     for candidates, kind in np.ndindex(*corrected.shape[3:]):
@@ -90,8 +90,11 @@ def corrected_p(scoring: Bundle, rival: str, seed: int = 0) -> NDArray[np.float6
 def _main(model: Scored, twins: Sequence[Scored], tested: Mapping[str, NDArray[np.float64]]) -> Columns:
     rows: list[dict[str, Any]] = []
     empty = dict.fromkeys(("layer", "head", "direction", "when_chosen", *tested, "published", "twins"))
-    own, chance = model.scoring["heads"].result(SHARE, hits=True), model.scoring["chance"].result(SHARE)
-    baselines, when = model.scoring["baselines"].result(SHARE, hits=True), model.choosing["heads"].result().value
+    own, chance = model.scoring.pooled("heads").result(SHARE, hits=True), model.scoring.pooled("chance").result(SHARE)
+    baselines, when = (
+        model.scoring.pooled("baselines").result(SHARE, hits=True),
+        model.choosing.pooled("heads").result().value,
+    )
     for (k, kind), (c, candidates) in product(enumerate(KINDS), enumerate(CANDIDATES)):
         shown: list[tuple[str, Estimate, dict[str, Any]]] = []
         for who in (BEST,) if kind == "all" else (BEST, OF_KIND):
@@ -124,8 +127,8 @@ def _named(scored: Scored, choice: Choice) -> dict[str, Any]:
 def _of_twins(twins: Sequence[Scored], c: int, k: int) -> tuple[str, Estimate, dict[str, Any]]:
     """The twins' own best heads for a kind: their mean, the lowest and the highest, and the head of the best twin."""
     cells = [(*twin.chosen[c, k], c, k) for twin in twins]
-    values = [_at(twin.scoring["heads"].result(), cell) for twin, cell in zip(twins, cells, strict=True)]
-    when = [twin.choosing["heads"].result().value[cell] for twin, cell in zip(twins, cells, strict=True)]
+    values = [_at(twin.scoring.pooled("heads").result(), cell) for twin, cell in zip(twins, cells, strict=True)]
+    when = [twin.choosing.pooled("heads").result().value[cell] for twin, cell in zip(twins, cells, strict=True)]
     best = int(np.argmax([np.nan_to_num(value.value) for value in values]))
     about = _named(twins[best], twins[best].chosen[c, k])
     return TWIN, spread(values), about | {"when_chosen": float(np.mean(when)), "twins": len(twins)}
@@ -133,12 +136,15 @@ def _of_twins(twins: Sequence[Scored], c: int, k: int) -> tuple[str, Estimate, d
 
 def _heads(model: Scored, twins: Sequence[Scored], tested: Mapping[str, NDArray[np.float64]]) -> Columns:
     rows: list[dict[str, Any]] = []
-    study, chance = model.study, model.scoring["chance"].result().value
+    study, chance = model.study, model.scoring.pooled("chance").result().value
     layers, heads = map(range, study.shape)
     axes = {"layer": layers, "head": heads, "direction": study.directions, "candidates": CANDIDATES, "kind": KINDS}
-    own, theirs = model.scoring["heads"].result(SHARE, hits=True), [twin.scoring["heads"].result() for twin in twins]
+    own, theirs = (
+        model.scoring.pooled("heads").result(SHARE, hits=True),
+        [twin.scoring.pooled("heads").result() for twin in twins],
+    )
     for who, shown, group in (("model", own, [model]), ("twin", spread(theirs), twins)):
-        then = np.mean([scored.choosing["heads"].result().value for scored in group], axis=0)
+        then = np.mean([scored.choosing.pooled("heads").result().value for scored in group], axis=0)
         for cell, row in cells_of(shown, **axes):
             row |= {"who": who, "stream": study.stream.value, "chance": chance[cell[3:]], "when_chosen": then[cell]}
             rows.append(row | {name: p[cell] if who == "model" else None for name, p in tested.items()})

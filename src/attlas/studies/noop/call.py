@@ -66,7 +66,7 @@ def noop(
         if trained_on is not None:
             run.read(trained_on, into="training passages")
         parts = []
-        for who, studied in run.twins:
+        for who, studied in run.twins():
             passes = None
             if trained_on is None:
                 posed: Any = make_task(studied, loss, seed=run.seed, score=READ_SCORES.get(loss))

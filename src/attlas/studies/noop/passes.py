@@ -137,8 +137,9 @@ class NoOp:
         question = self.task.ask(batch)
         passed = forward_and_back(self.subject, self.task, question)
         total, count, right = (part.double().cpu().numpy() for part in passed.scored[:3])
-        bundle["loss"].update(total, count)
-        bundle["right"].update(right, count)
+        units = [example.unit for example in batch]
+        bundle["loss"].update(total, count, units)
+        bundle["right"].update(right, count, units)
         keys = [text_seed(example.passage, 0) >> 1 for example in batch]
         for stream in self.streams:
             queries, real, classes = self._sides(question, batch, stream)
@@ -152,15 +153,15 @@ class NoOp:
             mean, mean_paid = (part / np.maximum(seen, 1) for part in (gradient, paid))
             both = present * present[..., OTHER, None]
             rival = mean[..., OTHER, None] * both
-            bundle[f"{stream}-gradient"].update(mean, present)
-            bundle[f"{stream}-rival"].update(rival, both)
-            bundle[f"{stream}-paid"].update(mean_paid, present)
-            bundle[f"{stream}-weight"].update(weight, rows)
+            bundle[f"{stream}-gradient"].update(mean, present, units)
+            bundle[f"{stream}-rival"].update(rival, both, units)
+            bundle[f"{stream}-paid"].update(mean_paid, present, units)
+            bundle[f"{stream}-weight"].update(weight, rows, units)
             if self.subject.has_norms:
-                bundle[f"{stream}-norm"].update(norm, rows)
-            bundle[f"{stream}-pairs"].update(seen, 1)
-            bundle[f"{stream}-layers"].update(mean.sum(2), present.sum(2))
-            bundle[f"{stream}-rides"].update(paid.sum(2), 1)
+                bundle[f"{stream}-norm"].update(norm, rows, units)
+            bundle[f"{stream}-pairs"].update(seen, 1, units)
+            bundle[f"{stream}-layers"].update(mean.sum(2), present.sum(2), units)
+            bundle[f"{stream}-rides"].update(paid.sum(2), 1, units)
             sums = np.stack([(mean * both).sum(2), rival.sum(2)], axis=1)
             bundle[f"{stream}-resampled"].update(sums, np.stack([both.sum(2)] * 2, axis=1), keys)
 

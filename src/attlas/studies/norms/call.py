@@ -60,7 +60,7 @@ def norms(
         translations = [document.translation for document in texts.documents if document.translation is not None]
         own, target = (Frequencies.of(documents) for documents in (texts.documents, translations))
         parts = []
-        for who, studied in run.twins:
+        for who, studied in run.twins():
             part = Norms(studied, frequencies=own, target_frequencies=target, streams=streams, seed=run.seed)
             parts.append((part, run.carry(part, reading, who.strip())))
         (part, bundle), (_, twin) = parts

@@ -117,7 +117,8 @@ class Norms:
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
         """Open a pass: what this study takes from one forward pass over a batch."""
         scenes = {stream: self._scene(made, batch, stream) for stream in self.streams}
-        return _Pass(self, {stream: scene for stream, scene in scenes.items() if scene is not None})
+        present = {stream: scene for stream, scene in scenes.items() if scene is not None}
+        return _Pass(self, present, [example.unit for example in batch])
 
     def _scene(self, batch: Batch, examples: Sequence[Example], stream: Stream) -> _Scene | None:
         translating = self.subject.pieces.translating
@@ -152,8 +153,8 @@ class _Pass:
     """One forward pass: takes every call at the seam and what the layer makes of it, and gives the sums of all layers
     to a bundle at its end."""
 
-    def __init__(self, study: Norms, scenes: dict[Stream, _Scene]) -> None:
-        self.study, self.scenes = study, scenes
+    def __init__(self, study: Norms, scenes: dict[Stream, _Scene], units: Sequence[int]) -> None:
+        self.study, self.scenes, self.units = study, scenes, units
         self.taken: dict[Stream, list[Sums]] = {stream: [] for stream in scenes}
         self.pairs: dict[Stream, list[Tensor]] = {stream: [] for stream in scenes}
         self.mixed: dict[Stream, list[tuple[Tensor, Tensor]]] = {stream: [] for stream in scenes}
@@ -205,11 +206,11 @@ class _Pass:
                 if name == "layer-pairs":
                     continue
                 sums, counts = _stacked([layer[name] for layer in taken])
-                bundle[f"{stream}-{name}"].update(sums, counts)
+                bundle[f"{stream}-{name}"].update(sums, counts, self.units)
                 if name in heads:
-                    bundle[f"{stream}-layer-{name}"].update(sums.sum(2), counts.sum(2))
+                    bundle[f"{stream}-layer-{name}"].update(sums.sum(2), counts.sum(2), self.units)
             if self.mixed[stream]:
-                bundle[f"{stream}-layer-mixing"].update(*_stacked(self.mixed[stream]))
+                bundle[f"{stream}-layer-mixing"].update(*_stacked(self.mixed[stream]), self.units)
             if taken:
                 values = torch.stack(self.pairs[stream], 1).permute(0, 3, 1, 2, 4).flatten(2).float().cpu().numpy()
                 drawn, real = scene.drawn, scene.drawn.real

@@ -84,10 +84,10 @@ class Margins:
     @classmethod
     def of(cls, bundle: Bundle) -> Margins:
         """The margins of a model's heads on the texts that were scored."""
-        offsets = bundle["offsets"].result(SHARE, hits=True)
+        offsets = bundle.pooled("offsets").result(SHARE, hits=True)
         best = np.nan_to_num(offsets.value).argmax(0)
-        hits, counts = bundle["figures"].rows()
-        rule = np.take_along_axis(bundle["offsets"].rows()[0], best[None, None], axis=1)[:, 0]
+        hits, counts = bundle.pooled("figures").rows()
+        rule = np.take_along_axis(bundle.pooled("offsets").rows()[0], best[None, None], axis=1)[:, 0]
         return cls(hits - rule[:, None, None, None], counts[:, 0, 0, 0], offsets, best)
 
     def estimate(self, direction: int, layer: int, head: int, relation: int) -> Estimate:
@@ -99,7 +99,7 @@ def _relations(own: Scored, twins: Sequence[Scored], margins: Margins, seed: int
     """The main table: what was chosen, for the model and for its untrained twins."""
     study, bundle = own
     assert study.choice is not None
-    figures = bundle["figures"].result(SHARE, hits=True)
+    figures = bundle.pooled("figures").result(SHARE, hits=True)
     rows, places = [], []
     for relation, label in enumerate(study.labels):
         best = study.choice.best(relation)
@@ -138,7 +138,7 @@ def _of_twins(twins: Sequence[Scored], direction: int, relation: int) -> dict[st
         assert study.choice is not None
         head = tuple(int(number) for number in study.choice.heads[direction, relation])
         heads.append(head)
-        values.append(Estimate(*(part[(direction, *head, relation)] for part in bundle["figures"].result())))
+        values.append(Estimate(*(part[(direction, *head, relation)] for part in bundle.pooled("figures").result())))
     best = int(np.nanargmax([value.value for value in values]))
     row = ends_of(spread(values), (), "twin")
     return {**row, "twin_layer": heads[best][0], "twin_head": heads[best][1], "twins": len(twins)}
@@ -146,8 +146,8 @@ def _of_twins(twins: Sequence[Scored], direction: int, relation: int) -> dict[st
 
 def _heads(study: Relations, bundle: Bundle, twins: Sequence[Scored], margins: Margins, seed: int) -> Columns:
     """Every head's accuracy for every relation and direction, beside the same place of the untrained twins."""
-    figures = bundle["figures"].result(SHARE, hits=True)
-    control = spread([twin["figures"].result() for _, twin in twins])
+    figures = bundle.pooled("figures").result(SHARE, hits=True)
+    control = spread([twin.pooled("figures").result() for _, twin in twins])
     margin, p = divide(margins.rows.sum(0), margins.counts.sum(0)), np.full(figures.value.shape, np.nan)
     for relation in range(len(study.labels)):
         counts = margins.counts[:, relation].reshape(-1, 1, 1, 1)

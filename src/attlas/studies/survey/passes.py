@@ -101,7 +101,7 @@ class Survey(Watcher):
             for stream in self.streams
         }  # fmt: skip
         present = {stream: marks for stream, marks in every.items() if marks is not None}
-        return _Pass(self, present, [half_of(example.passage, self.seed) for example in batch])
+        return _Pass(self, present, batch)
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
         """The answer as tidy rows: heads, parts of speech, Spearman, frequency, and a sentence per head."""
@@ -111,8 +111,10 @@ class Survey(Watcher):
 class _Pass:
     """One forward pass: takes every call at the seam, and gives the sums of all layers to a bundle at its end."""
 
-    def __init__(self, study: Survey, marks: Mapping[Stream, StreamMarks], halves: Sequence[int]) -> None:
-        self.study, self.marks, self.halves = study, marks, np.array(halves)
+    def __init__(self, study: Survey, marks: Mapping[Stream, StreamMarks], batch: Sequence[Example]) -> None:
+        self.study, self.marks = study, marks
+        self.halves = np.array([half_of(example.passage, study.seed) for example in batch])
+        self.units = np.array([example.unit for example in batch])
         self.taken: dict[Stream, list[dict[str, Sums]]] = {stream: [] for stream in marks}
         self._chance: dict[Any, dict[str, Sums]] = {}
         self._masks: list[Tensor | None] = []
@@ -155,8 +157,8 @@ class _Pass:
             for name in layers[0] if layers else ():
                 sums, counts = stacked([layer[name] for layer in layers])
                 if name != "figures":
-                    bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts)
+                    bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts, self.units)
                     continue
                 for half in HALVES:  # by passage, so that a best head can be chosen on one and scored on the other
                     kept = self.halves == half
-                    bundle[f"{stream}-figures-{half}"].update(sums[kept], counts[kept])
+                    bundle[f"{stream}-figures-{half}"].update(sums[kept], counts[kept], self.units[kept])

@@ -55,15 +55,16 @@ class Importance:
         question = self.task.ask(batch)
         scored, slopes = derivatives(self.task, question, self.sites)
         counted = (scored.predicted > 0).double().cpu().numpy()
-        bundle["loss"].update(scored.mean.double().cpu().numpy() * counted, counted)
+        units = [example.unit for example in batch]
+        bundle["loss"].update(scored.mean.double().cpu().numpy() * counted, counted, units)
         for stream in self.task.streams:
             layers, heads = self._shape(stream)
             found = np.zeros((len(batch), layers, heads))
             for site in self.sites:
                 if site.stream is stream:
                     found[:, site.layer, : slopes[site].shape[1]] = slopes[site].double().cpu().numpy()
-            bundle[f"{stream}-size"].update(np.abs(found), counted)
-            bundle[f"{stream}-signed"].update(found, counted)
+            bundle[f"{stream}-size"].update(np.abs(found), counted, units)
+            bundle[f"{stream}-signed"].update(found, counted, units)
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
         """One row per head."""

@@ -97,7 +97,7 @@ class OneOff:
                 change = cut.mean.view(copies, texts) - whole.mean[None]
                 changes[:, places[part]] = change.T.double().cpu().numpy()
         counted = (whole.predicted > 0).double().cpu().numpy()
-        bundle["change"].update(changes * counted[:, None], counted)
+        bundle["change"].update(changes * counted[:, None], counted, [example.unit for example in batch])
 
 
 class Removal:
