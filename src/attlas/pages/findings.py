@@ -88,6 +88,15 @@ def keyed(rows: Iterable[Row], *columns: str) -> list[Mapping[str, Any]]:
     return [{name: row[name] for name in names} for row in rows]
 
 
+def value_claim(table: str, column: str, row: Row, *keys: str) -> Claim:
+    """The claim that a row, by the columns that tell it from others, has the value it has.
+
+    >>> value_claim("bend", "at", {"attention": "kl", "at": 0.3}, "attention").value
+    0.3
+    """
+    return Claim("value", table, column, keyed([row], *keys), value=row[column])
+
+
 def holds(claim: Claim, tables: Tables) -> bool:
     """Whether a claim is true of the tables.
 

@@ -21,6 +21,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,7 +31,7 @@ from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject, draw, longest_passage, reads_pairs, streams_of
 from attlas.stats import Bundle, PooledMean
 from attlas.store import Result
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -139,29 +140,16 @@ class HeadStatistic:
         >>> list(part.table(part.empty()))
         ['stream', 'layer', 'head', 'figure', 'value', 'chance', 'n', 'low', 'high']
         """
-        columns = (
-            "stream",
-            "layer",
-            "head",
-            *(("figure",) if self.names else ()),
-            "value",
-            "chance",
-            "n",
-            "low",
-            "high",
-        )
-        table: dict[str, list[Any]] = {column: [] for column in columns}
+        rows = []
         for site in self.sites:
             ours, even = bundle[_key(site)].result(), bundle[f"{_key(site)} by chance"].result()
-            heads, figures = ours.n.shape
-            for cell in ((head, figure) for head in range(heads) for figure in range(figures)):
-                if not ours.n[cell] > 0:
-                    continue
-                numbers = (ours.value, even.value, ours.n, ours.low, ours.high)
-                place = (site.stream.value, site.layer, cell[0], *((self.names[cell[1]],) if self.names else ()))
-                for column, value in zip(columns, (*place, *(as_cell(part[cell]) for part in numbers)), strict=True):
-                    table[column].append(value)
-        return table
+            numbers = {"value": ours.value, "chance": even.value, "n": ours.n, "low": ours.low, "high": ours.high}
+            for head, figure in np.argwhere(ours.n > 0).tolist():
+                place = {"stream": site.stream.value, "layer": site.layer, "head": head}
+                place |= {"figure": self.names[figure]} if self.names else {}
+                rows.append({**place, **{name: values[head, figure] for name, values in numbers.items()}})
+        named = ["figure"] if self.names else []
+        return as_columns(rows, ["stream", "layer", "head", *named, "value", "chance", "n", "low", "high"])
 
     def _take(self, bundle: Bundle, batch: Batch, call: AttentionCall) -> None:
         """Take one call, and the same by chance."""

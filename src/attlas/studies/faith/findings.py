@@ -8,11 +8,10 @@ from statistics import fmean, median
 from typing import Any
 
 from attlas.ids import paper_label
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, keyed, listed, say
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, keyed, listed, say, value_claim
 from attlas.store.schema import is_known
 from attlas.studies.faith.words import WORDS
 from attlas.studies.shared.faith.plane import LN2
-from attlas.studies.shared.faith.said import value_claim
 from attlas.studies.shared.published import TAU_MODEL, TAUS
 
 SURE, PARAGRAPH = 0.01, "paragraph"

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import takewhile
 from statistics import fmean, median
 
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, listed, say
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, listed, say, value_claim
 from attlas.store.schema import KINDS, interval, is_known
 from attlas.studies.shared.faith.plane import LN2
-from attlas.studies.shared.faith.said import value_claim
 from attlas.studies.shared.published import CHUNKING_BEND, CHUNKING_MODEL
 
 LEAST = 0.5  # F1 of an original that tags at all
