@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from attlas.pages.prose import Prose
+from attlas.pages.prose import Prose, say
 from attlas.pages.rows import Row, Rows, Tables
 from attlas.store.schema import is_known
 
@@ -95,6 +95,15 @@ def value_claim(table: str, column: str, row: Row, *keys: str) -> Claim:
     0.3
     """
     return Claim("value", table, column, keyed([row], *keys), value=row[column])
+
+
+def finding(text: str, /, *claims: Claim, see: str = "", published: str = "", **values: Any) -> Finding:
+    """A finding whose sentence is a template, filled with these values; a row may be handed whole.
+
+    >>> str(finding("Head {head} has {value:percent} %.", head="3-1", **{"value": 0.5, "low": 0.4}).text)
+    'Head 3-1 has 50.0 %.'
+    """
+    return Finding(say(text, **values), claims, see, published)
 
 
 def holds(claim: Claim, tables: Tables) -> bool:

@@ -211,10 +211,8 @@ def numbers_of(given: str | Sequence[Number], option: str, kind: type[Number] = 
         ...
     attlas.errors.PlanError: --steps '1,few' is not a list of whole numbers; write for example 1,5,20
     """
-    if not isinstance(given, str):
-        return list(given)
     try:
-        return [kind(part) for part in given.split(",")]
+        return [kind(part) for part in (given.split(",") if isinstance(given, str) else given)]
     except ValueError:
         wanted = "whole numbers; write for example 1,5,20" if kind is int else "numbers; write for example 0.2,1,3"
         raise PlanError(f"{option} {given!r} is not a list of {wanted}") from None
