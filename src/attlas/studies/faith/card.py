@@ -134,7 +134,8 @@ def _uniform(tables: Tables, whole: Row) -> Row | None:
         return None
     change = _middle(row, "change", "change_low", "change_high")
     lost = Middle(-change.value, -change.high, -change.low) if whole["better"] == "higher" else change
-    verdict = _judged(lost, NEEDED * abs(whole["score"] - (whole["chance_score"] or 0.0)))
+    bar = NEEDED * abs(whole["score"] - (whole["chance_score"] or 0.0))
+    verdict = _judged(lost, bar) if bar else OPEN  # a score that is chance has nothing to lose
     done = f"uniform attention in {LAYERS[layers]}" if evened is None else "trained with uniform attention"
     says = NEEDS[evened is not None][verdict]
     return _figure("uniform", f"{done}: change of {whole['metric']}", change, verdict, says)
