@@ -61,17 +61,21 @@ def plane_rows(tables: Tables) -> list[Row]:
 
 
 def _spaced(rows: list[dict[str, Any]], x: str, y: str, width: float | None = None) -> list[dict[str, Any]]:
-    """Rows by weight; lambdas that would stand on each other are left unwritten, the first is spelled out."""
+    """Rows by weight; lambdas that would stand on each other are left unwritten, the last is spelled out."""
     across, height = (max((abs(row[key]) for row in rows), default=0.0) or 1.0 for key in (x, y))
     width = width or across
     kept: list[dict[str, Any]] = []
     for row in reversed(rows):
-        if all(abs(row[x] - other[x]) / width > ROOM or abs(row[y] - other[y]) / height > ROOM for other in kept):
+        rooms = [2 * ROOM, *[ROOM] * len(kept)]  # the last takes more
+        if all(
+            abs(row[x] - other[x]) / width > room or abs(row[y] - other[y]) / height > room
+            for other, room in zip(kept, rooms, strict=False)
+        ):
             kept.append(row)
         else:
             row["said"] = ""
-    if kept:
-        kept[-1]["said"] = f"λ = {kept[-1]['said']}"
+    for row in kept[:1]:
+        row["said"] = f"λ = {row['said']}"
     return rows
 
 
