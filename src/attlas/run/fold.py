@@ -28,7 +28,7 @@ from torch import Tensor
 from attlas.errors import NumberError, StatsError
 from attlas.run.parameters import Help, Model, Reading, Texts, study_call
 from attlas.run.session import begin
-from attlas.run.setting import as_corpus, as_subject, draw, longest_passage, reads_pairs, streams_of
+from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
 from attlas.stats import Bundle, PooledMean
 from attlas.store import Result
 from attlas.store.columns import as_columns
@@ -69,20 +69,12 @@ def fold(
     >>> len(rows), all(row["value"] < row["chance"] for row in rows)
     (72, True)
     """
-    from attlas.capture.reading import read_documents
-
     model, texts = as_subject(subject), as_corpus(corpus)
-    paired = reads_pairs(model, texts, pairs)
-    pieces = longest_passage(model, paired, running["max_pieces"])
     called = getattr(function, "__qualname__", type(function).__name__)
-    options = {"function": called, "pairs": paired, "max_pieces": pieces, "long": running["long"],
-               "limit": running["limit"]}  # fmt: skip
+    options = {"function": called, **passage_options(model, texts, pairs, running)}
     with begin("fold", model, texts, options, running) as run:
         run.note_cutting(len(texts.documents))
-        reading = read_documents(
-            model, texts.documents, articles=texts.articles, limit=pieces, pairs=paired, long=running["long"]
-        )  # fmt: skip
-        run.read(draw(reading, running["limit"], run.seed))
+        reading = run.read(read_passages(model, texts, options, run.seed))
         part = HeadStatistic(model, function, names, streams_of(model, reading))
         return run.finish({"heads": part.table(run.carry(part, reading))})
 

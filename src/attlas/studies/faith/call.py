@@ -189,7 +189,7 @@ def _meant(layer: str, head: str | None) -> tuple[str, int | None]:
 def _carry(run: Run, part: Part[Any], instances: Sequence[Instance], name: str) -> Bundle:
     """Take numbered instances through a part, and say where it had to make whole passes."""
     lengths = [instance.example.length for instance in instances]
-    bundle = run.carry(part, list(enumerate(instances)), name, lengths=lengths)
+    bundle = run.carry(part, instances, name, lengths=lengths, numbered=True)
     why = getattr(getattr(part, "model", None), "why_full", "")
     if why:
         run.progress.note(why)

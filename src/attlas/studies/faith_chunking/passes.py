@@ -188,7 +188,7 @@ class Workshop:
         chosen = instances_of(task, self.tested, limit=number, seed=run.seed)
         part = Adversarial(task, len(chosen), search=Search(bound=bound, seed=run.seed))
         lengths = [instance.example.length for instance in chosen]
-        bundle = run.carry(part, list(enumerate(chosen)), "per-instance", lengths=lengths, budget=_TOGETHER)
+        bundle = run.carry(part, chosen, "per-instance", lengths=lengths, numbered=True, budget=_TOGETHER)
         figures = part.figures(bundle)
         rows = zip(figures["tvd"], figures["jsd"], figures["within"], strict=True)
         return [
