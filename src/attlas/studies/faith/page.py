@@ -226,7 +226,7 @@ PAGE = Page(
             "card", "The card",
             "Six tests that attention should pass if a picture of it were to explain what the model says. The card "
             "can stand beside any such picture: `attlas view --card`.",
-            (Listing("card", "name", "value", "verdict", "says", rows=findings.card_figures),),
+            (Listing("card", "verdict", "name", "value", "says", rows=findings.card_figures),),
         ),
         Section(
             "explanations", "Does attention agree with other explanations?",

@@ -30,6 +30,8 @@ SCHEMA = Schema(
     Column("tvd", "distance of output (TVD)", "number", ends=("tvd_low", "tvd_high")),
     Column("weight", "λ", "number", optional=True),
 )
+# the name of a mean; in a narrow chart without its kind, which the legend tells
+_NAME = "width < 480 && indexof(datum.said, ', ') > 0 ? split(datum.said, ', ')[1] : datum.said"
 _ENDS = ("jsd_low", "jsd_high", "tvd_low", "tvd_high")
 
 
@@ -102,8 +104,8 @@ def plane(
             "align": {"expr": "datum.jsd < 0.45 ? 'left' : 'right'"}, "dx": {"expr": "datum.jsd < 0.45 ? 8 : -8"},
             "dy": {"expr": f"indexof({list(below)}, datum.kind) >= 0 ? 13 : -3"},
         }  # fmt: skip
-        text = means.mark_text(baseline="bottom", fontSize=11, limit=220, **place)
-        layered.append(text.encode(x=x, y=y, text="said:N", color=alt.value("currentColor")))
+        named = means.mark_text(baseline="bottom", fontSize=11, limit=220, text=alt.ExprRef(_NAME), **place)
+        layered.append(named.encode(x=x, y=y, color=alt.value("currentColor")))
         return finished(alt.layer(*layered).properties(width="container", height=360))
 
     return charts.custom("plane", title, "plane", ("kind", "jsd", "tvd"), draw, label=label)
