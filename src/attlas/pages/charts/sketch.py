@@ -8,17 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from attlas.pages.charts.base import (
-    BLUE,
-    HEAD_LABEL,
-    PALETTE,
-    SHAPES,
-    Style,
-    choice,
-    quoted,
-    rows_of_page,
-    switch,
-)
+from attlas.pages.charts.base import BLUE, HEAD_LABEL, PALETTE, SHAPES, Style, choice, quoted, rows_of_page, switch
 from attlas.pages.rows import Rows, Tables
 from attlas.store.schema import KINDS, Column, Schema
 
