@@ -35,7 +35,7 @@ def when_and_what(manifest: Manifest) -> Prose:
     'Made on 2 January 2025 in 3.0 seconds. Cut or left out: too long (2).'
     """
     skipped = "; ".join(f"{reason} ({count:,})" for reason, count in manifest.skipped.items() if count)
-    begin = f"Made {date_of(manifest.started)}in {duration(manifest.seconds)}."
+    begin = f"Made {_date_of(manifest.started)}in {duration(manifest.seconds)}."
     if not skipped:
         return say("{begin} Nothing was cut or left out.", begin=begin)
     return say("{begin} Cut or left out: {skipped}.", begin=begin, skipped=skipped)
@@ -79,12 +79,8 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
-def date_of(started: str) -> str:
-    """A date to read, with a space after it; nothing where there is none.
-
-    >>> date_of("2025-01-02T00:00:00+00:00"), date_of("")
-    ('on 2 January 2025 ', '')
-    """
+def _date_of(started: str) -> str:
+    """A date to read, with a space after it; nothing where there is none."""
     try:
         moment = datetime.fromisoformat(started.replace("Z", "+00:00"))
     except ValueError:

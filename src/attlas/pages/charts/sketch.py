@@ -19,10 +19,12 @@ _PARTS = {"low": 0, "high": 1}
 class Sketch:
     """The rows of a table, of which some columns are shown, one at a time where there are several.
 
+    >>> from attlas.store import Manifest, Result
     >>> from attlas.store.schema import Column, Schema
-    >>> schema = Schema("heads", "", Column("value", "share", "share"))
-    >>> Sketch(schema, Rows([{"value": 0.5}]), ("value",), Style()).title
-    'share'
+    >>> tables = Tables(Result(Manifest("toy"), {"h": {"v": [1]}}), [Schema("h", "", Column("v", "share", "share"))])
+    >>> sketch = Sketch.of(tables, "h", tables["h"], ["v", "w"], Style())
+    >>> sketch.show, sketch.title, sketch.has("w")
+    (('v',), 'share', False)
     """
 
     schema: Schema
@@ -32,35 +34,18 @@ class Sketch:
 
     @classmethod
     def of(cls, tables: Tables, table: str, rows: Rows, show: Sequence[str], style: Style) -> Sketch:
-        """The sketch of a chart over a table; columns that the rows lack are not offered.
-
-        >>> from attlas.store import Manifest, Result
-        >>> from attlas.store.schema import Column, Schema
-        >>> tables = Tables(Result(Manifest("toy"), {"h": {"v": [1]}}), [Schema("h", "", Column("v", "v", "count"))])
-        >>> Sketch.of(tables, "h", tables["h"], ["v", "w"], Style()).show
-        ('v',)
-        """
+        """The sketch of a chart over a table; columns that the rows lack are not offered."""
         sketch = cls(tables.schema(table), rows, (), style)
         sketch.show = tuple(name for name in show if sketch.has(name))
         return sketch
 
     def has(self, *columns: str) -> bool:
-        """Whether the rows have all of these columns.
-
-        >>> from attlas.store.schema import Schema
-        >>> Sketch(Schema("heads", ""), Rows([{"value": 1}]), (), Style()).has("value")
-        True
-        """
+        """Whether the rows have all of these columns."""
         return len(self.rows) > 0 and all(column and column in self.rows[0] for column in columns)
 
     @property
     def columns(self) -> list[Column]:
-        """The columns shown.
-
-        >>> from attlas.store.schema import Schema
-        >>> Sketch(Schema("heads", ""), Rows(), (), Style()).columns
-        []
-        """
+        """The columns shown."""
         return [self.schema[name] for name in self.show]
 
     @property
