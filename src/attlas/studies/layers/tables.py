@@ -79,21 +79,17 @@ def summary(tables: Tables) -> list[Row]:
         score = cells.get((task, *MEASURES["score"]))
         row["seeds"] = None if score is None else score["n"]
         row["share"] = None if row["expected"] is None or not depth else row["expected"] / depth
-        published = PIPELINE.get(task) if told else None
-        if published is not None:
+        if told and task in PIPELINE:
+            base, score, expected, centre = PIPELINE[task]
             row |= {
-                "published_expected": published.expected_layer,
-                "published_centre": published.centre_of_gravity,
-                "published_share": published.expected_layer / PIPELINE_LAYERS,
-                "published_base": published.base,
-                "published_score": published.score,
-                "scaled_expected": published.expected_layer * depth / PIPELINE_LAYERS,
-                "scaled_centre": published.centre_of_gravity * depth / PIPELINE_LAYERS,
-            }
+                "published_expected": expected, "published_centre": centre, "published_base": base,
+                "published_score": score, "published_share": expected / PIPELINE_LAYERS,
+                "scaled_expected": expected * depth / PIPELINE_LAYERS,
+                "scaled_centre": centre * depth / PIPELINE_LAYERS,
+            }  # fmt: skip
         rows.append(row)
     rows.sort(key=lambda row: float("inf") if row["expected"] is None else row["expected"])
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    used = [name for name in names if any(row.get(name) is not None for row in rows)]
+    used = dict.fromkeys(name for row in rows for name, value in row.items() if value is not None)
     return [{name: row.get(name) for name in used} for row in rows]
 
 
