@@ -80,10 +80,10 @@ def summary(tables: Tables) -> list[Row]:
         row["seeds"] = None if score is None else score["n"]
         row["share"] = None if row["expected"] is None or not depth else row["expected"] / depth
         if told and task in PIPELINE:
-            base, score, expected, centre = PIPELINE[task]
+            base, reached, expected, centre = PIPELINE[task]
             row |= {
                 "published_expected": expected, "published_centre": centre, "published_base": base,
-                "published_score": score, "published_share": expected / PIPELINE_LAYERS,
+                "published_score": reached, "published_share": expected / PIPELINE_LAYERS,
                 "scaled_expected": expected * depth / PIPELINE_LAYERS,
                 "scaled_centre": centre * depth / PIPELINE_LAYERS,
             }  # fmt: skip
