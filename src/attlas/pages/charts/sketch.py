@@ -12,8 +12,6 @@ from attlas.pages.charts.base import BLUE, HEAD_LABEL, PALETTE, SHAPES, Style, c
 from attlas.pages.rows import Rows, Tables
 from attlas.store.schema import KINDS, Column, Schema
 
-_PARTS = {"low": 0, "high": 1}
-
 
 @dataclass
 class Sketch:
@@ -69,18 +67,16 @@ class Sketch:
 
     def params(self) -> list[Any]:
         """The lists to choose from: which column, and a value of each column that is picked."""
-        return [self._choice("show", self.show), *self._picked()]
+        return self.choices(show=self.show)
 
-    def _picked(self) -> list[Any]:
-        return [
+    def choices(self, **several: Sequence[str]) -> list[Any]:
+        """The same for charts that show no column, or two, each of which may be chosen."""
+        picked = [
             choice(name, values, [self.schema[name].write(value) for value in values], self.schema[name].title)
             for name in self.style.pick
             if (values := self.rows.values(name))
         ]
-
-    def choices(self, **several: Sequence[str]) -> list[Any]:
-        """The lists of charts that show two columns, each of which may be chosen."""
-        return [*(self._choice(name, columns) for name, columns in several.items()), *self._picked()]
+        return [*(self._choice(name, columns) for name, columns in several.items()), *picked]
 
     def _choice(self, name: str, columns: Sequence[str]) -> Any:
         if len(columns) < 2:
@@ -97,18 +93,17 @@ class Sketch:
 
     def shown(self) -> Any:
         """The same with what is shown, and what belongs to it: low, high, chance and twin."""
-        ends = {
-            f"{part}_shown": switch({c.name: f"datum['{c.ends[at]}']" for c in self.columns if c.ends})
-            for part, at in _PARTS.items()
+        belonging: dict[str, dict[str, str]] = {
+            "shown": {column.name: column.name for column in self.columns},
+            "low_shown": {column.name: column.ends[0] for column in self.columns if column.ends},
+            "high_shown": {column.name: column.ends[1] for column in self.columns if column.ends},
+            "chance_shown": {column.name: column.chance for column in self.columns if column.chance},
+            "twin_shown": {column.name: column.twin for column in self.columns if column.twin},
         }
-        others = {
-            f"{kind}_shown": switch(
-                {c.name: f"datum['{getattr(c, kind)}']" for c in self.columns if getattr(c, kind)}
-            )
-            for kind in ("chance", "twin")
-        }
-        values = switch({name: f"datum['{name}']" for name in self.show})
-        return self.base().transform_calculate(shown=values, **ends, **others)
+        return self.base().transform_calculate(
+            **{name: switch({of: f"datum['{other}']" for of, other in columns.items()})
+               for name, columns in belonging.items()}
+        )  # fmt: skip
 
     def tooltip(self, *extra: str) -> list[alt.Tooltip]:
         """What is told of a mark: the head, further columns, the value and what belongs to it."""

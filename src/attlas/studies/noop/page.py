@@ -18,9 +18,8 @@ from attlas.studies.shared.wording import (
     KEY_TITLES,
     first,
     further,
-    in_layers,
     layer_by_layer,
-    longest_run,
+    mostly_in,
     of_all,
     of_stream,
     published,
@@ -145,19 +144,18 @@ def _ends(row: Row) -> Prose:
 def rests(tables: Tables) -> Iterator[Finding]:
     """How much heads rest in all the layers where they mostly do, and what rides on it."""
     for stream, rest, rows in _rests(tables):
-        run = longest_run(row["layer"] for row in rows if row["weight"] > PARKED)
-        layers = run or [rows.largest("weight")[0]["layer"]]
+        layers, where = mostly_in({row["layer"]: row["weight"] for row in rows}, PARKED)
         kept, among = rows.where(layer=layers), {"stream": stream, "keys": rest, "layer": layers}
         whole = tables["noop_layers"].where(stream=stream, keys=rest).known("paid_share")
         norm = say(", **{norm:share}** of the norm ‖αf(x)‖", norm=whole.mean("norm"))
         yield Finding(
             say(
-                "{rest} takes {most}**{weight:share}** of the weight{of} in {layers} (untrained twin {twin:share}), "
+                "{rest} takes **{weight:share}** of the weight{of} in {where} (untrained twin {twin:share}), "
                 "with a gradient {ratio:number} times that for other keys. Over all layers it takes {all:share} of "
                 "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| (twin "
                 "{twin_paid:share}).",
-                rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], most="" if run else "at most ",
-                weight=kept.mean("weight"), of=of_stream(tables, stream), layers=in_layers(layers),
+                rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], weight=kept.mean("weight"),
+                of=of_stream(tables, stream), where=where,
                 twin=kept.mean("twin_weight"), ratio=kept.mean("relative"), all=whole.mean("weight"),
                 norm=norm if whole.mean("norm") is not None else "", paid=whole.mean("paid_share"),
                 twin_paid=whole.mean("twin_paid_share"),

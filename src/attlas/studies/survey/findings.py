@@ -13,16 +13,7 @@ from typing import Any
 from attlas.measures.quantities import places
 from attlas.pages import Claim, Finding, Row, Rows, Tables, count_of, keyed, label_of, say, value_claim
 from attlas.pages.prose import Prose, listed
-from attlas.studies.shared.wording import (
-    CLARK,
-    KOBAYASHI,
-    in_layers,
-    layer_means,
-    longest_run,
-    of_all,
-    of_stream,
-    published,
-)
+from attlas.studies.shared.wording import CLARK, KOBAYASHI, layer_means, mostly_in, of_all, of_stream, published
 
 OVER = 0.5  # of its weight: from there on a head is said to look at one place
 RESTS = ("sep", "cls", "first")
@@ -96,9 +87,7 @@ def resting_place(tables: Tables) -> Iterator[Finding]:
         if not means:
             continue
         quantity = max(means, key=lambda name: max(means[name].values()))
-        weights = means[quantity]
-        run = longest_run(layer for layer, mean in weights.items() if mean > OVER)
-        layers = run or [max(weights, key=lambda layer: weights[layer])]
+        layers, where = mostly_in(means[quantity], OVER)
         at = {"stream": stream, "measure": "weight", "quantity": quantity, "layer": layers}
         asked = {"weight": at, "norm": at | {"measure": "norm"}, "own": at | {"quantity": "sep_to_sep"}}
         figures = {what: tables["heads"].where(**among).mean("value") for what, among in asked.items()}
@@ -109,9 +98,9 @@ def resting_place(tables: Tables) -> Iterator[Finding]:
         name = places("where")[quantity]
         yield Finding(
             say(
-                "{name}{of} takes {most}**{weight:share}** of the weight in {layers}{norm}{chance}.{own}",
+                "{name}{of} takes **{weight:share}** of the weight in {where}{norm}{chance}.{own}",
                 name=name[0].upper() + name[1:], of=of_stream(tables, stream), weight=weight,
-                most="" if run else "at most ", layers=in_layers(layers), chance=_chance(resting[quantity]),
+                where=where, chance=_chance(resting[quantity]),
                 norm="" if norm is None else say(f", {but} **{{norm:share}}** of the norm", norm=norm),
                 own="" if own is None or quantity != "sep"
                 else say(" [SEP] itself puts {own:share} on [SEP] there.", own=own),
