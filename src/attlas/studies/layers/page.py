@@ -426,8 +426,7 @@ PAGE = Page(
         Section(
             "table", "Where tasks lie",
             f"Tasks from early to late. Published: {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers; in the chart above "
-            "these are moved to this model's depth. An empty cell: not measured, or no place, since further layers "
-            "add nothing that can be told from chance.",
+            "moved to this model's depth. An empty cell: not measured, or layers add nothing beyond chance.",
             (
                 Listing("summary", "task", "expected", "score"),
                 Listing("summary", "task", "published_expected", "share", "published_share", "centre",
@@ -451,9 +450,8 @@ PAGE = Page(
         Section(
             "scores", "Scores by layer",
             "F1 on test, by the layers that a probe may see. Where the mix of layers 0 to l is far above layer l "
-            "alone, it knows more than any one of them; the untrained twin is what the same probes find in a model "
-            "that has learned nothing. Bands are intervals over test sentences, or with several seeds the range of "
-            "the seeds. Scales differ.",
+            "alone, it knows more than any one of them; the untrained twin has learned nothing. Bands are intervals "
+            "over test sentences, or with several seeds their range. Scales differ.",
             (
                 *(_curve(task) for task in KNOWN),
                 Listing("summary", "task", "base", "published_base", "score", "published_score", "gain", "best",
@@ -467,9 +465,9 @@ PAGE = Page(
         ),
         Section(
             "controls", "What is known by heart",
-            "How much better the probes tell real labels than labels that belong to words by chance (selectivity), "
-            "and how well they tell the latter: what they can learn by heart. Where scores rise and selectivity does "
-            "not, what is gained is in part that the probe knows word types again.",
+            "How much better the probes tell real labels than labels that words have by chance (selectivity), and "
+            "how well they tell the latter, which can only be learned by heart. Where scores rise and selectivity "
+            "does not, probes in part merely know word types again.",
             (
                 charts.lines("controls", "layer", "selectivity", "control", key="control-lines", title="By layer",
                              colour="task", style=Style(pick=("who",), height=260)),
@@ -478,9 +476,8 @@ PAGE = Page(
         ),
         Section(
             "labels", "Label by label",
-            f"F1 of single labels, by the layers 0 to l that the probe may see; up to {SHOWN_LABELS}, the "
-            "most frequent in test first. Labels that are told at layer 0 already need no context; those that come "
-            "late say where it is made.",
+            f"F1 of single labels, by the layers 0 to l that the probe may see; up to {SHOWN_LABELS}, the most "
+            "frequent in test first. Labels told at layer 0 need no context; late ones say where it is made.",
             tuple(_label_map(task) for task in KNOWN),
             short="Labels",
             width="half",
@@ -508,8 +505,8 @@ PAGE = Page(
         ),
     ),
     words={
-        "edge, probe": "a span of words, or a pair of spans, with labels; a small classifier on frozen states that "
-        "reads these labels.",
+        "edge, probe": "a labelled span of words, or pair of spans; a small classifier that reads its labels off "
+        "frozen states.",
         "layer 0": "what the model reads (embeddings), before any layer; layer l is after l layers.",
         "mixing weights s": "a probe over all layers mixes their states by weights that sum to one. Their mean layer "
         "is the *centre of gravity*; K(s) says how far they are from uniform, in nats.",
@@ -522,20 +519,17 @@ PAGE = Page(
     },
     limits={
         "A probe learns, too.": "That a label can be read off states does not show that the model uses it. Control "
-        "labels say how much a probe of this size learns by heart, the untrained twin how much words and positions "
-        "alone give away.",
+        "labels say what such a probe learns by heart, the untrained twin what words and positions give away.",
         "Mixing weights are not importance.": "Neighbouring layers hold much the same, so that a mix may take "
-        "either; and a probe that hardly leaves uniform weights (small K) has not chosen. States are brought to one "
+        "either; a probe that hardly leaves uniform weights (small K) has not chosen. States are brought to one "
         "length before they are mixed, or weights would say which layer has the longest.",
-        "The expected layer is a mean over gains.": "Where layers add little in all, it is a mean over noise: look "
-        "at its interval, and at the points below it. Losses count, too.",
-        "Tasks differ in more than what they ask:": "in size, in number of labels, in texts. Their order is safer "
-        "than their distances.",
-        "Published figures": f"are those of {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers, on other data, on dev. "
-        "What can be compared is the order. Most could not be held against the paper's text again; check them before "
-        "you cite them.",
-        "Intervals": "are over seeds where there are several, with few of them wide; with one seed they are over "
-        "test sentences, and say nothing of another training; mixing weights then have none.",
+        "The expected layer is a mean over gains,": "losses too. Where layers add little in all, it is a mean over "
+        "noise: look at its interval, and at the points below it.",
+        "Tasks differ in size, labels and texts, too.": "Their order is safer than their distances.",
+        "Published figures": f"are of {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers, on other data, on dev: compare "
+        "the order. Most could not be held against the paper's text again; check them before you cite them.",
+        "Intervals": "are over seeds where there are several, wide with few of them; with one seed over test "
+        "sentences, which says nothing of another training; mixing weights then have none.",
     },
     unshown={
         "tasks": "its figures stand in the tables of tasks", "scores": "they are drawn as lines, means of the seeds",

@@ -334,9 +334,8 @@ PAGE = Page(
         Section(
             "relative", "Against other keys of the same layer",
             "The gradients |dL/dα| of each class, divided by that for other keys of the same layer, with 95 % "
-            "intervals; dashed, the untrained twin. A line far below 1 is a class that the loss hardly depends on: "
-            "attention that is put there does nothing. A line above 1 is attention that matters more than the "
-            "average key's.",
+            "intervals; dashed, the untrained twin. Far below 1 the loss hardly depends on a class: attention that "
+            "is put there does nothing. Above 1 it matters more than the average key's.",
             (_lines("places", "The same by place", PLACES, "relative"),
              Listing("noop_layers", "stream", "layer", "keys", "weight", "norm", "relative",
                      rows=resting_layers, title="Where heads rest, layer by layer")),
@@ -378,23 +377,21 @@ PAGE = Page(
         ),
     ),
     words=words("piece", "α, weight", "norm") | {
-        "|dL/dα|": "how much the loss of a text would change, per unit, if that one weight were changed and nothing "
-        "else; the mean over all visible pairs of a query and such a key in a text, and then over texts.",
-        "over other keys": "divided by the same mean for *other keys* of the same layer (or head): those that are "
-        "neither special, nor the first piece, nor a period or comma. Gradients are larger in some layers than in "
-        "others, so only this can be compared between layers; 1 is no difference.",
+        "|dL/dα|": "how much the loss of a text would change, per unit, with that one weight alone; the mean over "
+        "all visible pairs of a query and such a key in a text, and then over texts.",
+        "over other keys": "divided by the same mean for *other keys* of the same layer (or head), neither special, "
+        "nor the first piece, nor a period or comma. As gradients are larger in some layers than in others, only "
+        "this can be compared between layers; 1 is no difference.",
         "α·|dL/dα|": "the gradient times the weight that is really paid: what rides on that attention.",
     } | words("untrained twin", "[CLS], [SEP]"),
     limits={
-        "A small gradient is a small slope, here.": "It says that a little more or less of that weight changes "
-        "nothing; taking all of it away is another experiment.",
-        "Each weight is changed alone.": "In a real softmax weight that goes to one key is taken from others; the "
-        "gradient does not know that.",
+        "A small gradient is a small slope, here.": "A little more or less of that weight changes nothing; taking "
+        "all of it away is another experiment.",
+        "Each weight is changed alone.": "In a real softmax, what goes to one key is taken from others.",
         "It is partly the vector's length.": "dL/dα is the gradient at the head's output times the key's vector "
-        "f(x): a key with a short vector has small gradients wherever it stands, which is the same finding as its "
-        "small norm.",
+        "f(x): a short vector has small gradients wherever it stands, the same finding as its small norm.",
         "The loss decides.": "What does not matter to this loss may matter to another one.",
-        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not "
+        "Gradients are those of a text's mean loss,": "so long texts have smaller ones: compare classes, not "
         "corpora.",
     },
     unshown={"loss": "its figures stand among the findings", "noop": "it is shown with the resting place first"},

@@ -274,9 +274,9 @@ PAGE = Page(
         Section(
             "weights", "Which heads",
             "The probe on attention alone has two weights per head: for what a word gives to its candidate governor, "
-            "and for what the candidate gives to the word. Shown is the *effect*, the weight times the head's usual "
-            "attention between words: how much of the decision runs over this head. Red speaks for a governor, blue "
-            "against. Heads that do the same share their credit, so a pale head is not a useless one.",
+            "and for what it gets. Shown is the *effect*, the weight times the head's usual attention between words: "
+            "how much of the decision runs over it. Red speaks for a governor, blue against. Heads that do the same "
+            "share their credit, so a pale head is not a useless one.",
             (
                 charts.head_map(
                     "head_weights", "effect", key="weights-map", title="What each head says",
@@ -309,9 +309,8 @@ PAGE = Page(
         ),
         Section(
             "training", "How training went",
-            "After each epoch the probe is tried on the validation part; the learning rate is halved when nothing "
-            "was gained, training stops when that has happened some times in a row, and the probe with the least "
-            "loss is kept.",
+            "After each epoch the probe is tried on the validation part. Where nothing was gained, the rate is "
+            "halved; after some such epochs in a row training stops, and the probe with the least loss is kept.",
             (
                 charts.lines("training", "epoch", "validation_loss", "train_loss", "validation_score", key="epochs",
                              title="Epoch by epoch", colour="probe", style=Style(height=240),
@@ -333,16 +332,14 @@ PAGE = Page(
         "structural probe": "distances between projected states, trained towards distances in the tree.",
     },
     limits={
-        "A probe learns, too.": "What it gets right shows that the information is there in a form that a linear rule "
-        "can read, not that the model uses it. The rows of the untrained twin and of distances say how much the "
-        "probe can do without anything that the model has learned.",
+        "A probe learns, too.": "What it gets right is there for a linear rule to read; that the model uses it is "
+        "not shown. The untrained twin and distances say what a probe can do without anything that was learned.",
         "Two scores.": "UAS and UUAS are not the same measure, and UUAS is the easier one.",
         "Governors are chosen one by one,": "as in the paper: what comes out need not be a tree.",
-        "The published figures": "are those of bert-base-uncased on the Wall Street Journal with Stanford "
-        "dependencies; here model, texts, annotation and often the vectors are others. What can be compared is the "
-        "order of the rows.",
-        "Intervals": "are for other sentences of the same kind (bootstrap by sentence), not for another training or "
-        "another kind of text.",
+        "The published figures": "are of bert-base-uncased on the Wall Street Journal with Stanford dependencies; "
+        "model, texts, annotation and often vectors are others here. Compare the order of the rows.",
+        "Intervals": "are for other such sentences (bootstrap by sentence), not for another training or kind of "
+        "text.",
     },
     unshown={"differences": "those that matter stand among the findings"},
     published="bert-base-uncased on the Wall Street Journal with Stanford dependencies (Clark et al. 2019, table 3); "
