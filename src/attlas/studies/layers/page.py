@@ -415,7 +415,7 @@ PAGE = Page(
     warning=warning,
     chart=charts.dots(
         "summary", "task", "expected", "centre", "scaled_expected", "scaled_centre", key="places",
-        title="Expected layer and centre of gravity",
+        title="Expected layer and centre of gravity", style=Style(axis="layer"),
         label="Expected layer and centre of gravity of every task, with intervals",
     ).having(columns=("task", "centre")),
     about=about,

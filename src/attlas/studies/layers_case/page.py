@@ -139,7 +139,7 @@ PAGE = Page(
     sections=(
         Section(
             "table", "Questions and answers",
-            "What leads at the first and the last layer, and from which on it stays. Words are numbered as they are "
+            "What leads at the first and the last layer, and from where on it stays. Words are numbered as they are "
             "asked for.",
             (
                 Custom(numbered, ("words",)),
