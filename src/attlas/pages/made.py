@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from attlas.pages.prose import Prose, say
+from attlas.pages.prose import Prose, count_of, say
 
 if TYPE_CHECKING:
     from attlas.store import Manifest
@@ -16,11 +16,11 @@ def counted(manifest: Manifest) -> str:
     """How much text was read, in words.
 
     >>> from types import SimpleNamespace
-    >>> counted(SimpleNamespace(corpus={"name": "a book", "passages": 1200, "pieces": 8000}))
-    '1,200 passages, 8,000 pieces'
+    >>> counted(SimpleNamespace(corpus={"name": "a book", "documents": 1, "pieces": 8000}))
+    '1 document, 8,000 pieces'
     """
     return ", ".join(
-        f"{value:,} {key}"
+        count_of(value, key.removesuffix("s"))
         for key in ("documents", "sentences", "passages", "pieces")
         if isinstance(value := manifest.corpus.get(key), int)
     )
