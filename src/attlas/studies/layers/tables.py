@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from attlas.pages.rows import Row, Rows, Tables
@@ -136,13 +137,12 @@ def _curves(tables: Tables) -> Iterator[Row]:
 
 def _controls(tables: Tables) -> Iterator[Row]:
     """Scores on control labels and selectivity by layer, means of the seeds, of the model and its twin."""
-    for task in _tasks(tables):
-        for who in ("model", "twin"):
-            gold = dict(_by_layer(_scores(tables, task, who=who).known("selectivity")))
-            for layer, same in _by_layer(_scores(tables, task, who=who, labels="control")):
-                selectivity = gold[layer].mean("selectivity") if layer in gold else None
-                yield {"task": task, "who": who, "layer": layer, "selectivity": selectivity,
-                       "control": same.mean("value")}  # fmt: skip
+    for task, who in product(_tasks(tables), ("model", "twin")):
+        gold = dict(_by_layer(_scores(tables, task, who=who).known("selectivity")))
+        for layer, same in _by_layer(_scores(tables, task, who=who, labels="control")):
+            selectivity = gold[layer].mean("selectivity") if layer in gold else None
+            yield {"task": task, "who": who, "layer": layer, "selectivity": selectivity,
+                   "control": same.mean("value")}  # fmt: skip
 
 
 def _frequent_labels(tables: Tables) -> Iterator[Row]:
@@ -158,15 +158,14 @@ def _frequent_labels(tables: Tables) -> Iterator[Row]:
 
 def _head_mix(tables: Tables) -> Iterator[Row]:
     """Weights of heads in the mix, means of the seeds; layers as maps of heads take them, from 0."""
-    for task in _tasks(tables):
-        for who in ("model", "twin"):
-            rows = tables["weights"].where(task=task, who=who, labels="gold").known("value", "head")
-            count = len({(row["layer"], row["head"]) for row in rows})
-            for layer, same in _by_layer(rows):
-                for head, of_head in same.by("head"):
-                    weight = of_head.mean("value") or 0.0
-                    yield {"task": task, "who": who, "layer": layer - 1, "head": head, "weight": weight,
-                           "times": weight * count, "seeds": len(of_head)}  # fmt: skip
+    for task, who in product(_tasks(tables), ("model", "twin")):
+        rows = tables["weights"].where(task=task, who=who, labels="gold").known("value", "head")
+        count = len({(row["layer"], row["head"]) for row in rows})
+        for layer, same in _by_layer(rows):
+            for head, of_head in same.by("head"):
+                weight = of_head.mean("value") or 0.0
+                yield {"task": task, "who": who, "layer": layer - 1, "head": head, "weight": weight,
+                       "times": weight * count, "seeds": len(of_head)}  # fmt: skip
 
 
 def _data(tables: Tables) -> Iterator[Row]:
