@@ -29,11 +29,7 @@ RUN = ".run"  # where the checkpoints lie until all results are saved
 
 @study_call(budget=None, without=("long",))
 def heads(
-    subject: Model = None,
-    corpus: Texts = "sample",
-    *,
-    measure: Measure = "weight",
-    **running: Unpack[Parameters],
+    subject: Model = None, corpus: Texts = "sample", *, measure: Measure = "weight", **running: Unpack[Parameters]
 ) -> dict[str, Result]:
     """Survey, relations and clusters of a treebank, in one pass over its sentences; a result for each.
 
