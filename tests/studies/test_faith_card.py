@@ -74,6 +74,12 @@ def test_what_is_better_when_lower_is_turned_round() -> None:
     assert verdicts(card_rows(given))["uniform"] == "holds"
 
 
+def test_a_score_that_is_chance_leaves_open_whether_attention_is_needed() -> None:
+    given = tables(tau=0.6, moved=0.3, far=0.1, change=0.0, over=0.2)
+    given["whole"][0]["chance_score"] = 0.9
+    assert verdicts(card_rows(given))["uniform"] == "cannot tell"
+
+
 def test_what_was_not_measured_is_left_out() -> None:
     given = tables(tau=0.6, moved=0.3, far=0.1, change=0.2, over=0.2)
     del given["interventions"], given["instances"]

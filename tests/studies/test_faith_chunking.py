@@ -177,6 +177,11 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, result):
             faith_chunking(texts, others, weights=[0.2, 1, 3], out=folder, **SMALL)
         stop = 100
         again = faith_chunking(texts, others, weights=[0.2, 1, 3], out=folder, resume=True, **SMALL)
+        finished = faith_chunking(texts, others, weights=[0.2, 1, 3], out=folder, resume=True, **SMALL)
+    assert finished.tables["models"].equals(again.tables["models"])
+    assert sorted(model.name for model in (folder / "models").iterdir()) == [
+        "adversary-0.2-0", "adversary-3-0", "original-0"
+    ]  # fmt: skip
     assert len(trained) == len(set(trained)) == len(whole.table)
     for name in ("models", "ranks", "seeds"):
         ours, theirs = (one.tables[name].drop_columns(_timed(one.tables[name])).to_pydict() for one in (again, whole))

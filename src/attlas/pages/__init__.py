@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from attlas.pages import charts
 from attlas.pages.charts import Chart, Style
-from attlas.pages.findings import Claim, Finding, holds, keyed
+from attlas.pages.findings import Claim, Finding, holds, keyed, value_claim
 from attlas.pages.page import Custom, Listing, Page, Section
 from attlas.pages.prose import Prose, count_of, listed, say, with_interval
 from attlas.pages.rows import Row, Rows, Tables, label_of
@@ -31,5 +31,6 @@ __all__ = [
     "label_of",
     "listed",
     "say",
+    "value_claim",
     "with_interval",
 ]

@@ -67,16 +67,6 @@ class Finding:
     see: str = ""
     published: str = ""
 
-    @property
-    def claimed(self) -> bool:
-        """Whether a test can ask if it is true.
-
-        >>> from attlas.pages.prose import say
-        >>> Finding(say("So it is.")).claimed
-        False
-        """
-        return bool(self.claims)
-
 
 def keyed(rows: Iterable[Row], *columns: str) -> list[Mapping[str, Any]]:
     """Rows by the columns that tell them apart; stream, layer and head where none are named.
@@ -120,15 +110,13 @@ def holds(claim: Claim, tables: Tables) -> bool:
     named = [rows.where(**dict(key)) for key in claim.rows]
     if claim.kind in ("largest", "smallest"):
         ordered = rows.largest(claim.column) if claim.kind == "largest" else rows.smallest(claim.column)
-        if not all(len(each) == 1 for each in named) or not named:
-            return False
-        return _same_order([each[0][claim.column] for each in named], ordered[: len(named)].column(claim.column))
+        values = [each[0][claim.column] for each in named if len(each) == 1]
+        others = ordered[: len(named)].column(claim.column)
+        return 0 < len(named) == len(values) == len(others) and all(map(_same, values, others))
     if claim.kind == "value":
         return len(named) == 1 and len(named[0]) == 1 and _same(named[0][0].get(claim.column), claim.value)
-    if claim.kind == "mean":
-        return _same(rows.mean(claim.column), claim.value)
-    if claim.kind == "total":
-        return _same(rows.total(claim.column), claim.value)
+    if claim.kind in ("mean", "total"):
+        return _same(rows.mean(claim.column) if claim.kind == "mean" else rows.total(claim.column), claim.value)
     if claim.kind == "count":
         return sum(_passes(row, claim, below=claim.below) for row in rows) == claim.value
     asked = Rows(row for each in named for row in each) if named else rows
@@ -146,7 +134,3 @@ def _passes(row: Row, claim: Claim, *, below: bool) -> bool:
 
 def _same(value: Any, other: Any) -> bool:
     return is_known(value) and is_known(other) and math.isclose(value, other, rel_tol=1e-6, abs_tol=1e-9)
-
-
-def _same_order(values: list[Any], others: list[Any]) -> bool:
-    return len(values) == len(others) and all(_same(a, b) for a, b in zip(values, others, strict=True))

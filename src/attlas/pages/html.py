@@ -21,7 +21,7 @@ from markupsafe import Markup
 from attlas.pages import made
 from attlas.pages.charts import CONFIG, Chart
 from attlas.pages.findings import Finding
-from attlas.pages.page import Custom, Listing, Page, Part, Section, said
+from attlas.pages.page import Listing, Page, Section, said
 from attlas.pages.prose import Prose, as_prose, say
 from attlas.pages.rows import Row, Tables, label_of
 from attlas.store.schema import Schema, interval
@@ -44,15 +44,12 @@ def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
     Markup('<p class="lead" data-key="&#34;x&#34;">a &lt; b<b>!</b></p>')
     """
     said = Markup("").join(
-        Markup(" {}") .format(Markup(key.rstrip("_").replace("_", "-"))) if value is True
-        else Markup(' {}="{}"').format(Markup(key.rstrip("_").replace("_", "-")), value)
-        for key, value in attributes.items() if value is not None and value is not False
-    )  # fmt: skip
-    if name in _VOID:
-        return Markup("<{name}{said}>").format(name=Markup(name), said=said)
-    return Markup("<{name}{said}>{inside}</{name}>").format(
-        name=Markup(name), said=said, inside=Markup("").join(inside)
+        Markup(" {}" if value is True else ' {}="{}"').format(Markup(key.rstrip("_").replace("_", "-")), value)
+        for key, value in attributes.items()
+        if value is not None and value is not False
     )
+    whole = "<{name}{said}>" if name in _VOID else "<{name}{said}>{inside}</{name}>"
+    return Markup(whole).format(name=Markup(name), said=said, inside=Markup("").join(inside))
 
 
 def html_page(page: Page, result: Result, *, command: str = "") -> str:
@@ -68,21 +65,11 @@ def html_page(page: Page, result: Result, *, command: str = "") -> str:
     sections = [section for section in page.sections if section.present(tables)]
     charts = [chart for chart in page.charts() if chart.fits(tables)]
     title = str(as_prose(page.title, **tables.names))
-    body = Markup("\n").join(
-        [
-            *_opening(page, tables, title),
-            *(_section(section, tables) for section in sections),
-            *_closing(page, tables, command),
-        ]
-    )
-    links = Markup("").join(
-        tag("a", name, href=f"#{key}")
-        for key, name in [
-            *((section.key, section.short or section.title) for section in sections),
-            *([("words", "Words")] if page.words else []),
-            ("made", "How it was made"),
-        ]
-    )
+    shown = [_section(section, tables) for section in sections]
+    body = Markup("\n").join([*_opening(page, tables, title), *shown, *_closing(page, tables, command)])
+    named = {section.key: section.short or section.title for section in sections}
+    named |= ({"words": "Words"} if page.words else {}) | {"made": "How it was made"}
+    links = Markup("").join(tag("a", name, href=f"#{key}") for key, name in named.items())
     data = {
         "config": CONFIG,
         "figures": {chart.key: _figure_data(chart, tables) for chart in charts},
@@ -90,12 +77,13 @@ def html_page(page: Page, result: Result, *, command: str = "") -> str:
         "streams": tables.streams,
     }
     library = Markup(_chart_library()) if charts else Markup("")
-    sheets = [name for name in page.static if name.endswith(".css")]
-    scripts = [name for name in page.static if name.endswith(".js")]
+    style, script = (
+        Markup("\n".join(_static(name) for name in (f"report{kind}", *page.static) if name.endswith(kind)))
+        for kind in (".css", ".js")
+    )
     return _WHOLE.format(
         policy=_POLICY, title=title, links=links, body=body, data=Markup(script_json(data)), library=library,
-        style=Markup("\n".join(_static(name) for name in ("report.css", *sheets))),
-        script=Markup("\n".join(_static(name) for name in ("report.js", *scripts))),
+        style=style, script=script,
     )  # fmt: skip
 
 
@@ -149,11 +137,14 @@ def _opening(page: Page, tables: Tables, title: str) -> list[Markup]:
     if answer is not None and answer.published:
         parts.append(tag("p", answer.published.rstrip("."), ".", class_="published"))
     if found:
-        items = Markup("").join(_finding(finding) for finding in found)
-        heading = tag("h2", "What was found", id="found-title")
-        parts.append(tag("section", heading, tag("ol", items, class_="findings"), id="found",
-                         aria_labelledby="found-title"))  # fmt: skip
+        parts.append(_titled("found", "What was found", tag("ol", *map(_finding, found), class_="findings")))
     return parts
+
+
+def _titled(key: str, title: str, *inside: Markup) -> Markup:
+    """A section under a heading."""
+    heading = tag("h2", title, id=f"{key}-title")
+    return tag("section", heading, *inside, id=key, aria_labelledby=f"{key}-title")
 
 
 def _finding(finding: Finding) -> Markup:
@@ -166,32 +157,22 @@ def _finding(finding: Finding) -> Markup:
 
 
 def _section(section: Section, tables: Tables) -> Markup:
-    title = f"{section.key}-title"
-    parts = [tag("h2", section.title, id=title)]
-    lead = said(section.lead, tables)
-    if lead is not None:
-        parts.append(tag("div", *(tag("p", text) for text in _paragraphs(lead)), class_="prose"))
     present = section.present(tables)
-    charts = [part for part in present if isinstance(part, Chart)]
-    if charts:
-        parts.append(tag("div", *(_figure(chart) for chart in charts), class_=f"figures {section.width}"))
-    parts += [_part(part, tables) for part in present if not isinstance(part, Chart)]
-    note = said(section.note, tables)
-    if note is not None:
-        parts.append(tag("div", *(tag("p", text) for text in _paragraphs(note)), class_="prose"))
-    parts.append(Markup('<p class="absent" hidden>Not measured in this attention.</p>'))
-    return tag("section", *parts, id=section.key, aria_labelledby=title)
+    charts = [_figure(part) for part in present if isinstance(part, Chart)]
+    parts = [_listing(part, tables) if isinstance(part, Listing) else part.html(tables) or Markup("")
+             for part in present if not isinstance(part, Chart)]  # fmt: skip
+    return _titled(
+        section.key, section.title, *_paragraphs(said(section.lead, tables)),
+        *([tag("div", *charts, class_=f"figures {section.width}")] if charts else []), *parts,
+        *_paragraphs(said(section.note, tables)),
+        Markup('<p class="absent" hidden>Not measured in this attention.</p>'),
+    )  # fmt: skip
 
 
-def _paragraphs(prose: Prose) -> list[Markup]:
-    return [Markup(part) for part in str(prose.html()).split("\n\n") if part.strip()]
-
-
-def _part(part: Part, tables: Tables) -> Markup:
-    if isinstance(part, Listing):
-        return listing(part, tables)
-    assert isinstance(part, Custom)
-    return part.html(tables) or Markup("")
+def _paragraphs(prose: Prose | None) -> list[Markup]:
+    """A lead or a note, its paragraphs parted by an empty line; nothing where there is none."""
+    parts = [] if prose is None else [Markup(part) for part in str(prose.html()).split("\n\n") if part.strip()]
+    return [tag("div", *(tag("p", part) for part in parts), class_="prose")] if parts else []
 
 
 def _figure(chart: Chart) -> Markup:
@@ -211,16 +192,8 @@ def _figure_data(chart: Chart, tables: Tables) -> dict[str, Any]:
     }
 
 
-def listing(part: Listing, tables: Tables) -> Markup:
-    """A table that can be sorted by its heads, and searched where it is long.
-
-    >>> from attlas.store import Manifest, Result
-    >>> from attlas.store.schema import Column
-    >>> schema = Schema("heads", "", Column("value", "share", "share"))
-    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"value": [0.5]}}), [schema])
-    >>> "<td data-v=\\"0.5\\">0.50</td>" in listing(Listing("heads", "value"), tables)
-    True
-    """
+def _listing(part: Listing, tables: Tables) -> Markup:
+    """A table that can be sorted by its heads, and searched where it is long."""
     schema, rows = tables.schema(part.table), part.shown(tables)
     cells = cells_of(schema, rows, part.columns)
     heads = [tag("th", tag("button", title, type="button"), scope="col", class_=None if number else "text")
@@ -233,9 +206,7 @@ def listing(part: Listing, tables: Tables) -> Markup:
         ]
         lines.append(tag("tr", *line, data_stream=row.get("stream")))
     label = part.title or f"Table of {part.table}"
-    table = tag(
-        "table", tag("thead", tag("tr", *heads)), tag("tbody", *lines), class_="sortable"
-    )  # fmt: skip
+    table = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *lines), class_="sortable")
     search = Markup("")
     if len(rows) >= _SEARCHED:
         search = tag("div", tag("input", type="search", placeholder="search", aria_label=f"Search: {label}"),
@@ -291,20 +262,14 @@ def _closing(page: Page, tables: Tables, command: str) -> list[Markup]:
     """How to read it, its limits, and how it was made."""
     parts = []
     if page.words:
-        words = Markup("").join(
-            tag("div", tag("dt", as_prose(term, **tables.names).html()), tag("dd", as_prose(meaning).html()))
-            for term, meaning in page.words.items()
-        )
-        parts.append(tag("section", tag("h2", "Words", id="words-title"), tag("dl", words, class_="words"),
-                         id="words", aria_labelledby="words-title"))  # fmt: skip
+        words = [tag("div", tag("dt", as_prose(term, **tables.names).html()), tag("dd", as_prose(meaning).html()))
+                 for term, meaning in page.words.items()]  # fmt: skip
+        parts.append(_titled("words", "Words", tag("dl", *words, class_="words")))
     if page.limits:
-        items = Markup("").join(
-            tag("li", tag("b", as_prose(short).html()), " ", as_prose(why).html())
-            for short, why in page.limits.items()
-        )
-        parts.append(tag("section", tag("h2", "What these figures cannot say", id="limits-title"),
-                         tag("div", tag("ul", items), class_="prose"), id="limits",
-                         aria_labelledby="limits-title"))  # fmt: skip
+        items = [tag("li", tag("b", as_prose(short).html()), " ", as_prose(why).html())
+                 for short, why in page.limits.items()]  # fmt: skip
+        listed = tag("div", tag("ul", *items), class_="prose")
+        parts.append(_titled("limits", "What these figures cannot say", listed))
     manifest = tables.manifest
     about = said(page.about, tables)
     counts = made.counted(manifest)
@@ -313,20 +278,15 @@ def _closing(page: Page, tables: Tables, command: str) -> list[Markup]:
     lead.append(tag("p", read, made.when_and_what(manifest).html()))
     if command:
         lead.append(tag("p", "To repeat it: ", tag("code", command)))
-    groups = Markup("").join(
+    groups = [
         tag("div", tag("h3", title), tag("dl", *(tag("div", tag("dt", key), tag("dd", value))
                                                   for key, value in group.items())))
         for title, group in made.facts(manifest).items()
-    )  # fmt: skip
-    version = manifest.versions.get("attlas", "")
-    cite = say("To cite: attlas {version}, study *{study}* of {model} on {corpus}.", version=version,
-               study=manifest.study, **tables.names)  # fmt: skip
-    parts.append(
-        tag("section", tag("h2", "How it was made", id="made-title"), tag("div", *lead, class_="prose"),
-            tag("div", groups, class_="facts"), tag("p", cite.html(), class_="cite"),
-            id="made", aria_labelledby="made-title")
-    )  # fmt: skip
-    return parts
+    ]  # fmt: skip
+    cite = say("To cite: attlas {version}, study *{study}* of {model} on {corpus}.", study=manifest.study,
+               version=manifest.versions.get("attlas", ""), **tables.names)  # fmt: skip
+    told = (tag("div", *lead, class_="prose"), tag("div", *groups, class_="facts"))
+    return [*parts, _titled("made", "How it was made", *told, tag("p", cite.html(), class_="cite"))]
 
 
 def pack(rows: Iterable[Row]) -> dict[str, Any]:

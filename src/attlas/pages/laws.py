@@ -7,8 +7,7 @@ every table is shown or said not to be, sections that are linked to are there, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
+from attlas.pages.charts import Chart
 from attlas.pages.findings import Claim, holds
 from attlas.pages.page import Custom, Listing, Page
 from attlas.pages.rows import Tables
@@ -61,8 +60,14 @@ def check_page(page: Page, result: Result) -> None:
         assert not faults, f"{page.study}: table {name!r}: {'; '.join(faults)}"
     taken = {section.key for section in page.sections} & IDS
     assert not taken, f"{page.study}: the page itself has parts called {sorted(taken)}; call the sections otherwise"
-    _check_parts(page, tables)
-    shown = {chart.table for chart in page.charts()} | _listed(page)
+    parts = [part for section in page.sections for part in section.parts]
+    tabled: list[Chart | Listing] = [*page.charts(), *(part for part in parts if isinstance(part, Listing))]
+    for part in tabled:
+        table = part.table
+        assert table in tables.schemas, f"{page.study}: a part shows the table {table!r}, which has no schema"
+        for column in part.columns:
+            assert column in tables.schema(table), f"{page.study}: table {table!r} has no column {column!r}"
+    shown = {part.table for part in tabled}.union(*(part.tables for part in parts if isinstance(part, Custom)))
     unseen = set(result.manifest.tables) - shown - set(page.unshown) - set(page.derived)
     assert not unseen, f"{page.study}: no part shows the tables {sorted(unseen)}, and unshown does not say why"
     findings = page.found(tables)
@@ -84,24 +89,3 @@ def claims_of(page: Page, result: Result) -> list[Claim]:
     """
     tables = Tables(result, page.schemas, page.derived)
     return [claim for finding in page.found(tables) for claim in finding.claims]
-
-
-def _check_parts(page: Page, tables: Tables) -> None:
-    for chart in page.charts():
-        _check_columns(page, tables, chart.table, chart.columns)
-    for section in page.sections:
-        for part in section.parts:
-            if isinstance(part, Listing):
-                _check_columns(page, tables, part.table, part.columns)
-
-
-def _check_columns(page: Page, tables: Tables, table: str, columns: Iterable[str]) -> None:
-    assert table in tables.schemas, f"{page.study}: a part shows the table {table!r}, which has no schema"
-    for column in columns:
-        assert column in tables.schema(table), f"{page.study}: table {table!r} has no column {column!r}"
-
-
-def _listed(page: Page) -> set[str]:
-    parts = [part for section in page.sections for part in section.parts]
-    custom = {name for part in parts if isinstance(part, Custom) for name in part.tables}
-    return custom | {part.table for part in parts if isinstance(part, Listing)}

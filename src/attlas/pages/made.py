@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from attlas.pages.prose import Prose, say
+from attlas.pages.prose import Prose, count_of, say
 
 if TYPE_CHECKING:
     from attlas.store import Manifest
@@ -16,11 +16,11 @@ def counted(manifest: Manifest) -> str:
     """How much text was read, in words.
 
     >>> from types import SimpleNamespace
-    >>> counted(SimpleNamespace(corpus={"name": "a book", "passages": 1200, "pieces": 8000}))
-    '1,200 passages, 8,000 pieces'
+    >>> counted(SimpleNamespace(corpus={"name": "a book", "documents": 1, "pieces": 8000}))
+    '1 document, 8,000 pieces'
     """
     return ", ".join(
-        f"{value:,} {key}"
+        count_of(value, key.removesuffix("s"))
         for key in ("documents", "sentences", "passages", "pieces")
         if isinstance(value := manifest.corpus.get(key), int)
     )
@@ -35,7 +35,7 @@ def when_and_what(manifest: Manifest) -> Prose:
     'Made on 2 January 2025 in 3.0 seconds. Cut or left out: too long (2).'
     """
     skipped = "; ".join(f"{reason} ({count:,})" for reason, count in manifest.skipped.items() if count)
-    begin = f"Made {date_of(manifest.started)}in {duration(manifest.seconds)}."
+    begin = f"Made {_date_of(manifest.started)}in {duration(manifest.seconds)}."
     if not skipped:
         return say("{begin} Nothing was cut or left out.", begin=begin)
     return say("{begin} Cut or left out: {skipped}.", begin=begin, skipped=skipped)
@@ -79,12 +79,8 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
-def date_of(started: str) -> str:
-    """A date to read, with a space after it; nothing where there is none.
-
-    >>> date_of("2025-01-02T00:00:00+00:00"), date_of("")
-    ('on 2 January 2025 ', '')
-    """
+def _date_of(started: str) -> str:
+    """A date to read, with a space after it; nothing where there is none."""
     try:
         moment = datetime.fromisoformat(started.replace("Z", "+00:00"))
     except ValueError:

@@ -12,7 +12,7 @@ from attlas.pages import made
 from attlas.pages.html import cells_of
 from attlas.pages.page import Listing, Page, said
 from attlas.pages.prose import as_prose
-from attlas.pages.rows import Rows, Tables
+from attlas.pages.rows import Tables
 
 if TYPE_CHECKING:
     from attlas.store import Result
@@ -21,13 +21,7 @@ MOST = 40
 
 
 def markdown_page(
-    page: Page,
-    runs: Sequence[tuple[Result, str]],
-    *,
-    title: str,
-    intro: str = "",
-    command: str = "",
-    most: int = MOST,
+    page: Page, runs: Sequence[tuple[Result, str]], *, title: str, intro: str = "", command: str = ""
 ) -> str:
     """The results of several runs of a study, each a result and the line that repeats it.
 
@@ -41,20 +35,19 @@ def markdown_page(
     lines += [f"Written by `{command}` on {date.today()}.", ""] if command else []
     lines += [intro, ""] if intro else []
     for result, _ in runs:
-        lines += _run(page, result, most)
+        lines += _run(page, result)
     lines += ["## How they were made", ""]
     for result, repeat in runs:
         manifest = result.manifest
-        about = (
-            f"{made.counted(manifest)}; seed {manifest.seed}, {manifest.started[:10]}, {manifest.seconds:.0f} s on "
+        lines.append(
+            f"- `{repeat}`: {made.counted(manifest)}; seed {manifest.seed}, {manifest.started[:10]}, "
+            f"{manifest.seconds:.0f} s on {manifest.model.get('device', 'cpu')}, "
+            f"attlas {manifest.versions.get('attlas', '')}, result {result.fingerprint}"
         )
-        about += f"{manifest.model.get('device', 'cpu')}, attlas {manifest.versions.get('attlas', '')}, "
-        about += f"result {result.fingerprint}"
-        lines.append(f"- `{repeat}`: {about}")
     return "\n".join([*lines, ""])
 
 
-def _run(page: Page, result: Result, most: int) -> list[str]:
+def _run(page: Page, result: Result) -> list[str]:
     tables = Tables(result, page.schemas, page.derived)
     lines = [f"## {as_prose('{model} on {corpus}', **tables.names).markdown()}", ""]
     warned = page.warning(tables)
@@ -71,39 +64,21 @@ def _run(page: Page, result: Result, most: int) -> list[str]:
         note = said(section.note, tables)
         lines += [note.markdown(), ""] if note is not None else []
         for part in listings:
-            lines += [*table_lines(part, tables, most), ""]
+            lines += [*_table_lines(part, tables), ""]
     return lines
 
 
-def table_lines(part: Listing, tables: Tables, most: int = MOST) -> list[str]:
-    """A table of a page in Markdown; rows beyond ``most`` are counted.
-
-    >>> from attlas.store import Manifest, Result
-    >>> from attlas.store.schema import Column, Schema
-    >>> schema = Schema("heads", "", Column("value", "share|d", "share"))
-    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"value": [0.5]}}), [schema])
-    >>> table_lines(Listing("heads", "value"), tables)
-    ['| share\\\\|d |', '|---:|', '| 0.50 |']
-    """
+def _table_lines(part: Listing, tables: Tables) -> list[str]:
+    """A table of a page in Markdown; rows beyond the first forty are counted."""
     rows = part.shown(tables)
     cells = cells_of(tables.schema(part.table), rows, part.columns)
     lines = [
         _row(title for title, _, _, _ in cells),
         "|" + "".join("---:|" if number else "---|" for _, number, _, _ in cells),
     ]
-    lines += [_row(written[at] for _, _, _, written in cells) for at in range(min(most, len(rows)))]
-    more = len(rows) - most
+    lines += [_row(written[at] for _, _, _, written in cells) for at in range(min(MOST, len(rows)))]
+    more = len(rows) - MOST
     return [*lines, "", f"... and {more:,} rows more."] if more > 0 else lines
-
-
-def plain_table(rows: Rows, columns: Sequence[tuple[str, str]]) -> list[str]:
-    """Rows as a Markdown table, as they are written already: pairs of a title and a column.
-
-    >>> plain_table(Rows([{"a": 1}]), [("first", "a")])
-    ['| first |', '|---|', '| 1 |']
-    """
-    lines = [_row(title for title, _ in columns), "|" + "---|" * len(columns)]
-    return lines + [_row("" if row.get(name) is None else row[name] for _, name in columns) for row in rows]
 
 
 def _row(cells: Iterable[Any]) -> str:

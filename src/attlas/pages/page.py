@@ -21,7 +21,6 @@ from attlas.store.schema import Schema
 Said = str | Callable[[Tables], "str | Prose | None"]
 
 
-@dataclass(frozen=True)
 class Listing:
     """A table of a page: which columns of which table, in which order.
 
@@ -30,17 +29,12 @@ class Listing:
     minus before it for largest first; ``most`` keeps so many rows; ``rows`` makes the rows itself, in place of
     ``where``.
 
-    >>> Listing("heads", "head", "value", order="-value").columns
-    ('head', 'value')
+    >>> from attlas.store import Manifest, Result
+    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"head": [0, 1], "value": [0.1, 0.9]}}))
+    >>> listing = Listing("heads", "head", "value", order="-value")
+    >>> listing.columns, listing.shown(tables).column("head"), listing.fits(tables)
+    (('head', 'value'), [1, 0], True)
     """
-
-    table: str
-    columns: tuple[str, ...]
-    title: str = ""
-    order: str = ""
-    most: int | None = None
-    where: Mapping[str, object] = field(default_factory=dict)
-    rows: Callable[[Tables], Iterable[Row]] | None = None
 
     def __init__(
         self,
@@ -52,32 +46,18 @@ class Listing:
         where: Mapping[str, object] | None = None,
         rows: Callable[[Tables], Iterable[Row]] | None = None,
     ) -> None:
-        for name, value in {
-            "table": table, "columns": columns, "title": title, "order": order, "most": most, "where": where or {},
-            "rows": rows,
-        }.items():  # fmt: skip
-            object.__setattr__(self, name, value)
+        self.table, self.columns, self.title, self.order, self.most = table, columns, title, order, most
+        self.where, self.rows = where or {}, rows
 
     def shown(self, tables: Tables) -> Rows:
-        """The rows it lists, in order.
-
-        >>> from attlas.store import Manifest, Result
-        >>> tables = Tables(Result(Manifest("toy"), {"heads": {"head": [0, 1], "value": [0.1, 0.9]}}))
-        >>> Listing("heads", "head", "value", order="-value").shown(tables).column("head")
-        [1, 0]
-        """
+        """The rows it lists, in order."""
         rows = Rows(self.rows(tables)) if self.rows else tables[self.table].where(**dict(self.where))
         if self.order:
             rows = rows.largest(self.order[1:]) if self.order.startswith("-") else rows.smallest(self.order)
         return rows[: self.most] if self.most else rows
 
     def fits(self, tables: Tables) -> bool:
-        """Whether there is anything to list.
-
-        >>> from attlas.store import Manifest, Result
-        >>> Listing("other", "value").fits(Tables(Result(Manifest("toy"), {"heads": {"head": [0]}})))
-        False
-        """
+        """Whether there is anything to list."""
         return len(self.shown(tables)) > 0
 
 
@@ -86,23 +66,17 @@ class Custom:
     """A part of a page that is one of a kind: a function that writes its HTML (as :class:`~markupsafe.Markup`, which
     escapes what is put into it), or None where there is nothing to show.
 
-    ``tables`` are the tables it shows, ``plain`` writes the same for a terminal and for Markdown.
+    ``tables`` are the tables it shows.
 
-    >>> Custom(lambda tables: None).tables
-    ()
+    >>> Custom(lambda tables: None).fits(None)
+    False
     """
 
     html: Callable[[Tables], Markup | None]
     tables: tuple[str, ...] = ()
-    plain: Callable[[Tables], str] | None = None
 
     def fits(self, tables: Tables) -> bool:
-        """Whether there is anything to show.
-
-        >>> from attlas.store import Manifest, Result
-        >>> Custom(lambda tables: None).fits(Tables(Result(Manifest("toy"), {"heads": {"head": [0]}})))
-        False
-        """
+        """Whether there is anything to show."""
         return self.html(tables) is not None
 
 
@@ -129,13 +103,7 @@ class Section:
     note: Said = ""
 
     def present(self, tables: Tables) -> tuple[Part, ...]:
-        """The parts that have something to show.
-
-        >>> from attlas.store import Manifest, Result
-        >>> tables = Tables(Result(Manifest("toy"), {"heads": {"head": [0]}}))
-        >>> Section("all", "All", parts=(Listing("other", "value"),)).present(tables)
-        ()
-        """
+        """The parts that have something to show."""
         return tuple(part for part in self.parts if part.fits(tables))
 
 
@@ -172,23 +140,13 @@ class Page:
     published: str = ""
 
     def found(self, tables: Tables) -> list[Finding]:
-        """All findings that these tables give, the answer first.
-
-        >>> from attlas.store import Manifest, Result
-        >>> tables = Tables(Result(Manifest("toy"), {"heads": {"head": [0]}}))
-        >>> Page("toy", "", answer=lambda tables: None).found(tables)
-        []
-        """
+        """All findings that these tables give, the answer first."""
         answer = self.answer(tables)
         rest = [finding for find in self.findings for finding in find(tables)]
         return ([answer] if answer is not None else []) + rest
 
     def charts(self) -> list[Chart]:
-        """All charts of the page.
-
-        >>> Page("toy", "", answer=lambda tables: None).charts()
-        []
-        """
+        """All charts of the page."""
         own = [self.chart] if self.chart is not None else []
         return own + [part for section in self.sections for part in section.parts if isinstance(part, Chart)]
 

@@ -28,19 +28,17 @@ class Prose:
     """A template and what fills its slots.
 
     >>> said = say("**{model}** has {n:count} heads.", model="<tiny>", n=1200)
-    >>> str(said), said.html()
-    ('<tiny> has 1,200 heads.', Markup('<b>&lt;tiny&gt;</b> has 1,200 heads.'))
+    >>> str(said + say("*So.*")), said.html()
+    ('<tiny> has 1,200 heads. So.', Markup('<b>&lt;tiny&gt;</b> has 1,200 heads.'))
+    >>> say("**{name}**", name="a_b").markdown()
+    '**a\\\\_b**'
     """
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def html(self) -> Markup:
-        """As HTML.
-
-        >>> say("*so*, `a < b`").html()
-        Markup('<i>so</i>, <code>a &lt; b</code>')
-        """
+        """As HTML."""
         open_marks: list[str] = []
 
         def mark(found: str) -> str:
@@ -53,11 +51,7 @@ class Prose:
         return Markup(self._filled(lambda text: str(escape(text)), mark, lambda inner: inner.html()))
 
     def markdown(self) -> str:
-        """As Markdown, in which the marks stay what they are.
-
-        >>> say("**{name}**", name="a_b").markdown()
-        '**a\\\\_b**'
-        """
+        """As Markdown, in which the marks stay what they are."""
         return self._filled(lambda text: text, lambda mark: mark, lambda inner: inner.markdown(), _in_markdown)
 
     def __str__(self) -> str:
@@ -65,11 +59,7 @@ class Prose:
         return self._filled(lambda text: text, lambda mark: "", str)
 
     def __add__(self, other: Prose) -> Prose:
-        """Both, one after the other.
-
-        >>> str(say("One.") + say("Two."))
-        'One. Two.'
-        """
+        """Both, one after the other."""
         return say("{first} {second}", first=self, second=other)
 
     def _filled(

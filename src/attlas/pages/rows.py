@@ -26,9 +26,14 @@ Row = Mapping[str, Any]
 class Rows(Sequence[Row]):
     """Some rows of a table, in order.
 
-    >>> rows = Rows([{"layer": 0, "head": 1, "value": 0.5}, {"layer": 2, "head": 0, "value": 0.9}])
-    >>> rows.largest("value").named("value", "share")[0]
-    '3-1 (0.90)'
+    >>> first, second = {"layer": 0, "head": 1, "value": 0.5}, {"layer": 2, "head": 0, "value": 0.9}
+    >>> rows = Rows([first, second]) + Rows([{"layer": 2, "head": 1, "value": None}])
+    >>> rows.largest("value").named("value", "share"), str(rows.where(layer=[2, 3]).sentence())
+    (['3-1 (0.90)', '1-2 (0.50)'], '3-1 and 3-2')
+    >>> rows.column("value"), rows.values("layer"), rows.mean("value"), rows.total("value"), len(rows.known("value"))
+    ([0.5, 0.9, None], [0, 2], 0.7, 1.4, 2)
+    >>> [(layer, len(same)) for layer, same in rows.by("layer")], rows.count(lambda row: row["head"] == 1)
+    ([(0, 1), (2, 2)], 2)
     """
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
@@ -48,19 +53,11 @@ class Rows(Sequence[Row]):
         return iter(self._rows)
 
     def __add__(self, other: Rows) -> Rows:
-        """These rows and others.
-
-        >>> len(Rows([{}]) + Rows([{}]))
-        2
-        """
+        """These rows and others."""
         return Rows([*self, *other])
 
     def where(self, test: Callable[[Row], bool] | None = None, /, **equal: Any) -> Rows:
-        """The rows that pass a test and whose columns have these values (one, or one of a list).
-
-        >>> len(Rows([{"kind": "a"}, {"kind": "b"}]).where(kind=["a", "c"]))
-        1
-        """
+        """The rows that pass a test and whose columns have these values (one, or one of a list)."""
         wanted = {name: value if isinstance(value, list | tuple | set) else (value,) for name, value in equal.items()}
         return Rows(
             row
@@ -69,87 +66,47 @@ class Rows(Sequence[Row]):
         )
 
     def known(self, *columns: str) -> Rows:
-        """The rows that have a value in all of these columns.
-
-        >>> len(Rows([{"value": None}, {"value": 0.0}]).known("value"))
-        1
-        """
+        """The rows that have a value in all of these columns."""
         return Rows(row for row in self if all(is_known(row.get(column)) for column in columns))
 
     def by(self, column: str) -> Iterator[tuple[Any, Rows]]:
-        """The rows in groups of equal values, in the order in which values come first.
-
-        >>> [(kind, len(rows)) for kind, rows in Rows([{"kind": "b"}, {"kind": "a"}, {"kind": "b"}]).by("kind")]
-        [('b', 2), ('a', 1)]
-        """
+        """The rows in groups of equal values, in the order in which values come first."""
         groups: dict[Any, list[Row]] = {}
         for row in self:
             groups.setdefault(row.get(column), []).append(row)
         return ((value, Rows(rows)) for value, rows in groups.items())
 
     def largest(self, column: str) -> Rows:
-        """The rows by a column, largest first; those without a value are left out.
-
-        >>> [row["v"] for row in Rows([{"v": 1}, {"v": 3}, {"v": None}]).largest("v")]
-        [3, 1]
-        """
+        """The rows by a column, largest first; those without a value are left out."""
         return Rows(sorted(self.known(column), key=lambda row: -row[column]))
 
     def smallest(self, column: str) -> Rows:
-        """The rows by a column, smallest first; those without a value are left out.
-
-        >>> [row["v"] for row in Rows([{"v": 3}, {"v": 1}]).smallest("v")]
-        [1, 3]
-        """
+        """The rows by a column, smallest first; those without a value are left out."""
         return Rows(sorted(self.known(column), key=lambda row: row[column]))
 
     def column(self, name: str) -> list[Any]:
-        """All values of a column, None where there is none.
-
-        >>> Rows([{"v": 1}, {}]).column("v")
-        [1, None]
-        """
+        """All values of a column, None where there is none."""
         return [row.get(name) for row in self]
 
     def values(self, name: str) -> list[Any]:
-        """The different values of a column, in the order in which they come first.
-
-        >>> Rows([{"v": "b"}, {"v": "a"}, {"v": "b"}]).values("v")
-        ['b', 'a']
-        """
+        """The different values of a column, in the order in which they come first."""
         return list(dict.fromkeys(row[name] for row in self if is_known(row.get(name))))
 
     def mean(self, name: str) -> float | None:
-        """The mean of what is known of a column.
-
-        >>> Rows([{"v": 1}, {"v": 2}, {"v": None}]).mean("v")
-        1.5
-        """
+        """The mean of what is known of a column."""
         known = [row[name] for row in self.known(name)]
         return fmean(known) if known else None
 
     def total(self, name: str) -> float:
-        """The sum of what is known of a column.
-
-        >>> Rows([{"v": 1}, {"v": 2}]).total("v")
-        3.0
-        """
+        """The sum of what is known of a column."""
         return float(sum(row[name] for row in self.known(name)))
 
     def count(self, test: Callable[[Row], bool]) -> int:
-        """How many rows pass a test.
-
-        >>> Rows([{"v": 1}, {"v": 2}]).count(lambda row: row["v"] > 1)
-        1
-        """
+        """How many rows pass a test."""
         return sum(1 for row in self if test(row))
 
     def named(self, column: str = "", kind: str = "", most: int | None = None) -> list[str]:
-        """The heads of these rows by label, counted from 1, with a figure where a column is named.
-
-        >>> Rows([{"layer": 5, "head": 2, "value": 0.25}]).named("value", "percent")
-        ['6-3 (25.0)']
-        """
+        """The heads of these rows by label, counted from 1, with a figure where a column is named."""
         shown = self._rows[:most]
         if not column:
             return [label_of(row) for row in shown]
@@ -157,11 +114,7 @@ class Rows(Sequence[Row]):
                 for row in shown]  # fmt: skip
 
     def sentence(self, column: str = "", kind: str = "", most: int | None = None) -> Prose:
-        """The same as part of a sentence, the last after "and".
-
-        >>> str(Rows([{"layer": 0, "head": 0}, {"layer": 1, "head": 1}]).sentence())
-        '1-1 and 2-2'
-        """
+        """The same as part of a sentence, the last after "and"."""
         return listed(self.named(column, kind, most))
 
 
@@ -184,8 +137,8 @@ class Tables:
     >>> heads = {"stream": ["encoder"], "layer": [1], "head": [2]}
     >>> result = Result(Manifest("toy", model={"name": "tiny"}), {"heads": heads})
     >>> tables = Tables(result)
-    >>> tables.model, tables.layers, tables.heads, len(tables["other"])
-    ('tiny', 2, 3, 0)
+    >>> tables.model, tables.layers, tables.heads, len(tables["other"]), tables.has("heads", "value")
+    ('tiny', 2, 3, 0, False)
     """
 
     def __init__(
@@ -212,22 +165,12 @@ class Tables:
         return isinstance(name, str) and len(self[name]) > 0
 
     def has(self, name: str, *columns: str) -> bool:
-        """Whether a table has rows, and these columns.
-
-        >>> from attlas.store import Manifest, Result
-        >>> Tables(Result(Manifest("toy"), {"heads": {"layer": [1]}})).has("heads", "value")
-        False
-        """
+        """Whether a table has rows, and these columns."""
         rows = self[name]
         return len(rows) > 0 and all(column in rows[0] for column in columns)
 
     def schema(self, name: str) -> Schema:
-        """The schema of a table.
-
-        >>> from attlas.store import Manifest, Result
-        >>> Tables(Result(Manifest("toy"), {"heads": {"layer": [1]}}), [Schema("heads", "")]).schema("heads").table
-        'heads'
-        """
+        """The schema of a table."""
         return self.schemas[name]
 
     @property

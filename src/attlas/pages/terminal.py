@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST = 12
 
 
-def print_page(page: Page, result: Result, console: Console, *, most: int = MOST) -> None:
+def print_page(page: Page, result: Result, console: Console) -> None:
     """Print the answer, the findings and the first table.
 
     >>> from rich.console import Console
@@ -39,12 +39,12 @@ def print_page(page: Page, result: Result, console: Console, *, most: int = MOST
         console.print(Text(str(warned), style="red"))
     for number, finding in enumerate(page.found(tables)):
         console.print(Text(str(finding.text), style="bold" if number == 0 else ""))
-    part = first_listing(page, tables)
+    part = _first_listing(page, tables)
     if part is None:
         return
     rows = part.shown(tables)
     cells = cells_of(tables.schema(part.table), rows, part.columns)
-    widths = [_width(title, number, written[:most]) for title, number, _, written in cells]
+    widths = [_width(title, number, written[:MOST]) for title, number, _, written in cells]
     fitting = max(1, sum(total <= console.width for total in accumulate(widths)))
     table = Table(box=None, header_style="bold", padding=(0, 1))
     for (title, number, _, _), width in zip(cells[:fitting], widths, strict=False):
@@ -52,10 +52,10 @@ def print_page(page: Page, result: Result, console: Console, *, most: int = MOST
             table.add_column(title, justify="right", width=width - 2)
         else:
             table.add_column(title, min_width=width - 2)
-    for at in range(min(most, len(rows))):
+    for at in range(min(MOST, len(rows))):
         table.add_row(*(Text(written[at]) for _, _, _, written in cells[:fitting]))
     console.print(table)
-    more = [(len(rows) - most, "row", "rows"), (len(cells) - fitting, "column", "columns")]
+    more = [(len(rows) - MOST, "row", "rows"), (len(cells) - fitting, "column", "columns")]
     told = [count_of(number, one, many) for number, one, many in more if number > 0]
     if told:
         console.print(f"... and {' and '.join(told)} more, in the report", highlight=False)
@@ -74,7 +74,7 @@ def as_json(page: Page, result: Result) -> dict[str, Any]:
     {'study': 'toy', 'findings': [], 'table': None, 'rows': []}
     """
     tables = Tables(result, page.schemas, page.derived)
-    part = first_listing(page, tables)
+    part = _first_listing(page, tables)
     return {
         "study": page.study,
         "findings": [str(finding.text) for finding in page.found(tables)],
@@ -83,13 +83,7 @@ def as_json(page: Page, result: Result) -> dict[str, Any]:
     }
 
 
-def first_listing(page: Page, tables: Tables) -> Listing | None:
-    """The first table of a page that has rows.
-
-    >>> from attlas.store import Manifest, Result
-    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"head": [0]}}))
-    >>> first_listing(Page("toy", "", answer=lambda tables: None), tables) is None
-    True
-    """
+def _first_listing(page: Page, tables: Tables) -> Listing | None:
+    """The first table of a page that has rows."""
     parts = (part for section in page.sections for part in section.parts if isinstance(part, Listing))
     return next((part for part in parts if part.fits(tables)), None)

@@ -45,11 +45,7 @@ class AttentionProbe(nn.Module):
         return _no_loops(torch.cat([between, root], dim=1))
 
     def learned(self) -> Tensor:
-        """The weights (direction, head), governor to dependent first, then dependent to governor.
-
-        >>> AttentionProbe(torch.eye(3)).learned().shape
-        torch.Size([2, 3])
-        """
+        """The weights (direction, head), governor to dependent first, then dependent to governor."""
         return (self.weights @ self.mixing)[:2].detach()
 
 

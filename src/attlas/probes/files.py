@@ -49,12 +49,7 @@ class Room:
         return shapes
 
     def bytes(self, parts: Sequence[Part]) -> dict[str, int]:
-        """How many bytes each kind of file will take.
-
-        >>> from attlas.probes.trees import Tree
-        >>> Room(heads=10).bytes([Part.of("train", [Tree((0,), (1,), (True,), ("",))])])
-        {'attention': 80}
-        """
+        """How many bytes each kind of file will take."""
         return {
             kind: sum(
                 math.prod(shape(len(group.members), group.words)) * _dtype(kind).itemsize

@@ -141,9 +141,8 @@ class Trainer:
             part = bundle[job.name]
             assert isinstance(part, Bundle)
             torch.manual_seed(self.schedule.seed)
-            run = {"right": self._rule, "offset": self._rule, "structural": self._structural}.get(
-                job.kind, self._parser
-            )
+            runs = {"right": self._rule, "offset": self._rule, "structural": self._structural}
+            run = runs.get(job.kind, self._parser)
             answer, dev, history, parameters, chosen = run(job, part)
             part["test"].update(answer.right, answer.total, range(len(answer.right)))
             if answer.one_root is not None:

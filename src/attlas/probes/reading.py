@@ -74,13 +74,11 @@ class Reader:
     def scale(self) -> Tensor:
         """How much each number of a state varies, (layer, size): its standard deviation on a sample of the training
         part."""
-        sums, squares, count = torch.zeros(()).double(), torch.zeros(()).double(), 0
+        count, sums = 0, torch.zeros((), dtype=torch.float64, device=self.device)
+        squares = sums
         for batch in islice(self.batches("train", shuffled=True), SAMPLED):
             given = batch.given.double()
-            sums, squares = (
-                sums.to(self.device) + given.sum((1, 2)),
-                squares.to(self.device) + given.square().sum((1, 2)),
-            )
+            sums, squares = sums + given.sum((1, 2)), squares + given.square().sum((1, 2))
             count += given[0, ..., 0].numel()
         mean = sums / max(count, 1)
         return (squares / max(count, 1) - mean.square()).clamp(min=LEAST**2).sqrt().float()
@@ -93,15 +91,13 @@ class Reader:
         if self.kind != "attention":
             heads = offsets(1).shape[-1]
             return torch.ones(heads), torch.eye(heads)
-        total, root, count, ends = torch.zeros(()), torch.zeros(()), 0, 0
+        total, root, count, ends = torch.zeros((), device=self.device), torch.zeros((), device=self.device), 0, 0
         for batch in islice(self.batches("train", shuffled=True), SAMPLED):
-            words = batch.governors.shape[1]
-            between = batch.given[:, :-1, :-1][:, ~torch.eye(words, dtype=torch.bool, device=self.device)].flatten(
-                0, 1
-            )
+            others = ~torch.eye(batch.governors.shape[1], dtype=torch.bool, device=self.device)
+            between = batch.given[:, :-1, :-1][:, others].flatten(0, 1)
             both = torch.stack([batch.given[:, -1, :-1], batch.given[:, :-1, -1]]).square().sum((1, 2))
-            total, count = total.to(self.device) + between.T @ between, count + len(between)
-            root, ends = root.to(self.device) + both, ends + batch.governors.numel()
+            total, count = total + between.T @ between, count + len(between)
+            root, ends = root + both, ends + batch.governors.numel()
         moments = (total / max(count, 1)).double().cpu()
         if not moments.dim():
             raise CorpusError("no sentence to train on has two words; give other sentences")

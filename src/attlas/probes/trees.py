@@ -83,8 +83,8 @@ class Part:
     """One part of a treebank (to train on, to stop by, to score on), in groups from short to long.
 
     >>> part = Part.of("dev", [Tree((0, 1), (1, 2), (True, True), ("", "")), Tree((0,), (1,), (True,), ("",))])
-    >>> [group.words for group in part.groups], part.sentences, part.scored
-    ([1, 2], 2, 3)
+    >>> [group.words for group in part.groups], part.sentences, part.scored, len(list(part.batches(2)))
+    ([1, 2], 2, 3, 2)
     """
 
     name: str
@@ -97,16 +97,12 @@ class Part:
         by_length: dict[int, list[int]] = {}
         for index, tree in enumerate(trees):
             by_length.setdefault(len(tree.kept), []).append(index)
-        groups = tuple(
-            Group(
-                words,
-                np.array(members),
-                np.array([trees[index].governors for index in members], dtype=np.int64),
-                np.array([trees[index].scored for index in members], dtype=np.bool_),
-            )
-            for words, members in sorted(by_length.items())
-        )
-        return cls(name, tuple(trees), groups)
+        groups = []
+        for words, members in sorted(by_length.items()):
+            governors = np.array([trees[index].governors for index in members], dtype=np.int64)
+            scored = np.array([trees[index].scored for index in members], dtype=np.bool_)
+            groups.append(Group(words, np.array(members), governors, scored))
+        return cls(name, tuple(trees), tuple(groups))
 
     @property
     def sentences(self) -> int:
@@ -130,12 +126,7 @@ class Part:
     def batches(
         self, words: int, random: np.random.Generator | None = None
     ) -> Iterator[tuple[Group, NDArray[np.int64]]]:
-        """Rows of one group at a time, of about so many words; in random order, or in that of the file.
-
-        >>> part = Part.of("train", [Tree((0,), (1,), (True,), ("",))] * 5)
-        >>> [rows.tolist() for _, rows in part.batches(2)]
-        [[0, 1], [2, 3], [4]]
-        """
+        """Rows of one group at a time, of about so many words; in random order, or in that of the file."""
         made: list[tuple[Group, NDArray[np.int64]]] = []
         for group in self.groups:
             rows = np.arange(len(group.members))

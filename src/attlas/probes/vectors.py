@@ -166,20 +166,11 @@ def _read_text(path: Path, wanted: set[str]) -> Found:
 def _vector(fields: Sequence[str], path: Path, line: int) -> NDArray[np.float32]:
     try:
         vector = np.array(fields, dtype=np.float32)
-    except ValueError:
-        wrong = next(field for field in fields if not _is_number(field))
-        raise CorpusError(f"{wrong!r} is no number", file=path, line=line) from None
+    except ValueError as error:  # could not convert string to float: 'one'
+        raise CorpusError(f"{str(error).partition(': ')[2]} is no number", file=path, line=line) from None
     if not np.isfinite(vector).all():
         raise CorpusError("NaN or infinity among the numbers", file=path, line=line)
     return vector
-
-
-def _is_number(field: str) -> bool:
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True
 
 
 def _read_array(path: Path, wanted: set[str]) -> Found:

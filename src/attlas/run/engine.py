@@ -8,14 +8,11 @@ method of :class:`Engine`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from attlas.run.local import carry_out
 
 if TYPE_CHECKING:
-    from attlas.run.plan import Plan
-    from attlas.run.progress import Progress
     from attlas.stats import Bundle
 
 
@@ -42,22 +39,9 @@ class Engine(Protocol):
     >>> engine: Engine = LOCAL
     """
 
-    def carry_out(
-        self,
-        study: Part[Any],
-        items: Sequence[Any],
-        lengths: Sequence[int],
-        plan: Plan,
-        *,
-        part: str = "",
-        out: Path | None = None,
-        resume: bool = False,
-        budget: int,
-        max_items: int | None = None,
-        report_progress: Progress | None = None,
-        checkpoint_every: float = 20.0,
-    ) -> Bundle:
-        """Take all items through a part and return its filled bundle (see :func:`attlas.run.local.carry_out`)."""
+    def carry_out(self, *what: Any, **how: Any) -> Bundle:
+        """Take all items through a part and return its filled bundle, as :func:`attlas.run.local.carry_out` does,
+        whose parameters it has."""
 
 
 class _Local:

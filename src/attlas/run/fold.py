@@ -21,16 +21,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from attlas.errors import NumberError, StatsError
 from attlas.run.parameters import Help, Model, Reading, Texts, study_call
 from attlas.run.session import begin
-from attlas.run.setting import as_corpus, as_subject, draw, longest_passage, reads_pairs, streams_of
+from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
 from attlas.stats import Bundle, PooledMean
 from attlas.store import Result
-from attlas.store.columns import as_cell
+from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -68,20 +69,12 @@ def fold(
     >>> len(rows), all(row["value"] < row["chance"] for row in rows)
     (72, True)
     """
-    from attlas.capture.reading import read_documents
-
     model, texts = as_subject(subject), as_corpus(corpus)
-    paired = reads_pairs(model, texts, pairs)
-    pieces = longest_passage(model, paired, running["max_pieces"])
     called = getattr(function, "__qualname__", type(function).__name__)
-    options = {"function": called, "pairs": paired, "max_pieces": pieces, "long": running["long"],
-               "limit": running["limit"]}  # fmt: skip
+    options = {"function": called, **passage_options(model, texts, pairs, running)}
     with begin("fold", model, texts, options, running) as run:
         run.note_cutting(len(texts.documents))
-        reading = read_documents(
-            model, texts.documents, articles=texts.articles, limit=pieces, pairs=paired, long=running["long"]
-        )  # fmt: skip
-        run.read(draw(reading, running["limit"], run.seed))
+        reading = run.read(read_passages(model, texts, options, run.seed))
         part = HeadStatistic(model, function, names, streams_of(model, reading))
         return run.finish({"heads": part.table(run.carry(part, reading))})
 
@@ -142,29 +135,16 @@ class HeadStatistic:
         >>> list(part.table(part.empty()))
         ['stream', 'layer', 'head', 'figure', 'value', 'chance', 'n', 'low', 'high']
         """
-        columns = (
-            "stream",
-            "layer",
-            "head",
-            *(("figure",) if self.names else ()),
-            "value",
-            "chance",
-            "n",
-            "low",
-            "high",
-        )
-        table: dict[str, list[Any]] = {column: [] for column in columns}
+        rows = []
         for site in self.sites:
             ours, even = bundle[_key(site)].result(), bundle[f"{_key(site)} by chance"].result()
-            heads, figures = ours.n.shape
-            for cell in ((head, figure) for head in range(heads) for figure in range(figures)):
-                if not ours.n[cell] > 0:
-                    continue
-                numbers = (ours.value, even.value, ours.n, ours.low, ours.high)
-                place = (site.stream.value, site.layer, cell[0], *((self.names[cell[1]],) if self.names else ()))
-                for column, value in zip(columns, (*place, *(as_cell(part[cell]) for part in numbers)), strict=True):
-                    table[column].append(value)
-        return table
+            numbers = {"value": ours.value, "chance": even.value, "n": ours.n, "low": ours.low, "high": ours.high}
+            for head, figure in np.argwhere(ours.n > 0).tolist():
+                place = {"stream": site.stream.value, "layer": site.layer, "head": head}
+                place |= {"figure": self.names[figure]} if self.names else {}
+                rows.append({**place, **{name: values[head, figure] for name, values in numbers.items()}})
+        named = ["figure"] if self.names else []
+        return as_columns(rows, ["stream", "layer", "head", *named, "value", "chance", "n", "low", "high"])
 
     def _take(self, bundle: Bundle, batch: Batch, units: Sequence[int], call: AttentionCall) -> None:
         """Take one call, and the same by chance."""

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attlas.errors import PlanError
-from attlas.run.plan import differences
+from attlas.run.plan import require_resumable
 from attlas.store.plain import plain
 
 if TYPE_CHECKING:
@@ -71,12 +70,8 @@ def item_by_item(
 def _earlier(run: Run, path: Path | None) -> list[Record]:
     if path is None or not path.exists():
         return []
-    if not run.resume:
-        raise PlanError(f"{path}: an earlier run was interrupted here; go on with --resume, or delete this file")
     first, *records = _whole_lines(path) or [{}]
-    changed = "; ".join(differences(first.get("plan", {}), run.plan))
-    if changed:
-        raise PlanError(f"{path}: this was begun with another plan ({changed}); go back to it, or delete it")
+    require_resumable(path, first.get("plan", {}), run.plan, resume=run.resume)
     return records
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from attlas.errors import PlanError
 from attlas.run.batches import batches
-from attlas.run.plan import Plan, differences
+from attlas.run.plan import Plan, require_resumable
 from attlas.run.progress import Progress, Silent
 from attlas.stats.accumulator import State, require_same_configuration
 from attlas.stats.bundle import Bundle
@@ -109,11 +109,7 @@ def _earlier(out: Path, part: str, plan: Plan, order: str, resume: bool) -> _Don
         require_free(out, plan.to_dict())
         return None
     where = checkpoint_file(out, part)
-    if not resume:
-        raise PlanError(f"{where}: an earlier run was interrupted here; go on with --resume, or delete this file")
-    changed = "; ".join(differences(checkpoint.plan, plan))
-    if changed:
-        raise PlanError(f"{where}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
+    require_resumable(where, checkpoint.plan, plan, resume=resume)
     if checkpoint.progress.get("order") != order:
         raise PlanError(
             f"{where}: the texts no longer fall into the same batches as before; "

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.run.setting import Opening
 
+Number = TypeVar("Number", int, float)
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
@@ -202,22 +203,22 @@ def names_of(given: str | Sequence[str]) -> list[str]:
     return list(given)
 
 
-def numbers_of(given: str | Sequence[int], option: str) -> list[int]:
-    """Several whole numbers: a list of them, or one text with commas between them, as a command line has it.
+def numbers_of(given: str | Sequence[Number], option: str, kind: type[Number] = int) -> list[Number]:
+    """Several numbers, whole ones unless told: a list of them, or one text with commas between them, as a command
+    line has it.
 
-    >>> numbers_of("1,5", "--steps"), numbers_of([2], "--steps")
-    ([1, 5], [2])
+    >>> numbers_of("1,5", "--steps"), numbers_of([0.2], "--weights", float)
+    ([1, 5], [0.2])
     >>> numbers_of("1,few", "--steps")
     Traceback (most recent call last):
         ...
     attlas.errors.PlanError: --steps '1,few' is not a list of whole numbers; write for example 1,5,20
     """
-    if not isinstance(given, str):
-        return list(given)
     try:
-        return [int(part) for part in given.split(",")]
+        return [kind(part) for part in (given.split(",") if isinstance(given, str) else given)]
     except ValueError:
-        raise PlanError(f"{option} {given!r} is not a list of whole numbers; write for example 1,5,20") from None
+        wanted = "whole numbers; write for example 1,5,20" if kind is int else "numbers; write for example 0.2,1,3"
+        raise PlanError(f"{option} {given!r} is not a list of {wanted}") from None
 
 
 def help_of(parameter: inspect.Parameter) -> Help | None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+from attlas.errors import PlanError
 from attlas.store.plain import plain
 
 
@@ -66,6 +68,20 @@ def differences(before: Plan | Mapping[str, Any], now: Plan | Mapping[str, Any])
     """
     old, new = (plan.to_dict() if isinstance(plan, Plan) else plain(plan, "plan") for plan in (before, now))
     return list(_differ(old, new, ()))
+
+
+def require_resumable(where: Path, before: Mapping[str, Any], now: Plan, *, resume: bool) -> None:
+    """Refuse to go on from a file that an earlier run has left, unless that is asked for and the plan is the same.
+
+    >>> require_resumable(Path("state.npz"), {}, Plan("survey"), resume=False)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: state.npz: an earlier run was interrupted here; go on with --resume, or delete this file
+    """
+    if not resume:
+        raise PlanError(f"{where}: an earlier run was interrupted here; go on with --resume, or delete this file")
+    if changed := "; ".join(differences(before, now)):
+        raise PlanError(f"{where}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
 
 
 _MISSING = object()

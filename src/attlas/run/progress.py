@@ -44,17 +44,10 @@ class Silent:
     >>> Silent().note("unheard")
     """
 
-    def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
+    def _nothing(self, *what: Any, **how: Any) -> None:
         """Show nothing."""
 
-    def advance(self, pieces: int) -> None:
-        """Show nothing."""
-
-    def note(self, text: str) -> None:
-        """Show nothing."""
-
-    def finish(self) -> None:
-        """Show nothing."""
+    start = advance = note = finish = _nothing
 
 
 class Lines:

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
 from attlas.run.engine import LOCAL, Engine, Part
-from attlas.run.journal import Record, item_by_item, journal_file
+from attlas.run.journal import item_by_item, journal_file
 from attlas.run.parameters import Running
-from attlas.run.plan import Plan, differences
+from attlas.run.plan import Plan, require_resumable
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.store.checkpoint import checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
+from attlas.store.folder import MANIFEST, locate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,6 +75,7 @@ class Run:
     seconds: float = 0.0
     _room: ExitStack = field(default_factory=ExitStack)
     _elsewhere: float = 0.0
+    item_by_item = item_by_item
 
     @property
     def plan(self) -> Plan:
@@ -94,6 +96,19 @@ class Run:
         yield "", self.subject
         for number in range(count):
             yield "untrained " if number == 0 else f"untrained {number + 1} ", self.subject.twin(self.seed + number)
+
+    def finished_before(self) -> Result | None:
+        """What this very run has left already, where it is resumed although it was finished.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     run.finished_before() is None
+        True
+        """
+        if self.out is None or not self.resume or not locate(self.out, MANIFEST).exists():
+            return None
+        require_free(self.out, self.plan.to_dict())
+        self.progress.note(f"{self.out}: this run was finished already")
+        return Result.open(self.out)
 
     def read(self, reading: Reading, *, into: str = "passages") -> Reading:
         """Take note of texts that were read: how many, how many pieces, and what was left out.
@@ -146,7 +161,7 @@ class Run:
             items = list(enumerate(items))  # type: ignore[arg-type]
         began = time.monotonic()
         bundle = self.engine.carry_out(
-            part, items, lengths, self.plan, part=name, out=self.out, resume=self.resume,  # type: ignore[arg-type]
+            part, items, lengths, self.plan, part=name, out=self.out, resume=self.resume,
             budget=budget or self.budget, max_items=max_items, report_progress=self.progress,
             checkpoint_every=self.checkpoint_every,
         )  # fmt: skip
@@ -162,17 +177,6 @@ class Run:
         """
         kept: Made = self._once(step, lambda: ({}, {"made": make()}))[1]["made"]
         return kept
-
-    def item_by_item(
-        self, sizes: Sequence[int], make: Callable[[int], Iterable[Record]], *, unit: str = "words"
-    ) -> list[Record]:
-        """A record of each item, kept line by line (see :func:`attlas.run.journal.item_by_item`).
-
-        >>> with begin("toy", _bundled(), _sample(), {}) as run:
-        ...     [record["item"] for record in run.item_by_item([1], lambda start: [{"item": 0}][start:])]
-        [0]
-        """
-        return item_by_item(self, sizes, make, unit=unit)
 
     def once_arrays(self, step: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
         """The arrays that a step gives: from an earlier run, or made now and kept, as :meth:`once` does.
@@ -190,11 +194,7 @@ class Run:
             return make()
         earlier = load_checkpoint(self.out, step) if self.resume else None
         if earlier is not None:
-            if changed := "; ".join(differences(earlier.plan, self.plan)):
-                where = checkpoint_file(self.out, step)
-                raise PlanError(
-                    f"{where}: this checkpoint has another plan ({changed}); go back to it, or delete this file"
-                )
+            require_resumable(checkpoint_file(self.out, step), earlier.plan, self.plan, resume=True)
             return earlier.state, earlier.progress
         began = time.monotonic() - self._elsewhere
         arrays, made = make()
@@ -255,22 +255,13 @@ class Run:
         here = (datetime.now(UTC) - self.started).total_seconds()
         seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
         left_out = [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
+        skipped = {f"file left out: {why}": 1 for why in left_out} | +self.skipped
+        model = {**self.subject.describe(), "device": self.subject.device.type}
+        corpus = {**self.plan.corpus, "documents": len(self.corpus.documents), **self.counts}
+        corpus["annotations"] = self.corpus.annotations
+        began, plan = self.started.isoformat(timespec="seconds"), self.plan.to_dict()
         manifest = Manifest(
-            self.study,
-            self.plan.to_dict(),
-            versions_here(),
-            {**self.subject.describe(), "device": self.subject.device.type},
-            {
-                **self.plan.corpus,
-                "documents": len(self.corpus.documents),
-                **self.counts,
-                "annotations": self.corpus.annotations,
-            },
-            self.seed,
-            dict.fromkeys((f"file left out: {why}" for why in left_out), 1)
-            | {reason: count for reason, count in self.skipped.items() if count},
-            self.started.isoformat(timespec="seconds"),
-            round(seconds, 1),
+            self.study, plan, versions_here(), model, corpus, self.seed, skipped, began, round(seconds, 1)
         )
         filled = {name: columns for name, columns in tables.items() if next(iter(columns.values()), ())}
         result = Result(manifest, filled)
@@ -314,11 +305,8 @@ def begin(
     )  # fmt: skip
     if folder is not None and not run.resume:
         require_free(folder, run.plan.to_dict())
-        if parts := checkpoint_parts(folder):
-            raise PlanError(
-                f"{checkpoint_file(folder, parts[0])}: an earlier run was interrupted here; go on with --resume, or "
-                "delete this file"
-            )
+        for part in checkpoint_parts(folder):
+            require_resumable(checkpoint_file(folder, part), {}, run.plan, resume=False)
     with run._room:
         yield run
 

@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.corpora import Corpus, read
 from attlas.text import Document
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BUDGET = 4096
 
+Text = TypeVar("Text")
 Texts = Corpus | str | Path | Sequence[Document]
 
 
@@ -87,6 +88,17 @@ def describe(corpus: Corpus) -> dict[str, Any]:
     return {"name": corpus.name, "format": corpus.format, "sha256": corpus.sha256}
 
 
+def drawn(texts: Sequence[Text], limit: int | None, seed: int | str) -> list[Text]:
+    """So many of the texts at random, in their order; all where there are no more.
+
+    >>> drawn("abcdef", 2, 0), drawn("ab", 9, 0)
+    (['d', 'f'], ['a', 'b'])
+    """
+    if limit is None or len(texts) <= limit:
+        return list(texts)
+    return [texts[at] for at in sorted(random.Random(seed).sample(range(len(texts)), limit))]
+
+
 def draw(reading: Reading, limit: int | None, seed: int) -> Reading:
     """Keep so many examples of a reading, drawn by the seed, in their order; all of them where there is no limit.
 
@@ -97,9 +109,8 @@ def draw(reading: Reading, limit: int | None, seed: int) -> Reading:
     (1, {'passages not drawn': 1})
     """
     if limit is not None and len(reading.examples) > limit:
-        kept = sorted(random.Random(seed).sample(range(len(reading.examples)), limit))
         reading.skipped["passages not drawn"] += len(reading.examples) - limit
-        reading.keep(reading.examples[index] for index in kept)
+        reading.keep(drawn(reading.examples, limit, seed))
     return reading
 
 

@@ -7,11 +7,10 @@ too.
 from __future__ import annotations
 
 import os
-import random
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from attlas.corpora import Corpus, read
 from attlas.corpora.sniffing import sniff
@@ -19,9 +18,9 @@ from attlas.corpora.source import open_source
 from attlas.errors import TextError
 from attlas.run.parameters import Help, Role
 from attlas.run.setting import as_corpus
+from attlas.run.setting import drawn as drawn
 from attlas.text import Document
 
-Text = TypeVar("Text")
 Given = Annotated[
     str | Path | Corpus | Sequence[Document | str],
     Role("corpus", "attlas.run.texts:given_in_command", ("format", "unit")),
@@ -53,17 +52,6 @@ def as_texts(texts: Given, *, format: str | None = None, unit: str | None = None
     if texts == "sample":
         return read("sample")
     return as_corpus([_document(texts, "text")])
-
-
-def drawn(texts: Sequence[Text], limit: int | None, seed: int | str) -> list[Text]:
-    """So many of the texts at random, in their order; all where there are no more.
-
-    >>> drawn("abcdef", 2, 0), drawn("ab", 9, 0)
-    (['d', 'f'], ['a', 'b'])
-    """
-    if limit is None or len(texts) <= limit:
-        return list(texts)
-    return [texts[at] for at in sorted(random.Random(seed).sample(range(len(texts)), limit))]
 
 
 def given_in_command(text: str, *, format: str | None, unit: str | None, **how: Any) -> Corpus:

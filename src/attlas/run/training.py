@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import CapabilityError, PlanError, StoreError
-from attlas.run.plan import differences
+from attlas.run.plan import differences, require_resumable
 from attlas.run.session import Run
 from attlas.run.setting import describe
 from attlas.store import plain, require_free, versions_here
@@ -121,7 +121,7 @@ def carry_out_training(
     if out is None and run.resume:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     if out is not None:
-        _restore(trainer, _checkpoint(out), plan, run)
+        _restore(trainer, _checkpoint(out), run)
     epochs = trainer.recipe.epochs
     pieces = trainer.pieces_per_epoch
     done = round(pieces * trainer.step / trainer.steps_per_epoch)
@@ -201,17 +201,13 @@ def _checkpoint(out: Path) -> Path:
     return out / CHECKPOINT / "training.safetensors"
 
 
-def _restore(trainer: Trainer, path: Path, plan: Mapping[str, Any], run: Run) -> None:
+def _restore(trainer: Trainer, path: Path, run: Run) -> None:
     earlier = load_arrays(path)
     if earlier is None:
         if run.resume:
             run.progress.note(f"there is no checkpoint in {path.parent.parent}; starting from the beginning")
         return
-    if not run.resume:
-        raise PlanError(f"{path}: an earlier run was interrupted here; go on with --resume, or delete this file")
     arrays, about = earlier
-    changed = "; ".join(differences(about["plan"], plan))
-    if changed:
-        raise PlanError(f"{path}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
+    require_resumable(path, about["plan"], run.plan, resume=run.resume)
     trainer.restore(arrays, about["numbers"])
     run.progress.note(f"resuming after {trainer.step} of {trainer.steps} steps")

@@ -17,7 +17,7 @@ from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, CorpusError
 from attlas.run.parameters import Help, Model, Reading, Role, Texts, study_call
 from attlas.run.parameters import Task as TaskName
-from attlas.run.progress import Progress, Silent
+from attlas.run.progress import Silent
 from attlas.run.session import Run, folder_of
 from attlas.run.setting import Opening, as_corpus, describe
 from attlas.run.training import (
@@ -107,9 +107,9 @@ def tune(
     >>> tuned.subject.labels, [row["epoch"] for row in tuned.record["curve"]]
     (('bad', 'good'), [0, 1])
     """
-    from attlas.capture import Override
+    from attlas.capture import Override, load
     from attlas.run.tasks import read_for_task, require_layer, task_for
-    from attlas.tasks import require_task
+    from attlas.tasks import HEADS, require_task
     from attlas.tasks.recipe import Recipe
     from attlas.tasks.training import Trainer
 
@@ -141,7 +141,8 @@ def tune(
         {} if validation is None else {"validation": held_out},
     )  # fmt: skip
     if run.out is not None and (done := done_before(run.out, run.plan.to_dict(), run.resume)):
-        return _finished(run.out, task, done, run.progress)
+        run.progress.note(f"{run.out}: the training was finished already")
+        return Tuned(load(run.out, task_head=HEADS[task]), done, run.out)
     posed = task_for(model, task, learned_from, seed=seed, score=score)
     if attention == "uniform":
         posed.instruments = (Override.uniform(),)
@@ -233,14 +234,6 @@ def _opened(
     model = Subject(open_to_train(subject, task_head=HEADS[task], labels=labels, seed=seed, **opening))
     prove(model)
     return checked(model, task)
-
-
-def _finished(out: Path, task: str, record: dict[str, Any], progress: Progress) -> Tuned:
-    from attlas.capture import load
-    from attlas.tasks import HEADS
-
-    progress.note(f"{out}: the training was finished already")
-    return Tuned(load(out, task_head=HEADS[task]), record, out)
 
 
 def _record(

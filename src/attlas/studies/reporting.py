@@ -186,7 +186,7 @@ def command_line(manifest: Manifest) -> str:
     corpora = manifest.plan.get("corpus", {}) if manifest.plan else {}
     words = ["attlas", *study.words]
     taken = inspect.signature(study.load_call()).parameters.values()
-    for parameter in sorted(taken, key=_named):
+    for parameter in sorted(taken, key=lambda parameter: not getattr(help_of(parameter), "argument", False)):
         role, told = role_of(parameter), help_of(parameter)
         if role == "corpus":
             typed = manifest.corpus.get("format") == "documents" and "label" not in asked_of(parameter)
@@ -206,12 +206,6 @@ def command_line(manifest: Manifest) -> str:
                     value = parameter.name.upper()
                 words += _option(parameter.name, value, told)
     return shlex.join(words)
-
-
-def _named(parameter: inspect.Parameter) -> bool:
-    """Whether a parameter comes after those that stand without a name."""
-    told = help_of(parameter)
-    return told is None or not told.argument
 
 
 def _option(name: str, value: Any, told: Help) -> list[str]:

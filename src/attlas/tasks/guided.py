@@ -159,7 +159,7 @@ def even_guide(site: Site, heads: int) -> Guide:
     """
 
     def guide(question: Question) -> Weights:
-        real = _real(question)
+        real = question.real
         rows = real.float() / real.sum(-1, keepdim=True)
         return {site: rows[:, None, None].expand(-1, heads, real.shape[-1], -1)}
 
@@ -180,7 +180,7 @@ def random_guide(site: Site, heads: int, seed: int) -> Guide:
     """
 
     def guide(question: Question) -> Weights:
-        real = _real(question)
+        real = question.real
         rows = torch.zeros(len(real), heads, real.shape[-1], real.shape[-1])
         for number, example in enumerate(question.examples):
             draw = torch.Generator().manual_seed(text_seed(example.passage, seed) % (1 << 63))
@@ -190,11 +190,6 @@ def random_guide(site: Site, heads: int, seed: int) -> Guide:
         return {site: rows.to(real.device)}
 
     return guide
-
-
-def _real(question: Question) -> Tensor:
-    assert question.batch.source is not None
-    return question.batch.source.real
 
 
 def _watched(question: Question, weights: Weights, tags: Tensor | None) -> Watched:

@@ -81,6 +81,12 @@ class Question:
         """
         return torch.arange(len(self.labels), device=self.labels.device) if self.rows is None else self.rows
 
+    @property
+    def real(self) -> Tensor:
+        """Which pieces of the source are no padding, (text, piece)."""
+        assert self.batch.source is not None
+        return self.batch.source.real
+
     def repeated(self, times: int) -> Question:
         """The same texts so many times over: all of the first copy, then all of the second.
 

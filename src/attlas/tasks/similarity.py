@@ -57,8 +57,7 @@ class Similarity(Reads):
         """Compare cosines with what was given; nothing is right or wrong about a number."""
         found = getattr(output, "last_hidden_state", None)
         states = output.hidden_states[-1] if found is None else found
-        assert question.batch.source is not None
-        real = question.batch.source.real[..., None].to(states.dtype)
+        real = question.real[..., None].to(states.dtype)
         vectors = ((states * real).sum(1) / real.sum(1)).float()
         first, second = vectors.unflatten(0, (question.copies, 2, -1)).unbind(1)
         cosine = torch.nn.functional.cosine_similarity(first, second, dim=-1).flatten()

@@ -46,8 +46,11 @@ class Chart:
     see it; ``drives`` names choices of this chart that others follow, ``picks`` a column whose value a click hands to
     another chart.
 
-    >>> custom("map", "Every head", "heads", ["value"], lambda tables, rows: {}).columns
-    ('value',)
+    >>> from attlas.store import Manifest, Result
+    >>> chart = custom("map", "Every head", "heads", ["layer"], lambda tables, rows: {"mark": "point"})
+    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}}))
+    >>> len(chart.rows(tables)), chart.spec(tables), chart.having(columns=("value",)).fits(tables)
+    (1, {'mark': 'point'}, False)
     """
 
     key: str
@@ -62,41 +65,19 @@ class Chart:
     picks: Mapping[str, str] = field(default_factory=dict)
 
     def rows(self, tables: Tables) -> Rows:
-        """The rows that the chart shows.
-
-        >>> from attlas.store import Manifest, Result
-        >>> chart = custom("map", "Every head", "heads", ["layer"], lambda tables, rows: {})
-        >>> len(chart.rows(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}}))))
-        1
-        """
+        """The rows that the chart shows."""
         return tables[self.table].where(**{name: list(values) for name, values in self.where.items()})
 
     def fits(self, tables: Tables) -> bool:
-        """Whether there is anything to show: rows, with all columns.
-
-        >>> from attlas.store import Manifest, Result
-        >>> chart = custom("map", "Every head", "heads", ["value"], lambda tables, rows: {})
-        >>> chart.fits(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}})))
-        False
-        """
+        """Whether there is anything to show: rows, with all columns."""
         return tables.has(self.table, *self.columns) and len(self.rows(tables)) > 0
 
     def spec(self, tables: Tables) -> Spec:
-        """The specification, for these tables.
-
-        >>> from attlas.store import Manifest, Result
-        >>> chart = custom("map", "Every head", "heads", ["layer"], lambda tables, rows: {"mark": "point"})
-        >>> chart.spec(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}})))
-        {'mark': 'point'}
-        """
+        """The specification, for these tables."""
         return self.draw(tables, self.rows(tables))
 
     def having(self, **changes: Any) -> Chart:
-        """The same chart with another key, title, note or where.
-
-        >>> custom("map", "Every head", "heads", [], lambda tables, rows: {}).having(key="second").key
-        'second'
-        """
+        """The same chart with another key, title, note or where."""
         return replace(self, **changes)
 
 
@@ -108,8 +89,8 @@ class Style:
     ``height`` is in pixels; ``domain`` fixes the axis of values; ``log`` and ``root`` change its scale; ``zero``
     draws a line at zero; ``axis`` is what it is called, where that is not the title of what is shown.
 
-    >>> Style(pick=("measure",)).pick
-    ('measure',)
+    >>> Style(log=True).scale().type
+    'log'
     """
 
     pick: tuple[str, ...] = ()
@@ -123,11 +104,7 @@ class Style:
     axis: str = ""
 
     def scale(self, *, zero: bool = True) -> alt.Scale:
-        """The scale of the axis of values; it begins at zero where nothing else is said.
-
-        >>> Style(log=True).scale().type
-        'log'
-        """
+        """The scale of the axis of values; it begins at zero where nothing else is said."""
         if self.log:
             return alt.Scale(type="log", nice=False, padding=8)
         if self.domain:

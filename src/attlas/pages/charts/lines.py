@@ -26,11 +26,8 @@ def layer_dots(table: str, *show: str, colour: str = "", style: Style = PLAIN, *
         sketch = Sketch.of(tables, table, rows, show, style)
         at = f"datum.layer + 1 + ({_shift(colour, rows.values(colour) if colour else [])})"
         placed = sketch.shown().transform_calculate(at=at)
-        x, codes, group = (
-            _layers(tables.layers),
-            sketch.codes(colour, shapes=bool(colour)),
-            [colour] if colour else [],
-        )
+        x, codes = _layers(tables.layers), sketch.codes(colour, shapes=bool(colour))
+        group = [colour] if colour else []
         size = 26 if tables.layers * tables.heads <= _MANY else 13
         dots = placed.mark_point(filled=True, size=size, opacity=0.6, stroke=None)
         means = placed.transform_aggregate(mean="mean(shown)", groupby=[*group, "at"]).mark_line(strokeWidth=1.8)
@@ -47,24 +44,11 @@ def layer_dots(table: str, *show: str, colour: str = "", style: Style = PLAIN, *
             layers.insert(0, dashed.encode(y=alt.Y("chance:Q")))
         return drawn(layers, sketch.params(), style.height)
 
-    return shaped(
-        table, ("layer", "head", *show[:1], colour), draw, about, "one dot for each head, by layer"
-    )  # fmt: skip
+    return shaped(table, ("layer", "head", *show[:1], colour), draw, about, "one dot for each head, by layer")
 
 
-def lines(
-    table: str,
-    x: str,
-    *show: str,
-    colour: str = "",
-    dash: str = "",
-    style: Style = PLAIN,
-    band: bool = True,
-    **about: Unpack[About],
-) -> Chart:
+def lines(table: str, x: str, *show: str, colour: str = "", style: Style = PLAIN, **about: Unpack[About]) -> Chart:
     """A line for each group over a column, with intervals as a band, the untrained twin dashed and chance dotted.
-
-    ``dash`` names a second column of groups, told apart by how the line is drawn.
 
     >>> lines("layers", "layer", "value", key="lines", title="By layer", colour="kind").columns
     ('layer', 'value', 'kind')
@@ -77,28 +61,23 @@ def lines(
         base = sketch.shown().transform_calculate(at=f"datum['{x}']" + (" + 1" if counted else ""))
         across = _layers(1 + max(rows.values(x))) if counted else _across(column)
         codes = sketch.codes(colour)
-        detail = {"detail": f"{dash}:N"} if dash else {}
         layers: list[Any] = [rule(y=0)] if style.zero else []
-        if band and sketch.intervals:
+        if sketch.intervals:
             area = base.transform_filter("isValid(datum.low_shown)").mark_area(opacity=0.16)
-            layers.append(
-                area.encode(
-                    x=across, y=alt.Y("low_shown:Q", scale=style.scale()), y2="high_shown:Q", **codes, **detail
-                )
-            )
+            low = alt.Y("low_shown:Q", scale=style.scale())
+            layers.append(area.encode(x=across, y=low, y2="high_shown:Q", **codes))
         for kind, strokes in (("twin", [4, 3]), ("chance", [1, 3])):
             if sketch.belongs(kind):
                 known = base.transform_filter(f"isValid(datum.{kind}_shown)")
                 line = known.mark_line(strokeWidth=1.4, strokeDash=strokes, opacity=0.7)
-                layers.append(line.encode(x=across, y=alt.Y(f"{kind}_shown:Q"), **codes, **detail))
+                layers.append(line.encode(x=across, y=alt.Y(f"{kind}_shown:Q"), **codes))
         known = base.transform_filter("isValid(datum.shown)")
-        dashed = {"strokeDash": alt.StrokeDash(f"{dash}:N", title=sketch.schema[dash].title)} if dash else {}
-        layers.append(known.mark_line(strokeWidth=1.8).encode(x=across, y=sketch.y(), **codes, **dashed))
+        layers.append(known.mark_line(strokeWidth=1.8).encode(x=across, y=sketch.y(), **codes))
         dots = known.mark_point(filled=True, size=28, opacity=1)
-        layers.append(dots.encode(x=across, y=sketch.y(), tooltip=sketch.tooltip(x, colour, dash), **codes, **detail))
+        layers.append(dots.encode(x=across, y=sketch.y(), tooltip=sketch.tooltip(x, colour), **codes))
         return drawn(layers, sketch.params(), style.height)
 
-    return shaped(table, (x, *show[:1], colour, dash), draw, about, f"lines over {x}")
+    return shaped(table, (x, *show[:1], colour), draw, about, f"lines over {x}")
 
 
 def _shift(colour: str, groups: list[Any]) -> str:

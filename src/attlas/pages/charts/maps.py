@@ -62,28 +62,16 @@ def head_map(
             shade=switch({name: _expressed(shades.get(name, name)) for name in sketch.show}),
             sure=switch({name: _expressed(sures[name]) for name in sketch.show if name in sures}),
         )
-        tooltip = sketch.tooltip()
-        layers = [
-            empty,
-            *_painted(
-                base,
-                x,
-                y,
-                sketch,
-                tooltip,
-                parted=bool(shade),
-                columns=tables.heads if tables.layers <= 24 else _WRITTEN + 1,
-            ),
-        ]
+        tooltip, columns = sketch.tooltip(), tables.heads if tables.layers <= 24 else _WRITTEN + 1
+        layers = [empty, *_painted(base, x, y, sketch, tooltip, parted=bool(shade), columns=columns)]
         if sure:
             framed = base.transform_filter(f"isValid(datum.sure) && datum.sure < {bar}")
             frame = framed.mark_rect(filled=False, stroke="currentColor", strokeWidth=2)
             layers.insert(2, frame.encode(x=x, y=y, tooltip=tooltip))
         return drawn(layers, sketch.params(), map_size(tables.layers)["height"])
 
-    return shaped(
-        table, ("layer", "head", *show[:1]), draw, about, "heat map, layer by head", key="map", title="Every head"
-    )  # fmt: skip
+    seen = {"key": "map", "title": "Every head"}
+    return shaped(table, ("layer", "head", *show[:1]), draw, about, "heat map, layer by head", **seen)
 
 
 def grid(
@@ -113,9 +101,7 @@ def grid(
             alt.Tooltip("across:N", title=sketch.schema[x].title),
             alt.Tooltip("shown:Q", title=sketch.title, format=sketch.format),
         ]
-        painted = _painted(
-            base, across, up, sketch, tooltip, parted=diverging, columns=len(columns)
-        )  # fmt: skip
+        painted = _painted(base, across, up, sketch, tooltip, parted=diverging, columns=len(columns))
         return drawn(painted, sketch.params(), map_size(len(lines))["height"])
 
     return shaped(table, (x, y, *show[:1]), draw, about, "heat map")

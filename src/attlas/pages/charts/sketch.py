@@ -8,31 +8,21 @@ from typing import Any
 
 import altair as alt
 
-from attlas.pages.charts.base import (
-    BLUE,
-    HEAD_LABEL,
-    PALETTE,
-    SHAPES,
-    Style,
-    choice,
-    quoted,
-    rows_of_page,
-    switch,
-)
+from attlas.pages.charts.base import BLUE, HEAD_LABEL, PALETTE, SHAPES, Style, choice, quoted, rows_of_page, switch
 from attlas.pages.rows import Rows, Tables
 from attlas.store.schema import KINDS, Column, Schema
-
-_PARTS = {"low": 0, "high": 1}
 
 
 @dataclass
 class Sketch:
     """The rows of a table, of which some columns are shown, one at a time where there are several.
 
+    >>> from attlas.store import Manifest, Result
     >>> from attlas.store.schema import Column, Schema
-    >>> schema = Schema("heads", "", Column("value", "share", "share"))
-    >>> Sketch(schema, Rows([{"value": 0.5}]), ("value",), Style()).title
-    'share'
+    >>> tables = Tables(Result(Manifest("toy"), {"h": {"v": [1]}}), [Schema("h", "", Column("v", "share", "share"))])
+    >>> sketch = Sketch.of(tables, "h", tables["h"], ["v", "w"], Style())
+    >>> sketch.show, sketch.title, sketch.has("w")
+    (('v',), 'share', False)
     """
 
     schema: Schema
@@ -42,35 +32,18 @@ class Sketch:
 
     @classmethod
     def of(cls, tables: Tables, table: str, rows: Rows, show: Sequence[str], style: Style) -> Sketch:
-        """The sketch of a chart over a table; columns that the rows lack are not offered.
-
-        >>> from attlas.store import Manifest, Result
-        >>> from attlas.store.schema import Column, Schema
-        >>> tables = Tables(Result(Manifest("toy"), {"h": {"v": [1]}}), [Schema("h", "", Column("v", "v", "count"))])
-        >>> Sketch.of(tables, "h", tables["h"], ["v", "w"], Style()).show
-        ('v',)
-        """
+        """The sketch of a chart over a table; columns that the rows lack are not offered."""
         sketch = cls(tables.schema(table), rows, (), style)
         sketch.show = tuple(name for name in show if sketch.has(name))
         return sketch
 
     def has(self, *columns: str) -> bool:
-        """Whether the rows have all of these columns.
-
-        >>> from attlas.store.schema import Schema
-        >>> Sketch(Schema("heads", ""), Rows([{"value": 1}]), (), Style()).has("value")
-        True
-        """
+        """Whether the rows have all of these columns."""
         return len(self.rows) > 0 and all(column and column in self.rows[0] for column in columns)
 
     @property
     def columns(self) -> list[Column]:
-        """The columns shown.
-
-        >>> from attlas.store.schema import Schema
-        >>> Sketch(Schema("heads", ""), Rows(), (), Style()).columns
-        []
-        """
+        """The columns shown."""
         return [self.schema[name] for name in self.show]
 
     @property
@@ -94,18 +67,16 @@ class Sketch:
 
     def params(self) -> list[Any]:
         """The lists to choose from: which column, and a value of each column that is picked."""
-        return [self._choice("show", self.show), *self._picked()]
+        return self.choices(show=self.show)
 
-    def _picked(self) -> list[Any]:
-        return [
+    def choices(self, **several: Sequence[str]) -> list[Any]:
+        """The same for charts that show no column, or two, each of which may be chosen."""
+        picked = [
             choice(name, values, [self.schema[name].write(value) for value in values], self.schema[name].title)
             for name in self.style.pick
             if (values := self.rows.values(name))
         ]
-
-    def choices(self, **several: Sequence[str]) -> list[Any]:
-        """The lists of charts that show two columns, each of which may be chosen."""
-        return [*(self._choice(name, columns) for name, columns in several.items()), *self._picked()]
+        return [*(self._choice(name, columns) for name, columns in several.items()), *picked]
 
     def _choice(self, name: str, columns: Sequence[str]) -> Any:
         if len(columns) < 2:
@@ -122,18 +93,17 @@ class Sketch:
 
     def shown(self) -> Any:
         """The same with what is shown, and what belongs to it: low, high, chance and twin."""
-        ends = {
-            f"{part}_shown": switch({c.name: f"datum['{c.ends[at]}']" for c in self.columns if c.ends})
-            for part, at in _PARTS.items()
+        belonging: dict[str, dict[str, str]] = {
+            "shown": {column.name: column.name for column in self.columns},
+            "low_shown": {column.name: column.ends[0] for column in self.columns if column.ends},
+            "high_shown": {column.name: column.ends[1] for column in self.columns if column.ends},
+            "chance_shown": {column.name: column.chance for column in self.columns if column.chance},
+            "twin_shown": {column.name: column.twin for column in self.columns if column.twin},
         }
-        others = {
-            f"{kind}_shown": switch(
-                {c.name: f"datum['{getattr(c, kind)}']" for c in self.columns if getattr(c, kind)}
-            )
-            for kind in ("chance", "twin")
-        }
-        values = switch({name: f"datum['{name}']" for name in self.show})
-        return self.base().transform_calculate(shown=values, **ends, **others)
+        return self.base().transform_calculate(
+            **{name: switch({of: f"datum['{other}']" for of, other in columns.items()})
+               for name, columns in belonging.items()}
+        )  # fmt: skip
 
     def tooltip(self, *extra: str) -> list[alt.Tooltip]:
         """What is told of a mark: the head, further columns, the value and what belongs to it."""

@@ -7,7 +7,7 @@ model reads, l is after l layers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,21 +64,15 @@ def tables_of(
     >>> dict(zip(made["tasks"]["measure"], made["tasks"]["value"]))["centre of gravity"]
     0.75
     """
-    runs = [_run(one, seed) for one in trained]
+    runs: dict[str, list[_Run]] = {}
+    for one in trained:
+        runs.setdefault(one.who, []).append(_run(one, seed))
+    every = [run for same in runs.values() for run in same]
     rows = {
-        "tasks": [
-            row
-            for who in dict.fromkeys(run.of.who for run in runs)
-            for row in _task_rows(who, [run for run in runs if run.of.who == who], origins)
-        ],
-        "scores": [row for run in runs for row in _score_rows(run)],
-        "weights": [row for run in runs for row in _weight_rows(run, origins)],
-        "labels": [
-            row
-            for run in runs
-            if run.of.who == "model"
-            for row in _label_rows(run, labels, train_counts, test_counts)
-        ],
+        "tasks": [row for who, same in runs.items() for row in _task_rows(who, same, origins)],
+        "scores": [row for run in every for row in _score_rows(run)],
+        "weights": [row for run in every for row in _weight_rows(run, origins)],
+        "labels": [row for run in runs["model"] for row in _label_rows(run, labels, train_counts, test_counts)],
     }
     rows["tasks"].append(_measured("none", "gold", "most frequent label", Estimate(majority, n=0)))
     return {name: as_columns([{"task": task, **row} for row in of_table]) for name, of_table in rows.items()}
@@ -101,18 +95,18 @@ def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:
     probes = runs[0].cumulative(labels)
     layers, places = list(probes), list(probes.values())
     curves = [run.score[places] for run in runs]
-    drawn = runs[0].drawn[:, places]
     first, last = layers[0], layers[-1]
-    found = {"score": summary.estimate([float(curve[-1]) for curve in curves], drawn[:, -1])}
+
+    def estimated(of: Callable[[Numbers], Numbers]) -> Estimate:
+        """What is said of curves (..., layer): those of the seeds, and those on resampled sentences."""
+        return summary.estimate([float(of(curve)) for curve in curves], of(runs[0].drawn[:, places]))
+
+    found = {"score": estimated(lambda curve: curve[..., -1])}
     if first == 0:
-        found["score at layer 0"] = summary.estimate([float(curve[0]) for curve in curves], drawn[:, 0])
+        found["score at layer 0"] = estimated(lambda curve: curve[..., 0])
     if layers == list(range(first, last + 1)) and last > first:
-        found["gain"] = summary.estimate(
-            [float(curve[-1] - curve[0]) for curve in curves], drawn[:, -1] - drawn[:, 0]
-        )
-        found["expected layer"] = summary.estimate(
-            [float(summary.expected_layer(curve, first)) for curve in curves], summary.expected_layer(drawn, first)
-        )
+        found["gain"] = estimated(lambda curve: curve[..., -1] - curve[..., 0])
+        found["expected layer"] = estimated(lambda curve: summary.expected_layer(curve, first))
         # no interval by resampling: chance alone makes gains uneven, so that all resamples lie above the value
         found["K(D)"] = summary.over_seeds([float(summary.gains_from_uniform(curve)) for curve in curves])
     return found
@@ -180,11 +174,8 @@ def _score_rows(run: _Run) -> list[dict[str, Any]]:
 
 def _weight_rows(run: _Run, origins: Sequence[Origin]) -> list[dict[str, Any]]:
     return [
-        {
-            "who": run.of.who, "labels": labels, "seed": run.of.seed, "layer": origin.layer,
-            "head": origin.head, "value": weight,
-            "gamma": run.of.gammas[run.last(labels)],
-        }
+        {"who": run.of.who, "labels": labels, "seed": run.of.seed, "layer": origin.layer, "head": origin.head,
+         "value": weight, "gamma": run.of.gammas[run.last(labels)]}
         for labels in ("gold", "control")
         if run.cumulative(labels)
         for origin, weight in zip(origins, run.of.weights[run.last(labels)], strict=True)
@@ -196,10 +187,8 @@ def _label_rows(run: _Run, labels: Sequence[str], train: Sequence[int], test: Se
     marks = np.asarray(run.of.label_marks)[list(probes.values())]
     found = summary.scores(marks[:, :, None, :])
     return [
-        {
-            "label": label, "seed": run.of.seed, "layer": layer, "value": found[place, number],
-            "train": train[number], "test": test[number],
-        }
+        {"label": label, "seed": run.of.seed, "layer": layer, "value": found[place, number], "train": train[number],
+         "test": test[number]}
         for number, label in enumerate(labels)
         for place, layer in enumerate(probes)
     ]  # fmt: skip

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Unpack
 
-from attlas.errors import CapabilityError, CorpusError, PlanError
+from attlas.errors import CorpusError, PlanError
 from attlas.ids import parse_head, parse_layer
 from attlas.run.parameters import Help, Model, Reading, Texts, study_call
 from attlas.run.session import Run, begin
@@ -100,10 +100,10 @@ def faith(
     from attlas.studies.faith.interventions import Intervention, Interventions
     from attlas.studies.faith.tables import Measured, faith_tables
     from attlas.studies.shared.faith.adversary import Adversarial, Search
-    from attlas.studies.shared.faith.instances import require_labels, texts_of
+    from attlas.studies.shared.faith.instances import require_explainable, require_labels, texts_of
 
     texts = as_corpus(corpus)
-    _require_explainable(task)
+    require_explainable(task)
     layers, number = _meant(layer, head)
     seed = running["seed"]
     how = {name: value for name, value in running.items() if name in _TESTS}
@@ -189,23 +189,11 @@ def _meant(layer: str, head: str | None) -> tuple[str, int | None]:
 def _carry(run: Run, part: Part[Any], instances: Sequence[Instance], name: str) -> Bundle:
     """Take numbered instances through a part, and say where it had to make whole passes."""
     lengths = [instance.example.length for instance in instances]
-    bundle = run.carry(part, list(enumerate(instances)), name, lengths=lengths)
+    bundle = run.carry(part, instances, name, lengths=lengths, numbered=True)
     why = getattr(getattr(part, "model", None), "why_full", "")
     if why:
         run.progress.note(why)
     return bundle
-
-
-def _require_explainable(task: str) -> None:
-    """Refuse a task without labels before a model is opened for it."""
-    from attlas.tasks import require_task
-
-    require_task(task)
-    if task != "classification" and not task.startswith("tagging:"):
-        raise CapabilityError(
-            f"the task {task} gives no labels whose reasons could be asked for; choose classification, "
-            "tagging:upos, tagging:xpos, tagging:chunks or tagging:keyphrases"
-        )
 
 
 def _by_name(things: Iterable[tuple[Path | str, Thing]]) -> dict[str, Thing]:

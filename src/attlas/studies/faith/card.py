@@ -35,6 +35,12 @@ NEEDED = 0.1
 HALF = 0.5
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot tell"
 AGREEMENT = {"gradient": "agreement with gradients (τ)", "leave-one-out": "agreement with leave-one-out (τ)"}
+NEEDS = {  # whether the task needs attention (True), or else the model that was trained with it
+    True: {HOLDS: "the task needs attention", FAILS: "the task does not need attention",
+           OPEN: "whether the task needs attention remains open"},
+    False: {HOLDS: "the model needs its attention there", FAILS: "the model does as well without it",
+            OPEN: "whether the model needs it there remains open"},
+}  # fmt: skip
 LAYERS = {"all": "all layers", "last": "the last layer"}
 
 
@@ -104,8 +110,8 @@ def _permuted(tables: Tables, seed: int) -> Row | None:
 
 def _adversary(tables: Tables, seed: int) -> Row | None:
     """How far attention can go while the prediction stays."""
-    rows = [row for row in tables.get("instances", ()) if row.get("adversary_jsd") is not None]
-    rows = [row for row in rows if row["adversary_within"]]
+    known = [row for row in tables.get("instances", ()) if row.get("adversary_jsd") is not None]
+    rows = [row for row in known if row["adversary_within"]]
     if not rows:
         return None
     shares = [row["adversary_jsd"] / math.log(2) for row in rows]
@@ -128,22 +134,11 @@ def _uniform(tables: Tables, whole: Row) -> Row | None:
         return None
     change = _middle(row, "change", "change_low", "change_high")
     lost = Middle(-change.value, -change.high, -change.low) if whole["better"] == "higher" else change
-    verdict = _judged(lost, NEEDED * abs(whole["score"] - (whole["chance_score"] or 0.0)))
-    if evened is not None:
-        done = "trained with uniform attention"
-        says = {
-            HOLDS: "the task needs attention",
-            FAILS: "the task does not need attention",
-            OPEN: "whether the task needs attention remains open",
-        }
-    else:
-        done = f"uniform attention in {LAYERS[layers]}"
-        says = {
-            HOLDS: "the model needs its attention there",
-            FAILS: "the model does as well without it",
-            OPEN: "whether the model needs it there remains open",
-        }
-    return _figure("uniform", f"{done}: change of {whole['metric']}", change, verdict, says[verdict])
+    bar = NEEDED * abs(whole["score"] - (whole["chance_score"] or 0.0))
+    verdict = _judged(lost, bar) if bar else OPEN  # a score that is chance has nothing to lose
+    done = f"uniform attention in {LAYERS[layers]}" if evened is None else "trained with uniform attention"
+    says = NEEDS[evened is not None][verdict]
+    return _figure("uniform", f"{done}: change of {whole['metric']}", change, verdict, says)
 
 
 def _comprehensive(tables: Tables, whole: Row) -> Row | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from attlas.errors import PlanError
 from attlas.models.pieces import Encoded
 from attlas.stats import Bundle, Ledger
 from attlas.studies.shared.faith.instances import Instance, Labelling, probabilities, words_of
+from attlas.tasks.recipe import Recipe, in_batches
 from attlas.text import Segmentation
 
 Numbers = NDArray[np.float64]
@@ -87,16 +89,13 @@ def answers(task: Labelling, instances: Sequence[Instance], pieces: int = PIECES
     """
     order = sorted(range(len(instances)), key=lambda number: (instances[number].example.length, number))
     outputs = torch.zeros(len(instances), task.choices)
-    at = 0
-    while at < len(order):
-        stop = at + 1
-        while stop < len(order) and instances[order[stop]].example.length * (stop + 1 - at) <= pieces:
-            stop += 1
-        some = [instances[number] for number in order[at:stop]]
+    rest = iter(order)
+    for batch in in_batches([instances[number].example for number in order], Recipe(batch_pieces=pieces)):
+        numbers = list(islice(rest, len(batch)))
         with torch.no_grad():
-            question = task.ask([instance.example for instance in some])
-            outputs[order[at:stop]] = probabilities(task, question, some, task.run(question)).cpu()
-        at = stop
+            question = task.ask(batch)
+            some = [instances[number] for number in numbers]
+            outputs[numbers] = probabilities(task, question, some, task.run(question)).cpu()
     return outputs
 
 

@@ -38,24 +38,16 @@ STEPS = 20
 
 
 class Named(NamedTuple):
-    """An explanation: what it is made of, of which layers ("last", "all", or a number counted from one) and of which
-    heads ("mean", or a number counted from one); both empty where there is no attention in it.
+    """An explanation: what it is made of, of which layers ("last", "all", or a number counted from 0) and of which
+    heads ("mean", or a number counted from 0); both empty where there is no attention in it.
 
-    >>> str(Named("weight", "last", "mean"))
-    'weight, last layer, mean of heads'
+    >>> Named("gradient").layers
+    ''
     """
 
     explanation: str
     layers: str = ""
     heads: str = ""
-
-    def __str__(self) -> str:
-        if not self.layers:
-            return self.explanation
-        layers = f"layer {int(self.layers) + 1}" if self.layers.isdecimal() else f"{self.layers} layer"
-        layers += "s" if self.layers == "all" else ""
-        heads = "mean of heads" if self.heads == "mean" else f"head {int(self.heads) + 1}"
-        return f"{self.explanation}, {layers}, {heads}"
 
 
 def chosen_attention(task: Task, layers: str = "last", head: int | None = None) -> Named:
@@ -81,8 +73,8 @@ def names_of(task: Task, chosen: Named) -> list[Named]:
     the model lets them be computed.
 
     >>> from attlas.studies.shared.faith.instances import _example
-    >>> [str(name) for name in names_of(_example()[0], Named("weight", "last", "mean"))][:3]
-    ['weight, last layer, mean of heads', 'weight, all layers, mean of heads', 'norm, last layer, mean of heads']
+    >>> [tuple(name) for name in names_of(_example()[0], Named("weight", "last", "mean"))][:3]
+    [('weight', 'last', 'mean'), ('weight', 'all', 'mean'), ('norm', 'last', 'mean')]
     """
     kinds = ("weight", "norm") if task.subject.has_norms else ("weight",)
     places = dict.fromkeys([(chosen.layers, chosen.heads), ("last", "mean"), ("all", "mean")])

@@ -8,11 +8,11 @@ from statistics import fmean, median
 from typing import Any
 
 from attlas.ids import paper_label
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, keyed, listed, say
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, keyed, listed, say, value_claim
+from attlas.pages.findings import finding
 from attlas.store.schema import is_known
 from attlas.studies.faith.words import WORDS
 from attlas.studies.shared.faith.plane import LN2
-from attlas.studies.shared.faith.said import value_claim
 from attlas.studies.shared.published import TAU_MODEL, TAUS
 
 SURE, PARAGRAPH = 0.01, "paragraph"
@@ -97,17 +97,17 @@ def answer(tables: Tables) -> Finding | None:
         for other in tables["agreement"].where(**which).known("tau")[:1]:
             told.append(say("{said}: {tau:share}", said=said, tau=other["tau"]))
             claims.append(_claim("agreement", "tau", other))
-    text = say(
+    return finding(
         "{passed}ttention ({name}) ranks the words of a text as gradients do with τ = **{tau:share}** ({told}).",
-        passed=passed if figures else "A", name=title(row), tau=row["tau"], told=listed(told, between="; "),
+        *claims, see="agreement", passed=passed if figures else "A", name=title(row), tau=row["tau"],
+        told=listed(told, between="; "),
     )  # fmt: skip
-    return Finding(text, tuple(claims), see="agreement")
 
 
 def reading(tables: Tables) -> Iterator[Finding]:
     """What the card's paragraph says of a picture of this attention."""
     for row in tables["card"].where(figure=PARAGRAPH):
-        yield Finding(say("{says}", says=row["says"]), see="card")
+        yield finding("{says}", see="card", says=row["says"])
 
 
 def agreeing(tables: Tables) -> Iterator[Finding]:
@@ -139,23 +139,18 @@ def erasing(tables: Tables) -> Iterator[Finding]:
     row, ranked = _stated(tables, "erasure"), tables["erasure"].largest("comprehensiveness")
     if row is None or not is_known(row["over_random"]):
         return
-    verdict = (
-        "more than" if row["over_random_low"] > 0 else "less than" if row["over_random_high"] < 0 else "no more than"
-    )
+    low, high = row["over_random_low"], row["over_random_high"]
     best = keyed(ranked, *_KEYS["erasure"])
-    about = {
-        "name": title(row), "verdict": verdict, "best": title(ranked[0]), "most": ranked[0]["comprehensiveness"],
-        "place": 1 + best.index(keyed([row], *_KEYS["erasure"])[0]), "n": len(ranked),
-    }  # fmt: skip
-    text = say(
+    yield finding(
         "Erasing the words to which most attention goes ({name}) takes **{comprehensiveness:number}** from the "
-        "probability of the predicted label: {verdict} erasing random words ({over_random:signed}, "
+        "probability of the predicted label: {verdict} than erasing random words ({over_random:signed}, "
         "{over_random_low:signed} to {over_random_high:signed}). By **{best}** it is most, {most:number}; this "
-        "attention is number {place} of {n}.",
-        **{**row, **about},
-    )
-    most = Claim("largest", "erasure", "comprehensiveness", best[:1])
-    yield Finding(text, (_claim("erasure", "over_random", row), most), see="erasure")
+        "attention is number {place} of {count}.",
+        _claim("erasure", "over_random", row), Claim("largest", "erasure", "comprehensiveness", best[:1]),
+        see="erasure", name=title(row), verdict="more" if low > 0 else "less" if high < 0 else "no more",
+        best=title(ranked[0]), most=ranked[0]["comprehensiveness"], count=len(ranked),
+        place=1 + best.index(keyed([row], *_KEYS["erasure"])[0]), **row,
+    )  # fmt: skip
 
 
 def shuffling(tables: Tables) -> Iterator[Finding]:
@@ -169,7 +164,8 @@ def shuffling(tables: Tables) -> Iterator[Finding]:
         say(
             "With the weights of {where} shuffled among the keys, the output of the median instance moves by "
             "**{tvd_median:number}** (TVD; mean {tvd:number}), and {flipped:percent} % of labels change.",
-            **{**row, "where": "the last layer" if row["layers"] == "last" else "all layers"},
+            where="the last layer" if row["layers"] == "last" else "all layers",
+            **row,
         )
     ]
     if is_known(row["change"]):
@@ -178,7 +174,7 @@ def shuffling(tables: Tables) -> Iterator[Finding]:
         claims.append(_claim("interventions", "tvd_median", wide))
         more = say(", and {metric} {changed}", metric=_metric(tables), changed=_changed(wide))
         said = "Shuffled in all layers, the median is {tvd_median:number}{more}."
-        parts.append(say(said, **{**wide, "more": more if is_known(wide["change"]) else ""}))
+        parts.append(say(said, more=more if is_known(wide["change"]) else "", **wide))
     yield Finding(listed(parts, between=" "), tuple(claims), see="interventions")
 
 
@@ -189,17 +185,17 @@ def adversaries(tables: Tables) -> Iterator[Finding]:
         return
     middle = median(rows.column("adversary_jsd"))
     half = rows.count(lambda row: row["adversary_jsd"] > LN2 / 2)
-    outside = rows.count(lambda row: row.get("adversary_within") is False)
     within = rows.where(lambda row: row.get("adversary_within") is not False)
-    text = say(
+    outside = len(rows) - len(within)
+    yield finding(
         "Attention was found that gives every instance the same output to within {bound:number} (TVD) and diverges "
         "from the model’s own by **{middle:number}** nats in the median, **{share:percent} %** of ln 2, which is the "
         "most there is; for {half} of {n} instances it is more than half of that.{outside}",
+        Claim("count", "instances", "adversary_jsd", value=half, than=LN2 / 2), see="plane",
+        published=f"such attention was found for most texts ({TAU_MODEL})",
         bound=max(within.column("adversary_tvd"), default=0.0), middle=middle, share=middle / LN2, half=half,
         n=len(rows), outside=f" In {count_of(outside, 'instance')} the bound was not kept." if outside else "",
     )  # fmt: skip
-    claim = Claim("count", "instances", "adversary_jsd", value=half, than=LN2 / 2)
-    yield Finding(text, (claim,), see="plane", published=f"such attention was found for most texts ({TAU_MODEL})")
 
 
 def needed(tables: Tables) -> Iterator[Finding]:
@@ -223,14 +219,11 @@ def needed(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
         claims.append(_claim("interventions", "change", row))
     if parts and not evened:
-        parts.append(
-            say("Whether the task needs attention at all would take a model that was trained with uniform attention.")
-        )
+        said = "Whether the task needs attention at all would take a model that was trained with uniform attention."
+        parts.append(say(said))
     if parts:
-        published = (
-            "models trained with uniform attention lose nothing that matters on AG News and 20 Newsgroups (Wiegreffe "
-            "& Pinter 2019, as Yang retells it)"
-        )
+        published = "models trained with uniform attention lose nothing that matters on AG News and 20 Newsgroups "
+        published += "(Wiegreffe & Pinter 2019, as Yang retells it)"
         yield Finding(listed(parts, between=" "), tuple(claims), see="interventions", published=published)
 
 
@@ -240,25 +233,20 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
     if not others:
         return
     means = {column: fmean(others.column(column)) for column in ("jsd", "tvd")}
-    farther = [
-        say("; the adversaries’ attention is {times:number} times as far", times=row["jsd"] / means["jsd"])
-        for row in tables["interventions"].where(intervention="adversary")[:1]
-        if means["jsd"]
-    ]
-    text = say(
-        "{many} attention that diverges by {jsd:number} nats and output that moves by {tvd:number} (TVD){farther}.",
-        many=f"{len(others)} other models of the same task have" if len(others) > 1
-        else "The other model of the task has",
-        farther=farther[0] if farther else "", **means,
-    )  # fmt: skip
+    farther: Prose | str = ""
+    for row in tables["interventions"].where(intervention="adversary")[:1] if means["jsd"] else ():
+        farther = say("; the adversaries’ attention is {times:number} times as far", times=row["jsd"] / means["jsd"])
+    many = (
+        f"{len(others)} other models of the same task have" if len(others) > 1 else "The other model of the task has"
+    )
     among = {"intervention": "other model"}
-    yield Finding(
-        text,
-        tuple(Claim("mean", "interventions", column, among=among, value=mean) for column, mean in means.items()),
-        see="plane",
+    yield finding(
+        "{many} attention that diverges by {jsd:number} nats and output that moves by {tvd:number} (TVD){farther}.",
+        *(Claim("mean", "interventions", column, among=among, value=mean) for column, mean in means.items()),
+        see="plane", many=many, farther=farther, **means,
         published="how far attention goes from one training to the next is what an adversary must be measured "
         "against (Wiegreffe & Pinter 2019)",
-    )
+    )  # fmt: skip
 
 
 def warning(tables: Tables) -> Prose | None:

@@ -33,7 +33,7 @@ from attlas.stats import Bundle, Ledger, Metric, compare
 from attlas.store.columns import as_columns
 from attlas.studies.faith.agreement import over_texts
 from attlas.studies.shared.faith.adversary import instance_seed, marks_of
-from attlas.studies.shared.faith.instances import Asked, Instance, Labelling, ask, predicted, sites_of
+from attlas.studies.shared.faith.instances import Instance, Labelling, ask, predicted, sites_of
 from attlas.studies.shared.faith.last import Own, Reweighed
 
 Numbers = NDArray[np.float64]
@@ -120,12 +120,13 @@ class Interventions:
             weights.require_fit(self.subject)
         self.sites = sites_of(task)
         self.draws = {"last": permutations, "all": -(-permutations // RARER)}
+        where = {name: weights.sites == (self.sites[-1],) for name, weights in self.frozen.items()}
         places = ("last", "all") if len(self.sites) > 1 else ("last",)
         permuted = [Intervention("permuted", layers) for layers in places] if permutations else []
         self.done = (
             *[Intervention("uniform", layers) for layers in places],
             *permuted,
-            *[Intervention("frozen", self._where(weights), name) for name, weights in self.frozen.items()],
+            *[Intervention("frozen", "last" if last else "all", name) for name, last in where.items()],
             *self.models,
         )
         self.narrow, self.wide = Reweighed(task), Reweighed(task, self.sites, whole=True)
@@ -157,9 +158,6 @@ class Interventions:
         """What became of every instance."""
         return Intervened(self.done, *(bundle[name].result() for name in (*FIGURES, "marks")))
 
-    def _where(self, frozen: Frozen) -> str:
-        return "last" if frozen.sites == (self.sites[-1],) else "all"
-
     def _under(self, intervention: Intervention, own: Own) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """TVD, JSD, share of changed labels, and marks, of every instance under an intervention."""
         if intervention.kind == "permuted":
@@ -180,7 +178,9 @@ class Interventions:
         """One full pass, of this model or another."""
         like = self_attention(task.subject) == self_attention(self.subject)
         watch = _Apart(own, tuple(sites) if like else ())
-        asked = own.asked if task is self.task else _again(own.asked, task)
+        asked = own.asked
+        if task is not self.task:
+            asked = asked._replace(question=task.ask(asked.question.examples))
         with torch.no_grad(), task.subject.use(*instruments, watch):
             output = task.run(asked.question)
             new = predicted(task, asked, output)
@@ -320,12 +320,6 @@ class _Apart(Instrument):
         if not self.found:
             return np.full(len(self.own.asked.instances), np.nan)
         return _numbers(torch.stack(list(self.found.values())).mean(0))
-
-
-def _again(asked: Asked, task: Labelling) -> Asked:
-    """The same instances as another task asks about them."""
-    question = task.ask([instance.example for instance in asked.instances])
-    return Asked(question, asked.instances, asked.rows)
 
 
 def _numbers(values: Tensor) -> Numbers:

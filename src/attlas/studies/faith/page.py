@@ -13,7 +13,7 @@ from attlas.studies.faith.findings import ATTENTION, called, title
 from attlas.studies.faith.findings import INTERVENTIONS as RENAMED
 from attlas.studies.faith.words import WORDS, pictures, shaded
 from attlas.studies.shared.faith import plane
-from attlas.studies.shared.faith.pairs import READ
+from attlas.studies.shared.faith.pairs import JSD, READ, TVD
 from attlas.studies.shared.published import TAU_MODEL
 
 FEW_LABELS = 6
@@ -224,14 +224,13 @@ PAGE = Page(
     sections=(
         Section(
             "card", "The card",
-            "Six questions that attention should pass if a picture of it were to explain what the model says. The "
-            "same card can stand beside any such picture: `attlas view --card`.",
-            (Listing("card", "name", "value", "verdict", "says", rows=findings.card_figures),),
+            "Six tests that attention should pass if a picture of it were to explain what the model says. The card "
+            "can stand beside any such picture: `attlas view --card`.",
+            (Listing("card", "verdict", "name", "value", "says", rows=findings.card_figures),),
         ),
         Section(
             "explanations", "Does attention agree with other explanations?",
-            "How far the order of the words by each explanation is that of gradients, of integrated gradients and of "
-            "leave-one-out (the first chart), with 95 % intervals over texts. Look at the references first: where "
+            "The first chart in numbers, with 95 % intervals over texts. Look at the references first: where "
             "gradients and leave-one-out hardly agree with each other, there is little to agree with. *First words "
             "shared*: of the first tenth of the words of one explanation, the share that is among the other’s.",
             (Listing("agreement", "label", "against", "tau", "significant", "overlap", "k", "n"),),
@@ -239,9 +238,8 @@ PAGE = Page(
         ),
         Section(
             "erasure", "What is lost without those words?",
-            "Left, higher is better: the words that come first are taken away, and the model misses them. Right, "
-            "lower is better: only those words are left, and the model does without the rest. The last line is what "
-            "random words do.",
+            "First, higher is better: the model misses the words that come first. Then, lower is better: with only "
+            "those words left, it does without the rest. The last line is what random words do.",
             (
                 charts.dots("erasure", "label", "comprehensiveness", key="comprehensiveness",
                             title="Comprehensiveness: without the first words", style=Style(tell=("over_random",))),
@@ -253,18 +251,16 @@ PAGE = Page(
         ),
         Section(
             "interventions", "What happens with other attention?",
-            "The model’s attention is replaced, and nothing else. If attention explained the output, other attention "
-            "should give other output. *Change* is what happens to the score, TVD to the probabilities; JSD says how "
-            "different the attention was. An *evened model* was trained with uniform attention, an *other model* by "
-            "itself.",
+            "If attention explained the output, other attention should give other output. *Change* is what happens "
+            "to the score, TVD to the probabilities; JSD says how different the attention was. An *evened model* was "
+            "trained with uniform attention, an *other model* by itself.",
             (Listing("interventions", "label", "score", "change", "p", "tvd", "tvd_median", "flipped", "jsd", "n"),),
             short="Replaced",
         ),
         Section(
             "far", "How far can attention go?",
-            "To the right: attention farther from the model’s own. Upwards: output farther. A plus is one instance’s "
-            "adversary; they lie below the bound, and the farther to the right, the less does attention decide. What "
-            "lies at the upper left changes the output with little change of attention.",
+            "To the right attention is farther from the model’s own, upwards the output is. A plus is one instance’s "
+            "adversary, below the bound: the farther to the right, the less does attention decide.",
             (
                 plane.plane(
                     KINDS, "Attention and output", "distance of output (TVD)", below=("shuffled", "other model"),
@@ -276,9 +272,9 @@ PAGE = Page(
         ),
         Section(
             "instances", "Instance by instance",
-            "As in the figures of Jain & Wallace. How many instances have which τ: a spread around zero means that "
-            "attention and the other explanation have nothing to do with each other in many texts, whatever the "
-            "mean. Does shuffling hurt where attention is sharp (to the right)? And how far did the adversaries get?",
+            "As in the figures of Jain & Wallace. A τ spread around zero means that in many texts attention has "
+            "nothing to do with the other explanation, whatever the mean. Does shuffling hurt where attention is "
+            "sharp (to the right)? And how far did the adversaries get?",
             (
                 _histogram("tau_gradient", "tau-gradient", "τ with gradients", (-1, 1)),
                 _histogram("tau_leave_one_out", "tau-leave-one-out", "τ with leave-one-out", (-1, 1)),
@@ -291,53 +287,46 @@ PAGE = Page(
         ),
         Section(
             "examples", "Words under each explanation",
-            "The same words in each line, shaded by what an explanation gives them; the strongest word of a line has "
-            "the full shade. Point at a word for its number. Where the model’s own weights and the adversary’s stand "
-            "below each other: as different as they look, the output is the same.",
+            "Each line shades the words by one explanation, the strongest in full. Point at a word for its number. "
+            "As different as the model’s own weights and the adversary’s look, the output is the same.",
             (Custom(shaded, ("examples",)),),
             short="Examples",
         ),
         Section(
             "texts", "The same text under both kinds of attention",
-            f"A is the model’s own attention, B what was found that gives the same answer. {READ} Picked out is the "
-            "query that the answer is read from: in the last layer only such rows were free, its others are the same "
-            "in A and B.",
+            f"A is the model’s own attention, B the adversary’s, with the same answer. {READ} Picked out is the "
+            "query that the answer is read from: in the last layer only such rows were free.",
             (Custom(pictures, ("shown",)),),
             short="Pictures",
         ),
     ),
     words={
         "explanation":
-            "a number for each word of a text: how much the answer is owed to it (a feature attribution). Attention "
-            "is one candidate; gradients, integrated gradients and leave-one-out are others; none is the truth.",
+            "a number for each word of a text: how much the answer is owed to it (a feature attribution). Attention, "
+            "gradients, integrated gradients and leave-one-out are candidates; none is the truth.",
         "agreement":
-            "Kendall’s τ of two explanations of the same text: of all pairs of words, those in the same order less "
-            "those in the opposite one. 1 is the same order, 0 is chance.",
-        "TVD":
-            "how far two outputs are from each other: half the sum of the differences of all labels’ probabilities "
-            "(total variation distance); 0 to 1.",
-        "JSD":
-            "how far two attentions are from each other: Jensen-Shannon divergence in nats, mean over the rows and "
-            "heads that matter; 0 to ln 2 = 0.69.",
+            "Kendall’s τ of two explanations of a text: of all pairs of words, those in the same order less those in "
+            "the opposite one. 1 is the same order, 0 is chance.",
+        "TVD": f"how far two outputs are apart: {TVD}",
+        "JSD": f"how far two attentions are apart: {JSD}, mean over the rows and heads that matter.",
         "adversary":
-            "for one instance, attention that is as far from the model’s own as could be found while the output "
-            "stays within the bound. It was put into the model and checked.",
+            "for one instance, the attention farthest from the model’s own that was found with the output within the "
+            "bound. It was put into the model and checked.",
         "comprehensiveness":
             "how much of the predicted label’s probability is lost without the words that an explanation ranks "
             "first; *sufficiency*: how much is lost with only these. Means over 1, 5, 10, 20 and 50 % of the words.",
     },
     limits={
         "No reference is the truth.":
-            "Gradients see small changes, leave-one-out sees one word at a time, erasing makes texts that the model "
-            "has never read. Where they disagree among themselves, attention cannot agree with all.",
+            "Gradients see small changes, leave-one-out one word at a time, erasing makes texts that the model has "
+            "never read. Where they disagree, attention cannot agree with all.",
         "That another attention gives the same output":
-            "does not show that the model’s own is idle; it shows that attention alone does not determine the "
-            "output. An adversary is free in ways that no trained model is (`attlas faith chunking` trains them).",
-        "The last layer reads states that are mixed already.":
-            "Its weights on a word are weights on what stands at that word’s place after all layers below.",
+            "does not show that the model’s own is idle, but that attention alone does not determine the output. An "
+            "adversary is free in ways that no trained model is (`attlas faith chunking` trains them).",
+        "The last layer reads states that are mixed already:":
+            "what stands at a word’s place after all layers below.",
         "Which attention is asked decides.":
-            "Layers and heads were chosen or averaged as the page says; a single head may do better or worse, and "
-            "the best of many is partly luck.",
+            "A single head may do better or worse than what was chosen here, and the best of many is partly luck.",
         "Not significant is not the same as no effect;": "with few texts only large effects show.",
     },
     unshown={"whole": "its figures stand in the sentences on the model"},

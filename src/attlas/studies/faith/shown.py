@@ -20,11 +20,6 @@ from attlas.models import Example
 from attlas.studies.shared.faith.adversary import Found
 from attlas.studies.shared.faith.last import Own, Reweighed
 
-COLUMNS = (
-    "text", "place", "spelled", "pieces", "piece_words", "piece_documents", "stream", "layers", "heads", "rows",
-    "own", "adversary", "confidence", "adversary_confidence", "jsd", "tvd",
-)  # fmt: skip
-
 
 def shown_rows(model: Reweighed, own: Own, adversary: Found, texts: Sequence[int]) -> list[dict[str, Any]]:
     """Rows of the table ``shown``: instances as they were recorded, with the adversaries found for them and the
@@ -65,15 +60,6 @@ def shown_rows(model: Reweighed, own: Own, adversary: Found, texts: Sequence[int
             }
         )  # fmt: skip
     return rows
-
-
-def shown_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """The table ``shown`` of some rows.
-
-    >>> list(shown_columns([]))[:2]
-    ['text', 'place']
-    """
-    return {name: [row[name] for row in rows] for name in COLUMNS}
 
 
 def _read(example: Example) -> dict[str, Any]:

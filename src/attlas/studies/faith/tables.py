@@ -161,7 +161,7 @@ def _examples(measured: Measured, numbers: Sequence[int]) -> tuple[list[Row], di
     """The words of some instances with what each explanation says of them, the model's own attention and its
     adversary's; and the whole attention of those that are not too long."""
     from attlas.studies.faith.explanations import REFERENCES, Named
-    from attlas.studies.faith.shown import shown_columns, shown_rows, spelled
+    from attlas.studies.faith.shown import shown_rows, spelled
     from attlas.studies.shared.faith.adversary import adversaries
     from attlas.studies.shared.faith.instances import ask
 
@@ -184,7 +184,7 @@ def _examples(measured: Measured, numbers: Sequence[int]) -> tuple[list[Row], di
             values = {kind: explained.values[number, place, word] for kind, place in columns.items()}
             where = {"text": texts[at], "place": instance.place, "word": int(word), "spelled": words[word]}
             rows.append({**where, **values, "own": before[at][word], "adversary": after[at][word]})
-    return rows, shown_columns(shown)
+    return rows, as_columns(shown)
 
 
 def _on_words(own: Own, weights: Mapping[Site, Tensor], head: int | None) -> list[list[float]]:

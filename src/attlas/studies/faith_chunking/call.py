@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
-from attlas.run.parameters import Help, Role, Running, Texts, study_call
+from attlas.run.parameters import Help, Role, Running, Texts, numbers_of, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus
 from attlas.store import Result
@@ -123,6 +123,9 @@ def faith_chunking(
     every = trainings(lambdas, outer, seeds, middle, guided)
     more = {"test": scored_on}
     with begin("faith-chunking", workshop.first, learned_from, options, how, more=more) as run:
+        if (finished := run.finished_before()) is not None:
+            _keep_models(run.out)
+            return finished
         done: dict[Training, Trained] = {}
         for number, training in enumerate(every, start=1):
             doing = f"{training.name} ({number} of {len(every)})"
@@ -137,10 +140,16 @@ def faith_chunking(
             for training in kept:
                 workshop.opened(done[training]).save(run.out / UNSEEN / training.name)
         result = run.finish(tables, seconds=sum(one.seconds for one in done.values()))
-        if run.out is not None:
-            (run.out / UNSEEN).replace(run.out / "models")
-            shutil.rmtree(run.out / CHECKPOINT, ignore_errors=True)
+        _keep_models(run.out)
         return result
+
+
+def _keep_models(out: Path | None) -> None:
+    """Once the result is there, put its models beside it, in the place of those of an earlier run."""
+    if out is not None and (out / UNSEEN).exists():
+        shutil.rmtree(out / "models", ignore_errors=True)
+        (out / UNSEEN).replace(out / "models")
+        shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
 
 
 def _tables(workshop: Workshop, every: Sequence[Trained], seed: int) -> dict[str, Any]:
@@ -156,23 +165,12 @@ def _lambdas(
     weights: Sequence[float] | str | None, ends: Sequence[float] | str | None
 ) -> tuple[list[float], list[float]]:
     """The weights of the divergence, and those of them that guide."""
-    asked = _numbers(weights, "--weights")
-    lambdas = sorted({float(weight) for weight in (WEIGHTS if asked is None else asked)})
+    lambdas = sorted(set(numbers_of(WEIGHTS if weights is None else weights, "--weights", float)))
     if not lambdas or lambdas[0] <= 0:
         raise PlanError("adversaries need weights of the divergence above 0, such as 0.2,1,3 (--weights)")
     usual = ENDS if set(ENDS) <= set(lambdas) else (lambdas[0], lambdas[-1])
-    given = _numbers(ends, "--ends")
-    outer = sorted({float(weight) for weight in (usual if given is None else given)})
+    outer = sorted(set(numbers_of(usual if ends is None else ends, "--ends", float)))
     strange = [weight for weight in outer if weight not in lambdas]
     if strange:
         raise PlanError(f"{strange[0]:g} is to be an end (--ends) but is none of the weights; add it to --weights")
     return lambdas, outer
-
-
-def _numbers(given: Sequence[float] | str | None, option: str) -> Sequence[float] | None:
-    if not isinstance(given, str):
-        return given
-    try:
-        return [float(part) for part in given.split(",")]
-    except ValueError:
-        raise PlanError(f"{option} {given!r} is not a list of numbers; write for example 0.2,1,3") from None

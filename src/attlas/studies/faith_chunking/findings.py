@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import takewhile
 from statistics import fmean, median
 
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, listed, say
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, listed, say, value_claim
+from attlas.pages.findings import finding
 from attlas.store.schema import KINDS, interval, is_known
 from attlas.studies.shared.faith.plane import LN2
-from attlas.studies.shared.faith.said import value_claim
 from attlas.studies.shared.published import CHUNKING_BEND, CHUNKING_MODEL
 
 LEAST = 0.5  # F1 of an original that tags at all
@@ -80,35 +80,26 @@ def answer(tables: Tables) -> Finding | None:
         return None
     kept = list(takewhile(lambda row: row["f1"] >= own["f1"] - POINT, rows))
     row = kept[-1] if kept else rows[0]
-    said = (
-        "**Up to a point**: adversaries stay within a point of the original’s F1 of **{own:percent} %**{ends} up to "
-        "λ = **{λ}** ({f1:percent} %)"
-        if kept
-        else "**No**: the original tagger has F1 **{own:percent} %**{ends}, and even the adversary of λ = {λ} only "
-        "{f1:percent} %"
-    )
+    said = "**No**: the original tagger has F1 **{own:percent} %**{ends}, and even the adversary of λ = {λ} only "
+    said += "{f1:percent} %"
+    if kept:
+        said = "**Up to a point**: adversaries stay within a point of the original’s F1 of **{own:percent} %**{ends} "
+        said += "up to λ = **{λ}** ({f1:percent} %)"
     said += ", with attention JSD **{jsd:number}** from the original’s (at most 0.69{compared})."
-    claims = [_claim("f1", own), _claim("f1", row), _claim("jsd", row)]
     seeds = tables["seeds"].where(kind="seed")
-    if seeds:
-        claims.append(Claim("mean", "seeds", "jsd", among={"kind": "seed"}, value=seeds.mean("jsd")))
     compared = say("; two seeds of the original: {jsd:number}", jsd=seeds.mean("jsd")) if seeds else ""
+    claims = [_claim("f1", own), _claim("f1", row), _claim("jsd", row), *_means(seeds, "seeds", "kind", "jsd")]
     text = say(said, own=own["f1"], ends=_f1_ends(tables, own), compared=compared, **_lettered(row))
     return Finding(text, tuple(claims), see="scores")
 
 
 def farthest(tables: Tables) -> Iterator[Finding]:
     """The adversary of the largest weight."""
-    said = (
-        "At λ = {λ} F1 is **{f1:percent} %**{ends}, with attention {kl:number} nats off in KL, {jsd:number} in JSD."
-    )
+    said = "At λ = {λ} F1 is **{f1:percent} %**{ends}, attention {kl:number} nats off in KL and {jsd:number} in JSD."
+    published = f"original 90 %, λ = 0.2 90 %, λ = 3 75 % ({CHUNKING_MODEL})"
     for row in adversaries(tables)[-1:]:
-        yield Finding(
-            say(said, **_lettered(row), ends=_f1_ends(tables, row)),
-            (_claim("f1", row), _claim("kl", row)),
-            see="scores",
-            published=f"original 90 %, λ = 0.2 90 %, λ = 3 75 % ({CHUNKING_MODEL})",
-        )
+        text = say(said, ends=_f1_ends(tables, row), **_lettered(row))
+        yield Finding(text, (_claim("f1", row), _claim("kl", row)), see="scores", published=published)
 
 
 def bending(tables: Tables) -> Iterator[Finding]:
@@ -125,17 +116,15 @@ def bending(tables: Tables) -> Iterator[Finding]:
             then = say("; up to λ = {λ} adversaries lie before it", **_lettered(before[-1]))
         ends = say(" ({at_low:number} to {at_high:number} over seeds)", **row) if is_known(row["at_low"]) else ""
         words = {name: MEASURES[row[name]] for name in ("prediction", "attention")}
-        yield Finding(
-            say(
-                "The {prediction} changes by {slope_before:signed} for each nat of {attention} at first and by "
-                "{slope_after:signed} later; the two lines meet at {attention} **{at:number}**{ends}, and the second "
-                "saves {gain:percent} % of the squared error of a single line{then}.",
-                **{**row, **words, "ends": ends, "then": then},
-            ),
-            tuple(value_claim("bend", column, row, "attention", "prediction") for column in ("at", "gain")),
-            see="bend",
-            published=f"the loss turns up at KL {CHUNKING_BEND:.2f}, read off the curve ({CHUNKING_MODEL})",
+        text = say(
+            "The {prediction} changes by {slope_before:signed} for each nat of {attention} at first and by "
+            "{slope_after:signed} later; the two lines meet at {attention} **{at:number}**{ends}, and the second "
+            "saves {gain:percent} % of the squared error of a single line{then}.",
+            **{**row, **words, "ends": ends, "then": then},
         )
+        claims = tuple(value_claim("bend", column, row, "attention", "prediction") for column in ("at", "gain"))
+        published = f"the loss turns up at KL {CHUNKING_BEND:.2f}, read off the curve ({CHUNKING_MODEL})"
+        yield Finding(text, claims, see="bend", published=published)
 
 
 def beside_seeds(tables: Tables) -> Iterator[Finding]:
@@ -143,8 +132,8 @@ def beside_seeds(tables: Tables) -> Iterator[Finding]:
     seeds = tables["seeds"].where(kind="seed")
     if not seeds:
         return
-    means = {column: fmean(seeds.column(column)) for column in ("jsd", "tvd")}
-    beyond = adversaries(tables).where(lambda row: row["jsd"] > means["jsd"] and row["tvd"] <= means["tvd"])
+    jsd, tvd = (fmean(seeds.column(column)) for column in ("jsd", "tvd"))
+    beyond = adversaries(tables).where(lambda row: row["jsd"] > jsd and row["tvd"] <= tvd)
     said = "No adversary goes farther in attention without going farther in its predictions, too"
     if beyond:
         said = (
@@ -153,15 +142,12 @@ def beside_seeds(tables: Tables) -> Iterator[Finding]:
         )
     even = "; a model with uniform attention has F1 {f1:percent} % and lies at JSD {jsd:number}, TVD {tvd:number}"
     uniform = tables["seeds"].where(kind="uniform")
-    text = say(
+    yield finding(
         "Two trainings of the original, alike but for their seed, differ by **{jsd:number}** (JSD) in attention and "
         "{tvd:number} (TVD) in predictions. {does}{even}.",
+        *_means(seeds, "seeds", "kind", "jsd", "tvd"), see="plane", jsd=jsd, tvd=tvd,
         does=say(said, **_lettered(beyond[-1]) if beyond else {}), even=say(even, **uniform[0]) if uniform else "",
-        **means,
     )  # fmt: skip
-    among = {"kind": "seed"}
-    claims = tuple(Claim("mean", "seeds", column, among=among, value=mean) for column, mean in means.items())
-    yield Finding(text, claims, see="plane")
 
 
 def single_words(tables: Tables) -> Iterator[Finding]:
@@ -173,14 +159,13 @@ def single_words(tables: Tables) -> Iterator[Finding]:
     trained = say("no trained adversary stays within that bound")
     for row in adversaries(tables).where(lambda row: row["tvd"] <= bound)[-1:]:
         trained = say("a trained adversary within the same bound gets to {jsd:number}", **row)
-    text = say(
+    farther = rows.count(lambda row: row["jsd"] > middle)
+    yield finding(
         "Attention that is free for one word at a time gets to **{middle:number}** in the median ({share:percent} % "
         "of ln 2) with the output within {bound:number}, on {within} of {n} words; {trained}.",
-        middle=middle, share=middle / LN2, bound=bound, within=rows.count(lambda row: row["within"]), n=len(rows),
-        trained=trained,
+        Claim("count", "per_instance", "jsd", value=farther, than=middle), see="plane", middle=middle,
+        share=middle / LN2, bound=bound, within=rows.count(lambda row: row["within"]), n=len(rows), trained=trained,
     )  # fmt: skip
-    farther = rows.count(lambda row: row["jsd"] > middle)
-    yield Finding(text, (Claim("count", "per_instance", "jsd", value=farther, than=middle),), see="plane")
 
 
 def guiding(tables: Tables) -> Iterator[Finding]:
@@ -199,13 +184,11 @@ def guiding(tables: Tables) -> Iterator[Finding]:
             said = "**{f1:percent} %** {label}{others}"
             parts.append(say(said, f1=own["f1"], label=label, others=others if told else ""))
     if parts:
-        yield Finding(
-            say("Guided by the original’s attention, F1 is {parts}.", parts=listed(parts, between=", and ")),
-            tuple(claims),
-            see="guided",
-            published="guided by the original 90 %, by the adversary of λ = 0.2 90 %, of λ = 3 89 %, attention kept "
-            f"({CHUNKING_MODEL})",
-        )
+        published = "guided by the original 90 %, by the adversary of λ = 0.2 90 %, of λ = 3 89 %, attention kept "
+        yield finding(
+            "Guided by the original’s attention, F1 is {parts}.", *claims, see="guided",
+            parts=listed(parts, between=", and "), published=f"{published}({CHUNKING_MODEL})",
+        )  # fmt: skip
 
 
 def ranking(tables: Tables) -> Iterator[Finding]:
@@ -219,13 +202,12 @@ def ranking(tables: Tables) -> Iterator[Finding]:
         rows = tables["ranks"].where(side=side)
         if rows:
             parts.append(say(said, side=side, kendall=rows.mean("kendall"), first=rows.mean("first")))
-            claims.append(Claim("mean", "ranks", "kendall", among={"side": side}, value=rows.mean("kendall")))
+            claims += _means(rows, "ranks", "side", "kendall")
     if parts:
-        text = say(
-            "Do adversaries reorder the words, or only stretch the weights? As to ranks, {parts}.",
-            parts=listed(parts, between="; "),
-        )
-        yield Finding(text, tuple(claims), see="ranks", published="asked for as further work by Yang; no figures")
+        yield finding(
+            "Do adversaries reorder the words, or only stretch the weights? As to ranks, {parts}.", *claims,
+            see="ranks", published="asked for as further work by Yang; no figures", parts=listed(parts, between="; "),
+        )  # fmt: skip
 
 
 def warning(tables: Tables) -> Prose | None:
@@ -240,24 +222,21 @@ def warning(tables: Tables) -> Prose | None:
 def differs(tables: Tables) -> Prose:
     """What differs from the published study."""
     options, corpus = tables.options, tables.manifest.corpus
-    paid = {
-        "kl": "here it is taken as written, from the original to the adversary",
-        "kl-reversed": "here it is taken from the adversary to the original",
-        "jsd": "here JSD is taken instead",
-    }.get(str(options.get("divergence")), "here it is taken as written, from the original to the adversary")
-    counts = [corpus.get(part) for part in ("sentences", "test_sentences")]
+    kl = "as written, from the original to the adversary"
+    paid = {"kl-reversed": "from the adversary to the original", "jsd": "as JSD instead"}
     return say(
         "What differs from the published study:\n\n**Data.** Yang read 8,042 sentences for training and 2,012 for "
-        "testing; here {train:count} and {test:count}.\n\n**Training.** The paper’s text gives neither sizes nor "
-        "learning rates nor epochs; ours stand at the end.\n\n**KL.** The paper writes it from the original to the "
-        "adversary and does not say over what it is averaged. To the letter, per row, it has no upper end, and any λ "
-        "drives it to what the number format allows; {paid}{per}.\n\n**λ.** Its text speaks of 2.5 where its table "
-        "says 3.\n\n**The bend** was read off a curve of one training there; here it is fitted, over all "
+        "testing; here {train:count} and {test:count}.\n\n**Training.** The paper gives neither sizes nor learning "
+        "rates nor epochs; ours stand at the end.\n\n**KL.** The paper writes it from the original to the adversary "
+        "and does not say over what it is averaged. To the letter, per row, it has no upper end, and any λ drives it "
+        "to what the number format allows; here it is taken {paid}, {per}.\n\n**λ.** Its text speaks of 2.5 where "
+        "its table says 3.\n\n**The bend** was read off a curve of one training there; here it is fitted, over all "
         "seeds.\n\n**Guided models** had all parameters of attention there (*attention kept*). The form with none "
-        "left is what its author asks for as further work, as are the ranks; uniform and random guides, seeds and "
-        "free attention of single words come from Wiegreffe & Pinter and from Jain & Wallace.",
-        train=counts[0], test=counts[1], paid=paid,
-        per=", divided by the number of keys" if options.get("per") == "key" else ", per row",
+        "left and the ranks are what its author asks for as further work; uniform and random guides, seeds and free "
+        "attention of single words come from Wiegreffe & Pinter and from Jain & Wallace.",
+        train=corpus.get("sentences"), test=corpus.get("test_sentences"),
+        paid=paid.get(str(options.get("divergence")), kl),
+        per="divided by the number of keys" if options.get("per") == "key" else "per row",
     )  # fmt: skip
 
 
@@ -269,6 +248,11 @@ def method(tables: Tables) -> Prose | None:
 
 def _claim(column: str, row: Row) -> Claim:
     return value_claim("summary", column, row, *_KEYS)
+
+
+def _means(rows: Rows, table: str, by: str, *columns: str) -> list[Claim]:
+    """The claims that rows of one value in a column have these means of others."""
+    return [Claim("mean", table, name, among={by: rows[0][by]}, value=rows.mean(name)) for name in columns if rows]
 
 
 def _lettered(row: Row) -> dict[str, object]:

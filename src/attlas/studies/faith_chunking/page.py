@@ -8,7 +8,7 @@ from attlas.studies.faith_chunking import findings, rows
 from attlas.studies.faith_chunking.findings import MEASURES
 from attlas.studies.faith_chunking.sentences import sentences
 from attlas.studies.shared.faith import plane
-from attlas.studies.shared.faith.pairs import READ
+from attlas.studies.shared.faith.pairs import JSD, READ, TVD
 from attlas.studies.shared.published import CHUNKING_MODEL
 
 KINDS = {
@@ -177,9 +177,8 @@ PAGE = Page(
     sections=(
         Section(
             "scores", "F1, ours beside the published",
-            "F1 of chunks as λ grows, from the original at 0. *Ours less theirs* is in points of F1; where several "
-            "seeds were trained, numbers are means with Student’s 95 % interval over seeds, else the interval is "
-            "over sentences.",
+            "At λ = 0 is the original. *Ours less theirs* is in points of F1; of several seeds these are means with "
+            "Student’s 95 % interval over seeds, else the interval is over sentences.",
             (
                 charts.lines("scores", "weight", "f1", key="scores", title="F1 as λ grows", colour="whose",
                              style=Style(height=240, tell=("seeds",), tight=True),
@@ -190,20 +189,19 @@ PAGE = Page(
         ),
         Section(
             "far", "How far can attention go?",
-            "The first chart is Figure 5 of Wiegreffe & Pinter for this task. To the right: attention farther from "
-            "the original’s; upwards: predictions farther. The dashed line is the trained adversary with its λ. If "
-            "it runs far to the right before it rises, quite different attention tags the same. Triangles are what "
-            "chance does: two trainings that differ in their seed. A plus is one word whose attention was free to "
-            "move, with the output held.",
+            "The first chart is Figure 5 of Wiegreffe & Pinter for this task. To the right attention is farther from "
+            "the original’s, upwards predictions are. Where the dashed line, the trained adversary with its λ, runs "
+            "far to the right before it rises, quite different attention tags the same. Triangles are what chance "
+            "does: two trainings that differ in their seed. A plus is one word whose attention was free to move, "
+            "with the output held.",
             (Listing("seeds", "kind", "seed", "other", "f1", "nll", "tvd", "kl", "jsd"),),
             short="Seeds",
         ),
         Section(
             "bend", "Where is the bend?",
-            "Yang’s figure: predictions against attention, a small dot for each adversary and a large one for the "
-            "mean of each λ (at 0 are the originals); those of one seed are joined as λ grows. Before the bend "
-            "attention moves and predictions hardly do; after it they pay. The line and its band are the bend and "
-            "its 95 % interval over seeds; grey and dashed is where it was published.",
+            "Yang’s figure: a small dot for each adversary, joined by seed as λ grows, and a large one for the mean "
+            "of each λ (at 0 are the originals). Before the bend attention moves and predictions hardly do. The line "
+            "and its band are the bend and its 95 % interval over seeds; grey and dashed is where it was published.",
             (
                 rows.curve(),
                 Listing("bend", "attention", "prediction", "at", "slope_before", "slope_after", "gain", "points",
@@ -213,9 +211,8 @@ PAGE = Page(
         ),
         Section(
             "guided", "Does attention help another model?",
-            "Is there anything in an attention that helps another model? If the original’s attention guides better "
-            "than uniform or random attention, there is. If the adversary’s guides as well as the original’s, they "
-            "hold the same.",
+            "If the original’s attention guides better than uniform or random attention, there is something in it "
+            "that helps. If the adversary’s guides as well as the original’s, they hold the same.",
             (
                 charts.dots(
                     "guided", "label", "f1", key="guides", title="Guided by the attention of", colour="form",
@@ -239,9 +236,8 @@ PAGE = Page(
         ),
         Section(
             "sentences", "The same sentence under both kinds of attention",
-            "A is the attention of the original model, B that of a whole model trained to agree with it in its tags "
-            f"and not in its attention; the larger λ, the more. {READ} Picked out is the word whose rows are "
-            "farthest apart; click another word to see its own.",
+            f"A is the attention of the original, B that of the adversary of this λ. {READ} Picked out is the word "
+            "whose rows are farthest apart; click another to see its own.",
             (Custom(sentences, ("sentences", "examples")),),
             short="Sentences",
         ),
@@ -257,34 +253,30 @@ PAGE = Page(
             "a tagger that is trained to predict what an original predicts and to attend elsewhere: its loss is NLL "
             "− λ · divergence, so the larger λ, the more it is paid for other attention.",
         "KL, JSD":
-            "how far attention is from the original’s, mean over words and heads, in nats (Kullback-Leibler and "
-            "Jensen-Shannon divergence). JSD is at most ln 2 = 0.69; KL is taken as adversaries are paid for it.",
+            "how far attention is from the original’s, mean over words and heads: Kullback-Leibler divergence in "
+            f"nats, as adversaries are paid for it, and {JSD}.",
         "NLL, TVD":
             "how far predictions are from the original’s: the loss against its tags (negative log-likelihood), and "
-            "half the sum of the differences of all tags’ probabilities (total variation distance).",
+            f"{TVD}",
         "bend":
-            "where predictions begin to give way as attention moves off: the place where two straight lines through "
-            "the curve meet. Yang’s “safe point”.",
+            "where predictions begin to give way as attention moves off: where two straight lines through the curve "
+            "meet. Yang’s “safe point”.",
         "guided":
-            "a tagger whose attention is given from outside and frozen, and which learns everything else. *Attention "
-            "kept*: it still has all parameters of attention; *none left*: a feed-forward layer, the given weights, "
-            "and a linear layer.",
+            "a tagger whose attention is given and frozen, and which learns everything else. *Attention kept*: it "
+            "still has all parameters of attention; *none left*: a feed-forward layer, the given weights, and a "
+            "linear layer.",
     },
     limits={
         "One small model.":
             "A single layer of attention over word vectors has few other paths; deep models have more (`attlas "
             "faith` asks them).",
-        "An adversary is as good as its training.":
-            "That none was found farther off does not show that there is none.",
-        "KL is no distance.": "It is ruled by single weights near zero, in whichever direction; read JSD beside it.",
-        "Heads are compared by number.":
-            "Two trainings may give the same work to other heads, which counts as other attention; compare "
-            "adversaries with seeds, of which the same is true.",
-        "A bend is nearly always found":
-            "where two lines are fitted; look at the share of the squared error that the second line saves.",
-        "Few seeds.":
-            "Intervals over seeds are Student’s; where there is one seed they are over sentences and say nothing of "
-            "other trainings.",
+        "An adversary is as good as its training:": "that none was found does not show that there is none.",
+        "KL is no distance.": "It is ruled by single weights near zero; read JSD beside it.",
+        "Heads are compared by number,":
+            "though two trainings may give the same work to other heads; compare adversaries with seeds, of which "
+            "the same is true.",
+        "A bend is nearly always found": "where two lines are fitted; look at the squared error that it saves.",
+        "Few seeds.": "Intervals of a single seed are over sentences and say nothing of other trainings.",
     },
     unshown={"per_instance": "one point each in the plane"},
     static=("faith_examples.css",),

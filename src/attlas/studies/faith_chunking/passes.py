@@ -7,7 +7,6 @@ left none.
 
 from __future__ import annotations
 
-import random
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,13 +21,14 @@ from numpy.typing import NDArray
 from attlas.capture import Subject
 from attlas.capture.check import prove
 from attlas.corpora import Corpus
-from attlas.errors import CorpusError, PlanError
+from attlas.errors import CorpusError
 from attlas.models import Example
 from attlas.models.mixer import make_mixer
 from attlas.models.tagger import TaggerSizes, make_tagger, make_word_tokenizer
-from attlas.run.plan import differences
+from attlas.run.plan import require_resumable
 from attlas.run.progress import Progress
 from attlas.run.session import Run
+from attlas.run.setting import drawn
 from attlas.run.tuning import labels_for
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.tensors import load_arrays, save_arrays
@@ -76,10 +76,7 @@ class Workshop:
     ) -> None:
         self.sizes, self.recipe, self.divergence, self.per = sizes, recipe, divergence, per
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        documents = list(train.documents)
-        if limit is not None and len(documents) > limit:
-            chosen = random.Random(recipe.seed).sample(range(len(documents)), limit)
-            documents = [documents[at] for at in sorted(chosen)]
+        documents = drawn(train.documents, limit, recipe.seed)
         self.labels = labels_for(TASK, train, test)
         self.tokenizer = make_word_tokenizer(document.text for document in documents)
         self.first = Subject(make_tagger(self.tokenizer, self.labels, sizes, seed=recipe.seed, device=self.device))
@@ -191,7 +188,7 @@ class Workshop:
         chosen = instances_of(task, self.tested, limit=number, seed=run.seed)
         part = Adversarial(task, len(chosen), search=Search(bound=bound, seed=run.seed))
         lengths = [instance.example.length for instance in chosen]
-        bundle = run.carry(part, list(enumerate(chosen)), "per-instance", lengths=lengths, budget=_TOGETHER)
+        bundle = run.carry(part, chosen, "per-instance", lengths=lengths, numbered=True, budget=_TOGETHER)
         figures = part.figures(bundle)
         rows = zip(figures["tvd"], figures["jsd"], figures["within"], strict=True)
         return [
@@ -213,16 +210,10 @@ class Workshop:
 
 def _left(run: Run, training: Training) -> Trained | None:
     """What an earlier run has left of a training, if it may be taken."""
-    path = None if run.out is None else _place(run.out, training)
-    earlier = None if path is None else load_arrays(path)
-    if earlier is None:
+    if run.out is None or (earlier := load_arrays(path := _place(run.out, training))) is None:
         return None
-    if not run.resume:
-        raise PlanError(f"{path}: an earlier run was interrupted here; go on with --resume, or delete this file")
     arrays, about = earlier
-    changed = "; ".join(differences(about["plan"], run.plan.to_dict()))
-    if changed:
-        raise PlanError(f"{path}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
+    require_resumable(path, about["plan"], run.plan, resume=run.resume)
     rows = arrays.pop("rows")
     return Trained(training, rows, float(about["seconds"]), arrays)
 

@@ -22,21 +22,24 @@ BESIDE = {"seed": "another seed", "uniform": "trained with uniform attention"}
 def labelled(tables: Tables, table: str) -> Sequence[Row]:
     """Models with names to read, and how far F1 is from what was published."""
     rows = [{**row, "label": called(row)} for row in tables[table]]
-    if table == "models":
-        return rows
-    return [
-        {**row, "apart": 100 * (row["f1"] - row["published"]) if is_known(row["published"]) else None} for row in rows
-    ]
+    for row in rows if table == "summary" else ():
+        row["apart"] = 100 * (row["f1"] - row["published"]) if is_known(row["published"]) else None
+    return rows
+
+
+def _scored(tables: Tables, row: Row, column: str, ours: str, **more: object) -> list[Row]:
+    """F1 of a model with its interval, and what was published of it; ``column`` tells the two apart."""
+    low, high = ends_of_f1(tables, row)
+    points: list[Row] = [{**more, column: ours, "f1": row["f1"], "low": low, "high": high}]
+    if is_known(row["published"]):
+        points.append({**more, column: "published", "f1": row["published"], "low": None, "high": None})
+    return points
 
 
 def score_rows(tables: Tables) -> Iterator[Row]:
     """Originals (as lambda 0) and adversaries, and what was published of them."""
     for row in tables["summary"].where(kind=["original", "adversary"]):
-        low, high = ends_of_f1(tables, row)
-        point = {"weight": row["weight"] or 0.0, "f1": row["f1"], "low": low, "high": high, "seeds": row["seeds"]}
-        yield {**point, "whose": "ours"}
-        if is_known(row["published"]):
-            yield {**point, "f1": row["published"], "low": None, "high": None, "whose": "published"}
+        yield from _scored(tables, row, "whose", "ours", weight=row["weight"] or 0.0, seeds=row["seeds"])
 
 
 def plane_rows(tables: Tables) -> list[Row]:
@@ -48,26 +51,31 @@ def plane_rows(tables: Tables) -> list[Row]:
     for row in tables["seeds"]:
         kind = BESIDE[row["kind"]]
         seeds = f"seed {row['seed']}" if row["kind"] == "uniform" else f"seeds {row['other']} and {row['seed']}"
-        rows.append(plane.point("model", kind, f"{kind}, {seeds}", {"jsd": row["jsd"], "tvd": row["tvd"]}))
+        rows.append(plane.point("model", kind, f"{kind}, {seeds}", row))
     means = [
         plane.point("mean", ADVERSARY, called(row), {"jsd": row["jsd"], "tvd": row["tvd"]}, weight=row["weight"],
                     said=f"{row['weight']:g}")
         for row in adversaries(tables).known("jsd")
     ]  # fmt: skip
-    return [*rows, *_spaced(means, "jsd", "tvd")]
+    return [*rows, *_spaced(means, "jsd", "tvd", plane.WIDTH)]
 
 
-def _spaced(rows: list[dict[str, Any]], x: str, y: str) -> list[dict[str, Any]]:
-    """Rows by weight; lambdas that would stand on each other are left unwritten, the first is spelled out."""
-    width, height = (max((abs(row[key]) for row in rows), default=0.0) or 1.0 for key in (x, y))
+def _spaced(rows: list[dict[str, Any]], x: str, y: str, width: float | None = None) -> list[dict[str, Any]]:
+    """Rows by weight; lambdas that would stand on each other are left unwritten, the last is spelled out."""
+    across, height = (max((abs(row[key]) for row in rows), default=0.0) or 1.0 for key in (x, y))
+    width = width or across
     kept: list[dict[str, Any]] = []
     for row in reversed(rows):
-        if all(abs(row[x] - other[x]) / width > ROOM or abs(row[y] - other[y]) / height > ROOM for other in kept):
+        rooms = [2 * ROOM, *[ROOM] * len(kept)]  # the last takes more
+        if all(
+            abs(row[x] - other[x]) / width > room or abs(row[y] - other[y]) / height > room
+            for other, room in zip(kept, rooms, strict=False)
+        ):
             kept.append(row)
         else:
             row["said"] = ""
-    if kept:
-        kept[-1]["said"] = f"λ = {kept[-1]['said']}"
+    for row in kept[:1]:
+        row["said"] = f"λ = {row['said']}"
     return rows
 
 
@@ -95,21 +103,14 @@ def curve_rows(tables: Tables) -> Iterator[Row]:
 
 def guided_rows(tables: Tables) -> Sequence[Row]:
     """The guided models with intervals, what was published of them, and the original itself."""
-    rows: list[dict[str, Any]] = []
-    published: list[dict[str, Any]] = []
-    for form in FORMS:
-        for row in guides(tables, form):
-            low, high = ends_of_f1(tables, row)
-            point = {"label": guide(row["attention"]), "form": form, "f1": row["f1"], "low": low, "high": high}
-            rows.append(point)
-            if is_known(row["published"]):
-                published.append({**point, "form": "published", "f1": row["published"], "low": None, "high": None})
-    rows += published
+    guided = [(form, row) for form in FORMS for row in guides(tables, form)]
+    rows = [
+        point for form, row in guided for point in _scored(tables, row, "form", form, label=guide(row["attention"]))
+    ]
+    rows.sort(key=lambda row: row["form"] == "published")
     own = original(tables)
     if rows and own is not None:
-        low, high = ends_of_f1(tables, own)
-        name = "(the original itself)"
-        rows.append({"label": name, "form": "attention kept", "f1": own["f1"], "low": low, "high": high})
+        rows += _scored(tables, own, "form", "attention kept", label="(the original itself)")[:1]
     return rows
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.models import Example
+from attlas.probes.edges.summary import over_seeds
 from attlas.stats import METRICS
 from attlas.store.columns import as_columns
 from attlas.studies.faith_chunking.bend import FEWEST, METHOD, bend_of_seeds
@@ -95,18 +96,10 @@ def _summary(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for kind, rows in kinds.items():
         summary = dict(zip(names, kind, strict=True)) | {"seeds": len(rows), "published": rows[0]["published"]}
         for name in ("f1", *DISTANCES):
-            summary |= _over_seeds(name, [row[name] for row in rows])
+            mean = over_seeds([row[name] for row in rows])
+            summary |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
         summaries.append(summary)
     return summaries
-
-
-def _over_seeds(name: str, values: Sequence[float]) -> dict[str, float | None]:
-    from scipy.stats import t
-
-    mean, half = float(np.mean(values)), float("nan")
-    if len(values) > 1:
-        half = float(t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5)
-    return {name: mean, f"{name}_low": mean - half, f"{name}_high": mean + half}
 
 
 def _seeds(every: Sequence[Trained], between: Mapping[tuple[int, int], Numbers]) -> list[dict[str, Any]]:

@@ -89,15 +89,13 @@ def _rows(task: Tagging, question: Question, original: Subject, kind: str, per_k
     known = question.labels != NOTHING
     expected = task.scores(question, seen).softmax(-1)
     assert question.words is not None
-    assert question.batch.source is not None
     members = question.words.members[:, :-1]
     members = members / members.sum(-1, keepdim=True).clamp(min=1)
     by_query = [
         divergence(seen.weights, own.weights, "kl" if kind == "jsd" else kind, per_key=per_key),
         divergence(seen.weights, own.weights, "jsd"),
     ]
-    real = question.batch.source.real
-    by_query += _agreement(seen.weights, own.weights, real) if ranks else [torch.zeros_like(by_query[0])] * 3
+    by_query += _agreement(seen.weights, own.weights, question.real) if ranks else [torch.zeros_like(by_query[0])] * 3
     by_word = [torch.matmul(members, one.to(members.dtype)[..., None])[..., 0] for one in by_query]
     tags = expected.argmax(-1, keepdim=True)
     nll = -own.predicted.gather(-1, tags)[..., 0].clamp(min=torch.finfo(torch.float32).tiny).log()

@@ -4,8 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "heads",
-    call="attlas.studies.heads.call:heads",
-    group="measure",
-)
+STUDY = Study("heads", call="attlas.studies.heads.call:heads", group="measure")

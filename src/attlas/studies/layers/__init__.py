@@ -5,8 +5,5 @@ from __future__ import annotations
 from attlas.studies import Study
 
 STUDY = Study(
-    "layers",
-    call="attlas.studies.layers.call:layers",
-    page="attlas.studies.layers.page:PAGE",
-    group="measure",
+    "layers", call="attlas.studies.layers.call:layers", page="attlas.studies.layers.page:PAGE", group="measure"
 )

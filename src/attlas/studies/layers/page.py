@@ -11,23 +11,9 @@ from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple
 
-from attlas.pages import (
-    Chart,
-    Claim,
-    Finding,
-    Listing,
-    Page,
-    Prose,
-    Row,
-    Rows,
-    Section,
-    Style,
-    Tables,
-    charts,
-    listed,
-    say,
-)  # fmt: skip
+from attlas.pages import Chart, Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
 from attlas.pages.charts import Spec
+from attlas.pages.prose import listed, say, with_interval
 from attlas.store.schema import HEAD, LAYER, Column, Schema, is_known
 from attlas.studies.layers.tables import DERIVED, MEASURES, SHOWN_LABELS, depth_of, over_heads
 from attlas.studies.shared.layer_runs import TASKS as NAMES
@@ -153,10 +139,7 @@ def _named(row: Row) -> str:
 
 def _figure(row: Row, name: str, kind: str = "number") -> Prose:
     """A figure with its interval, where it has one."""
-    low, high = row.get(f"{name}_low"), row.get(f"{name}_high")
-    if low is None or high is None:
-        return say(f"**{{value:{kind}}}**", value=row[name])
-    return say(f"**{{value:{kind}}}** ({{low:{kind}}} to {{high:{kind}}})", value=row[name], low=low, high=high)
+    return with_interval(row, name, (f"{name}_low", f"{name}_high"), kind)
 
 
 def answer(tables: Tables) -> Finding | None:
@@ -165,28 +148,25 @@ def answer(tables: Tables) -> Finding | None:
     placed, scored = rows.known("expected"), rows.known("score")
     if not placed and not scored:
         return None
-    depth, names = depth_of(tables), ("score", "twin_score", "chance_score")
-    if not placed:
-        where = say("No layer adds anything that can be told from chance")
-    elif len(rows) == 1:
-        where = say("The score for **{task}** rises around layer {at} of {depth}", task=_named(placed[0]),
-                    at=_figure(placed[0], "expected"), depth=depth)  # fmt: skip
-    else:
-        where = say(
-            "Of {n} tasks, **{first}** comes first, with a score that rises around layer {early} of {depth}, and "
-            "**{last}** last, around {late}",
-            n=len(rows), first=_named(placed[0]), early=_figure(placed[0], "expected"), depth=depth,
-            last=_named(placed[-1]), late=_figure(placed[-1], "expected"),
+    where = say("No layer adds anything that can be told from chance")
+    if placed:
+        template = (
+            "The score for **{first}** rises around layer {early} of {depth}" if len(rows) == 1
+            else "Of {n} tasks, **{first}** comes first, with a score that rises around layer {early} of {depth}, "
+            "and **{last}** last, around {late}"
         )  # fmt: skip
-    means = {name: mean for name in names if (mean := scored.mean(name)) is not None}
+        early, late = (_figure(placed[end], "expected") for end in (0, -1))
+        where = say(template, n=len(rows), first=_named(placed[0]), early=early, depth=depth_of(tables),
+                    last=_named(placed[-1]), late=late)  # fmt: skip
     words = {
-        "score": f"all layers reach an F1 of {{score:percent}} %{' on average' if len(rows) > 1 else ''}",
-        "twin_score": "the untrained twin {twin_score:percent} %",
-        "chance_score": "always saying the most frequent label {chance_score:percent} %",
+        "score": f"all layers reach an F1 of {{mean:percent}} %{' on average' if len(rows) > 1 else ''}",
+        "twin_score": "the untrained twin {mean:percent} %",
+        "chance_score": "always saying the most frequent label {mean:percent} %",
     }
-    reached = listed([say(words[name], **means) for name in names if name in means])
-    text = say("{where}; {reached}.", where=where, reached=reached) if means else say("{where}.", where=where)
-    return Finding(text, (*_claims(placed, "expected"), *_claims(scored, *names)), see="places")
+    means = [say(words[name], mean=mean) for name in words if (mean := scored.mean(name)) is not None]
+    reached = say("; {reached}", reached=listed(means)) if means else ""
+    claims = (*_claims(placed, "expected"), *_claims(scored, *words))
+    return Finding(say("{where}{reached}.", where=where, reached=reached), claims, see="places")
 
 
 def warning(tables: Tables) -> Prose | None:
@@ -202,29 +182,20 @@ def warning(tables: Tables) -> Prose | None:
 def places(tables: Tables) -> Iterator[Finding]:
     """The tasks from early to late, or where the probe of the only one listens; and those without a place."""
     rows = tables["summary"].known("expected")
-    told = sorted((row["task"] for row in rows if row["task"] in PIPELINE), key=_published_layer)
-    published = ", ".join(f"{NAMES[task]} {_published_layer(task):.1f}" for task in told)
+    told = sorted((PIPELINE[row["task"]].expected_layer, _named(row)) for row in rows if row["task"] in PIPELINE)
+    published = ", ".join(f"{name} {layer:.1f}" for layer, name in told)
+    published = published and f"of {PIPELINE_LAYERS} layers, {PIPELINE_MODEL}, the score rises at: {published}"
     if len(rows) > 1:
         order = listed([say("{task} {at}", task=_named(row), at=_figure(row, "expected")) for row in rows])
-        yield Finding(
-            say("From early to late, by the layer at which the score rises: {order}.", order=order),
-            _claims(rows, "expected"), "table", f"of {PIPELINE_LAYERS} layers, {PIPELINE_MODEL}: {published}",
-        )  # fmt: skip
+        yield Finding(say("From early to late, by the layer at which the score rises: {order}.", order=order),
+                      _claims(rows, "expected"), "table", published)  # fmt: skip
     for row in rows.known("centre") if len(rows) == 1 else ():
-        yield Finding(
-            say("The probe over all layers listens around layer {at} (centre of gravity).",
-                at=_figure(row, "centre")),
-            _claims([row], "centre"), "bars",
-            f"of {PIPELINE_LAYERS} layers, {PIPELINE_MODEL}: the score rises at {published}" if published else "",
-        )  # fmt: skip
+        text = "The probe over all layers listens around layer {at} (centre of gravity)."
+        yield Finding(say(text, at=_figure(row, "centre")), _claims([row], "centre"), "bars", published)
     lost = [row for row in tables["summary"].known("gain") if not is_known(row.get("expected"))]
     if lost:
         yield Finding(say("For {named} the layers add nothing that can be told from chance: no place is given.",
                           named=listed([_named(row) for row in lost])), _claims(lost, "gain"))  # fmt: skip
-
-
-def _published_layer(task: str) -> float:
-    return PIPELINE[task].expected_layer
 
 
 class Order(NamedTuple):
@@ -264,13 +235,12 @@ def order_of(tables: Tables, column: str, *, across: bool = False) -> Order | No
             continue
         turn = not across and getattr(PIPELINE[one], published) > getattr(PIPELINE[other], published)
         pairs.append((rows[other], rows[one]) if turn else (rows[one], rows[other]))
-    same = [first[column] < later[column] for first, later in pairs]
-    apart = [_apart(first, later, column) for first, later in pairs]
     if not pairs:
         return None
-    both = sum(agrees and sure for agrees, sure in zip(same, apart, strict=True))
-    turned = tuple(pair for pair, agrees in zip(pairs, same, strict=True) if not agrees)
-    return Order(len(pairs), sum(same), sum(apart), both, turned)
+    same = [(first, later) for first, later in pairs if first[column] < later[column]]
+    turned = tuple(pair for pair in pairs if pair not in same)
+    apart, both = (sum(_apart(*pair, column) for pair in some) for some in (pairs, same))
+    return Order(len(pairs), len(same), apart, both, turned)
 
 
 def _apart(row: Row, other: Row, column: str) -> bool:
@@ -287,10 +257,9 @@ def published_order(tables: Tables) -> Iterator[Finding]:
         return
     text = say("Of {pairs} pairs of tasks, **{same}** stand in the published order by expected layer (Kendall's τ "
                "{tau:signed}).", pairs=order.pairs, same=order.same, tau=order.tau)  # fmt: skip
-    if order.apart:
-        text += say("Of the {n} whose intervals are apart, {same} do.", n=order.apart, same=order.apart_same)
-    else:
-        text += say("No two of them have intervals that are apart.")
+    apart = "Of the {n} whose intervals are apart, {same} do."
+    text += say(apart if order.apart else "No two have intervals that are apart.", n=order.apart,
+                same=order.apart_same)  # fmt: skip
     if centre is not None:
         text += say("By centre of gravity it is {same} of {pairs} (τ {tau:signed}).", same=centre.same,
                     pairs=centre.pairs, tau=centre.tau)  # fmt: skip
@@ -355,16 +324,12 @@ def gain(tables: Tables) -> Iterator[Finding]:
     if not rows:
         return
     ends = [rows[0], *rows[1:][-1:]]
-    first = min(tables["scores"].column("layer"), default=0)
-
-    def brought(row: Row) -> Prose:
-        known = is_known(row.get("base")) and is_known(row.get("score"))
-        change = say(" ({base:percent} to {score:percent})", base=row["base"], score=row["score"]) if known else ""
-        return say("{task} **{gain:percent}**{change}", task=_named(row), gain=row["gain"], change=change)
-
-    most = say(" at most and {least} at least", least=brought(ends[1])) if len(ends) > 1 else ""
-    text = say("In points of F1, layers above {first} bring {gain}{most}.", first=first, gain=brought(ends[0]),
-               most=most)  # fmt: skip
+    known = all(is_known(row.get(name)) for row in ends for name in ("base", "score"))
+    template = "{name} **{gain:percent}**" + (" ({base:percent} to {score:percent})" if known else "")
+    brought = [say(template, name=_named(row), **row) for row in ends]
+    most = say(" at most and {least} at least", least=brought[1]) if len(ends) > 1 else ""
+    text = say("In points of F1, layers above {first} bring {gain}{most}.", gain=brought[0], most=most,
+               first=min(tables["scores"].column("layer"), default=0))  # fmt: skip
     told = [(row["task"], PIPELINE[row["task"]]) for row in ends if row["task"] in PIPELINE]
     published = ", ".join(f"{NAMES[task]} {100 * (known.score - known.base):.1f}" for task, known in told)
     yield Finding(text, _claims(ends, "gain", "base", "score"), "table",
@@ -388,17 +353,14 @@ def twin(tables: Tables) -> Iterator[Finding]:
 def selectivity(tables: Tables) -> Iterator[Finding]:
     """How much better gold labels are told than control labels."""
     rows = tables["summary"].smallest("selectivity")
-    if not rows:
-        return
-    row = rows[0]
-    least = say("{figure} points", figure=_figure(row, "selectivity", "percent"))
-    if is_known(row.get("control_score")):
-        least = say("{least}, where control labels are told at {control:percent}", least=least,
-                    control=row["control_score"])  # fmt: skip
-    mean = say(" {mean:percent} points on average and least for {task}:", mean=rows.mean("selectivity"),
-               task=_named(row)) if len(rows) > 1 else ""  # fmt: skip
-    text = say("Selectivity, gold less control labels, is{mean} {least}.", mean=mean, least=least)
-    yield Finding(text, _claims(rows, "selectivity", "control_score"), "controls")
+    for row in rows[:1]:
+        control = say(", where control labels are told at {control_score:percent}", **row)
+        mean = say(" {mean:percent} points on average and least for {task}:", mean=rows.mean("selectivity"),
+                   task=_named(row)) if len(rows) > 1 else ""  # fmt: skip
+        text = say("Selectivity, gold less control labels, is{mean} {least} points{control}.", mean=mean,
+                   least=_figure(row, "selectivity", "percent"),
+                   control=control if is_known(row.get("control_score")) else "")  # fmt: skip
+        yield Finding(text, _claims(rows, "selectivity", "control_score"), "controls")
 
 
 def single(tables: Tables) -> Iterator[Finding]:
@@ -453,7 +415,7 @@ PAGE = Page(
     warning=warning,
     chart=charts.dots(
         "summary", "task", "expected", "centre", "scaled_expected", "scaled_centre", key="places",
-        title="Expected layer and centre of gravity",
+        title="Expected layer and centre of gravity", style=Style(axis="layer"),
         label="Expected layer and centre of gravity of every task, with intervals",
     ).having(columns=("task", "centre")),
     about=about,
@@ -464,8 +426,7 @@ PAGE = Page(
         Section(
             "table", "Where tasks lie",
             f"Tasks from early to late. Published: {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers; in the chart above "
-            "these are moved to this model's depth. An empty cell: not measured, or no place, since further layers "
-            "add nothing that can be told from chance.",
+            "moved to this model's depth. An empty cell: not measured, or layers add nothing beyond chance.",
             (
                 Listing("summary", "task", "expected", "score"),
                 Listing("summary", "task", "published_expected", "share", "published_share", "centre",
@@ -489,9 +450,8 @@ PAGE = Page(
         Section(
             "scores", "Scores by layer",
             "F1 on test, by the layers that a probe may see. Where the mix of layers 0 to l is far above layer l "
-            "alone, it knows more than any one of them; the untrained twin is what the same probes find in a model "
-            "that has learned nothing. Bands are intervals over test sentences, or with several seeds the range of "
-            "the seeds. Scales differ.",
+            "alone, it knows more than any one of them; the untrained twin has learned nothing. Bands are intervals "
+            "over test sentences, or with several seeds their range. Scales differ.",
             (
                 *(_curve(task) for task in KNOWN),
                 Listing("summary", "task", "base", "published_base", "score", "published_score", "gain", "best",
@@ -505,9 +465,9 @@ PAGE = Page(
         ),
         Section(
             "controls", "What is known by heart",
-            "How much better the probes tell real labels than labels that belong to words by chance (selectivity), "
-            "and how well they tell the latter: what they can learn by heart. Where scores rise and selectivity does "
-            "not, what is gained is in part that the probe knows word types again.",
+            "How much better the probes tell real labels than labels that words have by chance (selectivity), and "
+            "how well they tell the latter, which can only be learned by heart. Where scores rise and selectivity "
+            "does not, probes in part merely know word types again.",
             (
                 charts.lines("controls", "layer", "selectivity", "control", key="control-lines", title="By layer",
                              colour="task", style=Style(pick=("who",), height=260)),
@@ -516,9 +476,8 @@ PAGE = Page(
         ),
         Section(
             "labels", "Label by label",
-            f"F1 of single labels, by the layers 0 to l that the probe may see; up to {SHOWN_LABELS}, the "
-            "most frequent in test first. Labels that are told at layer 0 already need no context; those that come "
-            "late say where it is made.",
+            f"F1 of single labels, by the layers 0 to l that the probe may see; up to {SHOWN_LABELS}, the most "
+            "frequent in test first. Labels told at layer 0 need no context; late ones say where it is made.",
             tuple(_label_map(task) for task in KNOWN),
             short="Labels",
             width="half",
@@ -546,8 +505,8 @@ PAGE = Page(
         ),
     ),
     words={
-        "edge, probe": "a span of words, or a pair of spans, with labels; a small classifier on frozen states that "
-        "reads these labels.",
+        "edge, probe": "a labelled span of words, or pair of spans; a small classifier that reads its labels off "
+        "frozen states.",
         "layer 0": "what the model reads (embeddings), before any layer; layer l is after l layers.",
         "mixing weights s": "a probe over all layers mixes their states by weights that sum to one. Their mean layer "
         "is the *centre of gravity*; K(s) says how far they are from uniform, in nats.",
@@ -560,20 +519,17 @@ PAGE = Page(
     },
     limits={
         "A probe learns, too.": "That a label can be read off states does not show that the model uses it. Control "
-        "labels say how much a probe of this size learns by heart, the untrained twin how much words and positions "
-        "alone give away.",
+        "labels say what such a probe learns by heart, the untrained twin what words and positions give away.",
         "Mixing weights are not importance.": "Neighbouring layers hold much the same, so that a mix may take "
-        "either; and a probe that hardly leaves uniform weights (small K) has not chosen. States are brought to one "
+        "either; a probe that hardly leaves uniform weights (small K) has not chosen. States are brought to one "
         "length before they are mixed, or weights would say which layer has the longest.",
-        "The expected layer is a mean over gains.": "Where layers add little in all, it is a mean over noise: look "
-        "at its interval, and at the points below it. Losses count, too.",
-        "Tasks differ in more than what they ask:": "in size, in number of labels, in texts. Their order is safer "
-        "than their distances.",
-        "Published figures": f"are those of {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers, on other data, on dev. "
-        "What can be compared is the order. Most could not be held against the paper's text again; check them before "
-        "you cite them.",
-        "Intervals": "are over seeds where there are several, with few of them wide; with one seed they are over "
-        "test sentences, and say nothing of another training; mixing weights then have none.",
+        "The expected layer is a mean over gains,": "losses too. Where layers add little in all, it is a mean over "
+        "noise: look at its interval, and at the points below it.",
+        "Tasks differ in size, labels and texts, too.": "Their order is safer than their distances.",
+        "Published figures": f"are of {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers, on other data, on dev: compare "
+        "the order. Most could not be held against the paper's text again; check them before you cite them.",
+        "Intervals": "are over seeds where there are several, wide with few of them; with one seed over test "
+        "sentences, which says nothing of another training; mixing weights then have none.",
     },
     unshown={
         "tasks": "its figures stand in the tables of tasks", "scores": "they are drawn as lines, means of the seeds",

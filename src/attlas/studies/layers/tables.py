@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import product
 from typing import Any
 
 from attlas.pages.rows import Row, Rows, Tables
@@ -79,21 +80,17 @@ def summary(tables: Tables) -> list[Row]:
         score = cells.get((task, *MEASURES["score"]))
         row["seeds"] = None if score is None else score["n"]
         row["share"] = None if row["expected"] is None or not depth else row["expected"] / depth
-        published = PIPELINE.get(task) if told else None
-        if published is not None:
+        if told and task in PIPELINE:
+            base, reached, expected, centre = PIPELINE[task]
             row |= {
-                "published_expected": published.expected_layer,
-                "published_centre": published.centre_of_gravity,
-                "published_share": published.expected_layer / PIPELINE_LAYERS,
-                "published_base": published.base,
-                "published_score": published.score,
-                "scaled_expected": published.expected_layer * depth / PIPELINE_LAYERS,
-                "scaled_centre": published.centre_of_gravity * depth / PIPELINE_LAYERS,
-            }
+                "published_expected": expected, "published_centre": centre, "published_base": base,
+                "published_score": reached, "published_share": expected / PIPELINE_LAYERS,
+                "scaled_expected": expected * depth / PIPELINE_LAYERS,
+                "scaled_centre": centre * depth / PIPELINE_LAYERS,
+            }  # fmt: skip
         rows.append(row)
     rows.sort(key=lambda row: float("inf") if row["expected"] is None else row["expected"])
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    used = [name for name in names if any(row.get(name) is not None for row in rows)]
+    used = dict.fromkeys(name for row in rows for name, value in row.items() if value is not None)
     return [{name: row.get(name) for name in used} for row in rows]
 
 
@@ -140,13 +137,12 @@ def _curves(tables: Tables) -> Iterator[Row]:
 
 def _controls(tables: Tables) -> Iterator[Row]:
     """Scores on control labels and selectivity by layer, means of the seeds, of the model and its twin."""
-    for task in _tasks(tables):
-        for who in ("model", "twin"):
-            gold = dict(_by_layer(_scores(tables, task, who=who).known("selectivity")))
-            for layer, same in _by_layer(_scores(tables, task, who=who, labels="control")):
-                selectivity = gold[layer].mean("selectivity") if layer in gold else None
-                yield {"task": task, "who": who, "layer": layer, "selectivity": selectivity,
-                       "control": same.mean("value")}  # fmt: skip
+    for task, who in product(_tasks(tables), ("model", "twin")):
+        gold = dict(_by_layer(_scores(tables, task, who=who).known("selectivity")))
+        for layer, same in _by_layer(_scores(tables, task, who=who, labels="control")):
+            selectivity = gold[layer].mean("selectivity") if layer in gold else None
+            yield {"task": task, "who": who, "layer": layer, "selectivity": selectivity,
+                   "control": same.mean("value")}  # fmt: skip
 
 
 def _frequent_labels(tables: Tables) -> Iterator[Row]:
@@ -162,15 +158,14 @@ def _frequent_labels(tables: Tables) -> Iterator[Row]:
 
 def _head_mix(tables: Tables) -> Iterator[Row]:
     """Weights of heads in the mix, means of the seeds; layers as maps of heads take them, from 0."""
-    for task in _tasks(tables):
-        for who in ("model", "twin"):
-            rows = tables["weights"].where(task=task, who=who, labels="gold").known("value", "head")
-            count = len({(row["layer"], row["head"]) for row in rows})
-            for layer, same in _by_layer(rows):
-                for head, of_head in same.by("head"):
-                    weight = of_head.mean("value") or 0.0
-                    yield {"task": task, "who": who, "layer": layer - 1, "head": head, "weight": weight,
-                           "times": weight * count, "seeds": len(of_head)}  # fmt: skip
+    for task, who in product(_tasks(tables), ("model", "twin")):
+        rows = tables["weights"].where(task=task, who=who, labels="gold").known("value", "head")
+        count = len({(row["layer"], row["head"]) for row in rows})
+        for layer, same in _by_layer(rows):
+            for head, of_head in same.by("head"):
+                weight = of_head.mean("value") or 0.0
+                yield {"task": task, "who": who, "layer": layer - 1, "head": head, "weight": weight,
+                       "times": weight * count, "seeds": len(of_head)}  # fmt: skip
 
 
 def _data(tables: Tables) -> Iterator[Row]:

@@ -225,13 +225,11 @@ class _Asking(NamedTuple):
         """How often each label was seen in training, and its F1 with all layers, the mean over seeds."""
         rows = self._own("labels")
         last = max(rows.column("layer"), default=0)
-        answers = []
-        for label, seeds in rows.where(layer=last).by("label"):
-            known = seeds.known("value")
-            mean = known.total("value") / len(known) if known else None
-            counts = {"train": seeds[0]["train"], "test": seeds[0]["test"]}
-            answers.append({"run": self.name, "label": label, "value": mean, **counts})
-        return answers
+        return [
+            {"run": self.name, "label": label, "value": seeds.mean("value"), "train": seeds[0]["train"],
+             "test": seeds[0]["test"]}
+            for label, seeds in rows.where(layer=last).by("label")
+        ]  # fmt: skip
 
     def _own(self, name: str) -> Rows:
         from attlas.pages.rows import Tables

@@ -69,9 +69,8 @@ def draw(tables: Tables) -> Markup | None:
     if not panels:
         return None
     signs = (tag("span", tag("i", class_=f"swatch {kind}".strip()), f" {name}") for kind, name in KEY.items())
-    key = tag("p", *signs, class_="key")
-    parts = [key]
-    for number, rows in tables["probabilities"].by("edge"):
+    parts = [tag("p", *signs, class_="key")]
+    for number, rows in sorted(tables["probabilities"].by("edge"), key=lambda pair: int(pair[0])):
         asked = (_panel(tables, panel, rows[0]) for panel in panels if panel.edge == number)
         parts.append(tag("div", tag("h3", words_of(rows[0])), *_sentence(tables, rows[0]),
                          tag("div", *asked, class_="case-panels"), id=f"edge-{number}"))  # fmt: skip
@@ -197,13 +196,11 @@ def _strips(panel: Panel, title: str) -> Markup:
 def _numbers(tables: Tables, panel: Panel) -> Markup:
     """The probabilities as numbers, with how well the probe knows each label."""
     order = sorted(panel.labels, key=lambda label: (label not in panel.shown, -max(panel.row(label))))[:NUMBERS]
-    known = {row["label"]: row for row in tables["labels"].where(run=panel.run)}
+    known, schema = {row["label"]: row for row in tables["labels"].where(run=panel.run)}, tables.schema("labels")
     head = tag("tr", *(tag("th", text, scope="col") for text in ("label", "in training", "F1", *panel.layers)))
     lines = []
     for label in order:
-        about = known.get(label, {})
-        own = (KINDS["count"].write(about["train"], None) if is_known(about.get("train")) else "",
-               KINDS["percent"].write(about["value"], None) if is_known(about.get("value")) else "")  # fmt: skip
+        own = (schema[name].write(known.get(label, {}).get(name)) for name in ("train", "value"))
         lines.append(tag("tr", *(tag("td", text) for text in (label, *own, *map(_share, panel.row(label))))))
     which = "all labels" if len(order) == len(panel.labels) else f"{len(order)} largest of {len(panel.labels)} labels"
     table = tag("table", tag("thead", head), tag("tbody", *lines))

@@ -130,8 +130,8 @@ PAGE = Page(
         title="How likely the probes hold what they say at the last layer",
         label="Heat map: probability of the last answer, by question and layer",
     ),
-    about="Probes were trained to read labels off the states of **{model}**, layer by layer. Here they are asked "
-    "about spans of one sentence: what do they take them for at each layer, and where do they change their answer?",
+    about="Probes that read labels off the states of **{model}**, layer by layer, are asked about spans of one "
+    "sentence: what do they take them for at each layer, and where do they change their answer?",
     findings=(settling,),
     schemas=(PROBABILITIES, WORDS, RUNS, LABELS, QUESTIONS, FINAL),
     derived={"questions": questions, "final": final},
@@ -139,8 +139,8 @@ PAGE = Page(
     sections=(
         Section(
             "table", "Questions and answers",
-            "What leads at the first and at the last layer, and from which layer on it stays that way. The words of "
-            "the sentence are numbered as they are asked for.",
+            "What leads at the first and the last layer, and from where on it stays. Words are numbered as they are "
+            "asked for.",
             (
                 Custom(numbered, ("words",)),
                 Listing("questions", "asked", "task_name", "was", "now", "settled"),
@@ -163,16 +163,15 @@ PAGE = Page(
         "before any attention. So each column may know more than the one before it, and no less.",
         "leads": f"the label with the largest probability, if it reaches {NOTICED:.2f}. Over {GIVEN:.2f}, a probe "
         "*gives* a label: that is what its score counts.",
-        "settles": "from this layer on the leading label stays the same (where several labels are given, all of "
-        "them).",
+        "settles": "from this layer on the leading label (where several labels are given, all of them) stays.",
     },
     limits={
-        "This is an anecdote.": "It shows how probes decide one sentence; what holds in general is in the report of "
-        "the runs themselves, with scores, intervals and controls.",
+        "This is an anecdote.": "What holds in general is in the report of the runs themselves, with scores, "
+        "intervals and controls.",
         "It is the probe that speaks.": "A label may rise because the model has worked it out by then, or because "
         "this probe, with its own weights, reads these layers better. Small ups and downs mean nothing.",
-        "A probe knows its own labels only,": "as well as training has shown them to it, and answers in any case. A "
-        "span that its task would never label (a preposition, for entities) may get anything.",
+        "A probe knows its own labels only,": "as training has shown them to it, and answers in any case: a span "
+        "that its task would never label (a preposition, for entities) may get anything.",
         "One probe for each layer.": "Where a run trained several seeds, those of its first are asked.",
         "The order of a pair matters,": "and each task has its own; a panel says what it takes the two spans for. "
         "Ask a task the other way round (`--span TASK=C:D,A:B`) where that is wrong.",

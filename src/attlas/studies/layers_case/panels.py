@@ -122,28 +122,24 @@ def told(panel: Panel) -> Prose:
     runs = [(label, [place for place, _ in places])
             for label, places in groupby(enumerate(panel.leaders), key=lambda pair: pair[1])]  # fmt: skip
     *before, (last, _) = runs
-    end = panel.layers[-1]
-    if last is None:
-        if not before:
-            return say("No label reaches {least:share} at any layer: the probe has nothing to say of this.",
-                       least=NOTICED)  # fmt: skip
-        final = say("no label reaches {least:share}", least=NOTICED)
-    else:
-        values = panel.row(last)
-        if len(values) == 1:
-            return say("**{label}** leads with {value:share}.", label=last, value=values[0])
-        if not before:
-            return _and(say("**{label}** leads at every layer: {a:share} at layer {first}, {b:share} at layer {end}.",
-                            label=last, a=values[0], first=panel.layers[0], b=values[-1], end=end),
-                        _firm(panel, last))  # fmt: skip
-        final = say("it is **{label}**, {value:share} at layer {end}", label=last, value=values[-1], end=end)
+    values = (0.0,) if last is None else panel.row(last)
+    known = {"label": last, "first": panel.layers[0], "end": panel.layers[-1], "least": NOTICED, "a": values[0],
+             "b": values[-1], "n": len(before), "settled": panel.settled}  # fmt: skip
+    if not before and last is None:
+        return say("No label reaches {least:share} at any layer: the probe has nothing to say of this.", **known)
+    if len(values) == 1 and not before:
+        return say("**{label}** leads with {a:share}.", **known)
+    if not before:
+        every = "**{label}** leads at every layer: {a:share} at layer {first}, {b:share} at layer {end}."
+        return listed([say(every, **known), *_firm(panel, last)], between=" ")
     if len(before) >= TOLD:
-        text = say("The leading label changes {n} times, among {labels}", n=len(before),
-                   labels=_some(dict.fromkeys(label or "none" for label, _ in runs)))  # fmt: skip
+        labels = _some(dict.fromkeys(label or "none" for label, _ in runs))
+        text = say("The leading label changes {n} times, among {labels}", labels=labels, **known)
     else:
-        text = _joined([_stretch(panel, label, places, first=not at) for at, (label, places) in enumerate(before)])
-    whole = say("{text}; from layer {layer} on {final}.", text=text, layer=panel.settled, final=final)
-    return _and(whole, _firm(panel, last))
+        text = listed([_stretch(panel, *run, first=not at) for at, run in enumerate(before)], between=", ")
+    final = "no label reaches {least:share}" if last is None else "it is **{label}**, {b:share} at layer {end}"
+    whole = say(f"{{text}}; from layer {{settled}} on {final}.", text=text, **known)
+    return listed([whole, *_firm(panel, last)], between=" ")
 
 
 def brief(panel: Panel, place: int) -> str:
@@ -179,15 +175,13 @@ def _stretch(panel: Panel, label: str | None, places: Sequence[int], *, first: b
                most=max(panel.row(label)[place] for place in places))  # fmt: skip
 
 
-def _firm(panel: Panel, label: str | None) -> Prose | None:
+def _firm(panel: Panel, label: str | None) -> list[Prose]:
     """From where on the last leader is given, if that is not from where it leads."""
-    if label is None:
-        return None
-    over = [value > GIVEN for value in panel.row(label)]
-    if not over[-1]:
-        return say("It is not over one half there, so the probe would give no label.")
-    layer = panel.layers[_since(over)]
-    return say("It is over one half from layer {layer} on.", layer=layer) if layer > panel.settled else None
+    over = [value > GIVEN for value in panel.row(label)] if label is not None else []
+    if over and not over[-1]:
+        return [say("It is not over one half there, so the probe would give no label.")]
+    layer = panel.layers[_since(over)] if over else 0
+    return [say("It is over one half from layer {layer} on.", layer=layer)] if layer > panel.settled else []
 
 
 def _told_set(panel: Panel) -> Prose:
@@ -207,17 +201,6 @@ def _told_set(panel: Panel) -> Prose:
         text += say("The set still changes at the last layer.")
     elif panel.settled > begin:
         text += say("The set stays as it is from layer {layer} on.", layer=panel.settled)
-    return text
-
-
-def _and(text: Prose, more: Prose | None) -> Prose:
-    return text if more is None else text + more
-
-
-def _joined(parts: Sequence[Prose]) -> Prose:
-    text = parts[0]
-    for part in parts[1:]:
-        text = say("{text}, {part}", text=text, part=part)
     return text
 
 

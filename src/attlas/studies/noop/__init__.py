@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "noop",
-    call="attlas.studies.noop.call:noop",
-    page="attlas.studies.noop.page:PAGE",
-    group="test",
-)
+STUDY = Study("noop", call="attlas.studies.noop.call:noop", page="attlas.studies.noop.page:PAGE", group="test")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, say
-from attlas.pages.prose import Prose, listed
+from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, value_claim
+from attlas.pages.prose import Prose, listed, say
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.shared.wording import (
     CLARK,
@@ -18,9 +18,8 @@ from attlas.studies.shared.wording import (
     KEY_TITLES,
     first,
     further,
-    in_layers,
     layer_by_layer,
-    longest_run,
+    mostly_in,
     of_all,
     of_stream,
     published,
@@ -114,18 +113,17 @@ def depends(tables: Tables) -> Iterator[Finding]:
     """Whether the loss depends on attention to the resting place, in the layer where most is paid to it."""
     for stream, rest, rows in _rests(tables):
         row = rows.largest("weight")[0]
+        depends, than = _verdict(row["relative"])
         yield Finding(
             say(
-                "The loss {depends} on attention to {rest}, where heads{of} rest{than}: in layer {layer} it takes "
-                "**{weight:share}** of the weight, and |dL/dα| is **{ratio:number}** times{ends} that for other "
-                "keys; in the untrained twin it is {twin:number} times.",
-                depends=_verdict(row["relative"])[0], than=_verdict(row["relative"])[1], rest=KEY_NAMES[rest],
-                of=of_stream(tables, stream), layer=row["layer"] + 1,
-                weight=row["weight"], ratio=row["relative"], twin=row["twin_relative"], ends=_ends(row),
+                "The loss {depends} on attention to {rest}, where heads{of} rest{than}: in layer {at} it takes "
+                "**{weight:share}** of the weight, and |dL/dα| is **{relative:number}** times{ends} that for other "
+                "keys; in the untrained twin it is {twin_relative:number} times.",
+                depends=depends, than=than, rest=KEY_NAMES[rest], of=of_stream(tables, stream), at=row["layer"] + 1,
+                ends=_ends(row), **row,
             ),
             (Claim("largest", "noop_layers", "weight", keyed([row], "layer"), {"stream": stream, "keys": rest}),
-             Claim("value", "noop_layers", "relative", keyed([row], "stream", "layer", "keys"),
-                   value=row["relative"])),
+             value_claim("noop_layers", "relative", row, "stream", "layer", "keys")),
             see="relative",
         )  # fmt: skip
 
@@ -139,27 +137,25 @@ def _verdict(ratio: float) -> tuple[str, str]:
 
 
 def _ends(row: Row) -> Prose:
-    if row.get("relative_low") is None:
-        return say("")
-    return say(" ({low:number} to {high:number})", low=row["relative_low"], high=row["relative_high"])
+    known = row.get("relative_low") is not None
+    return say(" ({relative_low:number} to {relative_high:number})" if known else "", **row)
 
 
 def rests(tables: Tables) -> Iterator[Finding]:
     """How much heads rest in all the layers where they mostly do, and what rides on it."""
     for stream, rest, rows in _rests(tables):
-        run = longest_run(row["layer"] for row in rows if row["weight"] > PARKED)
-        layers = run or [rows.largest("weight")[0]["layer"]]
+        layers, where = mostly_in({row["layer"]: row["weight"] for row in rows}, PARKED)
         kept, among = rows.where(layer=layers), {"stream": stream, "keys": rest, "layer": layers}
         whole = tables["noop_layers"].where(stream=stream, keys=rest).known("paid_share")
         norm = say(", **{norm:share}** of the norm ‖αf(x)‖", norm=whole.mean("norm"))
         yield Finding(
             say(
-                "{rest} takes {most}**{weight:share}** of the weight{of} in {layers} (untrained twin {twin:share}), "
+                "{rest} takes **{weight:share}** of the weight{of} in {where} (untrained twin {twin:share}), "
                 "with a gradient {ratio:number} times that for other keys. Over all layers it takes {all:share} of "
                 "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| (twin "
                 "{twin_paid:share}).",
-                rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], most="" if run else "at most ",
-                weight=kept.mean("weight"), of=of_stream(tables, stream), layers=in_layers(layers),
+                rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], weight=kept.mean("weight"),
+                of=of_stream(tables, stream), where=where,
                 twin=kept.mean("twin_weight"), ratio=kept.mean("relative"), all=whole.mean("weight"),
                 norm=norm if whole.mean("norm") is not None else "", paid=whole.mean("paid_share"),
                 twin_paid=whole.mean("twin_paid_share"),
@@ -176,37 +172,30 @@ def from_where(tables: Tables) -> Iterator[Finding]:
     """From which layer on the gradient stays small."""
     for stream, rest, known in _rests(tables):
         rows = tables["noop_layers"].where(stream=stream, keys=rest)
-        among = {"stream": stream, "keys": rest}
-        said = published(stream, f"{CLARK}: from layer 5 on, gradients for [SEP] become very small")
+        among, last = {"stream": stream, "keys": rest}, max(rows.column("layer"))
         starts = {bar: start for bar in SMALL if (start := _small_from(rows, bar)) is not None}
-        name, of = KEY_NAMES[rest], of_stream(tables, stream)
-        if not starts:
-            low = known.smallest("relative")[0]
-            yield Finding(
-                say(
-                    "There is no layer{of} from which on the gradient for {rest} stays under half of that for other "
-                    "keys; it is smallest in layer {layer}, at {ratio:number} of it.",
-                    of=of, rest=name, layer=low["layer"] + 1, ratio=low["relative"],
-                ),
-                (Claim("smallest", "noop_layers", "relative", keyed([low], "layer"), among),),
-                see="relative", published=said,
-            )  # fmt: skip
-            continue
-        last = max(rows.column("layer"))
         smallest = {start: bar for bar, start in sorted(starts.items(), reverse=True)}  # the smallest of each start
-        spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
-        twin = _small_from(rows, 0.5, "twin_relative")
-        yield Finding(
-            say(
+        if smallest:
+            spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
+            twin = _small_from(rows, 0.5, "twin_relative")
+            text = say(
                 "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; the untrained twin's "
                 "{twin}.",
-                rest=name, of=of, spans=", ".join(spans),
+                rest=KEY_NAMES[rest], of=of_stream(tables, stream), spans=", ".join(spans),
                 twin="never stays under half" if twin is None else f"stays under half {_from(twin, last)}",
-            ),
-            tuple(Claim("below", "noop_layers", "relative", among={**among, "layer": list(range(start, last + 1))},
-                        than=bar) for start, bar in smallest.items()),
-            see="relative", published=said,
-        )  # fmt: skip
+            )  # fmt: skip
+            claims = [Claim("below", "noop_layers", "relative", among={**among, "layer": [*range(start, last + 1)]},
+                            than=bar) for start, bar in smallest.items()]  # fmt: skip
+        else:
+            low = known.smallest("relative")[0]
+            text = say(
+                "There is no layer{of} from which on the gradient for {rest} stays under half of that for other "
+                "keys; it is smallest in layer {layer}, at {ratio:number} of it.",
+                of=of_stream(tables, stream), rest=KEY_NAMES[rest], layer=low["layer"] + 1, ratio=low["relative"],
+            )  # fmt: skip
+            claims = [Claim("smallest", "noop_layers", "relative", keyed([low], "layer"), among)]
+        said = published(stream, f"{CLARK}: from layer 5 on, gradients for [SEP] become very small")
+        yield Finding(text, tuple(claims), see="relative", published=said)
 
 
 def _small_from(rows: Rows, bar: float, column: str = "relative") -> int | None:
@@ -227,31 +216,25 @@ def _from(start: int, last: int) -> str:
 def heads(tables: Tables) -> Iterator[Finding]:
     """Whether heads that rest do nothing there."""
     for stream, rest, _ in _rests(tables):
-        own = tables["noop"].where(stream=stream, keys=rest).known("weight", "relative")
-        parked = own.where(lambda row: row["weight"] > PARKED)
-        free = own.where(lambda row: row["weight"] <= PARKED)
         among = {"stream": stream, "keys": rest}
-        claims = (Claim("count", "noop", "weight", among=among, than=PARKED, value=len(parked)),)
+        own = tables["noop"].where(**among).known("weight", "relative")
+        parked = own.where(lambda row: row["weight"] > PARKED).column("relative")
+        free = own.where(lambda row: row["weight"] <= PARKED).column("relative")
         if not own:
             continue
-        if not parked:
-            text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own),
-                       rest=KEY_NAMES[rest], of=of_stream(tables, stream))  # fmt: skip
-            yield Finding(text, claims, see="heads")
-            continue
-        ratios = parked.column("relative")
-        yield Finding(
-            say(
+        text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own),
+                   rest=KEY_NAMES[rest], of=of_stream(tables, stream))  # fmt: skip
+        if parked:
+            text = say(
                 "**{parked}** heads{of} put more than half of the weight on {rest}; in **{low}** of them the "
                 "gradient there is less than half of that for other keys of the same head (median ratio "
                 "{middle:number}{free}).",
                 parked=of_all(len(parked), len(own)), of=of_stream(tables, stream), rest=KEY_NAMES[rest],
-                low=sum(ratio < 0.5 for ratio in ratios), middle=median(ratios),
-                free=say("; in the heads that rest less, {middle:number}", middle=median(free.column("relative")))
-                if free else "",
-            ),
-            claims, see="heads",
-        )  # fmt: skip
+                low=sum(ratio < 0.5 for ratio in parked), middle=median(parked),
+                free=say("; in the heads that rest less, {middle:number}", middle=median(free)) if free else "",
+            )  # fmt: skip
+        claim = Claim("count", "noop", "weight", among=among, than=PARKED, value=len(parked))
+        yield Finding(text, (claim,), see="heads")
 
 
 def rest_of_keys(tables: Tables) -> Iterator[Finding]:
@@ -290,7 +273,7 @@ def loss(tables: Tables) -> Iterator[Finding]:
                 "right), and guessing evenly among all choices costs {chance:number}.{trained}",
                 **row, trained=trained,
             ),
-            (Claim("value", "loss", "value", keyed([row], "task"), value=row["value"]),),
+            (value_claim("loss", "value", row, "task"),),
         )  # fmt: skip
 
 
@@ -351,9 +334,8 @@ PAGE = Page(
         Section(
             "relative", "Against other keys of the same layer",
             "The gradients |dL/dα| of each class, divided by that for other keys of the same layer, with 95 % "
-            "intervals; dashed, the untrained twin. A line far below 1 is a class that the loss hardly depends on: "
-            "attention that is put there does nothing. A line above 1 is attention that matters more than the "
-            "average key's.",
+            "intervals; dashed, the untrained twin. Far below 1 the loss hardly depends on a class: attention that "
+            "is put there does nothing. Above 1 it matters more than the average key's.",
             (_lines("places", "The same by place", PLACES, "relative"),
              Listing("noop_layers", "stream", "layer", "keys", "weight", "norm", "relative",
                      rows=resting_layers, title="Where heads rest, layer by layer")),
@@ -395,23 +377,21 @@ PAGE = Page(
         ),
     ),
     words=words("piece", "α, weight", "norm") | {
-        "|dL/dα|": "how much the loss of a text would change, per unit, if that one weight were changed and nothing "
-        "else; the mean over all visible pairs of a query and such a key in a text, and then over texts.",
-        "over other keys": "divided by the same mean for *other keys* of the same layer (or head): those that are "
-        "neither special, nor the first piece, nor a period or comma. Gradients are larger in some layers than in "
-        "others, so only this can be compared between layers; 1 is no difference.",
+        "|dL/dα|": "how much the loss of a text would change, per unit, with that one weight alone; the mean over "
+        "all visible pairs of a query and such a key in a text, and then over texts.",
+        "over other keys": "divided by the same mean for *other keys* of the same layer (or head), neither special, "
+        "nor the first piece, nor a period or comma. As gradients are larger in some layers than in others, only "
+        "this can be compared between layers; 1 is no difference.",
         "α·|dL/dα|": "the gradient times the weight that is really paid: what rides on that attention.",
     } | words("untrained twin", "[CLS], [SEP]"),
     limits={
-        "A small gradient is a small slope, here.": "It says that a little more or less of that weight changes "
-        "nothing; taking all of it away is another experiment.",
-        "Each weight is changed alone.": "In a real softmax weight that goes to one key is taken from others; the "
-        "gradient does not know that.",
+        "A small gradient is a small slope, here.": "A little more or less of that weight changes nothing; taking "
+        "all of it away is another experiment.",
+        "Each weight is changed alone.": "In a real softmax, what goes to one key is taken from others.",
         "It is partly the vector's length.": "dL/dα is the gradient at the head's output times the key's vector "
-        "f(x): a key with a short vector has small gradients wherever it stands, which is the same finding as its "
-        "small norm.",
+        "f(x): a short vector has small gradients wherever it stands, the same finding as its small norm.",
         "The loss decides.": "What does not matter to this loss may matter to another one.",
-        "Gradients are those of a text's mean loss,": "so long texts have smaller ones; compare classes, not "
+        "Gradients are those of a text's mean loss,": "so long texts have smaller ones: compare classes, not "
         "corpora.",
     },
     unshown={"loss": "its figures stand among the findings", "noop": "it is shown with the resting place first"},

@@ -63,12 +63,7 @@ def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, lis
 
 
 def loss_table(
-    part: NoOp,
-    bundle: Bundle,
-    twin: Bundle,
-    trained_on: Reading | None,
-    measured_on: Reading,
-    passes: float | None,
+    part: NoOp, bundle: Bundle, twin: Bundle, trained_on: Reading | None, measured_on: Reading, passes: float | None
 ) -> dict[str, list[Any]]:
     """The one row about the loss itself: the model's and its twin's, what even guessing and the most frequent tag
     would give, and how many passes a head was trained."""

@@ -4,9 +4,4 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study(
-    "parse",
-    call="attlas.studies.parse.call:parse",
-    page="attlas.studies.parse.page:PAGE",
-    group="measure",
-)
+STUDY = Study("parse", call="attlas.studies.parse.call:parse", page="attlas.studies.parse.page:PAGE", group="measure")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Section, Style, Tables, charts, keyed, listed, say
+from attlas.pages import Claim, Finding, Listing, Page, Row, Section, Style, Tables, charts, keyed, value_claim
+from attlas.pages.prose import Prose, listed, say
 from attlas.pages.rows import label_of
 from attlas.store.schema import PLACE, Column, Schema
 
@@ -94,7 +95,7 @@ def _scores(tables: Tables, *names: str) -> list[Row]:
 
 
 def _right(*rows: Row) -> tuple[Claim, ...]:
-    return tuple(Claim("value", "parse", "value", keyed([row], "probe"), value=row["value"]) for row in rows)
+    return tuple(value_claim("parse", "value", row, "probe") for row in rows)
 
 
 def _score(row: Row) -> Prose:
@@ -115,14 +116,13 @@ def answer(tables: Tables) -> Finding | None:
     attention = _scores(tables, "attention")
     if not attention:
         return None
-    others = [(what, row) for what, name in (("that of the untrained twin", "untrained: attention"),
-                                             ("always naming the next word", "right-branching"))
-              for row in _scores(tables, name)]  # fmt: skip
-    against = listed([say("{what} {value:percent} %", what=what, value=row["value"]) for what, row in others])
+    told = {"untrained: attention": "that of the untrained twin", "right-branching": "always naming the next word"}
+    others = [row for name in told for row in _scores(tables, name)]
+    against = listed([say("{what} {value:percent} %", what=told[row["probe"]], value=row["value"]) for row in others])
     return Finding(
         say("Attention alone finds {score} of all governors{against}.", score=_score(attention[0]),
             against=say("; {others}", others=against) if others else ""),
-        _right(*attention, *(row for _, row in others)),
+        _right(*attention, *others),
         published="bert-base-uncased on WSJ, Clark et al. 2019: 61; the next word: 26",
     )  # fmt: skip
 
@@ -137,15 +137,12 @@ def vectors(tables: Tables) -> Iterator[Finding]:
     alone, both, twin, distances = rows
     rival = max(twin, distances, key=lambda row: row["value"])
     more = _difference(tables, both["probe"], rival["probe"])
+    credit = say("what the heads have learned adds nothing that can be told from chance")
     if more is not None and more[2] > 0:
         credit = say("{value:percent} points ({low:percent}–{high:percent}) are owed to what the heads have learned",
                      value=more[1], low=more[2], high=more[3])  # fmt: skip
-    else:
-        credit = say("what the heads have learned adds nothing that can be told from chance")
     gain = both["value"] - alone["value"]
-    claims = [] if more is None else [
-        Claim("value", "differences", "value", keyed([more[0]], "probe", "other"), value=more[0]["value"])
-    ]  # fmt: skip
+    claims = [] if more is None else [value_claim("differences", "value", more[0], "probe", "other")]
     yield Finding(
         say(
             "With word vectors it is {score}, {gain:percent} points {way}. The same vectors reach {twin:percent} % "
@@ -170,16 +167,12 @@ def order(tables: Tables) -> Iterator[Finding]:
         if low["value"] >= high["value"]:
             more = _difference(tables, low["probe"], high["probe"])
             how = "above" if more is not None and more[2] > 0 else "level with"
-            turned.append(
-                say("*{low}* ({a:percent}) is {how} *{high}* ({b:percent})", low=low["probe"], a=low["value"],
-                    how=how, high=high["probe"], b=high["value"])
-            )  # fmt: skip
-    text = (
-        say("The paper's order does not hold throughout: {turned}.", turned=listed(turned)) if turned
-        else say("The paper's order holds: right-branching is last, then untrained attention with vectors, distances "
-                 "with vectors, attention alone, and attention with vectors.")
-    )  # fmt: skip
-    yield Finding(text, _right(*rows), published="26, 30, 58, 61, 77")
+            turned.append(say("*{low}* ({a:percent}) is {how} *{high}* ({b:percent})", low=low["probe"], how=how,
+                              a=low["value"], high=high["probe"], b=high["value"]))  # fmt: skip
+    text = ("The paper's order does not hold throughout: {turned}." if turned else
+            "The paper's order holds: right-branching is last, then untrained attention with vectors, distances with "
+            "vectors, attention alone, and attention with vectors.")  # fmt: skip
+    yield Finding(say(text, turned=listed(turned)), _right(*rows), published="26, 30, 58, 61, 77")
 
 
 def structural(tables: Tables) -> Iterator[Finding]:
@@ -203,17 +196,13 @@ def heads(tables: Tables) -> Iterator[Finding]:
     """The heads that speak most for a governor."""
     most = tables["head_weights"].where(who="model").largest("effect")[:4]
     if most:
-        named = [say("**{head}** ({direction}, {effect:signed})", head=label_of(row), **_only(row)) for row in most]
+        named = [say("**{name}** ({direction}, {effect:signed})", name=label_of(row), **row) for row in most]
         keys = keyed(most, "stream", "layer", "head", "direction")
         yield Finding(
             say("The heads that speak most for a governor, with their effect: {heads}.", heads=listed(named)),
             (Claim("largest", "head_weights", "effect", keys, {"who": "model"}),),
             see="weights",
         )
-
-
-def _only(row: Row) -> dict[str, object]:
-    return {name: row[name] for name in ("direction", "effect")}
 
 
 def roots(tables: Tables) -> Iterator[Finding]:
@@ -225,7 +214,7 @@ def roots(tables: Tables) -> Iterator[Finding]:
         yield Finding(
             say("Governors are chosen word by word; still exactly one root is found in {shares}.",
                 shares=listed(shares)),
-            tuple(Claim("value", "parse", "one_root", keyed([row], "probe"), value=row["one_root"]) for row in rows),
+            tuple(value_claim("parse", "one_root", row, "probe") for row in rows),
         )  # fmt: skip
 
 
@@ -285,9 +274,9 @@ PAGE = Page(
         Section(
             "weights", "Which heads",
             "The probe on attention alone has two weights per head: for what a word gives to its candidate governor, "
-            "and for what the candidate gives to the word. Shown is the *effect*, the weight times the head's usual "
-            "attention between words: how much of the decision runs over this head. Red speaks for a governor, blue "
-            "against. Heads that do the same share their credit, so a pale head is not a useless one.",
+            "and for what it gets. Shown is the *effect*, the weight times the head's usual attention between words: "
+            "how much of the decision runs over it. Red speaks for a governor, blue against. Heads that do the same "
+            "share their credit, so a pale head is not a useless one.",
             (
                 charts.head_map(
                     "head_weights", "effect", key="weights-map", title="What each head says",
@@ -320,9 +309,8 @@ PAGE = Page(
         ),
         Section(
             "training", "How training went",
-            "After each epoch the probe is tried on the validation part; the learning rate is halved when nothing "
-            "was gained, training stops when that has happened some times in a row, and the probe with the least "
-            "loss is kept.",
+            "After each epoch the probe is tried on the validation part. Where nothing was gained, the rate is "
+            "halved; after some such epochs in a row training stops, and the probe with the least loss is kept.",
             (
                 charts.lines("training", "epoch", "validation_loss", "train_loss", "validation_score", key="epochs",
                              title="Epoch by epoch", colour="probe", style=Style(height=240),
@@ -344,16 +332,14 @@ PAGE = Page(
         "structural probe": "distances between projected states, trained towards distances in the tree.",
     },
     limits={
-        "A probe learns, too.": "What it gets right shows that the information is there in a form that a linear rule "
-        "can read, not that the model uses it. The rows of the untrained twin and of distances say how much the "
-        "probe can do without anything that the model has learned.",
+        "A probe learns, too.": "What it gets right is there for a linear rule to read; that the model uses it is "
+        "not shown. The untrained twin and distances say what a probe can do without anything that was learned.",
         "Two scores.": "UAS and UUAS are not the same measure, and UUAS is the easier one.",
         "Governors are chosen one by one,": "as in the paper: what comes out need not be a tree.",
-        "The published figures": "are those of bert-base-uncased on the Wall Street Journal with Stanford "
-        "dependencies; here model, texts, annotation and often the vectors are others. What can be compared is the "
-        "order of the rows.",
-        "Intervals": "are for other sentences of the same kind (bootstrap by sentence), not for another training or "
-        "another kind of text.",
+        "The published figures": "are of bert-base-uncased on the Wall Street Journal with Stanford dependencies; "
+        "model, texts, annotation and often vectors are others here. Compare the order of the rows.",
+        "Intervals": "are for other such sentences (bootstrap by sentence), not for another training or kind of "
+        "text.",
     },
     unshown={"differences": "those that matter stand among the findings"},
     published="bert-base-uncased on the Wall Street Journal with Stanford dependencies (Clark et al. 2019, table 3); "

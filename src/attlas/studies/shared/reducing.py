@@ -90,10 +90,7 @@ def mark_stream(
 
 
 def reduce_rows(
-    rows: RowStatistics,
-    lengths: Tensor | None,
-    marks: StreamMarks,
-    quantities: Sequence[Quantity] = QUANTITIES,
+    rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks, quantities: Sequence[Quantity] = QUANTITIES
 ) -> dict[str, Sums]:
     """Sums and cases per text: figures (batch, head, measure, quantity), and pos (..., direction, tag) where tagged.
 

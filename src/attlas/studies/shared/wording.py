@@ -93,13 +93,15 @@ def published(stream: str, text: str) -> str:
     return text if stream == "encoder" else ""
 
 
-def longest_run(layers: Iterable[int]) -> list[int]:
-    """The longest run of layers that follow each other; the earlier one of two equals.
+def mostly_in(means: Mapping[int, float], bar: float) -> tuple[list[int], str]:
+    """The longest run of layers whose means are over a bar, or else the layer with the most; and the same in words.
 
-    >>> longest_run([0, 4, 5, 6, 9])
-    [4, 5, 6]
+    >>> mostly_in({0: 0.2, 1: 0.6, 2: 0.7}, 0.5), mostly_in({0: 0.2, 1: 0.3}, 0.5)
+    (([1, 2], 'layers 2–3'), ([1], 'layer 2, the most of any layer'))
     """
-    return max(_runs_of(layers), key=len, default=[])
+    run = max(_runs_of(layer for layer, mean in means.items() if mean > bar), key=len, default=[])
+    layers = run or [max(means, key=lambda layer: means[layer])]
+    return layers, in_layers(layers) + ("" if run else ", the most of any layer")
 
 
 def _runs_of(layers: Iterable[int]) -> list[list[int]]:

@@ -11,18 +11,9 @@ from statistics import median
 from typing import Any
 
 from attlas.measures.quantities import places
-from attlas.pages import Claim, Finding, Row, Rows, Tables, count_of, keyed, say
+from attlas.pages import Claim, Finding, Row, Rows, Tables, count_of, keyed, label_of, say, value_claim
 from attlas.pages.prose import Prose, listed
-from attlas.studies.shared.wording import (
-    CLARK,
-    KOBAYASHI,
-    in_layers,
-    layer_means,
-    longest_run,
-    of_all,
-    of_stream,
-    published,
-)
+from attlas.studies.shared.wording import CLARK, KOBAYASHI, layer_means, mostly_in, of_all, of_stream, published
 
 OVER = 0.5  # of its weight: from there on a head is said to look at one place
 RESTS = ("sep", "cls", "first")
@@ -41,92 +32,78 @@ def one_place(tables: Tables) -> Iterator[Finding]:
             Claim("count", "by_head", "share", among={**among, "place": place}, than=OVER, value=count)
             for place, count in counts.items()
         ]
-        claims.append(Claim("value", "by_head", "share", keyed([best]), value=best["share"]))
+        claims.append(value_claim("by_head", "share", best))
         where = [say("{n} on {place}", n=count, place=labels[place]) for place, count in counts.most_common()]
         yield Finding(
             say(
                 "**{over}** heads{of} put more than half of their weight on one place{where}; the surest is "
                 "**{head}**, with **{share:share}** on {place}{interval}.",
                 over=of_all(len(over), len(heads)), of=of_stream(tables, stream),
-                where=say(": {places}", places=listed(where)) if where else "", head=Rows([best]).sentence(),
+                where=say(": {places}", places=listed(where)) if where else "", head=label_of(best),
                 share=best["share"], place=labels[best["place"]], interval=_interval(best),
             ),
-            tuple(claims),
-            see="where",
+            tuple(claims), see="where",
         )  # fmt: skip
 
 
 def _interval(row: Row) -> Prose:
     """The interval and chance of a share in brackets, as far as they are known."""
-    parts_known = []
-    if row.get("low") is not None and row.get("high") is not None:
-        parts_known.append(say("{low:share} to {high:share}", low=row["low"], high=row["high"]))
-    if row.get("chance") is not None:
-        parts_known.append(say("chance {chance:share}", chance=row["chance"]))
-    if not parts_known:
-        return say("")
-    inside = parts_known[0] if len(parts_known) == 1 else say("{a}, {b}", a=parts_known[0], b=parts_known[1])
-    return say(" ({inside})", inside=inside)
+    said = {"low": "{low:share} to {high:share}", "chance": "chance {chance:share}"}
+    parts = [say(template, **row) for name, template in said.items() if row.get(name) is not None]
+    return say(" ({parts})" if parts else "", parts=listed(parts, between=", "))
 
 
 def neighbours(tables: Tables) -> Iterator[Finding]:
     """Heads that look at the piece before or after."""
-    for stream in tables.streams:
-        for quantity, known in (
-            ("previous", "4 heads over half on the previous piece (layers 2, 4, 7, 8)"),
-            ("next", "5 heads over half on the next piece (layers 1, 2, 2, 3, 6)"),
-        ):
-            heads, among = _weights(tables, stream, quantity)
-            if not heads:
-                continue
-            ranked = heads.largest("value")
-            over = ranked.where(lambda row: row["value"] > OVER)
-            shown = over[:5] or ranked[:1]
-            more = f" and {len(over) - 5} more" if len(over) > 5 else ""
-            yield Finding(
-                say(
-                    "{over}{of} {put} more than half of the weight on {place}{named}{chance}.",
-                    over=count_of(len(over), "head") if over else "No head", put="put" if len(over) > 1 else "puts",
-                    of=of_stream(tables, stream), place=places("where")[quantity],
-                    named=say(": **{heads}**{more}" if over else "; the most is **{heads}**",
-                              heads=shown.sentence("value", "share"), more=more),
-                    chance=_chance(heads),
-                ),
-                (Claim("largest", "heads", "value", keyed(shown), among),
-                 Claim("count", "heads", "value", among=among, than=OVER, value=len(over))),
-                see="where", published=published(stream, f"{CLARK}: {known}"),
-            )  # fmt: skip
+    known = {
+        "previous": "4 heads over half on the previous piece (layers 2, 4, 7, 8)",
+        "next": "5 heads over half on the next piece (layers 1, 2, 2, 3, 6)",
+    }
+    for stream, heads, among in _by_stream(tables, *known):
+        ranked = heads.largest("value")
+        over = ranked.where(lambda row: row["value"] > OVER)
+        shown = over[:5] or ranked[:1]
+        yield Finding(
+            say(
+                "{over}{of} {put} more than half of the weight on {place}{named}{chance}.",
+                over=count_of(len(over), "head") if over else "No head", put="put" if len(over) > 1 else "puts",
+                of=of_stream(tables, stream), place=places("where")[among["quantity"]],
+                named=say(": **{heads}**{more}" if over else "; the most is **{heads}**",
+                          heads=shown.sentence("value", "share"),
+                          more=f" and {len(over) - 5} more" if len(over) > 5 else ""),
+                chance=_chance(heads),
+            ),
+            (Claim("largest", "heads", "value", keyed(shown), among),
+             Claim("count", "heads", "value", among=among, than=OVER, value=len(over))),
+            see="where", published=published(stream, f"{CLARK}: {known[among['quantity']]}"),
+        )  # fmt: skip
 
 
 def resting_place(tables: Tables) -> Iterator[Finding]:
     """The piece on which attention rests: whichever of [SEP], [CLS] and the first piece has the most in any layer."""
     for stream in tables.streams:
-        means = {name: layer_means(_weights(tables, stream, name)[0]) for name in RESTS}
-        quantity = max(means, key=lambda name: max(means[name].values(), default=0.0))
-        weights = means[quantity]
-        if not weights:
+        resting = {among["quantity"]: heads for _, heads, among in _by_stream(tables, *RESTS, stream=stream)}
+        means = {quantity: layer_means(heads) for quantity, heads in resting.items()}
+        if not means:
             continue
-        run = longest_run(layer for layer, mean in weights.items() if mean > OVER)
-        layers = run or [max(weights, key=lambda layer: weights[layer])]
-        heads, among = _weights(tables, stream, quantity)
-        figures = {"weight": heads.where(layer=layers).mean("value")}
-        figures["norm"] = _heads(tables, stream, quantity, "norm")[0].where(layer=layers).mean("value")
-        figures["own"] = _weights(tables, stream, "sep_to_sep")[0].where(layer=layers).mean("value")
-        at = {**among, "layer": layers}
-        claims = [Claim("mean", "heads", "value", among=at, value=figures["weight"])]
-        norm = own = say("")
-        if figures["norm"] is not None and figures["weight"] is not None:
-            but = "but only" if figures["norm"] < figures["weight"] / 2 else "and"
-            norm = say(f", {but} **{{norm:share}}** of the norm", norm=figures["norm"])
-            claims.append(Claim("mean", "heads", "value", among={**at, "measure": "norm"}, value=figures["norm"]))
-        if quantity == "sep" and figures["own"] is not None:
-            own = say(" [SEP] itself puts {own:share} on [SEP] there.", own=figures["own"])
+        quantity = max(means, key=lambda name: max(means[name].values()))
+        layers, where = mostly_in(means[quantity], OVER)
+        at = {"stream": stream, "measure": "weight", "quantity": quantity, "layer": layers}
+        asked = {"weight": at, "norm": at | {"measure": "norm"}, "own": at | {"quantity": "sep_to_sep"}}
+        figures = {what: tables["heads"].where(**among).mean("value") for what, among in asked.items()}
+        weight, norm, own = figures.values()
+        claims = [Claim("mean", "heads", "value", among=asked[what], value=figures[what])
+                  for what in ("weight", "norm") if figures[what] is not None]  # fmt: skip
+        but = "but only" if norm is not None and weight is not None and norm < weight / 2 else "and"
         name = places("where")[quantity]
         yield Finding(
             say(
-                "{name}{of} takes {most}**{weight:share}** of the weight in {layers}{norm}{chance}.{own}",
-                name=name[0].upper() + name[1:], of=of_stream(tables, stream), weight=figures["weight"],
-                most="" if run else "at most ", layers=in_layers(layers), norm=norm, own=own, chance=_chance(heads),
+                "{name}{of} takes **{weight:share}** of the weight in {where}{norm}{chance}.{own}",
+                name=name[0].upper() + name[1:], of=of_stream(tables, stream), weight=weight,
+                where=where, chance=_chance(resting[quantity]),
+                norm="" if norm is None else say(f", {but} **{{norm:share}}** of the norm", norm=norm),
+                own="" if own is None or quantity != "sep"
+                else say(" [SEP] itself puts {own:share} on [SEP] there.", own=own),
             ),
             tuple(claims), see="where",
             published=published(stream, f"{CLARK}: over half of the attention of layers 6–10 goes to [SEP]; [SEP] "
@@ -145,7 +122,7 @@ def lengths(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
         bands = tables["frequency"].where(stream=stream).known("value")
         means = {first: rows.mean("value") or 0.0 for first, rows in bands.by("rank_from")}
-        rare = say("")
+        rare: Prose | str = ""
         if len(means) > 1 and means[min(means)] > 0:
             rare = say(" The rarest words' vectors are {ratio:number} times as long as those of the most frequent.",
                        ratio=means[max(means)] / means[min(means)])  # fmt: skip
@@ -164,9 +141,8 @@ def lengths(tables: Tables) -> Iterator[Finding]:
 
 def edges(tables: Tables) -> Iterator[Finding]:
     """The head that follows dependency edges most."""
-    for stream in tables.streams:
-        heads, among = _weights(tables, stream, "edges")
-        heads = heads.where(lambda row: bool(row.get("chance")))
+    for stream, known, among in _by_stream(tables, "edges"):
+        heads = known.where(lambda row: bool(row.get("chance")))
         if not heads:
             continue
         head, value, claims = _best(heads, among)
@@ -175,7 +151,7 @@ def edges(tables: Tables) -> Iterator[Finding]:
             say(
                 "Head **{head}**{of} follows dependency edges most: **{value:share}** of its attention between "
                 "words, {times:number} times chance. {twice} heads put more than twice chance there.",
-                head=Rows([head]).sentence(), of=of_stream(tables, stream), value=value,
+                head=label_of(head), of=of_stream(tables, stream), value=value,
                 times=value / head["chance"], twice=of_all(twice, len(heads)),
             ),
             claims, see="edges",
@@ -184,27 +160,22 @@ def edges(tables: Tables) -> Iterator[Finding]:
 
 def breadth(tables: Tables) -> Iterator[Finding]:
     """The broadest and the most focused heads and layers."""
-    for stream in tables.streams:
-        heads, among = _weights(tables, stream, "entropy")
-        if not heads:
-            continue
+    for stream, heads, among in _by_stream(tables, "entropy"):
         broad, widest, claims = _best(heads, among)
         narrow, least, more_claims = _best(heads, among, least=True)
-        means = layer_means(heads)
-        ends = (max(means, key=lambda layer: means[layer]), min(means, key=lambda layer: means[layer]))
-        own = layer_means(_weights(tables, stream, "entropy_cls")[0])
+        means = sorted((mean, layer + 1) for layer, mean in layer_means(heads).items())
+        own = layer_means(tables["heads"].where(**among | {"quantity": "entropy_cls"}))
         yield Finding(
             say(
                 "The broadest head{of} is **{broad}** ({widest:number} nats{chance}), the most focused **{narrow}** "
                 "({least:number}).{layers}{cls}",
-                of=of_stream(tables, stream), broad=Rows([broad]).sentence(), widest=widest,
-                narrow=Rows([narrow]).sentence(), least=least,
-                chance=_chance(heads, "; uniform attention {chance:number}"),
+                of=of_stream(tables, stream), broad=label_of(broad), widest=widest, narrow=label_of(narrow),
+                least=least, chance=_chance(heads, "; uniform attention {chance:number}"),
                 layers=say(" Layer {a} is the broadest ({x:number} on average) and layer {b} the most focused "
-                           "({y:number}).", a=ends[0] + 1, x=means[ends[0]], b=ends[1] + 1, y=means[ends[1]])
-                if len(means) > 1 else say(""),
+                           "({y:number}).", a=means[-1][1], x=means[-1][0], b=means[0][1], y=means[0][0])
+                if len(means) > 1 else "",
                 cls=say(" From [CLS], the last layer's entropy is {own:number} nats.", own=own[max(own)])
-                if own else say(""),
+                if own else "",
             ),
             claims + more_claims, see="entropy",
             published=published(stream, f"{CLARK}: last-layer entropy from [CLS] 3.89 nats; layer 1 has heads that "
@@ -214,10 +185,7 @@ def breadth(tables: Tables) -> Iterator[Finding]:
 
 def reach(tables: Tables) -> Iterator[Finding]:
     """How far heads look."""
-    for stream in tables.streams:
-        heads, among = _weights(tables, stream, "distance")
-        if not heads:
-            continue
+    for stream, heads, among in _by_stream(tables, "distance"):
         near, least, claims = _best(heads, among, least=True)
         far, most, more_claims = _best(heads, among)
         mean = heads.mean("value")
@@ -225,21 +193,20 @@ def reach(tables: Tables) -> Iterator[Finding]:
             say(
                 "A head{of} looks {mean:number} pieces away on average{chance}; the nearest is **{near}** "
                 "({least:number}), the farthest is **{far}** ({most:number}).",
-                of=of_stream(tables, stream), mean=mean, near=Rows([near]).sentence(), least=least,
-                far=Rows([far]).sentence(), most=most, chance=_chance(heads, " (uniform attention: {chance:number})"),
+                of=of_stream(tables, stream), mean=mean, near=label_of(near), least=least, far=label_of(far),
+                most=most, chance=_chance(heads, " (uniform attention: {chance:number})"),
             ),
             (Claim("mean", "heads", "value", among=among, value=mean), *claims, *more_claims), see="distance",
         )  # fmt: skip
 
 
-def _heads(tables: Tables, stream: str, quantity: str, measure: str) -> tuple[Rows, dict[str, Any]]:
-    """The rows of a quantity that are known, and what tells them apart."""
-    among = {"stream": stream, "measure": measure, "quantity": quantity}
-    return tables["heads"].where(**among).known("value"), among
-
-
-def _weights(tables: Tables, stream: str, quantity: str) -> tuple[Rows, dict[str, Any]]:
-    return _heads(tables, stream, quantity, "weight")
+def _by_stream(tables: Tables, *quantities: str, stream: str = "") -> Iterator[tuple[str, Rows, dict[str, Any]]]:
+    """Of each stream, or of one, the known weights of each quantity that it has, and what tells them from others."""
+    for each in [stream] if stream else tables.streams:
+        for quantity in quantities:
+            among = {"stream": each, "measure": "weight", "quantity": quantity}
+            if rows := tables["heads"].where(**among).known("value"):
+                yield each, rows, among
 
 
 def _best(heads: Rows, among: dict[str, Any], *, least: bool = False) -> tuple[Row, float, tuple[Claim, ...]]:

@@ -233,16 +233,14 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             Section(
                 "where", "Where attention goes",
                 "Each dot is one head; its height is the share of its attention that goes to such pieces, in weight "
-                "and, beside it, in norm. Previous, next and itself ask for the place of a piece, the others for its "
-                "kind. Lines are means of layers, dashed is chance. Where weight runs above norm, attention is given "
-                "to vectors that carry little.",
+                "and, beside it, in norm. Previous, next and itself ask for a piece's place, others for its kind. "
+                "Lines are means of layers, dashed is chance. Where weight is above norm, vectors carry little.",
                 _dots(quantities, "where", small), short="Where it goes", width="small",
             ),
             Section(
                 "map", "Head by head",
-                "Rows are layers, columns are heads; the brighter, the more. Choose what is shown: the colours begin "
-                "at zero and end at the largest value of what was chosen. Point at a cell for chance and the "
-                "interval.",
+                "Rows are layers, columns are heads; the brighter, the more, from zero to the largest value of what "
+                "is chosen. Point at a cell for chance and the interval.",
                 (charts.head_map("heads", "value", key="map", style=Style(pick=("quantity", "measure")),
                                  label="Heat map of one quantity, layer by head"),),
                 short="Map",
@@ -311,9 +309,9 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             "that takes an experiment, such as cutting the head.",
             "Much weight may mean nothing to do.": "Heads may rest on [CLS], [SEP] or the first piece; compare the "
             "norms to see how much comes of it.",
-            "The best of many is partly luck.": "Where a head is named as the most of all, it was chosen on one half "
-            "of the passages and its number comes from the other; the surest head is the one whose interval lies "
-            "highest. Lists of heads above a bar are from all passages.",
+            "The best of many is partly luck.": "A head that is named as the most of all was chosen on one half of "
+            "the passages, and its number comes from the other; the surest is the one whose interval lies highest. "
+            "Lists of heads above a bar are from all passages.",
             "Intervals are for this corpus.": "They say how a mean would vary with other passages of the same kind, "
             "not with another kind of text.",
         },

@@ -9,7 +9,6 @@ outputs the scores have a gradient by.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import WeakKeyDictionary
@@ -21,7 +20,8 @@ from attlas.errors import CapabilityError
 from attlas.ids import Site
 from attlas.measures.words import Grouping, group
 from attlas.models import AttentionCall, Example, Instrument
-from attlas.tasks import Question, Task
+from attlas.run.setting import drawn
+from attlas.tasks import Question, Task, require_task
 from attlas.tasks.tagging import wordwise
 
 FEWEST = 2  # words of a text: with fewer there is nothing to rank, and nothing left once a word is gone
@@ -58,30 +58,32 @@ class Asked(NamedTuple):
     @property
     def real(self) -> Tensor:
         """Which pieces are no padding, (instance, piece)."""
-        side = self.question.batch.source
-        assert side is not None
-        return side.real
+        return self.question.real
 
     def repeated(self, times: int) -> Asked:
         """The same instances so many times over: all of the first copy, then all of the second."""
         return Asked(self.question.repeated(times), self.instances * times, self.rows.repeat(times, 1))
 
 
-def require_labels(task: Task) -> Labelling:
-    """The task, if it gives labels and its model reads with attention of one stream.
+def require_explainable(task: str) -> None:
+    """Refuse a task without labels, before a model is opened for it.
 
-    >>> from attlas.capture import load
-    >>> from attlas.tasks import make_task
-    >>> require_labels(make_task(load(), "similarity"))
+    >>> require_explainable("similarity")
     Traceback (most recent call last):
         ...
     attlas.errors.CapabilityError: the task similarity gives no labels whose reasons could be asked for; choose ...
     """
-    if not (hasattr(task, "scores") and hasattr(task, "choices")):
+    require_task(task)
+    if task != "classification" and not task.startswith("tagging:"):
         raise CapabilityError(
-            f"the task {task.name} gives no labels whose reasons could be asked for; choose classification, or "
+            f"the task {task} gives no labels whose reasons could be asked for; choose classification, "
             "tagging:upos, tagging:xpos, tagging:chunks or tagging:keyphrases"
         )
+
+
+def require_labels(task: Task) -> Labelling:
+    """The task, if it gives labels and its model reads with attention of one stream."""
+    require_explainable(task.name)
     if task.subject.pieces.translating:
         raise CapabilityError(
             f"{task.subject.name} has an encoder and a decoder, whose attention cannot be read as one explanation; "
@@ -143,12 +145,8 @@ def instances_of(
             continue
         known = frozenset(getattr(task, "tags", ()))
         tagged = [place for place, tag in enumerate(wordwise(example, task.name.split(":")[1])) if tag in known]
-        drawn = random.Random(f"{seed} {number}").sample(tagged, min(per_text, len(tagged)))
-        instances += [Instance(example, place) for place in sorted(drawn)]
-    if limit is None or len(instances) <= limit:
-        return instances
-    kept = sorted(random.Random(seed).sample(range(len(instances)), limit))
-    return [instances[number] for number in kept]
+        instances += [Instance(example, place) for place in drawn(tagged, per_text, f"{seed} {number}")]
+    return drawn(instances, limit, seed)
 
 
 def texts_of(instances: Sequence[Instance]) -> list[int]:
@@ -255,8 +253,7 @@ def _usual_rows(real: Tensor) -> dict[str, Tensor]:
 def _reading_rows(task: Labelling, question: Question) -> Tensor:
     """The reading rows of texts: looked for, until a batch of several texts has shown that it is always the first
     place, the last, or all of them."""
-    assert question.batch.source is not None
-    usual = _usual_rows(question.batch.source.real)
+    usual = _usual_rows(question.real)
     if task in _READS:
         return usual[_READS[task]]
     rows = _looked_for(task, question)
@@ -275,11 +272,8 @@ def _looked_for(task: Labelling, question: Question) -> Tensor:
         assert touched.nothing is not None
         uneven = torch.linspace(1.0, 2.0, scores.shape[-1], device=scores.device)  # so that nothing cancels
         (found,) = torch.autograd.grad((scores * uneven).sum(), touched.nothing)
-    rows = found.flatten(2).abs().amax(-1) > 0
-    side = question.batch.source
-    assert side is not None
-    rows &= side.real
-    return torch.where(rows.any(-1, keepdim=True), rows, side.real)
+    rows = (found.flatten(2).abs().amax(-1) > 0) & question.real
+    return torch.where(rows.any(-1, keepdim=True), rows, question.real)
 
 
 def _example(subject: Any = None) -> tuple[Any, Asked]:

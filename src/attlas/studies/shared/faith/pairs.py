@@ -22,6 +22,8 @@ READ = (
     "Lines run from a query on the left to its keys on the right, coloured by head; to the right stands the "
     "difference (blue: more in A, orange: more in B). Press ? in the picture for all keys."
 )
+TVD = "half the sum of the differences of all labels’ probabilities (total variation distance); 0 to 1."
+JSD = "Jensen-Shannon divergence in nats, 0 to ln 2 = 0.69"
 _PLACE = "same-sentence"
 
 

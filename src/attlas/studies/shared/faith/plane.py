@@ -17,6 +17,7 @@ from attlas.pages.charts import Spec, finished, rows_of_page
 from attlas.store.schema import Column, Schema
 
 LN2 = math.log(2)
+WIDTH = 0.72  # of the axis of JSD, which ends at ln 2
 PLUS = "M-1,0H1M0,-1V1"
 SCHEMA = Schema(
     "plane",
@@ -29,6 +30,8 @@ SCHEMA = Schema(
     Column("tvd", "distance of output (TVD)", "number", ends=("tvd_low", "tvd_high")),
     Column("weight", "λ", "number", optional=True),
 )
+# the name of a mean; in a narrow chart without its kind, which the legend tells
+_NAME = "width < 480 && indexof(datum.said, ', ') > 0 ? split(datum.said, ', ')[1] : datum.said"
 _ENDS = ("jsd_low", "jsd_high", "tvd_low", "tvd_high")
 
 
@@ -62,15 +65,13 @@ def plane(
     def draw(tables: Tables, rows: Rows) -> Spec:
         present = [kind for kind in kinds if kind in rows.values("kind")]
         legend = alt.Legend(symbolOpacity=1)
-        colour = alt.Color("kind:N", title=None, legend=legend,
-                           scale=alt.Scale(domain=present, range=[kinds[kind][0] for kind in present]))  # fmt: skip
-        shape = alt.Shape("kind:N", title=None, legend=legend,
-                          scale=alt.Scale(domain=present, range=[kinds[kind][1] for kind in present]))  # fmt: skip
-        x = alt.X("jsd:Q", title=SCHEMA["jsd"].title, scale=alt.Scale(domain=[0, 0.72], nice=False),
+        colours, shapes = (alt.Scale(domain=present, range=[kinds[kind][at] for kind in present]) for at in (0, 1))
+        colour = alt.Color("kind:N", title=None, legend=legend, scale=colours)
+        shape = alt.Shape("kind:N", title=None, legend=legend, scale=shapes)
+        x = alt.X("jsd:Q", title=SCHEMA["jsd"].title, scale=alt.Scale(domain=[0, WIDTH], nice=False),
                   axis=alt.Axis(tickCount=7))  # fmt: skip
-        y = alt.Y(
-            "tvd:Q", title=output, scale=alt.Scale(zero=True, nice=True, domainMin=0), axis=alt.Axis(tickCount=6)
-        )
+        top = 1.1 * max((row[end] for end in ("tvd", "tvd_high") for row in rows.known(end)), default=1.0)
+        y = alt.Y("tvd:Q", title=output, scale=alt.Scale(domain=[0, top or 1.0]), axis=alt.Axis(tickCount=6))
         tooltip = [
             alt.Tooltip("label:N", title="which"), alt.Tooltip("jsd:Q", title="JSD", format=".3f"),
             alt.Tooltip("tvd:Q", title="TVD", format=".4f"),
@@ -103,10 +104,8 @@ def plane(
             "align": {"expr": "datum.jsd < 0.45 ? 'left' : 'right'"}, "dx": {"expr": "datum.jsd < 0.45 ? 8 : -8"},
             "dy": {"expr": f"indexof({list(below)}, datum.kind) >= 0 ? 13 : -3"},
         }  # fmt: skip
-        layered += [
-            means.mark_text(baseline="bottom", fontSize=11, limit=220, **place)
-            .encode(x=x, y=y, text="said:N", color=alt.value("currentColor"))
-        ]  # fmt: skip
+        named = means.mark_text(baseline="bottom", fontSize=11, limit=220, text=alt.ExprRef(_NAME), **place)
+        layered.append(named.encode(x=x, y=y, color=alt.value("currentColor")))
         return finished(alt.layer(*layered).properties(width="container", height=360))
 
     return charts.custom("plane", title, "plane", ("kind", "jsd", "tvd"), draw, label=label)
