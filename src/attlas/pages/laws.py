@@ -2,13 +2,15 @@
 
 :func:`check_schema` asks whether columns are named by the one rule of all tables; :func:`check_page` whether a page
 and a result fit: tables have the columns of their schemas, charts and tables of the page name columns that exist,
-every table is shown or said not to be, sections that are linked to are there, and every claim of a finding is true.
+what charts are drawn from is Vega-Lite, every table is shown or said not to be, sections that are linked to are
+there, and every claim of a finding is true.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from attlas.pages.charts.base import Spec
 from attlas.pages.findings import Claim, holds
 from attlas.pages.page import Custom, Listing, Page
 from attlas.pages.rows import Tables
@@ -75,6 +77,24 @@ def check_page(page: Page, result: Result) -> None:
     assert any(finding.claims for finding in findings), f"{page.study}: no finding makes a claim that can be tested"
 
 
+def check_spec(spec: Spec, name: str = "the chart") -> None:
+    """Whether a specification is one that Vega-Lite knows.
+
+    >>> check_spec({"data": {"name": "rows"}, "mark": "point"})
+    >>> check_spec({"data": {"name": "rows"}, "mark": "blob"})
+    Traceback (most recent call last):
+        ...
+    AssertionError: the chart is no Vega-Lite: ...
+    """
+    from altair.vegalite.v6.schema import Root
+    from jsonschema import ValidationError
+
+    try:
+        Root.validate(spec)
+    except ValidationError as error:
+        raise AssertionError(f"{name} is no Vega-Lite: {error.message}") from error
+
+
 def claims_of(page: Page, result: Result) -> list[Claim]:
     """All claims that a page makes of a result.
 
@@ -89,6 +109,8 @@ def claims_of(page: Page, result: Result) -> list[Claim]:
 def _check_parts(page: Page, tables: Tables) -> None:
     for chart in page.charts():
         _check_columns(page, tables, chart.table, chart.columns)
+        if chart.fits(tables):
+            check_spec(chart.spec(tables), f"{page.study}: the chart {chart.key!r}")
     for section in page.sections:
         for part in section.parts:
             if isinstance(part, Listing):
