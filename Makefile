@@ -4,15 +4,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench chaos coverage mutants lint same-figures sample clean
+.PHONY: demo test tests-alone bench chaos coverage mutants lint same-figures sample clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
 
-# Two processes of one thread each: most tests are many small calls, which more threads do not hasten. PYTEST holds
-# further options, such as --require-browser.
-test: $(READY) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(PYTEST)
+# What reads the code and what runs it, beside each other; either fails it.
+test: $(READY)
+	+$(MAKE) --no-print-directory --jobs 2 lint tests-alone
+
+# Two processes of one thread each: most tests are many small calls, which more threads do not hasten. Files in the
+# order of their names: the short ones, with examples from docstrings, come last, so that both end together. PYTEST
+# holds further options, such as --require-browser.
+tests-alone: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 # Every study killed on its way, by a signal, and resumed to the same bits: minutes, so no part of the tests.
 chaos: $(READY)

@@ -115,7 +115,7 @@ def everywhere(document: Document, twin: bool) -> np.ndarray:
 def test_p_is_corrected_for_all_heads_and_goes_by_the_right_rule(
     monkeypatch: pytest.MonkeyPatch, model: Subject
 ) -> None:
-    """The nearest mention is right in half of the documents; the same word, which never comes again, is the nearest."""
+    """The nearest mention is right in half of the documents; no head word comes again."""
     plant(monkeypatch, model, everywhere)
     result = coref(model, tales("score", 32), choose_on=tales("choose", 20))
     nearest, match = (

@@ -63,6 +63,21 @@ class Model(NamedTuple):
         twins.tokenizer(self.family in twins.CAUSAL).save_pretrained(folder)
 
 
+class Shelf:
+    """Models that several pages speak of, each written to a folder once and copied from there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.held: dict[Model, Path] = {}
+
+    def put(self, model: Model, folder: Path) -> None:
+        """Write a model to a folder."""
+        if model not in self.held:
+            self.held[model] = self.folder / str(len(self.held))
+            model.save(self.held[model])
+        shutil.copytree(self.held[model], folder)
+
+
 CLASSIFIER = Model(kind="AutoModelForSequenceClassification", layers=6, labels=("bad", "good"))
 TAGS = ("B-NP", "B-PP", "B-VP", "I-NP", "O")
 MODELS = {  # what lies in every world
@@ -133,17 +148,12 @@ def sources_of_spans(folder: Path, inputs: Inputs) -> None:
     (folder / "splits.tsv").write_text("".join(listed), encoding="utf-8")
 
 
-def models(**wanted: Model) -> Callable[[Path, Inputs], None]:
+def models(**wanted: Model) -> dict[str, Model]:
     """Further models."""
-
-    def save(folder: Path, inputs: Inputs) -> None:
-        for name, model in wanted.items():
-            model.save(folder / name.replace("_", "-"))
-
-    return save
+    return {name.replace("_", "-"): model for name, model in wanted.items()}
 
 
-OF_PAGE: dict[str, tuple[Callable[[Path, Inputs], None], ...]] = {  # what lies in the world of one page
+OF_PAGE: dict[str, tuple[Callable[[Path, Inputs], None] | dict[str, Model], ...]] = {  # in the world of one page
     "ablate.md": (models(tuned=CLASSIFIER),),
     "importance.md": (models(tuned=CLASSIFIER),),
     "prune.md": (models(tuned=CLASSIFIER),),
@@ -165,12 +175,16 @@ OF_PAGE: dict[str, tuple[Callable[[Path, Inputs], None], ...]] = {  # what lies 
 }
 
 
-def build_world(folder: Path, page: str, inputs: Inputs) -> None:
+def build_world(folder: Path, page: str, inputs: Inputs, shelf: Shelf) -> None:
     """Fill a folder for a page."""
     for name, kind in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(inputs[kind], folder / name)
-    for name, model in MODELS.items():
-        model.save(folder / name)
+    held = dict(MODELS)
     for fill in OF_PAGE.get(page, ()):
-        fill(folder, inputs)
+        if isinstance(fill, dict):
+            held |= fill
+        else:
+            fill(folder, inputs)
+    for name, model in held.items():
+        shelf.put(model, folder / name)

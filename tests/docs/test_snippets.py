@@ -26,7 +26,7 @@ from typing import Any
 import pytest
 from command_line import attlas, made_once
 from page_snippets import FENCE, ROOT, Command, blocks_of, commands_of, pages
-from page_worlds import BUNDLED, build_world
+from page_worlds import BUNDLED, Shelf, build_world
 
 import attlas as attlas_itself
 from attlas import translate_train
@@ -48,12 +48,14 @@ SMALLER = {  # what is added to a command, so that it is soon done: options of s
     "tune": "--epochs 1 --limit 8",
     "parse": "--epochs 1 --limit 6",
     "prune": "--steps 2 --limit 6",
-    "layers": "--epochs 1",
+    "layers": "--epochs 1 --limit 16",
     "layers case": "",
     "layers convert": "",
     "layers together": "",
-    "faith chunking": "--epochs 1 --limit 6 --heads 2 --width 8 --ffn 8 --weights 1 --instances 4",
-    "faith": "--limit 4",
+    "faith chunking": "--epochs 1 --limit 6 --heads 2 --width 8 --ffn 8 --weights 1 --instances 4 --seeds 2 "
+    "--middle 1 --guided 1",
+    "faith": "--limit 4 --adversary-steps 3 --permutations 3 --steps 2",
+    "faith freeze": "--limit 4",
     "keywords study": "--limit 6 --steps 2 --folds 2",
     "keywords compare": "--limit 4",
     "keywords tune": "--limit 6 --steps 1 --epochs 1",
@@ -73,6 +75,12 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tools.same_figures.inputs.TALES", 8)
         return make_inputs(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    """The models of all pages, each written once."""
+    return Shelf(tmp_path_factory.mktemp("shelf"))
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +110,11 @@ def installed_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_snippet_runs(
-    page: str, request: pytest.FixtureRequest, inputs: Inputs, stand_in: Path, tmp_path: Path,
+    page: str, request: pytest.FixtureRequest, inputs: Inputs, shelf: Shelf, stand_in: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     installed = bundled.bundled_folder()
-    build_world(tmp_path, page, inputs)
+    build_world(tmp_path, page, inputs, shelf)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ATTLAS_MODELS", str(tmp_path / "no-models"))
     monkeypatch.setattr(webbrowser, "open", lambda address: True)

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers
 
 import twins
 from attlas.capture import Subject, load
+from attlas.capture.pruned import keeping
 from attlas.errors import CapabilityError, ModelError, NumberError
+from attlas.ids import Site
 from attlas.models import adopt, bundled
 
 
@@ -36,6 +39,27 @@ def test_a_folder_opens_and_keeps_its_weights(folder: Path) -> None:
     assert subject.name == folder.name
     assert subject.fingerprint == adopt("x", twins.model("bert"), None).fingerprint
     assert subject.shape(subject.streams[0]) == (3, 4)
+
+
+@pytest.mark.parametrize("head", [None, "classification"])
+def test_weights_that_a_checkpoint_does_not_hold_are_no_part_of_its_fingerprint(
+    head: str | None, tmp_path: Path
+) -> None:
+    """A pooler or a task head that is drawn at every load leaves the model what it is; any other weight does not."""
+    torch.manual_seed(0)
+    made = transformers.BertForMaskedLM(twins.config("bert"))
+    twins.tokenizer(False).save_pretrained(tmp_path)
+    made.save_pretrained(tmp_path)
+    loads = [load(tmp_path, task_head=head) for _ in range(2)]
+    drawn = next(name for name in loads[0].missing if name.endswith("weight"))
+    assert not torch.equal(*(subject.model.state_dict()[drawn] for subject in loads))
+    assert loads[0].fingerprint == loads[1].fingerprint
+    smaller = [keeping(subject, {Site("encoder", 0): [0, 2]}).fingerprint for subject in loads]
+    assert smaller[0] == smaller[1] != loads[0].fingerprint
+    with torch.no_grad():
+        made.bert.encoder.layer[1].attention.self.query.weight[0, 0] += 1
+    made.save_pretrained(tmp_path)
+    assert load(tmp_path, task_head=head).fingerprint != loads[0].fingerprint
 
 
 def test_a_short_name_is_looked_up_in_the_models_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

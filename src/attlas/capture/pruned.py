@@ -52,7 +52,8 @@ def keeping(subject: Subject, kept: Mapping[Site, Sequence[int]]) -> Subject:
     layout = cut(model, adopt(subject.name, model, None).layout, kept, probing_inputs(model))
     lost = sum(subject.heads(site) - len(set(heads)) for site, heads in kept.items())
     name = f"{subject.name} without {lost} head{'' if lost == 1 else 's'}"
-    opened = Opened(name, model, subject.pieces.tokenizer, layout, fingerprint(model), subject.missing)
+    known = fingerprint(model, without=subject.missing)
+    opened = Opened(name, model, subject.pieces.tokenizer, layout, known, subject.missing)
     smaller = type(subject)(opened)
     inputs = padded_inputs(subject.model)
     try:

@@ -13,6 +13,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -74,7 +75,8 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """A command with the options that all commands share, each meaning one thing everywhere.
 
     A parameter ``opening`` stands for all options of how to open a model; ``quiet`` and ``as_json`` are those of
-    printing; what has a :class:`~attlas.run.parameters.Help` is made into an option as for a study.
+    printing; what has a :class:`~attlas.run.parameters.Help` is made into an option as for a study. Another dataclass
+    stands for an option per field.
 
     >>> from attlas.run.setting import Opening
     >>> @with_shared_options
@@ -89,12 +91,17 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
     hints = get_type_hints(command, include_extras=True)
     parameters: list[inspect.Parameter] = []
+    bundles: dict[str, list[str]] = {}
     for name, parameter in inspect.signature(command).parameters.items():
         own = parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
         if name == "opening":
             parameters += [_plain(option, kind, _OFF[option]) for option, kind in OPENING.items()]
         elif name in PRINTING:
             parameters.append(_plain(name, PRINTING[name], False))
+        elif is_dataclass(hints[name]):
+            options = _fields(hints[name])
+            bundles[name] = [option.name for option in options]
+            parameters += options
         else:
             told = help_of(own)
             parameters.append(own if told is None else _option(own, name, told))
@@ -103,6 +110,8 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     def called(**given: Any) -> None:
         if "opening" in hints:
             given["opening"] = Opening(None, **{option: given.pop(option) for option in OPENING})
+        for name, options in bundles.items():
+            given[name] = hints[name](**{option: given.pop(option) for option in options})
         command(**given)
 
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -220,6 +229,13 @@ def _option(
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about]
     )  # fmt: skip
+
+
+def _fields(bundle: Any) -> list[inspect.Parameter]:
+    """The options that a dataclass stands for, one per field."""
+    hints = get_type_hints(bundle, include_extras=True)
+    own = [_plain(field.name, hints[field.name], field.default) for field in fields(bundle)]
+    return [_option(field, field.name, help_of(field)) for field in own]
 
 
 def _plain(name: str, kind: Any, default: Any) -> inspect.Parameter:

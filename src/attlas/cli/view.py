@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +16,56 @@ from attlas.run.parameters import Help, Model
 from attlas.run.session import slug
 from attlas.run.setting import Opening
 from attlas.views.page import listed_kinds
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What of the attention is kept, how it is measured, and what stands beside it.
+
+    >>> Shown(measure="norm").joint is None
+    True
+    """
+
+    layers: Annotated[str | None, Help("Keep only these, counted from 1: 3 or 1,5..7. Long texts need it.")] = None
+    heads: Annotated[str | None, Help("Keep only these of each layer, or one such as 6-3.")] = None
+    measure: Annotated[str, Help("Measure to open with: weight, norm (of weight times vector) or both.")] = "weight"
+    joint: Annotated[
+        str | None,
+        Help(
+            "Show one map for each layer, the norm of what all its heads bring together: of the attention, with the "
+            "residual, or normalised."
+        ),
+    ] = None
+    survey: Annotated[Path | None, Help("A survey folder of this model, to sort heads by its figures.")] = None
+    card: Annotated[
+        Path | None, Help("A folder of attlas faith for this model: its card is shown above the picture.")
+    ] = None
+
+    def check(self) -> None:
+        """Refuse measures that do not exist, and what cannot be had together.
+
+        >>> Shown(joint="attention", heads="3").check()
+        Traceback (most recent call last):
+            ...
+        attlas.errors.CapabilityError: --joint shows all heads of a layer together, so it excludes --heads; ...
+        """
+        from attlas.capture.mixing import check_step
+        from attlas.measures.names import check_measure
+
+        if self.measure != "both":
+            check_measure(self.measure)
+        if self.joint is None:
+            return
+        check_step(self.joint)
+        for name, given in (
+            ("measure", self.measure != "weight"),
+            ("heads", self.heads is not None),
+            ("survey", self.survey is not None),
+        ):
+            if given:
+                raise CapabilityError(
+                    f"--joint shows all heads of a layer together, so it excludes --{name}; leave one of them out"
+                )
 
 
 @with_shared_options
@@ -32,29 +82,15 @@ def command(
     generate: Annotated[
         int | None, Help("Let the model write so many pieces. A missing translation is written anyway.", least=1)
     ] = None,
-    layers: Annotated[str | None, Help("Keep only these, counted from 1: 3 or 1,5..7. Long texts need it.")] = None,
-    heads: Annotated[str | None, Help("Keep only these of each layer, or one such as 6-3.")] = None,
-    measure: Annotated[str, Help("Measure to open with: weight, norm (of weight times vector) or both.")] = "weight",
-    joint: Annotated[
-        str | None,
-        Help(
-            "Show one map for each layer, the norm of what all its heads bring together: of the attention, with the "
-            "residual, or normalised."
-        ),
-    ] = None,
-    survey: Annotated[Path | None, Help("A survey folder of this model, to sort heads by its figures.")] = None,
-    card: Annotated[
-        Path | None, Help("A folder of attlas faith for this model: its card is shown above the picture.")
-    ] = None,
+    *,
+    shown: Shown,
     out: Annotated[Path | None, Help("The page to write.", short="-o")] = None,
     open_page: Annotated[bool, Help("Open the page in the browser.", flag="--open")] = False,
-    *,
     opening: Opening,
 ) -> None:
     """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
     from attlas.capture import load
     from attlas.cli.looking import Shelf, check_card, look
-    from attlas.measures.names import check_measure
     from attlas.models.bundled import resolve
     from attlas.views import write_page
     from attlas.views.card import read_card
@@ -63,11 +99,8 @@ def command(
     from attlas.views.question import Question
 
     check_kind(kind)
-    if measure != "both":
-        check_measure(measure)
-    if joint is not None:
-        _check_joint(joint, measure=measure != "weight", heads=heads is not None, survey=survey is not None)
-    held = None if card is None else read_card(card)
+    shown.check()
+    held = None if shown.card is None else read_card(shown.card)
     read = _text(text, file)
     shelf = Shelf(partial(load, **opening.options))
     if generate is not None and second is not None:
@@ -78,14 +111,16 @@ def command(
         questions.append(replace(first, model=against_model or first.model, text=against or read))
     if held is not None:
         check_card(shelf, held, [question.model for question in questions])
-    captures = [look(shelf, question, joint=joint, layers=layers, heads=heads) for question in questions]
-    if measure != "weight":
+    captures = [
+        look(shelf, question, joint=shown.joint, layers=shown.layers, heads=shown.heads) for question in questions
+    ]
+    if shown.measure != "weight":
         for question in questions:
             shelf.get(question.model).require("norms")
-    scenes = [capture.scene(joint) for capture in captures]
-    if survey is not None:
-        scenes[0] = scenes[0].with_figures(survey_figures(survey, scenes[0]))
-    selection = {} if measure == "weight" else {"measure": measure}
+    scenes = [capture.scene(shown.joint) for capture in captures]
+    if shown.survey is not None:
+        scenes[0] = scenes[0].with_figures(survey_figures(shown.survey, scenes[0]))
+    selection = {} if shown.measure == "weight" else {"measure": shown.measure}
     path = write_page(out or Path(f"view-{slug(scenes[0].model)}.html"), scenes, kind=kind, card=held, **selection)
     shapes = "; ".join(
         f"{strand.stream} {len(strand.layers)} "
@@ -99,18 +134,6 @@ def command(
         import webbrowser
 
         webbrowser.open(path.resolve().as_uri())
-
-
-def _check_joint(step: str, **others: bool) -> None:
-    """Refuse a step that does not exist, and what cannot be had together with joint norms."""
-    from attlas.capture.mixing import check_step
-
-    check_step(step)
-    for name, given in others.items():
-        if given:
-            raise CapabilityError(
-                f"--joint shows all heads of a layer together, so it excludes --{name}; leave one of them out"
-            )
 
 
 def _text(text: str | None, file: Path | None) -> str:

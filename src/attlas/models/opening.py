@@ -12,7 +12,7 @@ import hashlib
 import logging
 import math
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +109,7 @@ def open_model(
             # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
             model = _place(_weights(shown, source, config, head, "eager", weights)[0], device)
             layout = sites.find_sites(model, probing_inputs(model))
-    return Opened(shown, model, tokenizer, layout, fingerprint(model, totals), missing)
+    return Opened(shown, model, tokenizer, layout, fingerprint(model, totals, without=missing), missing)
 
 
 def read_config(name: str | Path | None = None, *, remote_code: bool = False) -> Any:
@@ -216,17 +216,28 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     return inputs
 
 
-def fingerprint(model: torch.nn.Module, totals: Mapping[str, float] | None = None) -> str:
+def fingerprint(
+    model: torch.nn.Module, totals: Mapping[str, float] | None = None, *, without: Collection[str] = ()
+) -> str:
     """A short hash that changes when any weight does: names, shapes, and sums of all parameters (``totals``, where
     they are known).
 
+    Tensors named in ``without`` count by their shapes alone: what a checkpoint does not hold is drawn anew at every
+    load, and the model is the same one for all that.
+
     >>> fingerprint(torch.nn.Linear(2, 2)) == fingerprint(torch.nn.Linear(2, 2))
     False
+    >>> drawn = ["weight", "bias"]
+    >>> fingerprint(torch.nn.Linear(2, 2), without=drawn) == fingerprint(torch.nn.Linear(2, 2), without=drawn)
+    True
     """
     digest = hashlib.sha256()
     known = _totals(model) if totals is None else totals
     with torch.no_grad():
         for name, tensor in sorted(model.state_dict().items()):
+            if name in without:
+                digest.update(f"{name} {tuple(tensor.shape)} drawn".encode())
+                continue
             flat = tensor.detach().reshape(-1)
             sample = flat[:: max(1, flat.numel() // 1024)].double().cpu()
             # to six digits: devices add in different orders

@@ -2,12 +2,14 @@
 
 :func:`check_schema` asks whether columns are named by the one rule of all tables; :func:`check_page` whether a page
 and a result fit: tables have the columns of their schemas, charts and tables of the page name columns that exist,
-every table is shown or said not to be, sections that are linked to are there, and every claim of a finding is true.
+what charts are drawn from is Vega-Lite, every table is shown or said not to be, sections that are linked to are
+there, and every claim of a finding is true.
 """
 
 from __future__ import annotations
 
 from attlas.pages.charts import Chart
+from attlas.pages.charts.base import Spec
 from attlas.pages.findings import Claim, holds
 from attlas.pages.page import Custom, Listing, Page
 from attlas.pages.rows import Tables
@@ -67,6 +69,9 @@ def check_page(page: Page, result: Result) -> None:
         assert table in tables.schemas, f"{page.study}: a part shows the table {table!r}, which has no schema"
         for column in part.columns:
             assert column in tables.schema(table), f"{page.study}: table {table!r} has no column {column!r}"
+    for chart in page.charts():
+        if chart.fits(tables):
+            check_spec(chart.spec(tables), f"{page.study}: the chart {chart.key!r}")
     shown = {part.table for part in tabled}.union(*(part.tables for part in parts if isinstance(part, Custom)))
     unseen = set(result.manifest.tables) - shown - set(page.unshown) - set(page.derived)
     assert not unseen, f"{page.study}: no part shows the tables {sorted(unseen)}, and unshown does not say why"
@@ -78,6 +83,24 @@ def check_page(page: Page, result: Result) -> None:
         for claim in finding.claims:
             assert holds(claim, tables), f"{page.study}: this is not so: {finding.text} ({claim})"
     assert any(finding.claims for finding in findings), f"{page.study}: no finding makes a claim that can be tested"
+
+
+def check_spec(spec: Spec, name: str = "the chart") -> None:
+    """Whether a specification is one that Vega-Lite knows.
+
+    >>> check_spec({"data": {"name": "rows"}, "mark": "point"})
+    >>> check_spec({"data": {"name": "rows"}, "mark": "blob"})
+    Traceback (most recent call last):
+        ...
+    AssertionError: the chart is no Vega-Lite: ...
+    """
+    from altair.vegalite.v6.schema import Root
+    from jsonschema import ValidationError
+
+    try:
+        Root.validate(spec)
+    except ValidationError as error:
+        raise AssertionError(f"{name} is no Vega-Lite: {error.message}") from error
 
 
 def claims_of(page: Page, result: Result) -> list[Claim]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
 from attlas.errors import StoreError
@@ -114,6 +115,12 @@ def versions_here() -> dict[str, str]:
     >>> sorted(versions_here())
     ['attlas', 'numpy', 'python', 'torch', 'transformers']
     """
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """The versions, looked up once: a run asks for them at every step that it keeps."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

@@ -8,11 +8,13 @@ more than weights; for those there is :func:`attlas.load`. Words are guessed fro
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 from collections import abc
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -29,6 +31,51 @@ _NO_WEIGHTS = (
 )
 
 
+class Streams(TypedDict, total=False):
+    """What a model with an encoder and a decoder gives in place of ``attention`` and ``tokens``.
+
+    >>> len(Streams.__annotations__)
+    5
+    """
+
+    encoder_attention: Any
+    decoder_attention: Any
+    cross_attention: Any
+    encoder_tokens: abc.Sequence[str] | None
+    decoder_tokens: abc.Sequence[str] | None
+
+
+def as_in_bertviz(view: abc.Callable[..., Any]) -> abc.Callable[..., Any]:
+    """A view that takes its :class:`Streams` one by one, by name or place, before ``include_layers``, as there.
+
+    >>> list(inspect.signature(head_view).parameters)[5:8]
+    ['heads', 'encoder_attention', 'decoder_attention']
+    >>> head_view(head=3)
+    Traceback (most recent call last):
+        ...
+    TypeError: head_view() got an unexpected keyword argument 'head'
+    """
+    *own, _ = inspect.signature(view).parameters.values()
+    place = [parameter.name for parameter in own].index("include_layers")
+    streams = [
+        inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=hint)
+        for name, hint in Streams.__annotations__.items()
+    ]
+    signature = inspect.Signature([*own[:place], *streams, *own[place:]])
+
+    @functools.wraps(view)
+    def called(*args: Any, **given: Any) -> Any:
+        try:
+            bound = signature.bind(*args, **given)
+        except TypeError as error:
+            raise TypeError(f"{view.__name__}() {error}") from None
+        return view(**bound.arguments)
+
+    called.__signature__ = signature  # type: ignore[attr-defined]
+    return called
+
+
+@as_in_bertviz
 def head_view(
     attention: Any = None,
     tokens: abc.Sequence[str] | None = None,
@@ -36,13 +83,9 @@ def head_view(
     prettify_tokens: bool = True,
     layer: int | None = None,
     heads: abc.Sequence[int] | None = None,
-    encoder_attention: Any = None,
-    decoder_attention: Any = None,
-    cross_attention: Any = None,
-    encoder_tokens: abc.Sequence[str] | None = None,
-    decoder_tokens: abc.Sequence[str] | None = None,
     include_layers: abc.Sequence[int] | None = None,
     html_action: str = "view",
+    **streams: Unpack[Streams],
 ) -> Any:
     """Show lines from each piece to the pieces it attends to, starting at ``layer`` and ``heads``.
 
@@ -53,10 +96,7 @@ def head_view(
     >>> shown.data.startswith("<!doctype html>")
     True
     """
-    scene = _scene(
-        attention, tokens, sentence_b_start, prettify_tokens,
-        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens, include_layers, None,
-    )  # fmt: skip
+    scene = _scene(attention, tokens, sentence_b_start, prettify_tokens, streams, include_layers, None)
     selection: dict[str, Any] = {}
     if layer is not None:
         held = sorted({number for strand in scene.strands for number in strand.layers})
@@ -67,20 +107,17 @@ def head_view(
     return _deliver(scene, html_action, "head", selection)
 
 
+@as_in_bertviz
 def model_view(
     attention: Any = None,
     tokens: abc.Sequence[str] | None = None,
     sentence_b_start: int | None = None,
     prettify_tokens: bool = True,
     display_mode: str = "dark",
-    encoder_attention: Any = None,
-    decoder_attention: Any = None,
-    cross_attention: Any = None,
-    encoder_tokens: abc.Sequence[str] | None = None,
-    decoder_tokens: abc.Sequence[str] | None = None,
     include_layers: abc.Sequence[int] | None = None,
     include_heads: abc.Sequence[int] | None = None,
     html_action: str = "view",
+    **streams: Unpack[Streams],
 ) -> Any:
     """Show all heads of all layers at once; ``display_mode`` is dark or light.
 
@@ -91,22 +128,18 @@ def model_view(
     """
     if display_mode not in ("dark", "light"):
         raise CapabilityError(f"display_mode is {display_mode!r}; choose 'dark' or 'light'")
-    scene = _scene(
-        attention, tokens, sentence_b_start, prettify_tokens,
-        encoder_attention, decoder_attention, cross_attention, encoder_tokens, decoder_tokens,
-        include_layers, include_heads,
-    )  # fmt: skip
+    scene = _scene(attention, tokens, sentence_b_start, prettify_tokens, streams, include_layers, include_heads)
     return _deliver(scene, html_action, "model", {"theme": display_mode})
 
 
 def _scene(
-    attention: Any, tokens: Any, second: int | None, pretty: bool, encoder: Any, decoder: Any, cross: Any,
-    encoder_tokens: Any, decoder_tokens: Any, layers: abc.Sequence[int] | None, heads: abc.Sequence[int] | None,
+    attention: Any, tokens: Any, second: int | None, pretty: bool, given_streams: Streams,
+    layers: abc.Sequence[int] | None, heads: abc.Sequence[int] | None,
 ) -> Scene:  # fmt: skip
     """One strand of a single model, or up to three of an encoder and a decoder."""
-    translating = (encoder, decoder, cross, encoder_tokens, decoder_tokens)
+    encoder, decoder, cross, encoder_tokens, decoder_tokens = map(given_streams.get, Streams.__annotations__)
     if attention is not None:
-        if any(given is not None for given in translating):
+        if any(given is not None for given in given_streams.values()):
             raise CapabilityError(
                 "attention is for models with one stream, and the arguments with encoder, decoder and cross are for "
                 "those with two; give one or the other"

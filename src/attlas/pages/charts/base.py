@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 import altair as alt
+from altair.utils.schemapi import debug_mode
 
 from attlas.pages.rows import Rows, Tables
 
@@ -73,8 +74,12 @@ class Chart:
         return tables.has(self.table, *self.columns) and len(self.rows(tables)) > 0
 
     def spec(self, tables: Tables) -> Spec:
-        """The specification, for these tables."""
-        return self.draw(tables, self.rows(tables))
+        """The specification, for these tables.
+
+        Whether it is one that Vega-Lite knows is a law of pages (:mod:`attlas.pages.laws`) and not asked here, where
+        asking took as long as drawing."""
+        with debug_mode(False):
+            return self.draw(tables, self.rows(tables))
 
     def having(self, **changes: Any) -> Chart:
         """The same chart with another key, title, note or where."""
@@ -164,7 +169,7 @@ def finished(chart: Any) -> Spec:
     >>> "config" in finished(alt.layer(rows_of_page().mark_point()))
     False
     """
-    spec: Spec = chart.to_dict()
+    spec: Spec = chart.to_dict(validate=False)
     spec.pop("config", None)
     return spec
 
@@ -175,7 +180,9 @@ def drawn(layers: Sequence[Any], params: Sequence[Any], height: int) -> Spec:
     >>> drawn([rows_of_page().mark_point()], [], 200)["height"]
     200
     """
-    return finished(alt.layer(*layers).add_params(*params).properties(width="container", height=height))
+    first, *others = layers  # every change of layered charts copies all of them, so theirs come before and after
+    layered = alt.layer(first.add_params(*params), *others)
+    return {**finished(layered), "width": "container", "height": height}
 
 
 def map_size(rows: int) -> Spec:
