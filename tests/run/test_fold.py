@@ -81,9 +81,7 @@ def test_the_weight_on_the_previous_piece(family: str) -> None:
         assert row["chance"] == pytest.approx(even.sum(0)[place] / counts.sum(), abs=1e-5)
         assert (row["n"], other["n"]) == (counts.sum(), len(TEXTS))
         assert other["value"] == pytest.approx(means.mean(0)[place], abs=1e-5)
-        assert (other["low"], other["high"]) == pytest.approx(
-            (interval.low[place], interval.high[place]), abs=1e-4
-        )
+        assert (other["low"], other["high"]) == pytest.approx((interval.low[place], interval.high[place]), abs=1e-4)
         assert row["low"] <= row["value"] <= row["high"]
 
 

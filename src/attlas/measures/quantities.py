@@ -60,8 +60,10 @@ class Quantity:
     def within(self) -> tuple[float, float]:
         """The range of its figures.
 
-        >>> Quantity("sep", "[SEP]", keys="sep").within, Quantity("entropy", "entropy", "number", keys="entropy").within
-        ((0.0, 1.0), (0.0, inf))
+        >>> Quantity("sep", "[SEP]", keys="sep").within
+        (0.0, 1.0)
+        >>> Quantity("entropy", "entropy", "number", keys="entropy").within
+        (0.0, inf)
         """
         return (0.0, 1.0 if self.kind == "share" else inf)
 

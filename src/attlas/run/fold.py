@@ -2,8 +2,9 @@
 
 A function turns each call at the seam into one number for every text and head; :func:`fold` takes a corpus through
 the model in batches and says, head by head, what the function gives on average, with a 95 % confidence interval by
-document (by text where there are few), and what it would give by *chance*: the same function on the same call with queries of zero, so that every head
-attends evenly to all it may see. :class:`HeadStatistic` is the same as a part of a run, for a study of one's own.
+document (by text where there are few), and what it would give by *chance*: the same function on the same call with
+queries of zero, so that every head attends evenly to all it may see. :class:`HeadStatistic` is the same as a part of
+a run, for a study of one's own.
 
 >>> from attlas.corpora import read
 >>> def on_itself(call, batch):

@@ -21,6 +21,7 @@ MANY = 2000  # heads beyond which the tree is left out of the page
 CLARK = "Clark et al. 2019"
 
 WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twins"}, was="of")
+_OF_TWINS = "mean of the twins; ends: the lowest and the highest"
 _TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
 DISTANCE = "mean Jensen-Shannon divergence of their rows, in nats"
 _FIGURES = (
@@ -45,9 +46,9 @@ _FIGURES = (
     Column("punctuation", "punct.", "share", "attention on periods and commas", head=True),
     Column("special", "all special", "share", "[CLS], [SEP], a first piece, periods and commas together", head=True),
     Column("n", "queries", "count"),
-    Column("twin_mean", "untrained twins, mean dist.", "number", "mean of the twins; ends: the lowest and the highest",
+    Column("twin_mean", "untrained twins, mean dist.", "number", _OF_TWINS,
            ends=("twin_mean_low", "twin_mean_high"), optional=True),
-    Column("twin_entropy", "untrained twins, entropy", "number", "mean of the twins; ends: the lowest and the highest",
+    Column("twin_entropy", "untrained twins, entropy", "number", _OF_TWINS,
            ends=("twin_entropy_low", "twin_entropy_high"), optional=True),
     _TWINS,
 )  # fmt: skip
@@ -91,8 +92,10 @@ TOGETHER = Schema(
     Column("ratio", "ratio", "number", "within over between: 1 where layers mean nothing"),
     Column("p", "p", "p", "share of random deals of the heads to layers that lie as near, the true one counted in"),
     Column("shuffles", "random deals", "count"),
-    Column("stress", "stress of the map", "share", "share of the distances that it gets wrong; of twins, the map of the first alone"),
-    Column("halves", "halves agree (ρ)", "share", "rank correlation of the distances on both halves of the documents (or texts)"),
+    Column("stress", "stress of the map", "share", "share of the distances that it gets wrong; of twins, the "
+           "map of the first alone"),
+    Column("halves", "halves agree (ρ)", "share", "rank correlation of the distances on both halves of the documents "
+           "(or texts)"),
     Column("heads", "heads", "count"), Column("n", "queries", "count"), _TWINS,
 )  # fmt: skip
 DESCRIBED = Schema(
@@ -108,12 +111,14 @@ GAPS = Schema(
 )  # fmt: skip
 BEHAVIOURS = Schema(
     "behaviours", "How many heads do what.",
-    STREAM, Column("behaviour", "mostly"), Column("heads", "heads", "count", "of the model; in the first twin", twin="twin_heads"),
+    STREAM, Column("behaviour", "mostly"),
+    Column("heads", "heads", "count", "of the model; in the first twin", twin="twin_heads"),
 )  # fmt: skip
 NEAREST = Schema(
     "nearest_pairs", "The nearest pairs of heads.",
     STREAM, Column("one", "head"), Column("one_does", "mostly"), Column("other", "and head"),
-    Column("other_does", "mostly"), Column("scored", "nats apart", "number", "on the other half of the documents, or texts"),
+    Column("other_does", "mostly"),
+    Column("scored", "nats apart", "number", "on the other half of the documents, or texts"),
     Column("value", "on all of them", "number", ends=("low", "high"), twin="twin"),
 )  # fmt: skip
 
@@ -197,7 +202,7 @@ def layers(tables: Tables) -> Iterator[Finding]:
     """Whether heads of one layer lie together, stream by stream."""
     for stream, rows in tables["togetherness"].by("stream"):
         model = next(iter(rows.where(who="model").known("ratio")), None)
-        twins = rows.where(who="twin").known("ratio")
+        twins, untrained = rows.where(who="twin").known("ratio"), {"stream": stream, "who": "twin"}
         if model is None:
             continue
         yield finding(
@@ -205,9 +210,8 @@ def layers(tables: Tables) -> Iterator[Finding]:
             "heads of different layers {between:number}, a ratio of **{ratio:number}** (p {p:p} by {shuffles} random "
             "deals of the heads to layers){twin}.",
             *(_value(model, column) for column in ("within", "between", "ratio")),
-            *(Claim("mean", "togetherness", "ratio", among={"stream": stream, "who": "twin"}, value=twins.mean("ratio"))
-              for _ in twins[:1]),
-            *(Claim(kind, "togetherness", column, keyed(row, "stream", "who", "draw"), {"stream": stream, "who": "twin"})
+            *(Claim("mean", "togetherness", "ratio", among=untrained, value=twins.mean("ratio")) for _ in twins[:1]),
+            *(Claim(kind, "togetherness", column, keyed(row, "stream", "who", "draw"), untrained)
               for kind, column, row in _extremes(twins)),
             where=of_stream(tables, stream), twin=_beside(twins),
             verdict="lie" if model["ratio"] < 1 and model["p"] < SURE else "do not surely lie",
@@ -289,8 +293,8 @@ def about(tables: Tables) -> Prose:
 
 
 def _extremes(twins: Rows) -> list[tuple[str, str, Rows]]:
-    """The twin with the smallest ratio, that with the largest, and that with the smallest p, as claims have them; none
-    where there is a single twin."""
+    """The twin with the smallest ratio, that with the largest, and that with the smallest p, as claims have them;
+    none where there is a single twin."""
     if len(twins) < 2 or "draw" not in twins[0]:
         return []
     least, most, sure = twins.smallest("ratio")[:1], twins.largest("ratio")[:1], twins.smallest("p")[:1]
@@ -366,8 +370,9 @@ PAGE = Page(
         Section(
             "layers", "Layer by layer",
             "If heads of one layer lie together, the diagonal of the first chart is dark: it shows the mean distance "
-            "of the heads of two layers. The second is the map of the first twin: where layers mean nothing, their colours "
-            "mix. p is the share of random deals of the heads to layers that lie as near, the true one counted in.",
+            "of the heads of two layers. The second is the map of the first twin: where layers mean nothing, their "
+            "colours mix. p is the share of random deals of the heads to layers that lie as near, the true one "
+            "counted in.",
             (charts.grid("layer_pairs", "layer_b", "layer", "value", "twin", key="layer-pairs",
                          title="Heads of two layers, mean distance",
                          label="Heat map of the mean distance of heads, layer by layer"),

@@ -47,8 +47,8 @@ COLUMNS = {
         "stream", "layer", "layer_b", "value", "n", "low", "high", "twin", "twin_low", "twin_high", "twins",
     ),
     "togetherness": (
-        "stream", "who", "draw", "within", "within_low", "within_high", "between", "between_low", "between_high", "ratio",
-        "p", "shuffles", "stress", "halves", "heads", "n", "twins",
+        "stream", "who", "draw", "within", "within_low", "within_high", "between", "between_low", "between_high",
+        "ratio", "p", "shuffles", "stress", "halves", "heads", "n", "twins",
     ),
 }  # fmt: skip
 

@@ -34,7 +34,8 @@ COLUMNS = {
     "noop_layers": (
         "stream", "layer", "keys", "value", "n", "low", "high", "pairs", "relative", "relative_low", "relative_high",
         "paid", "paid_share", "weight", "norm", "twin", "twin_low", "twin_high", "twin_relative",
-        "twin_relative_low", "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight", "twin_norm", "twins",
+        "twin_relative_low", "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight", "twin_norm",
+        "twins",
     ),
 }  # fmt: skip
 

@@ -116,7 +116,8 @@ MIXING = Schema(
 )  # fmt: skip
 SCATTER = Schema(
     "scatter", "Drawn pairs of a query and a key, to look at.", *PLACE,
-    Column("who", "of", labels={"model": "the model", "twin": "an untrained twin"}), Column("shown", "pairs of"), _CLASS,
+    Column("who", "of", labels={"model": "the model", "twin": "an untrained twin"}),
+    Column("shown", "pairs of"), _CLASS,
     Column("weight", "α, weight on the key", "number"),
     Column("length", "‖f(x)‖, length of the key's vector", "number"),
     Column("query", "query"), Column("key", "key"),
@@ -281,8 +282,8 @@ def related(tables: Tables) -> Iterator[Finding]:
         alone = tables["spearman"].where(**among | {"keys": "other"}).known("value")
         yield finding(
             "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} beyond "
-            "their interval), median **{middle:signed}** (untrained twins, their mean: {twin}, {twin_middle:signed}){above}."
-            "{alone}",
+            "their interval), median **{middle:signed}** (untrained twins, their mean: {twin}, "
+            "{twin_middle:signed}){above}.{alone}",
             Claim("count", "spearman", "value", among=among, than=0.0, below=True, value=below),
             of=of_stream(tables, stream), verdict=VERDICTS[verdict], below=of_all(below, len(heads)), sure=sure,
             middle=middle, twin=of_all(twin_below, len(heads.known("twin"))), twin_middle=twin_middle,

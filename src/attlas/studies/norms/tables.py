@@ -1,9 +1,9 @@
 """What the norms study found, as tidy rows: heads, layers, correlations, frequency, mixing, and pairs to look at.
 
-The same of the untrained twins stands in every row: their mean, the lowest and the highest. Correlations of weight and length come in two kinds. Over *texts*:
-within each text, and then the mean over texts, which asks whether in one text the keys with short vectors get more
-weight. Over *pairs*: of pairs drawn evenly from all texts, in one heap, also within a class of key; the interval is
-from drawing the documents again.
+The same of the untrained twins stands in every row: their mean, the lowest and the highest. Correlations of weight
+and length come in two kinds. Over *texts*: within each text, and then the mean over texts, which asks whether in one
+text the keys with short vectors get more weight. Over *pairs*: of pairs drawn evenly from all texts, in one heap,
+also within a class of key; the interval is from drawing the documents again.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ COLUMNS = {
 
 class Seen(NamedTuple):
     """What one model showed in one stream: figures by class of key, of heads and of layers; means, by what they are
-    of; the correlation of weight and length over drawn pairs, by class of key and layer, with the number of pairs; and
-    the pairs themselves."""
+    of; the correlation of weight and length over drawn pairs, by class of key and layer, with the number of pairs;
+    and the pairs themselves."""
 
     classes: dict[str, dict[str, Array]]
     means: dict[str, Estimate]
@@ -120,8 +120,8 @@ def tables(
     heads: Mapping[Stream, Sequence[Any]] = {},
 ) -> dict[str, dict[str, list[Any]]]:
     """All tables, of what a model and its untrained twins showed (:func:`seen_of`). ``examples`` are those that were
-    read, to name the pieces of drawn pairs; ``heads`` are (layer, head) of each stream whose pairs are to be shown one
-    by one.
+    read, to name the pieces of drawn pairs; ``heads`` are (layer, head) of each stream whose pairs are to be shown
+    one by one.
 
     >>> from attlas.capture import load
     >>> from attlas.studies.norms.passes import Norms
@@ -151,7 +151,9 @@ def tables(
                 own, others, stream, f"layer-{part}", {**layer, **labels}, per=shape[1]
             )
         _over_pairs(rows, own, others, stream)
-        rows["mixing"] += _estimates(own, others, stream, "layer-mixing", {**layer, "step": STEPS, "queries": QUERIES})
+        rows["mixing"] += _estimates(
+            own, others, stream, "layer-mixing", {**layer, "step": STEPS, "queries": QUERIES}
+        )
         rows["bands"] += _bands(own, others, stream, shape)
         rows["scatter"] += scatter(
             stream, shape, own.drawn, others[0].drawn, examples, study.seed, heads.get(stream, ())
