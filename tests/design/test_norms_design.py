@@ -27,8 +27,6 @@ from attlas.text import Document
 
 WORDS = "The farmer near the old bridge offered {} apples, it is said."
 TEXTS = [Document.from_text(WORDS.format(number)) for number in range(8)]
-    Document.from_text(f"The farmer near the old bridge offered {number} apples, it is said.") for number in range(8)
-]
 KEYS = {
     "norms": ("layer", "head", "keys"),
     "norms_layers": ("layer", "keys"),
