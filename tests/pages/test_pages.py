@@ -162,6 +162,21 @@ def test_markdown_has_findings_published_figures_tables_and_how_they_were_made()
     assert "What is not there" not in text
 
 
+@pytest.mark.parametrize(
+    ("corpus", "said"),
+    [
+        ({"unit": "document", "units": 90}, "1,200 pieces, intervals by document (90 of them)"),
+        ({"unit": "text", "units": 3}, "1,200 pieces, intervals by text (3 of them: too few for any)"),
+    ],
+)
+def test_every_page_says_once_what_its_intervals_are_by(corpus: dict[str, object], said: str) -> None:
+    result = toy_result()
+    told = Result(replace(result.manifest, corpus={**result.manifest.corpus, **corpus}), result.tables)
+    assert html_page(PAGE, told).count(said) == 1
+    assert markdown_page(PAGE, [(told, "attlas toy")], title="Toys").count(said) == 1
+    assert "intervals by" not in html_page(PAGE, result)  # an older result does not know
+
+
 def test_the_terminal_says_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 

@@ -55,7 +55,7 @@ class Stopping(Toy):
 
     def update(self, bundle: Bundle, batch: Sequence[int]) -> None:
         if self.left == 0:
-            bundle["a"].update(np.ones((1, 3)), 1)
+            bundle["a"].update(np.ones((1, 3)), 1, [0])
             raise self.error
         self.left -= 1
         super().update(bundle, batch)

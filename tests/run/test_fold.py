@@ -15,6 +15,7 @@ import twins
 from attlas.capture import Override, Recorder, Subject, load
 from attlas.errors import NumberError, StatsError
 from attlas.models import AttentionCall, Batch
+from attlas.stats import estimate
 from attlas.text import Document
 
 TEXTS = [*twins.SENTENCES[:4], "It rained.", "Nobody noticed the old bridge."]
@@ -72,7 +73,7 @@ def test_the_weight_on_the_previous_piece(family: str) -> None:
     assert pooled.manifest.study == "fold"
     assert len(pooled.rows()) == len(by_text.rows()) == layers * heads
     means = sums / counts[:, None, None]
-    half = 1.959963984540054 * means.std(0, ddof=1) / len(TEXTS) ** 0.5
+    interval = estimate(means, np.ones(means.shape))
     for row, other in zip(pooled.rows(), by_text.rows(), strict=True):
         place = row["layer"], row["head"]
         assert (other["layer"], other["head"], row["stream"]) == (*place, subject.pieces.own.value)
@@ -80,10 +81,28 @@ def test_the_weight_on_the_previous_piece(family: str) -> None:
         assert row["chance"] == pytest.approx(even.sum(0)[place] / counts.sum(), abs=1e-5)
         assert (row["n"], other["n"]) == (counts.sum(), len(TEXTS))
         assert other["value"] == pytest.approx(means.mean(0)[place], abs=1e-5)
-        assert (other["low"], other["high"]) == pytest.approx(
-            (means.mean(0)[place] - half[place], means.mean(0)[place] + half[place]), abs=1e-5
-        )
+        assert (other["low"], other["high"]) == pytest.approx((interval.low[place], interval.high[place]), abs=1e-4)
         assert row["low"] <= row["value"] <= row["high"]
+
+
+def test_an_interval_stays_within_the_range_that_is_told() -> None:
+    """The weight of six texts on one piece is seldom, if ever, below 0 or above 1; its free interval may be."""
+    corpus = [Document.from_text(text) for text in TEXTS]
+
+    def last(call: AttentionCall, batch: Batch) -> torch.Tensor:
+        weights = call.weights()
+        return (weights[:, :, 0, 0] > weights[:, :, 0, 0].median()).double() ** 4
+
+    subject = twin("bert")
+    free, told = (attlas.fold(subject, corpus, last, within=within).rows() for within in (None, (0.0, 1.0)))
+    assert [row["value"] for row in free] == [row["value"] for row in told]
+    assert any(row["low"] < 0 or row["high"] > 1 for row in free)
+    assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in told)
+
+
+def test_below_six_texts_there_is_no_interval() -> None:
+    rows = attlas.fold(twin("bert"), [Document.from_text(text) for text in TEXTS[:5]], previous).rows()
+    assert all(row["low"] is None and row["high"] is None for row in rows)
 
 
 def test_several_figures_have_names_and_all_streams_are_read() -> None:

@@ -33,9 +33,10 @@ class Toy:
     def update(self, bundle: Bundle, batch: Sequence[int]) -> None:
         values = np.stack([np.random.default_rng(item).normal(0, 10.0 ** (item % 9), 3) for item in batch])
         counts = [1 + item % 4 for item in batch]
-        bundle["a"].update(values, counts)
+        units = [item % 5 for item in batch]
+        bundle["a"].update(values, counts, units)
         time.sleep(self.pause)
-        bundle["b"].update(values[:, 0], counts)
+        bundle["b"].update(values[:, 0], counts, units)
 
     def tables(self, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
         return {"toy": {"value": bundle["a"].result().value.tolist()}}

@@ -14,6 +14,7 @@ from scipy.spatial.distance import jensenshannon
 import twins
 from attlas.capture import Capture, Subject, load
 from attlas.capture.check import eager_weights
+from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, ModelError, NumberError, StoreError, TextError
 from attlas.ids import Site, Stream
 from attlas.stats import Bundle
@@ -21,7 +22,8 @@ from attlas.store import Manifest, Result
 from attlas.studies.clusters.behaviour import BROAD, behaviour, relation_heads
 from attlas.studies.clusters.call import clusters, fitting_budget, require_room
 from attlas.studies.clusters.passes import Clusters
-from attlas.studies.clusters.tables import cluster_tables
+from attlas.studies.clusters.tables import cluster_tables, seen_of
+from attlas.studies.shared.piece_classes import half_of
 from attlas.studies.shared.watching import Together, part
 from attlas.studies.survey.passes import Survey
 from attlas.text import Document, Passage
@@ -149,7 +151,8 @@ def test_what_goes_to_a_sink_is_a_key_of_its_own() -> None:
 
 
 def test_layers_are_means_of_pairs_and_all_tables_agree() -> None:
-    result = clusters(twin("bert"), TEXTS, seed=1)
+    texts = TEXTS + [Document.from_text(f"The farmer offered {n} apples.") for n in range(5)]
+    result = clusters(twin("bert"), texts, seed=1, twins=3)
     pairs = {(r["layer"], r["head"], r["layer_b"], r["head_b"]): r for r in rows(result, "pairs")}
     assert len(pairs) == 12 * 11 // 2
     for row in rows(result, "layer_pairs"):
@@ -157,15 +160,20 @@ def test_layers_are_means_of_pairs_and_all_tables_agree() -> None:
         kept = [r for (a, _, b, _), r in pairs.items() if {a, b} == ends]
         assert row["value"] == pytest.approx(np.mean([r["value"] for r in kept]))
         assert row["twin"] == pytest.approx(np.mean([r["twin"] for r in kept]))
-        assert row["low"] < row["value"] < row["high"]
-    for row in rows(result, "togetherness"):
-        column = "value" if row["who"] == "model" else "twin"
+        assert 0 <= row["low"] < row["value"] < row["high"] <= math.log(2)
+        assert row["twin_low"] < row["twin"] < row["twin_high"]
+        assert row["twins"] == 3
+    assert [row["draw"] for row in rows(result, "togetherness")] == [None, 1, 2, 3]
+    for who, column in (("model", "value"), ("twin", "twin")):
+        of_who = [row for row in rows(result, "togetherness") if row["who"] == who]
         within = np.mean([r[column] for (a, _, b, _), r in pairs.items() if a == b])
         between = np.mean([r[column] for (a, _, b, _), r in pairs.items() if a != b])
-        assert row["within"] == pytest.approx(within)
-        assert row["between"] == pytest.approx(between)
-        assert row["ratio"] == pytest.approx(within / between)
-        assert 0 < row["p"] <= 1
+        assert np.mean([row["within"] for row in of_who]) == pytest.approx(within)
+        assert np.mean([row["between"] for row in of_who]) == pytest.approx(between)
+        for row in of_who:
+            assert row["ratio"] == pytest.approx(row["within"] / row["between"])
+            assert row["within_low"] < row["within"] < row["within_high"]
+            assert 0 < row["p"] <= 1
     heads = rows(result, "clusters")
     assert sorted(row["leaf"] for row in heads) == list(range(12))
     for row in heads:
@@ -177,6 +185,19 @@ def test_layers_are_means_of_pairs_and_all_tables_agree() -> None:
     joins = rows(result, "joins")
     assert [row["heads"] for row in joins if row["join"] == 10] == [12, 12]
     assert {row["who"] for row in joins} == {"model", "twin"}
+
+
+def test_a_document_is_never_in_both_halves() -> None:
+    """Its windows resemble each other; the nearest pair is chosen on one half and told from the other."""
+    texts = tuple(Document.from_text(f"The farmer offered {n // 3} apples.") for n in range(48))
+    corpus = Corpus(texts, "documents", "corpus", "", tuple(n // 3 for n in range(48)))
+    subject = twin("bert")
+    halved = rows(clusters(subject, corpus, twins=1), "pairs")
+    for column, half in (("first_half", 1), ("second_half", 2)):
+        part = [text for n, text in enumerate(texts) if half_of(n // 3, 0) == half]
+        assert len(part) == 24
+        alone = rows(clusters(subject, part, twins=1), "pairs")
+        assert [row[column] for row in halved] == pytest.approx([row["value"] for row in alone], abs=1e-6)
 
 
 def test_halves_make_the_whole() -> None:
@@ -216,7 +237,8 @@ def test_beside_the_survey_in_one_pass() -> None:
         for name in alone:
             found = part(bundle, study.name)[name].result()
             assert np.allclose(found.value, alone[name].result().value, atol=1e-6, equal_nan=True), name
-    tables = cluster_tables(studies[1], part(bundle, "clusters"), part(bundle, "clusters"), {})
+    seen = seen_of(studies[1], part(bundle, "clusters"))
+    tables = cluster_tables(studies[1], seen, [seen], {})
     assert list(tables) == ["clusters", "pairs", "joins", "layer_pairs", "togetherness"]
     assert tables["pairs"]["twin"] == tables["pairs"]["value"]
     assert len(tables["pairs"]["twin"]) == 66
@@ -307,12 +329,14 @@ def test_nan_stops_with_its_place() -> None:
 
 @pytest.mark.real
 def test_layers_of_the_bundled_model_lie_together_and_the_twins_do_not() -> None:
-    found = {row["who"]: row for row in rows(clusters(None, "sample", limit=6), "togetherness")}
-    assert found["model"]["ratio"] < 0.9
-    assert found["model"]["p"] <= 0.001
-    assert abs(found["twin"]["ratio"] - 1) < 0.02
-    assert found["twin"]["p"] > 0.01
-    assert found["model"]["between"] > 10 * found["twin"]["between"]
+    model, *others = rows(clusters(None, "sample", limit=6, twins=2), "togetherness")
+    assert model["ratio"] < 0.9
+    assert model["p"] <= 0.001
+    assert [row["who"] for row in others] == ["twin", "twin"]
+    for row in others:
+        assert abs(row["ratio"] - 1) < 0.02
+        assert row["p"] > 0.01
+        assert model["between"] > 10 * row["between"]
 
 
 @pytest.mark.shared

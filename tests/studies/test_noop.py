@@ -27,6 +27,9 @@ from attlas.text import Document
 FAMILIES = list(CLASSES)
 
 
+MORE = [Document.from_text(f"Nobody noticed {word}, it is said.") for word in ("rain", "snow", "apples", "bridges")]
+
+
 def examples_of(model: Subject) -> list[Any]:
     return read_documents(model, TEXTS).examples
 
@@ -207,7 +210,7 @@ def test_the_masked_draw_depends_on_text_and_seed_alone() -> None:
 def test_a_twin_stands_in_every_row_and_the_parameters_stay_as_they_were(tmp_path: Path) -> None:
     model = subject("llama")
     asked = [parameter.requires_grad for parameter in model.model.parameters()]
-    result = noop(model, TEXTS, out=tmp_path / "out", budget=32)
+    result = noop(model, [*TEXTS, *MORE], out=tmp_path / "out", budget=32)
     assert [parameter.requires_grad for parameter in model.model.parameters()] == asked
     assert all(parameter.grad is None for parameter in model.model.parameters())
     assert result.manifest.plan["options"]["task"] == "causal-lm"
@@ -215,7 +218,8 @@ def test_a_twin_stands_in_every_row_and_the_parameters_stay_as_they_were(tmp_pat
         rows = result.tables[name].to_pylist()
         assert {row["keys"] for row in rows} == {"cls", "punctuation", "other", "self", "previous"}
         assert all(row["twin"] is not None and row["twin_weight"] is not None for row in rows)
-        assert all(row["twin"] != row["value"] for row in rows)
+        assert all(row["twin"] != row["value"] and row["twins"] == 1 for row in rows)
+        assert all(0 <= row["low"] <= row["value"] <= row["high"] for row in rows)
     loss = result.tables["loss"].to_pylist()[0]
     assert loss["chance"] == pytest.approx(np.log(model.model.config.vocab_size))
     assert loss["twin"] == pytest.approx(loss["chance"], abs=0.3)

@@ -38,7 +38,7 @@ def test_claims_of_the_paper_are_judged_by_the_tables() -> None:
     assert sep.startswith(
         "[SEP], much weight and little norm: as published. Weight 0.40 (even attention 0.040), norm 0.12"
     )
-    assert "all heads together 0.060 (untrained twin 0.040, 0.040)" in sep
+    assert "all heads together 0.060 (untrained twins 0.040, 0.040)" in sep
     assert "in all 4 layers" in sep
     assert punctuation.startswith("Periods and commas, much weight and little norm: not so here.")
     assert (
@@ -60,7 +60,7 @@ def test_the_first_piece_of_a_causal_model_is_asked_the_same_but_was_not_publish
 def test_the_answer_and_mixing_are_computed_from_the_tables() -> None:
     answer, *_, mixed = said(norms_result())
     assert "[SEP] takes 0.40 (0.40 to 0.40) of the weight in layer 1 and 0.12 (0.12 to 0.12) of the norm" in answer
-    assert "even attention would give it 0.040, and the untrained twin has 0.040 and 0.040" in answer
+    assert "even attention would give it 0.040, and untrained twins have 0.040 and 0.040" in answer
     assert "0.90 by attention alone, 0.30 with the residual and 0.20 with residual and norm" in mixed
     [mixed_across] = mixing(tables_of(norms_result(("cross",))))
     assert "attention alone" not in str(mixed_across.text)
@@ -75,7 +75,7 @@ def test_layers_where_weight_goes_to_long_vectors_are_told() -> None:
     columns = {name: [each[name] for each in layers] for name in layers[0]}
     [finding] = together(Tables(Result(Manifest("norms"), {"spearman_layers": columns, "frequency_layers": rare})))
     assert "In layer 11 weight and length go together among other keys" in str(finding.text)
-    assert "+0.40, untrained twin −0.010" in str(finding.text)
+    assert "+0.40, untrained twins −0.010" in str(finding.text)
     assert "correlate by +0.66" in str(finding.text)
 
 

@@ -14,6 +14,7 @@ import twins
 from attlas.capture import Subject, load
 from attlas.capture.check import eager_weights
 from attlas.capture.reading import read_documents
+from attlas.corpora import Corpus
 from attlas.errors import ModelError, NumberError
 from attlas.ids import Stream
 from attlas.measures.quantities import QUANTITIES
@@ -213,16 +214,43 @@ def test_drawn_pairs_depend_on_the_text_alone_and_can_be_seen() -> None:
     assert sorted(both[0][real[0]][:, 1].tolist()) == list(range(examples[0].length))
 
 
-def test_halves_are_of_different_passages_and_make_the_whole() -> None:
+def test_halves_are_of_different_texts_and_make_the_whole() -> None:
     subject = twin("bert")
     documents = [Document.from_text(f"The farmer offered {n} apples.") for n in range(20)]
     row = values(survey(subject, documents))["encoder", 1, 1, "weight", "entropy"]
-    parts = [[d for d in documents if half_of(Passage(d), 0) == half] for half in (1, 2)]
-    assert all(len(part) >= 4 for part in parts)
+    parts = [[d for unit, d in enumerate(documents) if half_of(unit, 0) == half] for half in (1, 2)]
+    assert [len(part) for part in parts] == [10, 10]
     for column, part in zip(("first_half", "second_half"), parts, strict=True):
         alone = values(survey(subject, part))["encoder", 1, 1, "weight", "entropy"]
         assert row[column] == pytest.approx(alone["value"], abs=1e-6)
     assert min(row["first_half"], row["second_half"]) <= row["value"] <= max(row["first_half"], row["second_half"])
+
+
+def test_a_document_is_never_in_both_halves() -> None:
+    """Windows of one document resemble each other: to choose on one and score on the next would be to peek."""
+    subject = twin("bert")
+    texts = tuple(Document.from_text(f"The farmer offered {n // 3} apples.") for n in range(48))
+    corpus = Corpus(texts, "documents", "corpus", "", tuple(n // 3 for n in range(48)))
+    row = values(survey(subject, corpus))["encoder", 1, 1, "weight", "entropy"]
+    parts = [[d for n, d in enumerate(texts) if half_of(n // 3, 0) == half] for half in (1, 2)]
+    assert [len(part) for part in parts] == [24, 24]
+    for column, part in zip(("first_half", "second_half"), parts, strict=True):
+        alone = values(survey(subject, part))["encoder", 1, 1, "weight", "entropy"]
+        assert row[column] == pytest.approx(alone["value"], abs=1e-6)
+
+
+def test_no_interval_leaves_the_range_of_its_quantity() -> None:
+    texts = [Document.from_text(f"The old farmer near the bridge offered {n} apples.") for n in range(8)]
+    result = survey(twin("bert"), texts)
+    kinds = {quantity.name: quantity.kind for quantity in QUANTITIES}
+    for table, most in (("heads", 1), ("spearman", 1), ("frequency", np.inf)):
+        rows = [row for row in result.rows(table) if row["low"] is not None]
+        assert rows
+        for row in rows:
+            least = -1 if table == "spearman" else 0
+            high = most if kinds.get(row.get("quantity"), "share") == "share" else np.inf
+            assert least <= row["low"] <= row["value"] + 1e-6, row
+            assert row["value"] - 1e-6 <= row["high"] <= high, row
 
 
 def test_marks_of_a_corpus() -> None:

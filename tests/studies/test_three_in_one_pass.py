@@ -11,6 +11,7 @@ import pytest
 import twins
 from attlas.capture import Subject
 from attlas.corpora import read
+from attlas.run.setting import as_corpus
 from attlas.studies.clusters.call import clusters
 from attlas.studies.heads.call import heads
 from attlas.studies.relations.call import relations
@@ -38,18 +39,35 @@ def assert_alike(one: Any, other: Any, table: str) -> None:
 @pytest.mark.parametrize("measure", ["weight", "norm"])
 def test_together_they_say_what_each_says_alone(measure: str) -> None:
     subject = bert()
-    together = heads(subject, FEW, measure=measure)
+    together = heads(subject, FEW, measure=measure, twins=2)
+    chosen_on, scored_on = as_corpus(FEW).halves(0)
+    ordered = [*scored_on.documents, *chosen_on.documents]  # as units are numbered there
     alone = {
-        "survey": survey(subject, FEW, max_pieces=128),
-        "relations": relations(subject, FEW, max_pieces=128, measure=measure),
+        "survey": survey(subject, ordered, max_pieces=128),
+        "relations": relations(subject, FEW, max_pieces=128, measure=measure, twins=2),
     }
     for table in ("relations", "relation_heads", "offsets"):
         assert_alike(together["relations"], alone["relations"], table)
     for table in ("heads", "pos", "spearman", "portraits"):
         assert_alike(together["survey"], alone["survey"], table)
-    apart = clusters(subject, FEW, max_pieces=128, measure=measure)
-    for table in ("pairs", "layer_pairs"):
+    apart = clusters(subject, ordered, max_pieces=128, measure=measure, twins=2)
+    for table in ("pairs", "layer_pairs", "togetherness"):
         assert_alike(together["clusters"], apart, table)
+
+
+def test_units_of_both_halves_are_told_apart() -> None:
+    """Thirty sentences are thirty units, of which relations are scored on half."""
+    results = heads(bert(), FEW, twins=1)
+    scored = results["relations"].manifest.corpus["scored_on"]
+    assert {name: result.manifest.corpus["units"] for name, result in results.items()} == {
+        "survey": 30,
+        "relations": scored,
+        "clusters": 30,
+    }
+    alone = survey(bert(), FEW, max_pieces=128).rows("heads")
+    ends = [(row["value"], row["low"], row["high"]) for row in alone if row["low"] is not None]
+    together = [(row["value"], row["low"], row["high"]) for row in results["survey"].rows("heads")]
+    np.testing.assert_allclose([row for row in together if row[1] is not None], ends, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.campaign

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 
 from attlas.ids import Stream
 
@@ -31,7 +32,8 @@ BOTH_WAYS = frozenset({Stream.ENCODER})
 class Quantity:
     """One figure of a head.
 
-    ``keys`` is what is added up for each query and ``queries`` which queries count; ``section`` is the part of the
+    ``keys`` is what is added up for each query and ``queries`` which queries count; a ``kind`` of "share" lies within
+    [0, 1], and others are not below 0, which is the range of their intervals; ``section`` is the part of the
     page that shows it; ``place`` is what a sentence calls the keys, where a head can be said to look there;
     ``column`` is its title in the table of heads, where it has a column, and ``norm`` whether its norm has one, too.
 
@@ -53,6 +55,17 @@ class Quantity:
     place: str = ""
     column: str = ""
     norm: bool = False
+
+    @property
+    def within(self) -> tuple[float, float]:
+        """The range of its figures.
+
+        >>> Quantity("sep", "[SEP]", keys="sep").within
+        (0.0, 1.0)
+        >>> Quantity("entropy", "entropy", "number", keys="entropy").within
+        (0.0, inf)
+        """
+        return (0.0, 1.0 if self.kind == "share" else inf)
 
     def __post_init__(self) -> None:
         for what, value, known in (("keys", self.keys, KEYS), ("queries", self.queries, QUERIES)):

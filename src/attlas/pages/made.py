@@ -7,23 +7,33 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from attlas.pages.prose import Prose, count_of, say
+from attlas.stats.intervals import FEWEST
 
 if TYPE_CHECKING:
     from attlas.store import Manifest
 
 
 def counted(manifest: Manifest) -> str:
-    """How much text was read, in words.
+    """How much text was read, in words, and what intervals take as independent of the rest.
 
     >>> from types import SimpleNamespace
     >>> counted(SimpleNamespace(corpus={"name": "a book", "documents": 1, "pieces": 8000}))
     '1 document, 8,000 pieces'
+    >>> counted(SimpleNamespace(corpus={"documents": 90, "unit": "document", "units": 90}))
+    '90 documents, intervals by document (90 of them)'
+    >>> counted(SimpleNamespace(corpus={"documents": 2, "unit": "text", "units": 2}))
+    '2 documents, intervals by text (2 of them: too few for any)'
     """
-    return ", ".join(
+    corpus = manifest.corpus
+    said = [
         count_of(value, key.removesuffix("s"))
         for key in ("documents", "sentences", "passages", "pieces")
-        if isinstance(value := manifest.corpus.get(key), int)
-    )
+        if isinstance(value := corpus.get(key), int)
+    ]
+    if isinstance(units := corpus.get("units"), int):
+        few = ": too few for any" if units < FEWEST else ""
+        said.append(f"intervals by {corpus.get('unit', 'text')} ({units:,} of them{few})")
+    return ", ".join(said)
 
 
 def when_and_what(manifest: Manifest) -> Prose:

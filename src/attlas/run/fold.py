@@ -2,8 +2,9 @@
 
 A function turns each call at the seam into one number for every text and head; :func:`fold` takes a corpus through
 the model in batches and says, head by head, what the function gives on average, with a 95 % confidence interval by
-text, and what it would give by *chance*: the same function on the same call with queries of zero, so that every head
-attends evenly to all it may see. :class:`HeadStatistic` is the same as a part of a run, for a study of one's own.
+document (by text where there are few), and what it would give by *chance*: the same function on the same call with
+queries of zero, so that every head attends evenly to all it may see. :class:`HeadStatistic` is the same as a part of
+a run, for a study of one's own.
 
 >>> from attlas.corpora import read
 >>> def on_itself(call, batch):
@@ -30,6 +31,7 @@ from attlas.run.parameters import Help, Model, Reading, Texts, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
 from attlas.stats import Bundle, PooledMean
+from attlas.stats.pooled import BLOCKS
 from attlas.store import Result
 from attlas.store.columns import as_columns
 
@@ -48,6 +50,10 @@ def fold(
     function: Annotated[Statistic, Help("What to make of an attention call and its batch.")],
     *,
     names: Annotated[Sequence[str], Help("What several figures of a function are called.")] = (),
+    within: Annotated[
+        tuple[float, float] | None,
+        Help("The range of the figures, which no interval leaves: (0, 1) of shares, (0, inf) of lengths."),
+    ] = None,
     pairs: Annotated[bool | None, Help("Read neighbouring segments as pairs.")] = None,
     **running: Unpack[Reading],
 ) -> Result:
@@ -71,11 +77,11 @@ def fold(
     """
     model, texts = as_subject(subject), as_corpus(corpus)
     called = getattr(function, "__qualname__", type(function).__name__)
-    options = {"function": called, **passage_options(model, texts, pairs, running)}
+    options = {"function": called, "within": within, **passage_options(model, texts, pairs, running)}
     with begin("fold", model, texts, options, running) as run:
         run.note_cutting(len(texts.documents))
         reading = run.read(read_passages(model, texts, options, run.seed))
-        part = HeadStatistic(model, function, names, streams_of(model, reading))
+        part = HeadStatistic(model, function, names, streams_of(model, reading), within)
         return run.finish({"heads": part.table(run.carry(part, reading))})
 
 
@@ -96,8 +102,9 @@ class HeadStatistic:
         function: Statistic,
         names: Sequence[str] = (),
         streams: Sequence[Stream] | None = None,
+        within: tuple[float, float] | None = None,
     ) -> None:
-        self.subject, self.function, self.names = subject, function, tuple(names)
+        self.subject, self.function, self.names, self.within = subject, function, tuple(names), within
         self.sites = [site for site in subject.sites if streams is None or site.stream in streams]
 
     def empty(self) -> Bundle:
@@ -110,9 +117,9 @@ class HeadStatistic:
         figures = max(1, len(self.names))
         return Bundle(
             {
-                key: PooledMean((self.subject.heads(site), figures))
+                key: PooledMean((self.subject.heads(site), figures), blocks=blocks)
                 for site in self.sites
-                for key in (_key(site), f"{_key(site)} by chance")
+                for key, blocks in ((_key(site), BLOCKS), (f"{_key(site)} by chance", 1))
             }
         )
 
@@ -137,7 +144,7 @@ class HeadStatistic:
         """
         rows = []
         for site in self.sites:
-            ours, even = bundle[_key(site)].result(), bundle[f"{_key(site)} by chance"].result()
+            ours, even = bundle.pooled(_key(site)).result(self.within), bundle[f"{_key(site)} by chance"].result()
             numbers = {"value": ours.value, "chance": even.value, "n": ours.n, "low": ours.low, "high": ours.high}
             for head, figure in np.argwhere(ours.n > 0).tolist():
                 place = {"stream": site.stream.value, "layer": site.layer, "head": head}

@@ -9,7 +9,7 @@ brings a sum s_u over n_u cases; the estimate is the ratio r = Σs_u / Σn_u. Wh
 - skewed units make the interval skewed, by Hall's transformation with the third moment of the e_u;
 - a quantity that lives in a range (a share, a margin) gets a beta interval in that range, with the effective number
   of cases that its variance amounts to (as Korn and Graubard do for surveys); what skewness of its own such an
-  interval has, is not corrected again;
+  interval has, is not corrected again; one that has only a lower or an upper bound has its ends cut there;
 - where *hits* are counted and there are none, or nothing but hits, the data cannot say how alike the cases of a unit
   are; the interval is then Clopper and Pearson's for the number of cases that cases alike by :data:`ALIKE` (their
   correlation within a unit) amount to.
@@ -51,13 +51,15 @@ def estimate(
 ) -> Estimate:
     """The mean of each cell with its interval, from the sums and counts of units, both of shape (units, ...).
 
-    ``within`` is the range of a single case, where it has one; ``hits`` says that cases are counted as right or not,
-    so that "never" and "always" are not certain.
+    ``within`` is the range of a single case, where it has one, with an infinite end where it has one bound alone;
+    ``hits`` says that cases are counted as right or not, so that "never" and "always" are not certain.
 
     >>> [round(float(number), 2) for number in estimate([1, 0, 1, 1, 0, 1, 1, 1], np.ones(8), (0, 1), hits=True)]
     [0.75, 8.0, 0.23, 0.99]
     >>> np.isnan(estimate([1.0, 2.0, 3.0], np.ones(3)).low).item()
     True
+    >>> estimate([0.0, 0.0, 0.0, 0.0, 0.0, 9.0], np.ones(6), (0, np.inf)).low.item()
+    0.0
     """
     s, n = np.asarray(sums, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     total = n.sum(0)
@@ -67,7 +69,9 @@ def estimate(
     low, high = nothing.copy(), nothing.copy()
     if known.any():
         parts = (s[:, known], n[:, known]) if s.ndim > 1 else (s[:, None], n[:, None])
-        ends = _within(*parts, within, hits) if within else _free(*parts)
+        closed = within is not None and bool(np.isfinite(within).all())
+        ends = _within(*parts, within, hits) if within and closed else _free(*parts)
+        ends = ends if within is None else (np.maximum(ends[0], within[0]), np.minimum(ends[1], within[1]))
         low[known], high[known] = (end if s.ndim > 1 else end[0] for end in ends)
     return Estimate(value, total, low, high)
 

@@ -1,6 +1,7 @@
-"""The study of clusters as one call: distances of all pairs of heads over a corpus, and an untrained twin beside.
+"""The study of clusters as one call: distances of all pairs of heads over a corpus, and untrained twins beside.
 
-The run has two parts, each with a checkpoint of its own: the model, and its twin. What is asked before they begin has
+The model and each of its twins is a part of the run with a checkpoint of its own; the sums of one are reduced to what
+the tables need before the next begins. What is asked before they begin has
 functions of its own, for :mod:`attlas.studies.heads` takes the study into its one pass.
 """
 
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError, StoreError, TextError
-from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, study_call
+from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, Twins, study_call
 from attlas.run.session import begin
 from attlas.run.setting import BUDGET, as_corpus, as_subject, passage_options, read_passages, streams_of
 from attlas.store import Result
@@ -38,21 +39,23 @@ def clusters(
     ] = None,
     measure: Measure = "weight",
     pairs: Pairs = None,
+    twins: Twins = 5,
     **running: Unpack[Reading],
 ) -> Result:
     """See which heads attend alike: distances of all pairs of heads, a map, a tree, and whether layers lie together.
 
-    An untrained twin is measured beside. Texts have 128 pieces at most, and batches as many as let the weights of all
+    Untrained twins are measured beside. Texts have 128 pieces at most, and batches as many as let the weights of all
     heads fit into half a GiB.
 
     >>> from attlas.text import Document
-    >>> result = clusters(corpus=[Document.from_text("It rained. We stayed in."), Document.from_text("We slept.")])
+    >>> texts = [Document.from_text("It rained. We stayed in."), Document.from_text("We slept.")]
+    >>> result = clusters(corpus=texts, twins=1)
     >>> result.manifest.study, result.table.num_rows, result.tables["pairs"].num_rows
     ('clusters', 72, 2556)
     """
     from attlas.capture.measuring import require_measure
     from attlas.studies.clusters.passes import Clusters
-    from attlas.studies.clusters.tables import cluster_tables
+    from attlas.studies.clusters.tables import cluster_tables, seen_of
 
     texts = as_corpus(corpus)
     model = as_subject(subject)
@@ -61,6 +64,7 @@ def clusters(
     running["budget"] = running["budget"] or fitting_budget(model, pieces)
     options = passage_options(model, texts, pairs, {**running, "max_pieces": pieces}) | {
         "measure": require_measure(model, measure),
+        "twins": twins,
         "relations": [[*place, *names] for place, names in sorted(known.items())],
     }
     with begin("clusters", model, texts, options, running) as run:
@@ -69,13 +73,12 @@ def clusters(
         require_room(model, max(example.length for example in reading.examples))
         streams = streams_of(model, reading)
         run.read(reading)
-        summed = []
-        for who, studied in run.twins():
+        seen = []
+        for who, studied in run.twins(twins):
             part = Clusters(studied, streams=streams, measure=measure, seed=run.seed)
-            summed.append((part, run.carry(part, reading, f"{who}distances")))
+            seen.append(seen_of(part, run.carry(part, reading, f"{who}distances")))
         run.progress.note("arranging the heads")
-        (part, bundle), (_, twin) = summed
-        return run.finish(cluster_tables(part, bundle, twin, known))
+        return run.finish(cluster_tables(part, seen[0], seen[1:], known))
 
 
 def fitting_budget(model: Subject, pieces: int) -> int:

@@ -77,8 +77,8 @@ def layer_map(table: str, *, twin: bool = False) -> Chart:
         layered = alt.layer(dots.encode(x=x, y=y, color=colour, tooltip=_tooltip(prefix)))
         return finished(layered.properties(width="container", height=330 if twin else 430))
 
-    key, title = ("twin", "Map of the untrained twin, at its own scale") if twin else ("layer", "By layer")
-    label = f"Map of {'the heads of the untrained twin' if twin else 'heads'}, coloured by layer"
+    key, title = ("twin", "Map of an untrained twin, at its own scale") if twin else ("layer", "By layer")
+    label = f"Map of {'the heads of an untrained twin' if twin else 'heads'}, coloured by layer"
     return charts.custom(key, title, table, (f"{prefix}x", f"{prefix}y"), draw, label=label)
 
 

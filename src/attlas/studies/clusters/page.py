@@ -20,12 +20,15 @@ PAIRS_SHOWN = 12
 MANY = 2000  # heads beyond which the tree is left out of the page
 CLARK = "Clark et al. 2019"
 
-WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin"}, was="of")
+WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twins"}, was="of")
+_OF_TWINS = "mean of the twins; ends: the lowest and the highest"
+_TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
 DISTANCE = "mean Jensen-Shannon divergence of their rows, in nats"
 _FIGURES = (
     Column("x", "across", "number", "place on the map, in nats", twin="twin_x"),
     Column("y", "upwards", "number", "place on the map, in nats", twin="twin_y"),
-    Column("behaviour", "mostly", meaning="what the head mostly does", twin="twin_behaviour", definition=CLARK),
+    Column("behaviour", "mostly", meaning="what the head mostly does; in the first twin", twin="twin_behaviour",
+           definition=CLARK),
     Column("relations", "best for", meaning="relations that the head is surely best for, where these are known"),
     Column("leaf", "leaf of the tree", "index"),
     Column("nearest_layer", "layer of the nearest head", "index"),
@@ -43,6 +46,11 @@ _FIGURES = (
     Column("punctuation", "punct.", "share", "attention on periods and commas", head=True),
     Column("special", "all special", "share", "[CLS], [SEP], a first piece, periods and commas together", head=True),
     Column("n", "queries", "count"),
+    Column("twin_mean", "untrained twins, mean dist.", "number", _OF_TWINS,
+           ends=("twin_mean_low", "twin_mean_high"), optional=True),
+    Column("twin_entropy", "untrained twins, entropy", "number", _OF_TWINS,
+           ends=("twin_entropy_low", "twin_entropy_high"), optional=True),
+    _TWINS,
 )  # fmt: skip
 CLUSTERS = Schema(
     "clusters", "One row for each head: its place on the map, what it mostly does, and who is nearest.",
@@ -53,8 +61,11 @@ PAIRS = Schema(
     *PLACE, Column("layer_b", "layer of the other", "index"), Column("head_b", "other head", "index"),
     Column("value", "distance, nats", "number", DISTANCE, ends=("low", "high"), twin="twin", definition=CLARK),
     Column("n", "queries", "count"),
-    Column("first_half", "on one half", "number", "distance on one half of the passages"),
+    Column("first_half", "on one half", "number", "distance on one half of the documents, or texts"),
     Column("second_half", "on the other half", "number", "distance on the other half"),
+    Column("twin", "untrained twins, nats", "number", "mean of the twins; ends: the lowest and the highest",
+           ends=("twin_low", "twin_high"), optional=True),
+    _TWINS,
 )  # fmt: skip
 JOINS = Schema(
     "joins", "The tree: which two groups were joined, step by step, heads first (as scipy numbers them).",
@@ -67,11 +78,13 @@ LAYERS = Schema(
     STREAM, Column("layer", "layer", "index"), Column("layer_b", "and layer", "index"),
     Column("value", "the model, nats", "number", DISTANCE, ends=("low", "high")),
     Column("n", "queries", "count"),
-    Column("twin", "the untrained twin, nats", "number", ends=("twin_low", "twin_high")),
+    Column("twin", "untrained twins, nats", "number", "mean of the twins; ends: the lowest and the highest",
+           ends=("twin_low", "twin_high")),
+    _TWINS,
 )  # fmt: skip
 TOGETHER = Schema(
     "togetherness", "Whether heads of one layer lie together.",
-    STREAM, WHO,
+    STREAM, WHO, Column("draw", "twin", "count", "which of the twins, from 1", optional=True),
     Column("within", "within layers, nats", "number", "mean distance of heads of one layer",
            ends=("within_low", "within_high")),
     Column("between", "between layers, nats", "number", "mean distance of heads of different layers",
@@ -79,9 +92,11 @@ TOGETHER = Schema(
     Column("ratio", "ratio", "number", "within over between: 1 where layers mean nothing"),
     Column("p", "p", "p", "share of random deals of the heads to layers that lie as near, the true one counted in"),
     Column("shuffles", "random deals", "count"),
-    Column("stress", "stress of the map", "share", "share of the distances that it gets wrong"),
-    Column("halves", "halves agree (ρ)", "share", "rank correlation of the distances on both halves of the passages"),
-    Column("heads", "heads", "count"), Column("n", "queries", "count"),
+    Column("stress", "stress of the map", "share", "share of the distances that it gets wrong; of twins, the "
+           "map of the first alone"),
+    Column("halves", "halves agree (ρ)", "share", "rank correlation of the distances on both halves of the documents "
+           "(or texts)"),
+    Column("heads", "heads", "count"), Column("n", "queries", "count"), _TWINS,
 )  # fmt: skip
 DESCRIBED = Schema(
     "described", "Heads with what they do and who is nearest in words.",
@@ -92,17 +107,19 @@ GAPS = Schema(
     "gaps", "Mean distance by how many layers lie between.",
     STREAM, WHO, Column("gap", "layers apart (0: heads of one layer)", "count"),
     Column("value", "mean distance, nats", "number"),
-    Column("relative", "distance over the mean", "number", "over the mean of the model, or of its twin"),
+    Column("relative", "distance over the mean", "number", "over the mean of the model, or of its twins"),
 )  # fmt: skip
 BEHAVIOURS = Schema(
     "behaviours", "How many heads do what.",
-    STREAM, Column("behaviour", "mostly"), Column("heads", "heads", "count", twin="twin_heads"),
+    STREAM, Column("behaviour", "mostly"),
+    Column("heads", "heads", "count", "of the model; in the first twin", twin="twin_heads"),
 )  # fmt: skip
 NEAREST = Schema(
     "nearest_pairs", "The nearest pairs of heads.",
     STREAM, Column("one", "head"), Column("one_does", "mostly"), Column("other", "and head"),
-    Column("other_does", "mostly"), Column("scored", "nats apart", "number", "on the other half of the passages"),
-    Column("value", "on all passages", "number", ends=("low", "high"), twin="twin"),
+    Column("other_does", "mostly"),
+    Column("scored", "nats apart", "number", "on the other half of the documents, or texts"),
+    Column("value", "on all of them", "number", ends=("low", "high"), twin="twin"),
 )  # fmt: skip
 
 
@@ -127,7 +144,7 @@ def gaps(tables: Tables) -> Iterator[Row]:
 
 
 def behaviours(tables: Tables) -> Iterator[Row]:
-    """How many heads of the model and of its twin do what, stream by stream."""
+    """How many heads of the model and of its first twin do what, stream by stream."""
     for stream, rows in tables["clusters"].by("stream"):
         own, twins = (Counter(rows.column(name)) for name in ("behaviour", "twin_behaviour"))
         for name, _ in (own + twins).most_common():
@@ -136,7 +153,7 @@ def behaviours(tables: Tables) -> Iterator[Row]:
 
 
 def nearest_pairs(tables: Tables) -> Iterator[Row]:
-    """The nearest pairs of each stream: chosen on one half of the passages, their distance from the other."""
+    """The nearest pairs of each stream: chosen on one half of the units, their distance from the other."""
     for stream, pairs in tables["pairs"].by("stream"):
         does = {label_of(row): _does(row) for row in tables["clusters"].where(stream=stream)}
         chosen, scored = _halves(pairs)
@@ -184,17 +201,19 @@ def tree_rows(heads: Sequence[Row], joins: Sequence[Row]) -> list[Row]:
 def layers(tables: Tables) -> Iterator[Finding]:
     """Whether heads of one layer lie together, stream by stream."""
     for stream, rows in tables["togetherness"].by("stream"):
-        model, twin = (next(iter(rows.where(who=who).known("ratio")), None) for who in ("model", "twin"))
+        model = next(iter(rows.where(who="model").known("ratio")), None)
+        twins, untrained = rows.where(who="twin").known("ratio"), {"stream": stream, "who": "twin"}
         if model is None:
             continue
-        beside = "; in the untrained twin (random weights) {within:number} and {between:number}, a ratio of "
-        beside += "{ratio:number} (p {p:p})"
         yield finding(
             "**Heads of one layer{where} {verdict} together**: they are {within:number} nats apart on average{ends}, "
             "heads of different layers {between:number}, a ratio of **{ratio:number}** (p {p:p} by {shuffles} random "
             "deals of the heads to layers){twin}.",
-            *(_value(row, column) for row in (model, twin) if row for column in ("within", "between", "ratio")),
-            where=of_stream(tables, stream), twin=say(beside, **twin) if twin is not None else "",
+            *(_value(model, column) for column in ("within", "between", "ratio")),
+            *(Claim("mean", "togetherness", "ratio", among=untrained, value=twins.mean("ratio")) for _ in twins[:1]),
+            *(Claim(kind, "togetherness", column, keyed(row, "stream", "who", "draw"), untrained)
+              for kind, column, row in _extremes(twins)),
+            where=of_stream(tables, stream), twin=_beside(twins),
             verdict="lie" if model["ratio"] < 1 and model["p"] < SURE else "do not surely lie",
             ends=say(" ({within_low:number} to {within_high:number})", **model) if model["within_low"] is not None
             else "", see="layers", **model,
@@ -214,7 +233,7 @@ def what_they_do(tables: Tables) -> Iterator[Finding]:
             n=round(rows.total("heads")), where=of_stream(tables, stream), see="map",
             names=_counted(own, "heads") if own else "nothing that the bars used here would name",
             other=f"; {round(other)} do none of this" if own and other else "",
-            twins=say(" Of the untrained twin's: {names}.", names=_counted(twins, "twin_heads")) if twins else "",
+            twins=say(" Of an untrained twin's: {names}.", names=_counted(twins, "twin_heads")) if twins else "",
         )  # fmt: skip
 
 
@@ -251,7 +270,7 @@ def farthest(tables: Tables) -> Iterator[Finding]:
 
 def trust(tables: Tables) -> Iterator[Finding]:
     """How far the map and the distances can be trusted."""
-    steady = " The distances themselves have a rank correlation of {halves:share} on the two halves of the passages."
+    steady = " The distances themselves have a rank correlation of {halves:share} on the two halves of the texts."
     for row in tables["togetherness"].where(who="model").known("stress"):
         yield finding(
             "The map{where} keeps distances only roughly (stress {stress:share}: 0 would be a true map of them): "
@@ -273,8 +292,32 @@ def about(tables: Tables) -> Prose:
     )  # fmt: skip
 
 
+def _extremes(twins: Rows) -> list[tuple[str, str, Rows]]:
+    """The twin with the smallest ratio, that with the largest, and that with the smallest p, as claims have them;
+    none where there is a single twin."""
+    if len(twins) < 2 or "draw" not in twins[0]:
+        return []
+    least, most, sure = twins.smallest("ratio")[:1], twins.largest("ratio")[:1], twins.smallest("p")[:1]
+    return [("smallest", "ratio", least), ("largest", "ratio", most), ("smallest", "p", sure)]
+
+
+def _beside(twins: Rows) -> Prose:
+    """What the untrained twins show, behind a semicolon."""
+    if not twins:
+        return say("")
+    if not (extremes := _extremes(twins)):
+        template = "; in an untrained twin (random weights) {within:number} and {between:number}, a ratio of "
+        return say(template + "{ratio:number} (p {p:p})", **twins[0])
+    (least,), (most,), (sure,) = (rows for _, _, rows in extremes)
+    return say(
+        "; in {n} untrained twins (random weights) a ratio of {mean:number} on average ({least:number} to "
+        "{most:number}; the smallest p is {p:p})",
+        n=len(twins), mean=twins.mean("ratio"), least=least["ratio"], most=most["ratio"], p=sure["p"],
+    )  # fmt: skip
+
+
 def _together(who: str) -> Listing:
-    """What is known of the layers of the model, or of its twin; the stream only where there are several."""
+    """What is known of the layers of the model, or of its twins; the stream only where there are several."""
     return Listing(
         "togetherness", "stream", "within", "between", "ratio", "p", "stress", "halves",
         rows=lambda tables: told(tables, tables["togetherness"].where(who=who).known("ratio")),
@@ -307,7 +350,7 @@ PAGE = Page(
     chart=charts.lines(
         "gaps", "gap", "relative", key="gaps-chart", title="How far apart heads are, by how many layers lie between",
         colour="who", style=Style(tell=("value",), tight=True),
-        label="Mean distance over the model's mean, by how many layers lie between two heads, model and twin",
+        label="Mean distance over the model's mean, by how many layers lie between two heads, model and twins",
     ),
     about=about,
     findings=(further(layers), what_they_do, nearest, farthest, trust),
@@ -327,8 +370,9 @@ PAGE = Page(
         Section(
             "layers", "Layer by layer",
             "If heads of one layer lie together, the diagonal of the first chart is dark: it shows the mean distance "
-            "of the heads of two layers. The second is the map of the twin: where layers mean nothing, their colours "
-            "mix. p is the share of random deals of the heads to layers that lie as near, the true one counted in.",
+            "of the heads of two layers. The second is the map of the first twin: where layers mean nothing, their "
+            "colours mix. p is the share of random deals of the heads to layers that lie as near, the true one "
+            "counted in.",
             (charts.grid("layer_pairs", "layer_b", "layer", "value", "twin", key="layer-pairs",
                          title="Heads of two layers, mean distance",
                          label="Heat map of the mean distance of heads, layer by layer"),
@@ -343,8 +387,9 @@ PAGE = Page(
         ),
         Section(
             "pairs", "The nearest pairs",
-            "The pairs of heads that are most alike: chosen on one half of the passages, with their distance from "
-            "the other, lest they be the luckiest of many; interval and twin (the same places) are of all passages.",
+            "The pairs of heads that are most alike: chosen on one half of the documents (or texts), with their "
+            "distance from the other, lest they be the luckiest of many; interval and twins (the same places) are of "
+            "all.",
             (Listing("nearest_pairs", "one", "one_does", "other", "other_does", "scored", "value"),), short="Pairs",
         ),
         Section(
@@ -372,7 +417,8 @@ PAGE = Page(
         "The test asks about layers alone.": "It takes heads as exchangeable; that neighbouring layers are alike, "
         "too, is shown, not tested. With grouped keys, heads of a group share theirs, as they do in the twin.",
         "The map is a projection.": "Look up distances in the tables before building on two signs that touch.",
-        "Intervals are for this corpus": "with the text as the unit.",
+        "Intervals are for this corpus": "with the document as the unit, or the text where there are few documents; "
+        "beside twins stand the lowest and the highest of them.",
     },
     unshown={"clusters": "its rows stand in the map and in the table of heads, described in words",
              "pairs": "the nearest are listed; there are too many to show all", "joins": "the tree shows them"},

@@ -6,8 +6,8 @@ its norms ||alpha f(x)|| divided by their sum. The distance is taken for all pai
 a text's rows are kept, without padding, until the model is through with the batch, reduced to one sum per pair, and
 let go. The same pass gives what every head mostly does (:mod:`attlas.studies.clusters.behaviour`).
 
-From the distances come a map, a tree, and a test of whether layers lie together, all of them also for the untrained
-twin (:mod:`attlas.studies.clusters.arrangement`).
+From the distances come a map, a tree, and a test of whether layers lie together, all of them also for untrained
+twins (:mod:`attlas.studies.clusters.arrangement`).
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Clusters(Watcher):
         self.seed, self.shuffles = seed, shuffles
 
     def empty(self) -> Bundle:
-        """Per stream the pairs of heads by half of the texts, the pairs of layers, within and between layers, and
+        """Per stream the pairs of heads by half of the units, the pairs of layers, within and between layers, and
         the heads' own figures."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
@@ -77,7 +77,7 @@ class Clusters(Watcher):
                 parts[f"{stream}-pairs-{half}"] = PooledMean((count * (count - 1) // 2,), blocks=PAIR_BLOCKS)
             parts[f"{stream}-layers"] = PooledMean((layers, layers))
             parts[f"{stream}-apart"] = PooledMean((2,))
-            parts[f"{stream}-figures"] = PooledMean((layers, heads, len(FIGURES)))
+            parts[f"{stream}-figures"] = PooledMean((layers, heads, len(FIGURES)), blocks=1)
         return Bundle(parts)
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
@@ -90,7 +90,7 @@ class _Pass:
 
     def __init__(self, study: Clusters, made: Batch, batch: Sequence[Example]) -> None:
         self.study = study
-        self.halves = [half_of(example.passage, study.seed) for example in batch]
+        self.halves = [half_of(example.unit, study.seed) for example in batch]
         self.units = [example.unit for example in batch]
         self.texts: dict[Stream, list[_Text]] = {}
         for stream in study.streams:

@@ -1,13 +1,17 @@
 """The answer of the study of clusters, as tidy rows.
 
 The main table has a row for each head: its place on the map, its behaviour and the figures behind it, the head
-nearest to it. All tables show the untrained twin: in columns that begin with ``twin``, or, where the two do not go
-head by head (the tree, togetherness), in rows of their own, told apart by the column ``who``.
+nearest to it. All tables show the untrained twins, as many as ``twins`` says: in columns that begin with ``twin``
+(their mean, and the lowest and the highest of them), or, where the two do not go head by head (the tree,
+togetherness), in rows of their own, told apart by the columns ``who`` and ``draw``. Map, behaviour and tree are those
+of the first twin.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,95 +23,126 @@ from attlas.stats import Bundle, Estimate, PooledMean
 from attlas.store.columns import as_columns
 from attlas.studies.clusters.arrangement import Map, Tree, join, lay_out, square, togetherness
 from attlas.studies.clusters.behaviour import FIGURES, Place, behaviour
-from attlas.studies.shared.figures import cells_of, ends_of
+from attlas.studies.shared.figures import Range, cells_of, ends_of, spread
 
 if TYPE_CHECKING:
     from attlas.studies.clusters.passes import Clusters
 
 Row = dict[str, Any]
 Known = Mapping[Place, Sequence[str]]
+DIVERGENCE: Range = (0.0, math.log(2))  # of Jensen and Shannon, in nats
 
 COLUMNS = {
     "clusters": (
         "stream", "layer", "head", "x", "y", "behaviour", "relations", "leaf", "nearest_layer", "nearest_head",
-        "nearest", "mean", *FIGURES, "n", "twin_x", "twin_y", "twin_behaviour", "twin_mean", "twin_entropy",
+        "nearest", "mean", *FIGURES, "n", "twin_x", "twin_y", "twin_behaviour", "twin_mean", "twin_mean_low",
+        "twin_mean_high", "twin_entropy", "twin_entropy_low", "twin_entropy_high", "twins",
     ),
     "pairs": (
         "stream", "layer", "head", "layer_b", "head_b", "value", "n", "low", "high", "first_half", "second_half",
-        "twin",
+        "twin", "twin_low", "twin_high", "twins",
     ),
     "joins": ("stream", "who", "join", "a", "b", "value", "heads"),
-    "layer_pairs": ("stream", "layer", "layer_b", "value", "n", "low", "high", "twin", "twin_low", "twin_high"),
+    "layer_pairs": (
+        "stream", "layer", "layer_b", "value", "n", "low", "high", "twin", "twin_low", "twin_high", "twins",
+    ),
     "togetherness": (
-        "stream", "who", "within", "within_low", "within_high", "between", "between_low", "between_high", "ratio",
-        "p", "shuffles", "stress", "halves", "heads", "n",
+        "stream", "who", "draw", "within", "within_low", "within_high", "between", "between_low", "between_high",
+        "ratio", "p", "shuffles", "stress", "halves", "heads", "n", "twins",
     ),
 }  # fmt: skip
 
 
-class _Seen(NamedTuple):
-    """What one model showed in one stream."""
+class Seen(NamedTuple):
+    """What one model showed in one stream: its distances, on all texts, on each half of them, of layers, and within
+    and between layers; and the heads' own figures."""
 
     pairs: Estimate
     halves: tuple[NDArray[np.float64], NDArray[np.float64]]
     distances: NDArray[np.float64]
-    map: Map
-    tree: Tree
+    layers: Estimate
+    apart: Estimate
     figures: list[dict[str, float]]
 
 
-def cluster_tables(
-    study: Clusters, bundle: Bundle, twin: Bundle, relations: Known
-) -> dict[str, dict[str, list[Any]]]:
-    """All tables, the main one first; ``relations`` names heads that are known for one (:func:`.relation_heads`).
+class _Arranged(NamedTuple):
+    """The map and the tree of one model's heads in one stream."""
+
+    map: Map
+    tree: Tree
+
+
+def seen_of(study: Clusters, bundle: Bundle) -> dict[Stream, Seen]:
+    """What tables need of a model's sums, which are many times as large and can be let go; streams without a text are
+    left out.
 
     >>> from attlas.capture import load
     >>> from attlas.studies.clusters.passes import Clusters
     >>> study = Clusters(load())
-    >>> cluster_tables(study, study.empty(), study.empty(), {})["togetherness"]["p"]
+    >>> seen_of(study, study.empty())
+    {}
+    """
+    seen = {}
+    for stream in study.streams:
+        layers, heads = study.subject.shape(stream)
+        parts = [PooledMean.from_state(bundle.pooled(f"{stream}-pairs-{half}").state()) for half in (1, 2)]
+        first, second = (part.result().value for part in parts)
+        parts[0].merge(parts[1])
+        pairs = parts[0].result(DIVERGENCE)
+        if not pairs.n.size or not pairs.n[0] > 0:
+            continue
+        figures = bundle.pooled(f"{stream}-figures").result()
+        seen[stream] = Seen(
+            pairs,
+            (first, second),
+            square(pairs.value, layers * heads),
+            bundle.pooled(f"{stream}-layers").result(DIVERGENCE),
+            bundle.pooled(f"{stream}-apart").result(DIVERGENCE),
+            [_known(figures, place) for place in np.ndindex(layers, heads)],
+        )
+    return seen
+
+
+def cluster_tables(
+    study: Clusters, model: Mapping[Stream, Seen], twins: Sequence[Mapping[Stream, Seen]], relations: Known
+) -> dict[str, dict[str, list[Any]]]:
+    """All tables, the main one first, of what a model and its twins showed (:func:`seen_of`); ``relations`` names
+    heads that are known for one (:func:`.relation_heads`).
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.clusters.passes import Clusters
+    >>> cluster_tables(Clusters(load()), {}, [{}], {})["togetherness"]["p"]
     []
     """
     rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     for stream in study.streams:
-        own, untrained = (_see(study, part, stream) for part in (bundle, twin))
-        if own is None or untrained is None:
+        if stream not in model:
             continue
+        own, others = model[stream], [twin[stream] for twin in twins]
         shape = study.subject.shape(stream)
         layers = range(shape[0])
-        by_layer = cells_of(
-            *(part[f"{stream}-layers"].result() for part in (bundle, twin)), layer=layers, layer_b=layers
-        )
+        arranged = [_Arranged(lay_out(seen.distances, study.seed), join(seen.distances)) for seen in (own, others[0])]
+        by_layer = cells_of(own.layers, spread([twin.layers for twin in others]), layer=layers, layer_b=layers)
         of_stream: dict[str, list[Row]] = {
-            "clusters": list(_heads(stream, shape, own, untrained, relations)),
-            "pairs": list(_pairs(shape[1], own, untrained)),
+            "clusters": list(_heads(stream, shape, own, others, arranged, relations)),
+            "pairs": list(_pairs(shape[1], own, others)),
             "layer_pairs": [row for _, row in by_layer],
-            "joins": [],
-            "togetherness": [],
-        }
-        for who, seen, part in (("model", own, bundle), ("twin", untrained, twin)):
-            of_stream["joins"] += [
+            "joins": [
                 {"who": who, "join": step, "a": int(a), "b": int(b), "value": value, "heads": int(heads)}
-                for step, (a, b, value, heads) in enumerate(seen.tree.joins)
-            ]
-            apart = part[f"{stream}-apart"].result()
-            of_stream["togetherness"].append({"who": who, **_togetherness(study, shape, seen, apart)})
+                for who, of in zip(("model", "twin"), arranged, strict=True)
+                for step, (a, b, value, heads) in enumerate(of.tree.joins)
+            ],
+            "togetherness": [
+                {"who": "twin" if draw else "model", "draw": draw or None, "stress": stress,
+                 **_togetherness(study, shape, seen)}
+                for draw, (seen, stress) in enumerate(
+                    zip_longest((own, *others), [of.map.stress for of in arranged])
+                )
+            ],
+        }  # fmt: skip
         for name, added in of_stream.items():
-            rows[name] += [{"stream": stream.value, **row} for row in added]
+            rows[name] += [{"stream": stream.value, "twins": len(others), **row} for row in added]
     return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
-
-
-def _see(study: Clusters, bundle: Bundle, stream: Stream) -> _Seen | None:
-    layers, heads = study.subject.shape(stream)
-    parts = [PooledMean.from_state(bundle[f"{stream}-pairs-{half}"].state()) for half in (1, 2)]
-    first, second = (part.result().value for part in parts)
-    parts[0].merge(parts[1])
-    pairs = parts[0].result()
-    if not pairs.n.size or not pairs.n[0] > 0:
-        return None
-    distances = square(pairs.value, layers * heads)
-    figures = bundle[f"{stream}-figures"].result()
-    known = [_known(figures, place) for place in np.ndindex(layers, heads)]
-    return _Seen(pairs, (first, second), distances, lay_out(distances, study.seed), join(distances), known)
 
 
 def _known(figures: Estimate, place: tuple[int, ...]) -> dict[str, float]:
@@ -115,21 +150,30 @@ def _known(figures: Estimate, place: tuple[int, ...]) -> dict[str, float]:
     return {name: float(figures.value[cell]) for name, cell in cells.items() if figures.n[cell] > 0}
 
 
-def _heads(stream: Stream, shape: tuple[int, int], own: _Seen, twin: _Seen, relations: Known) -> Iterator[Row]:
-    count = len(own.distances)
+def _heads(
+    stream: Stream,
+    shape: tuple[int, int],
+    own: Seen,
+    twins: Sequence[Seen],
+    arranged: Sequence[_Arranged],
+    relations: Known,
+) -> Iterator[Row]:
+    count, (ours, theirs) = len(own.distances), arranged
     others = own.distances + np.where(np.eye(count, dtype=bool), np.inf, 0.0)
-    means, twin_means = (seen.distances.sum(1) / max(1, count - 1) for seen in (own, twin))
+    means, *twin_means = (seen.distances.sum(1) / max(1, count - 1) for seen in (own, *twins))
+    entropies = [np.array([figures["entropy"] for figures in twin.figures]) for twin in twins]
+    of_twins = {"twin_mean": _spread(twin_means), "twin_entropy": _spread(entropies)}
     leaf = np.empty(count, int)
-    leaf[own.tree.leaves] = np.arange(count)
+    leaf[ours.tree.leaves] = np.arange(count)
     for number, (layer, head) in enumerate(np.ndindex(*shape)):
-        figures, twin_figures = own.figures[number], twin.figures[number]
+        figures = own.figures[number]
         names = relations.get((stream.value, layer, head), ())
         nearest = int(others[number].argmin())
         yield {
             "layer": layer,
             "head": head,
-            "x": own.map.places[number, 0],
-            "y": own.map.places[number, 1],
+            "x": ours.map.places[number, 0],
+            "y": ours.map.places[number, 1],
             "behaviour": "relation" if names else behaviour(figures),
             "relations": ", ".join(names),
             "leaf": leaf[number],
@@ -139,31 +183,34 @@ def _heads(stream: Stream, shape: tuple[int, int], own: _Seen, twin: _Seen, rela
             "mean": means[number],
             **{name: figures.get(name) for name in FIGURES},
             "n": int(own.pairs.n[0]),
-            "twin_x": twin.map.places[number, 0],
-            "twin_y": twin.map.places[number, 1],
-            "twin_behaviour": behaviour(twin_figures),
-            "twin_mean": twin_means[number],
-            "twin_entropy": twin_figures["entropy"],
+            "twin_x": theirs.map.places[number, 0],
+            "twin_y": theirs.map.places[number, 1],
+            "twin_behaviour": behaviour(twins[0].figures[number]),
+            **{key: cell for name, of in of_twins.items() for key, cell in ends_of(of, (number,), name).items()},
         }
 
 
-def _pairs(heads: int, own: _Seen, twin: _Seen) -> Iterator[Row]:
+def _spread(values: Sequence[NDArray[np.float64]]) -> Estimate:
+    """The mean of the twins' values with the lowest and the highest."""
+    return spread([Estimate(each, np.ones(each.shape), each, each) for each in values])
+
+
+def _pairs(heads: int, own: Seen, twins: Sequence[Seen]) -> Iterator[Row]:
     pairs = list(zip(*(side.tolist() for side in head_pairs(len(own.distances))), strict=True))
-    for (number,), row in cells_of(own.pairs, twin.pairs, pair=pairs):
+    for (number,), row in cells_of(own.pairs, spread([twin.pairs for twin in twins]), pair=pairs):
         (layer, head), (layer_b, head_b) = (divmod(side, heads) for side in row["pair"])
         place = {"layer": layer, "head": head, "layer_b": layer_b, "head_b": head_b}
         yield row | place | {"first_half": own.halves[0][number], "second_half": own.halves[1][number]}
 
 
-def _togetherness(study: Clusters, shape: tuple[int, int], seen: _Seen, apart: Estimate) -> Row:
+def _togetherness(study: Clusters, shape: tuple[int, int], seen: Seen) -> Row:
     tested = togetherness(seen.distances, shape[0], study.seed, study.shuffles)
     return {
-        **ends_of(apart, (0,), "within"),
-        **ends_of(apart, (1,), "between"),
+        **ends_of(seen.apart, (0,), "within"),
+        **ends_of(seen.apart, (1,), "between"),
         "ratio": tested and tested.ratio,
         "p": tested and tested.p,
         "shuffles": study.shuffles,
-        "stress": seen.map.stress,
         "halves": _rank_correlation(*seen.halves),
         "heads": len(seen.distances),
         "n": int(seen.pairs.n[0]),

@@ -1,8 +1,9 @@
 """Three studies over one pass: the survey, the relations and the clusters of a treebank's sentences.
 
 Half of the documents are read first, and heads chosen on them; then the other half, on which they are scored. Survey
-and clusters take in both halves, for what they keep of one half merges with what they keep of the other. The
-untrained twin is read in the same way, without the survey, whose chance levels need no twin. Each study leaves a
+and clusters take in both halves, for what they keep of one half merges with what they keep of the other; the units of
+the first are numbered after those of the second, so that documents of both are not taken for one. Untrained twins are
+read in the same way, without the survey, whose chance levels need no twin. Each study leaves a
 result of its own, the same as if it had been run alone on these sentences.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from attlas.run.parameters import Measure, Model, Texts, Twins, study_call
@@ -21,6 +23,7 @@ from attlas.studies.clusters.call import fitting_budget, known_heads, require_ro
 from attlas.studies.relations.call import LONGEST, counts, read_sentences, scorable, split
 
 if TYPE_CHECKING:
+    from attlas.capture.reading import Reading
     from attlas.studies.shared.watching import Watcher
 
 STUDIES = ("survey", "relations", "clusters")
@@ -47,9 +50,8 @@ def heads(
     ['survey', 'relations', 'clusters']
     """
     from attlas.capture.measuring import require_measure
-    from attlas.capture.reading import Reading
     from attlas.studies.clusters.passes import Clusters
-    from attlas.studies.clusters.tables import cluster_tables
+    from attlas.studies.clusters.tables import cluster_tables, seen_of
     from attlas.studies.relations.passes import Relations
     from attlas.studies.relations.tables import relation_tables
     from attlas.studies.survey.call import survey_study
@@ -72,14 +74,15 @@ def heads(
         runs = {study: run_in(study, study, {**options, "together": list(STUDIES)}) for study in STUDIES}
         whole.note_cutting(len(texts.documents), "sentences")
         chosen_on, scored_on = (read_sentences(model, side, pieces, limit, whole.seed) for side in sides)
-        both = Reading(chosen_on.examples + scored_on.examples, chosen_on.skipped + scored_on.skipped)
+        chosen_on, both = _merged(chosen_on, scored_on)
         require_room(model, max(example.length for example in both.examples))
         labels = scorable(chosen_on, scored_on)
         surveyed = survey_study(model, texts, both, seed=whole.seed)
         for run in runs.values():
             run.read(both)
             run.counts |= counts(texts, chosen_on, scored_on)
-        scored, clustered, tables = [], [], {}
+        runs["relations"].counts |= {"units": scored_on.units, "unit": scored_on.unit}
+        scored, seen, tables = [], [], {}
         for who, studied in whole.twins(twins):
             relations = Relations(studied, labels, measure=measure)
             clusters = Clusters(studied, streams=[model.pieces.own], measure=measure, seed=whole.seed)
@@ -90,17 +93,28 @@ def heads(
             for name in sums.keys() - {"relations"}:
                 sums[name].merge(chosen[name])
             scored.append((relations, sums["relations"]))
-            clustered.append((clusters, sums["clusters"]))
+            seen.append(seen_of(clusters, sums["clusters"]))
             if not who:
                 tables["survey"] = surveyed.tables(sums["survey"])
         whole.progress.note("arranging the heads")
         tables["relations"] = relation_tables(scored[0], scored[1:], scored_on, whole.seed)
         results = {study: runs[study].finish(tables[study]) for study in ("survey", "relations")}
         known = known_heads(model, results["relations"])
-        results["clusters"] = runs["clusters"].finish(cluster_tables(*clustered[0], clustered[1][1], known))
+        results["clusters"] = runs["clusters"].finish(cluster_tables(clusters, seen[0], seen[1:], known))
         if whole.out is not None:
             shutil.rmtree(whole.out, ignore_errors=True)
         return results
+
+
+def _merged(chosen_on: Reading, scored_on: Reading) -> tuple[Reading, Reading]:
+    """The texts to choose on, their units numbered after those of the others, and the texts of both, the others
+    first."""
+    from attlas.capture.reading import Reading
+
+    after = [replace(example, unit=example.unit + scored_on.units) for example in chosen_on.examples]
+    unit = scored_on.unit if scored_on.unit == chosen_on.unit else f"{scored_on.unit} or {chosen_on.unit}"
+    skipped = scored_on.skipped + chosen_on.skipped
+    return Reading(after, chosen_on.skipped, chosen_on.unit), Reading(scored_on.examples + after, skipped, unit)
 
 
 def _carry(run: Run, watchers: list[Watcher], reading: Any, name: str) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def _gradient(*, head: bool) -> tuple[Column, ...]:
     )  # fmt: skip
 
 
+_TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
 _TWIN = Column("twin", "untrained twin's |dL/dα|", "number", ends=("twin_low", "twin_high"))
 HEADS = Schema(
     "noop",
@@ -61,6 +62,7 @@ HEADS = Schema(
            twin="twin_relative", head=True),
     Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid", head=True),
     *_SHARES,
+    _TWINS,
 )  # fmt: skip
 LAYERS = Schema(
     "noop_layers",
@@ -76,6 +78,7 @@ LAYERS = Schema(
     _TWIN,
     Column("twin_relative", "untrained twin, over other keys", "number",
            ends=("twin_relative_low", "twin_relative_high")),
+    _TWINS,
 )  # fmt: skip
 LOSS = Schema(
     "loss",
@@ -92,6 +95,7 @@ LOSS = Schema(
     Column("chance_accuracy", "most frequent tag, right", "percent", was="majority"),
     Column("majority_tag", "most frequent tag"),
     Column("passes", "passes", "number", "of training, to the best one; none for a head of the model's own"),
+    _TWINS,
 )  # fmt: skip
 BY_CLASS = Schema("by_class", "The table noop, the resting place first.", *HEADS.columns)
 
@@ -390,6 +394,8 @@ PAGE = Page(
         "Each weight is changed alone.": "In a real softmax, what goes to one key is taken from others.",
         "It is partly the vector's length.": "dL/dα is the gradient at the head's output times the key's vector "
         "f(x): a short vector has small gradients wherever it stands, the same finding as its small norm.",
+        "The untrained twin is one draw,": "for it may cost a training of its own: its intervals tell how it varies "
+        "with the texts, not with its random weights.",
         "The loss decides.": "What does not matter to this loss may matter to another one.",
         "Gradients are those of a text's mean loss,": "so long texts have smaller ones: compare classes, not "
         "corpora.",

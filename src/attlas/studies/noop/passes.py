@@ -34,8 +34,9 @@ from attlas.ids import Site, Stream
 from attlas.measures.quantities import CLASSES
 from attlas.models import AttentionCall, Example
 from attlas.stats import Bundle, PooledMean, Resampled
+from attlas.stats.pooled import BLOCKS
 from attlas.studies.shared.piece_classes import mark, texts_of
-from attlas.tasks import Question, Scored, Task, text_seed
+from attlas.tasks import Question, Scored, Task
 
 PLACES = ("self", "previous", "next")
 KEYS = (*CLASSES, *PLACES)
@@ -117,16 +118,17 @@ class NoOp:
     def empty(self) -> Bundle:
         """A bundle that has seen nothing. Per stream, for every head: the gradient, that of other keys in the same
         texts (its rival), gradient times weight, weight, norm, and pairs; for every layer the gradient, with
-        resamples of it and its rival, and what rides on a class in all. Also the loss and the share of right
+        resamples of it and its rival by unit, and what rides on a class in all. Also the loss and the share of right
         predictions."""
         parts: dict[str, Any] = {"loss": PooledMean(()), "right": PooledMean(())}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
             norm = ("norm",) if self.subject.has_norms else ()
             for what in ("gradient", "rival", "paid", "weight", *norm, "pairs"):
-                parts[f"{stream}-{what}"] = PooledMean((layers, heads, len(KEYS)))
-            for what in ("layers", "rides"):
-                parts[f"{stream}-{what}"] = PooledMean((layers, len(KEYS)))
+                blocks = BLOCKS if what in ("gradient", "rival") else 1  # of the others no interval is told
+                parts[f"{stream}-{what}"] = PooledMean((layers, heads, len(KEYS)), blocks=blocks)
+            for what, blocks in (("layers", BLOCKS), ("rides", 1)):
+                parts[f"{stream}-{what}"] = PooledMean((layers, len(KEYS)), blocks=blocks)
             parts[f"{stream}-resampled"] = Resampled((2, layers, len(KEYS)), replicates=REPLICATES, seed=self.seed)
         return Bundle(parts)
 
@@ -140,7 +142,6 @@ class NoOp:
         units = [example.unit for example in batch]
         bundle["loss"].update(total, count, units)
         bundle["right"].update(right, count, units)
-        keys = [text_seed(example.passage, 0) >> 1 for example in batch]
         for stream in self.streams:
             queries, real, classes = self._sides(question, batch, stream)
             pairs = (queries & (passed.scored.predicted > 0)[:, None])[:, None, :, None] & real[:, None, None, :]
@@ -163,7 +164,7 @@ class NoOp:
             bundle[f"{stream}-layers"].update(mean.sum(2), present.sum(2), units)
             bundle[f"{stream}-rides"].update(paid.sum(2), 1, units)
             sums = np.stack([(mean * both).sum(2), rival.sum(2)], axis=1)
-            bundle[f"{stream}-resampled"].update(sums, np.stack([both.sum(2)] * 2, axis=1), keys)
+            bundle[f"{stream}-resampled"].update(sums, np.stack([both.sum(2)] * 2, axis=1), units)
 
     def _sides(
         self, question: Question, examples: Sequence[Example], stream: Stream

@@ -3,7 +3,8 @@
 Gradients are larger in some layers than in others, so that they can only be compared within a layer: beside every
 mean gradient stands its ratio to that of *other* keys (neither special nor punctuation nor the first piece) in the
 same texts and the same layer or head. ``n`` counts texts, ``pairs`` the visible pairs of a query and such a key in
-them. The same of the untrained twin stands in every row.
+them. The same of the untrained twin stands in every row: of a single one (``twins``), for where a head is trained,
+the twin costs a training of its own. Intervals are by unit, and none is given below six of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from attlas.measures.quantities import CLASSES
 from attlas.stats import Bundle, Estimate, Resampled
 from attlas.store.columns import as_columns
 from attlas.studies.noop.passes import KEYS
-from attlas.studies.shared.figures import Array, cells_of, divide, ends_of, middle
+from attlas.studies.shared.figures import NOT_BELOW_ZERO, SHARE, Array, cells_of, divide, ends_of, middle
 
 if TYPE_CHECKING:
     from attlas.capture.reading import Reading
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
 COLUMNS = {
     "noop": (
         "stream", "layer", "head", "keys", "value", "n", "low", "high", "pairs", "relative", "paid", "weight", "norm",
-        "twin", "twin_relative", "twin_paid", "twin_weight", "twin_norm",
+        "twin", "twin_relative", "twin_paid", "twin_weight", "twin_norm", "twins",
     ),
     "noop_layers": (
         "stream", "layer", "keys", "value", "n", "low", "high", "pairs", "relative", "relative_low", "relative_high",
         "paid", "paid_share", "weight", "norm", "twin", "twin_low", "twin_high", "twin_relative",
         "twin_relative_low", "twin_relative_high", "twin_paid", "twin_paid_share", "twin_weight", "twin_norm",
+        "twins",
     ),
 }  # fmt: skip
 
@@ -58,7 +60,7 @@ def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, lis
         }
         for name, own_axes in axes.items():
             cells = cells_of(ours[name], theirs[name], **own_axes)
-            rows[name] += [row | {"stream": stream.value} for _, row in cells]
+            rows[name] += [row | {"stream": stream.value, "twins": 1} for _, row in cells]
     return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
 
@@ -72,7 +74,7 @@ def loss_table(
     task: Any = part.task
     row: dict[str, Any] = {"task": task.name}
     for name, accuracy, who in (("value", "accuracy", bundle), ("twin", "twin_accuracy", twin)):
-        value, right = who["loss"].result(), who["right"].result()
+        value, right = who.pooled("loss").result(NOT_BELOW_ZERO), who.pooled("right").result(SHARE, hits=True)
         row |= {"n": value.n} | ends_of(value, (), name) | ends_of(right, (), accuracy)
     row |= {"chance": math.log(task.choices), "chance_accuracy": math.nan, "majority_tag": None, "passes": passes}
     if trained_on is not None:
@@ -80,13 +82,13 @@ def loss_table(
         counts = Counter({tag: n for tag, n in tag_counts(measured_on, layer).items() if tag in known})
         often = tag_counts(trained_on, layer).most_common(1)[0][0]
         row |= {"chance_accuracy": counts[often] / max(1, counts.total()), "majority_tag": often}
-    return as_columns([row])
+    return as_columns([row | {"twins": 1}])
 
 
 def _figures(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
     """All figures of one stream of one model, of heads and of layers: arrays by column."""
     gradient, rival, paid, weight, pairs, layers, rides = (
-        bundle[f"{stream}-{what}"].result()
+        bundle.pooled(f"{stream}-{what}").result(NOT_BELOW_ZERO)
         for what in ("gradient", "rival", "paid", "weight", "pairs", "layers", "rides")
     )
     norm = bundle[f"{stream}-norm"].result() if f"{stream}-norm" in bundle else None
@@ -94,7 +96,8 @@ def _figures(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
     assert isinstance(resampled, Resampled)
     means = resampled.means()
     relative = divide(means[:, 0], means[:, 1])
-    low, high = middle(relative[1:])
+    few = np.isnan(rival.low).all(1)  # units for an interval
+    low, high = (np.where(few, np.nan, end) for end in middle(relative[1:]))
     seen = np.nan_to_num(pairs.value) * pairs.n
     of_heads = gradient._asdict() | {
         "pairs": seen, "relative": divide(gradient.value, rival.value), "paid": paid.value, "weight": weight.value,

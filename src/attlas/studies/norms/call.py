@@ -1,4 +1,4 @@
-"""Weights against norms as one call, on a model and on its untrained twin."""
+"""Weights against norms as one call, on a model and on untrained twins of it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Unpack
 
 from attlas.errors import CapabilityError
-from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, names_of, study_call
+from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, Twins, names_of, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
 from attlas.store import Result
@@ -26,27 +26,29 @@ def norms(
         ),
     ] = (),
     pairs: Pairs = None,
+    twins: Twins = 5,
     **running: Unpack[Reading],
 ) -> Result:
     """Set the norms of what attention adds up against its weights, by class of key, layer and head.
 
     Also the rank correlation of weight and length of vector, length by frequency of the word, and how much a piece
-    takes in from others; of the model and of its untrained twin (random weights).
+    takes in from others; of the model and of untrained twins (random weights).
 
     >>> from attlas.text import Document
-    >>> result = norms(None, [Document.from_text("It rained. We stayed in."), Document.from_text("Nobody came.")])
+    >>> texts = [Document.from_text("It rained. We stayed in."), Document.from_text("Nobody came.")]
+    >>> result = norms(None, texts, twins=1)
     >>> result.manifest.study, result.tables["norms"].num_rows
     ('norms', 288)
     """
     from attlas.studies.norms.passes import Norms
-    from attlas.studies.norms.tables import resting_heads, tables
+    from attlas.studies.norms.tables import resting_heads, seen_of, tables
     from attlas.studies.shared.piece_classes import Frequencies
 
     model, texts = as_subject(subject), as_corpus(corpus)
     model.require("norms")
     labels = _labels(heads)
     chosen = model.named(labels)
-    options = passage_options(model, texts, pairs, running) | {"heads": labels}
+    options = passage_options(model, texts, pairs, running) | {"heads": labels, "twins": twins}
     with begin("norms", model, texts, options, running) as run:
         run.note_cutting(len(texts.documents))
         reading = read_passages(model, texts, options, run.seed)
@@ -59,15 +61,15 @@ def norms(
                 run.skipped[f"mixing ratios: {str(error).removeprefix(f'{model.name}: ')}"] += 1
         translations = [document.translation for document in texts.documents if document.translation is not None]
         own, target = (Frequencies.of(documents) for documents in (texts.documents, translations))
-        parts = []
-        for who, studied in run.twins():
-            part = Norms(studied, frequencies=own, target_frequencies=target, streams=streams, seed=run.seed)
-            parts.append((part, run.carry(part, reading, who.strip())))
-        (part, bundle), (_, twin) = parts
         shown = {stream: [(head.layer, head.head) for head in chosen if head.stream is stream] for stream in streams}
-        if not chosen:
-            shown = {stream: resting_heads(bundle, stream) for stream in streams}
-        return run.finish(tables(part, bundle, twin, reading.examples, shown))
+        seen = []
+        for who, studied in run.twins(twins):
+            part = Norms(studied, frequencies=own, target_frequencies=target, streams=streams, seed=run.seed)
+            bundle = run.carry(part, reading, who.strip())
+            if not who and not chosen:
+                shown = {stream: resting_heads(bundle, stream) for stream in streams}
+            seen.append(seen_of(part, bundle, reading.examples, intervals=not who))
+        return run.finish(tables(part, seen[0], seen[1:], reading.examples, shown))
 
 
 def _labels(heads: Sequence[str]) -> list[str]:

@@ -42,15 +42,18 @@ _CLASS = Column("keys", "keys", meaning="class of the key", labels=KEY_TITLES, w
 _KEYS = Column("keys", "keys", labels=KEY_TITLES | {"all": "all keys"})
 _WORDS = Column("words", "words", labels={"all": "all words", "plain": "without . and ,"})
 _OVER = Column("over", "over", labels={"texts": "within texts", "pairs": "over drawn pairs"})
+_OF_TWINS = "mean of the twins; ends: the lowest and the highest of them"
+_TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
 
 
 def _share(name: str, title: str, *, head: bool, chance: str = "") -> tuple[Column, Column]:
-    """A share with its interval, and the twin's with its own."""
+    """A share with its interval, and the twins' mean with the lowest and the highest of them."""
     return (
         Column(name, f"share of {title}", "share", "of all attention of a query",
                ends=(f"{name}_low", f"{name}_high"),
                twin=f"twin_{name}", chance=chance, definition="Kobayashi et al. 2020", head=head),
-        Column(f"twin_{name}", f"untrained twin, {title}", "share", ends=(f"twin_{name}_low", f"twin_{name}_high")),
+        Column(f"twin_{name}", f"untrained twins, {title}", "share", _OF_TWINS,
+               ends=(f"twin_{name}_low", f"twin_{name}_high")),
     )  # fmt: skip
 
 
@@ -64,6 +67,7 @@ def _means(*, head: bool) -> tuple[Column, ...]:
         Column("relative", "‖f(x)‖ over other keys'", "number", twin="twin_relative", head=head),
         Column("pair_count", "pairs", "count"),
         Column("key_count", "keys seen", "count"),
+        _TWINS,
     )  # fmt: skip
 
 
@@ -71,7 +75,8 @@ def _estimate(title: str, kind: str = "signed", meaning: str = "", *, head: bool
     return (
         Column("value", title, kind, meaning, ends=("low", "high"), twin="twin", head=head),
         Column("n", "cases", "number"),
-        Column("twin", f"untrained twin, {title}", kind, ends=("twin_low", "twin_high")),
+        Column("twin", f"untrained twins, {title}", kind, _OF_TWINS, ends=("twin_low", "twin_high")),
+        _TWINS,
     )
 
 
@@ -97,7 +102,7 @@ FREQUENCY = Schema("frequency", "Rank correlation of ‖f(x)‖ and how rare a w
 FREQUENCY_LAYERS = Schema("frequency_layers", "The same, mean of a layer's heads.", *PLACE[:2], _WORDS,
                           *_estimate(_RARE))  # fmt: skip
 _BAND = (Column("relative", "‖f(x)‖ over the layer's mean", "number", twin="twin_relative"),
-         Column("twin_relative", "the same, untrained twin", "number"))  # fmt: skip
+         Column("twin_relative", "the same, untrained twins", "number"))  # fmt: skip
 BANDS = Schema(
     "bands", "‖f(x)‖ by how frequent the word is in this corpus.", *PLACE[:2],
     Column("rank_from", "frequency rank from", "count"), Column("rank_to", "to", "count", "none in the last band"),
@@ -111,7 +116,8 @@ MIXING = Schema(
 )  # fmt: skip
 SCATTER = Schema(
     "scatter", "Drawn pairs of a query and a key, to look at.", *PLACE,
-    Column("who", "of", labels={"model": "the model", "twin": "untrained twin"}), Column("shown", "pairs of"), _CLASS,
+    Column("who", "of", labels={"model": "the model", "twin": "an untrained twin"}),
+    Column("shown", "pairs of"), _CLASS,
     Column("weight", "α, weight on the key", "number"),
     Column("length", "‖f(x)‖, length of the key's vector", "number"),
     Column("query", "query"), Column("key", "key"),
@@ -216,7 +222,7 @@ def apart(tables: Tables) -> Iterator[Finding]:
         yield finding(
             "{lead}: {name}{of} takes **{weight:share}** ({weight_low:share} to {weight_high:share}) of the weight "
             "in layer {layer:index} and **{norm:share}** ({norm_low:share} to {norm_high:share}) of the norm; even "
-            "attention would give it {chance:share}, and the untrained twin has {twin_weight:share} and "
+            "attention would give it {chance:share}, and untrained twins have {twin_weight:share} and "
             "{twin_norm:share}.",
             *(value_claim("norms_layers", name, row, *here) for name in ("weight", "norm")), see="shares",
             lead=lead if row["norm"] < row["weight"] / 2
@@ -250,7 +256,7 @@ def parked(tables: Tables) -> Iterator[Finding]:
         name = KEY_NAMES[kind]
         yield finding(
             "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even attention "
-            "{chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained twin "
+            "{chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained twins "
             "{twin_weight:share}, {twin_norm:share}); ‖f(x)‖ is {relative:number} of other keys'. {how}",
             *(Claim("mean", "norms_layers", measure, among=among, value=mean[measure]) for measure in MEASURES),
             name=name[0].upper() + name[1:], of=of_stream(tables, stream), how=how, see="shares",
@@ -276,8 +282,8 @@ def related(tables: Tables) -> Iterator[Finding]:
         alone = tables["spearman"].where(**among | {"keys": "other"}).known("value")
         yield finding(
             "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} beyond "
-            "their interval), median **{middle:signed}** (untrained twin: {twin}, {twin_middle:signed}){above}."
-            "{alone}",
+            "their interval), median **{middle:signed}** (untrained twins, their mean: {twin}, "
+            "{twin_middle:signed}){above}.{alone}",
             Claim("count", "spearman", "value", among=among, than=0.0, below=True, value=below),
             of=of_stream(tables, stream), verdict=VERDICTS[verdict], below=of_all(below, len(heads)), sure=sure,
             middle=middle, twin=of_all(twin_below, len(heads.known("twin"))), twin_middle=twin_middle,
@@ -309,7 +315,7 @@ def together(tables: Tables) -> Iterator[Finding]:
         layers = sorted(rows.column("layer"))
         yield finding(
             "In {layers}{of} weight and length go *together* among other keys (mean rank correlation "
-            "**{rho:signed}**, untrained twin {twin:signed}): what is attended to has the longer vectors. There "
+            "**{rho:signed}**, untrained twins {twin:signed}): what is attended to has the longer vectors. There "
             "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
             Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),
             layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"), twin=rows.mean("twin"),
@@ -332,7 +338,7 @@ def frequency(tables: Tables) -> Iterator[Finding]:
         top = layers.largest("value")[0]
         yield finding(
             "Rare words{of} have longer f(x) than frequent ones: **{verdict}**. The rarer, the longer, in **{up}** "
-            "layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, untrained twin "
+            "layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, untrained twins "
             "{twin:signed}; most in layer {layer:index}: {value:signed}){down}.",
             Claim("count", "frequency_layers", "low", among=among, than=0.0, value=len(up)),
             Claim("largest", "frequency_layers", "value", keyed([top], "layer"), among),
@@ -361,7 +367,7 @@ def mixing(tables: Tables) -> Iterator[Finding]:
                  for kind, ratio in pieces.items() if ratio is not None]  # fmt: skip
         yield finding(
             "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the layers; "
-            "untrained twin {twins}). By what the piece is: {apart}.",
+            "untrained twins {twins}). By what the piece is: {apart}.",
             *(Claim("mean", "mixing", "value", among={"stream": stream, "step": step, "queries": "all"},
                     value=own.mean("value")) for step, own in known.items()),
             of=of_stream(tables, stream), whom="all source pieces" if stream == "cross" else "other pieces",
@@ -380,7 +386,7 @@ def _verdict(held: int, of: int, *, against: bool = False) -> str:
     return "no" if 3 * held <= of else "yes" if 3 * held >= 2 * of and not against else "part"
 
 
-_TWIN = "dashed: the untrained twin (random weights)"
+_TWIN = "dashed: untrained twins (random weights), their mean"
 PAGE = Page(
     "norms",
     title="What does {model}’s attention add up?",
@@ -416,7 +422,7 @@ PAGE = Page(
             "Each dot is a query and a key in one head, drawn evenly from all texts; in a layer, all its heads in "
             "turn. Both axes are logarithmic, so that ‖αf(x)‖ is the same along every falling diagonal. Dots at the "
             "upper left get much weight and have short vectors; weights under a millionth lie on the lower edge. Of "
-            "the untrained twin there are layers only. Point at a dot for its pieces.",
+            "an untrained twin there are layers only. Point at a dot for its pieces.",
             (charts.scatter("scatter", "length", "weight", key="pairs", title="α and ‖f(x)‖", colour="keys",
                             style=Style(pick=("shown", "who"), log=True, height=380, tell=("key", "query")),
                             label="Weight against length of the vector, a dot for each drawn pair of pieces"),),
@@ -476,7 +482,7 @@ PAGE = Page(
             (Listing("by_head", "head", *BY_HEAD.names[3:]),), short="Heads",
         ),
         Section(
-            "layers", "All layers", "Every layer and class of key: shares, means over pairs, and the twin's.",
+            "layers", "All layers", "Every layer and class of key: shares, means over pairs, and the twins'.",
             (Listing("norms_layers", "stream", "layer", "keys", "weight", "norm", "joint", "mean_weight", "length",
                      "mean_norm", "relative", rows=lambda tables: layer_by_layer(tables, tables["norms_layers"])),),
             short="Layers",

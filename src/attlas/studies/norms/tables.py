@@ -1,15 +1,15 @@
 """What the norms study found, as tidy rows: heads, layers, correlations, frequency, mixing, and pairs to look at.
 
-The same of the untrained twin stands in every row. Correlations of weight and length come in two kinds. Over *texts*:
-within each text, and then the mean over texts, which asks whether in one text the keys with short vectors get more
-weight. Over *pairs*: of pairs drawn evenly from all texts, in one heap, also within a class of key; the interval is
-from drawing the texts again.
+The same of the untrained twins stands in every row: their mean, the lowest and the highest. Correlations of weight
+and length come in two kinds. Over *texts*: within each text, and then the mean over texts, which asks whether in one
+text the keys with short vectors get more weight. Over *pairs*: of pairs drawn evenly from all texts, in one heap,
+also within a class of key; the interval is from drawing the documents again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,23 @@ from attlas.capture.mixing import STEPS
 from attlas.ids import Stream
 from attlas.measures.quantities import CLASSES, RANKS
 from attlas.stats import METRICS, Bundle, Cases, Drawn, Estimate
+from attlas.stats.intervals import FEWEST as FEWEST_UNITS
 from attlas.store.columns import as_columns
 from attlas.studies.norms.marks import CELLS
 from attlas.studies.norms.passes import MEANS, PAIRS, QUERIES, WORDS
 from attlas.studies.norms.scatter import scatter
-from attlas.studies.shared.figures import Array, cells_of, divide, ends_of, middle
+from attlas.studies.shared.figures import (
+    CORRELATION,
+    NOT_BELOW_ZERO,
+    SHARE,
+    Array,
+    cells_of,
+    divide,
+    ends_of,
+    middle,
+    spread,
+)
+from attlas.tasks import text_seed
 
 if TYPE_CHECKING:
     from attlas.models import Example
@@ -33,21 +45,25 @@ Row = dict[str, Any]
 OTHER = CLASSES.index("other")
 FEWEST = 20  # pairs, below which there is no correlation of them
 REPLICATES = 200
+RANGES = {
+    "spearman": CORRELATION, "words": CORRELATION, "layer-spearman": CORRELATION, "layer-words": CORRELATION,
+    "layer-bands": NOT_BELOW_ZERO, "layer-mixing": SHARE,
+}  # fmt: skip
 SHOWN = 4  # heads of a stream whose pairs are shown one by one, unless some are named
 _LAYER = ("stream", "layer")
 _HEAD = (*_LAYER, "head")
 _SHARES = ("weight", "weight_low", "weight_high", "norm", "norm_low", "norm_high")
 _MEANS = ("mean_weight", "length", "mean_norm", "relative")
-_ESTIMATE = ("value", "n", "low", "high", "twin", "twin_low", "twin_high")
+_ESTIMATE = ("value", "n", "low", "high", "twin", "twin_low", "twin_high", "twins")
 COLUMNS = {
     "norms": (
         *_HEAD, "keys", *_SHARES, "chance", "n", *_MEANS, "pair_count", "key_count",
-        *(f"twin_{name}" for name in (*_SHARES, *_MEANS)),
+        *(f"twin_{name}" for name in (*_SHARES, *_MEANS)), "twins",
     ),
     "norms_layers": (
         *_LAYER, "keys", *_SHARES, "joint", "joint_low", "joint_high", "chance", "n", *_MEANS, "mean_joint",
         "length_low", "length_high", "pair_count", "key_count",
-        *(f"twin_{name}" for name in (*_SHARES, "joint", "joint_low", "joint_high", *_MEANS, "mean_joint")),
+        *(f"twin_{name}" for name in (*_SHARES, "joint", "joint_low", "joint_high", *_MEANS, "mean_joint")), "twins",
     ),
     "spearman": (*_HEAD, "keys", "over", *_ESTIMATE),
     "spearman_layers": (*_LAYER, "keys", "over", *_ESTIMATE),
@@ -59,44 +75,92 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def tables(
-    study: Norms,
-    bundle: Bundle,
-    twin: Bundle,
-    examples: Sequence[Example],
-    heads: Mapping[Stream, Sequence[Any]] = {},
-) -> dict[str, dict[str, list[Any]]]:
-    """All tables, of a model and its untrained twin. ``examples`` are those that were read, to name the pieces of
-    drawn pairs; ``heads`` are (layer, head) of each stream whose pairs are to be shown one by one.
+class Seen(NamedTuple):
+    """What one model showed in one stream: figures by class of key, of heads and of layers; means, by what they are
+    of; the correlation of weight and length over drawn pairs, by class of key and layer, with the number of pairs;
+    and the pairs themselves."""
+
+    classes: dict[str, dict[str, Array]]
+    means: dict[str, Estimate]
+    related: dict[str, list[tuple[Array, int]]]
+    drawn: Sequence[Cases]
+
+
+def seen_of(
+    study: Norms, bundle: Bundle, examples: Sequence[Example], *, intervals: bool = True
+) -> dict[Stream, Seen]:
+    """What tables need of a model's sums, which are larger by far and can be let go. ``examples`` are those that were
+    read; without ``intervals`` drawn pairs are not drawn again, as is enough for twins.
 
     >>> from attlas.capture import load
     >>> from attlas.studies.norms.passes import Norms
     >>> study = Norms(load())
-    >>> len(tables(study, study.empty(), study.empty(), [])["norms"]["weight"])
+    >>> list(seen_of(study, study.empty(), [])[Stream.ENCODER].means)[:2]
+    ['spearman', 'words']
+    """
+    units = {text_seed(example.passage, study.seed) >> 1: example.unit for example in examples}
+    seen = {}
+    for stream in study.streams:
+        drawn = _pairs(bundle, stream).result()
+        related = {
+            keys: _related(cases, study.subject.shape(stream), _copies(cases, units, REPLICATES if intervals else 0))
+            for keys, cases in zip(CELLS, drawn, strict=True)
+            if len(cases.values) >= FEWEST
+        }
+        means = {name: bundle.pooled(f"{stream}-{name}").result(within) for name, within in RANGES.items()}
+        seen[stream] = Seen(_classes(bundle, stream), means, related, drawn)
+    return seen
+
+
+def tables(
+    study: Norms,
+    model: Mapping[Stream, Seen],
+    twins: Sequence[Mapping[Stream, Seen]],
+    examples: Sequence[Example],
+    heads: Mapping[Stream, Sequence[Any]] = {},
+) -> dict[str, dict[str, list[Any]]]:
+    """All tables, of what a model and its untrained twins showed (:func:`seen_of`). ``examples`` are those that were
+    read, to name the pieces of drawn pairs; ``heads`` are (layer, head) of each stream whose pairs are to be shown
+    one by one.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.norms.passes import Norms
+    >>> study = Norms(load())
+    >>> seen = seen_of(study, study.empty(), [])
+    >>> len(tables(study, seen, [seen], [])["norms"]["weight"])
     0
     """
     rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     for stream in study.streams:
         shape = study.subject.shape(stream)
-        ours, theirs = (_classes(part, stream) for part in (bundle, twin))
+        own, others = model[stream], [twin[stream] for twin in twins]
         layer, head = ({name: range(count)} for name, count in zip(("layer", "head"), shape, strict=True))
-        rows["norms"] += _named(stream, cells_of(ours["heads"], theirs["heads"], **layer, **head, keys=CLASSES))
-        rows["norms_layers"] += _named(stream, cells_of(ours["layers"], theirs["layers"], **layer, keys=CLASSES))
+        of_twins = {kind: _of_twins([twin.classes[kind] for twin in others]) for kind in own.classes}
+        rows["norms"] += _named(
+            stream, cells_of(own.classes["heads"], of_twins["heads"], **layer, **head, keys=CLASSES)
+        )
+        rows["norms_layers"] += _named(
+            stream, cells_of(own.classes["layers"], of_twins["layers"], **layer, keys=CLASSES)
+        )
         for name, part, labels in (
             ("spearman", "spearman", {"keys": PAIRS}),
             ("frequency", "words", {"words": WORDS}),
         ):
-            rows[name] += _estimates(bundle, twin, stream, part, {**layer, **head, **labels})
+            rows[name] += _estimates(own, others, stream, part, {**layer, **head, **labels})
             rows[f"{name}_layers"] += _estimates(
-                bundle, twin, stream, f"layer-{part}", {**layer, **labels}, per=shape[1]
+                own, others, stream, f"layer-{part}", {**layer, **labels}, per=shape[1]
             )
-        _over_pairs(rows, bundle, twin, stream, shape)
+        _over_pairs(rows, own, others, stream)
         rows["mixing"] += _estimates(
-            bundle, twin, stream, "layer-mixing", {**layer, "step": STEPS, "queries": QUERIES}
+            own, others, stream, "layer-mixing", {**layer, "step": STEPS, "queries": QUERIES}
         )
-        rows["bands"] += _bands(bundle, twin, stream, shape)
-        drawn, untrained = (_pairs(part, stream).result() for part in (bundle, twin))
-        rows["scatter"] += scatter(stream, shape, drawn, untrained, examples, study.seed, heads.get(stream, ()))
+        rows["bands"] += _bands(own, others, stream, shape)
+        rows["scatter"] += scatter(
+            stream, shape, own.drawn, others[0].drawn, examples, study.seed, heads.get(stream, ())
+        )
+    for added in rows.values():
+        for row in added:
+            row["twins"] = len(twins)
     return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
 
@@ -117,11 +181,12 @@ def resting_heads(bundle: Bundle, stream: Stream, most: int = SHOWN) -> list[tup
 def _classes(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
     """Shares and means by class of key, for heads and for layers."""
     chance = bundle[f"{stream}-layer-chance"].result().value
-    joint = bundle[f"{stream}-layer-joint"].result()
-    heads_per_layer = bundle[f"{stream}-shares"].result().n.shape[1]
+    joint = bundle.pooled(f"{stream}-layer-joint").result(SHARE)  # of its mean, which is no share, the value alone
+    heads_per_layer = bundle.pooled(f"{stream}-shares").shape[1]
     figures: dict[str, dict[str, Array]] = {}
     for kind, prefix in (("heads", ""), ("layers", "layer-")):
-        shares, means = bundle[f"{stream}-{prefix}shares"].result(), bundle[f"{stream}-{prefix}means"].result()
+        shares = bundle.pooled(f"{stream}-{prefix}shares").result(SHARE)
+        means = bundle.pooled(f"{stream}-{prefix}means").result(NOT_BELOW_ZERO)
         per = heads_per_layer if kind == "layers" else 1
         by_class = _measure("weight", shares, 0) | _measure("norm", shares, 1)
         by_class |= {"chance": chance if kind == "layers" else np.repeat(chance[:, None], heads_per_layer, 1)}
@@ -151,51 +216,67 @@ def _named(stream: Stream, cells: Iterable[tuple[Any, Row]]) -> list[Row]:
     return [{"stream": stream.value, **row} for _, row in cells]
 
 
+def _of_twins(figures: Sequence[dict[str, Array]]) -> dict[str, Array]:
+    """The mean of several twins' figures; the ends of an interval are the lowest and the highest of them."""
+    together = {name: np.mean([twin[name] for twin in figures], axis=0) for name in figures[0]}
+    for name in figures[0]:
+        if f"{name}_low" in together:
+            own = spread([Estimate(twin[name], twin[name], twin[name], twin[name]) for twin in figures])
+            together |= {f"{name}_low": own.low, f"{name}_high": own.high}
+    return together
+
+
 def _estimates(
-    bundle: Bundle, twin: Bundle, stream: Stream, part: str, axes: Mapping[str, Sequence[Any]], per: int = 1
+    own: Seen, twins: Sequence[Seen], stream: Stream, part: str, axes: Mapping[str, Sequence[Any]], per: int = 1
 ) -> list[Row]:
-    """Rows of an accumulator, the twin's figures beside ours; cases count once for every ``per`` of them."""
-    ours, theirs = (found[f"{stream}-{part}"].result() for found in (bundle, twin))
-    rows = _named(stream, cells_of(ours, theirs, **axes))
+    """Rows of a mean, the twins' figures beside ours; cases count once for every ``per`` of them."""
+    rows = _named(stream, cells_of(own.means[part], spread([twin.means[part] for twin in twins]), **axes))
     return [{"over": "texts", **row, "n": row["n"] / per} for row in rows]
 
 
-def _bands(bundle: Bundle, twin: Bundle, stream: Stream, shape: tuple[int, int]) -> list[Row]:
+def _bands(own: Seen, twins: Sequence[Seen], stream: Stream, shape: tuple[int, int]) -> list[Row]:
     axes = {"layer": range(shape[0]), "band": RANKS}
-    rows = _estimates(bundle, twin, stream, "layer-bands", axes, per=shape[1])
-    for who, relative, part in (("value", "relative", bundle), ("twin", "twin_relative", twin)):
-        bands = part[f"{stream}-layer-bands"].result()
-        means = divide((np.nan_to_num(bands.value) * bands.n).sum(-1), bands.n.sum(-1))
-        for row in rows:
-            row[relative] = row[who] / means[row["layer"]]
+    rows = _estimates(own, twins, stream, "layer-bands", axes, per=shape[1])
+    ours, *theirs = (_over_the_mean(seen.means["layer-bands"]) for seen in (own, *twins))
+    for row in rows:
+        cell = row["layer"], RANKS.index(row["band"])
+        row |= {"relative": ours[cell], "twin_relative": np.mean([twin[cell] for twin in theirs])}
     return [{**row, "rank_from": row["band"][0], "rank_to": row["band"][1]} for row in rows]
 
 
-def _over_pairs(
-    rows: dict[str, list[Row]], bundle: Bundle, twin: Bundle, stream: Stream, shape: tuple[int, int]
-) -> None:
+def _over_the_mean(bands: Estimate) -> Array:
+    """Each band's mean over that of its layer."""
+    means = divide((np.nan_to_num(bands.value) * bands.n).sum(-1), bands.n.sum(-1))
+    return divide(bands.value, means[:, None])
+
+
+def _over_pairs(rows: dict[str, list[Row]], own: Seen, twins: Sequence[Seen], stream: Stream) -> None:
     """Spearman of weight and length over drawn pairs, by class of key."""
-    for cell, keys in enumerate(CELLS):
-        ours, theirs = (_pairs(part, stream).result()[cell] for part in (bundle, twin))
-        if len(ours.values) < FEWEST:
-            continue
-        copies = _copies(ours)
-        for layer in range(shape[0]):
-            here, n = _spearman(ours.values.reshape(-1, *shape, 2)[:, layer], copies)
-            there, _ = _spearman(theirs.values.reshape(-1, *shape, 2)[:, layer], copies)
+    for keys, by_layer in own.related.items():
+        for layer, (here, n) in enumerate(by_layer):
+            there = [twin.related[keys][layer][0] for twin in twins]
             place = {"stream": stream.value, "layer": layer, "keys": keys, "over": "pairs", "n": n}
             if np.isfinite(here[:, 0]).any():
-                rows["spearman_layers"].append(place | _ranged(_mean(here)) | _ranged(_mean(there), "twin"))
+                means = [_mean(twin)[:1] for twin in there]
+                rows["spearman_layers"].append(place | _ranged(_mean(here)) | _lowest_to_highest(means))
             for head in np.flatnonzero(np.isfinite(here[:, 0])):
-                row = place | {"head": int(head)} | _ranged(here[head]) | _ranged(there[head], "twin")
-                rows["spearman"].append(row)
+                of_twins = _lowest_to_highest([twin[head, :1] for twin in there])
+                rows["spearman"].append(place | {"head": int(head)} | _ranged(here[head]) | of_twins)
 
 
-def _copies(cases: Cases) -> Array:
-    """How often each pair counts: once, and then in every replicate as often as its text was drawn."""
-    _, text = np.unique(cases.places[:, 0], return_inverse=True)
-    drawn = np.random.default_rng(0).poisson(1.0, (REPLICATES, int(text.max(initial=0)) + 1))
-    return np.concatenate([np.ones((1, len(text))), drawn[:, text]])
+def _related(cases: Cases, shape: tuple[int, int], copies: Array) -> list[tuple[Array, int]]:
+    """Spearman of weight and length over drawn pairs, layer by layer."""
+    return [_spearman(cases.values.reshape(-1, *shape, 2)[:, layer], copies) for layer in range(shape[0])]
+
+
+def _copies(cases: Cases, units: Mapping[int, int], replicates: int) -> Array:
+    """How often each pair counts: once, and then in every replicate as often as the unit of its text was drawn; there
+    are no replicates of fewer units than an interval needs."""
+    unit = np.array([units.get(int(text), int(text)) for text in cases.places[:, 0]])
+    _, unit = np.unique(unit, return_inverse=True)
+    count = int(unit.max(initial=0)) + 1
+    drawn = np.random.default_rng(0).poisson(1.0, (replicates if count >= FEWEST_UNITS else 0, count))
+    return np.concatenate([np.ones((1, len(unit))), drawn[:, unit]])
 
 
 def _spearman(values: NDArray[np.float32], copies: Array) -> tuple[Array, int]:
@@ -219,10 +300,15 @@ def _mean(found: Array) -> Array:
     return mean
 
 
-def _ranged(found: Array, name: str = "value") -> Row:
-    """A value and the middle 95 % of its replicates."""
-    low, high = middle(found[1:])
-    return ends_of(Estimate(found[0], np.array(1.0), low, high), (), name)
+def _ranged(found: Array) -> Row:
+    """A value and the middle 95 % of its replicates, where there are any."""
+    low, high = middle(found[1:]) if len(found) > 1 else (np.array(np.nan),) * 2
+    return ends_of(Estimate(found[0], np.array(1.0), low, high), ())
+
+
+def _lowest_to_highest(twins: Sequence[Array]) -> Row:
+    """The mean of the twins' values, with the lowest and the highest."""
+    return ends_of(spread([Estimate(value, value, value, value) for value in twins]), (0,), "twin")
 
 
 def _pairs(bundle: Bundle, stream: Stream) -> Drawn:

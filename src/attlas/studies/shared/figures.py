@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.stats import Estimate
+from attlas.stats import Estimate, PooledMean, estimate
 
 Array = NDArray[np.float64]
 Figures = Estimate | Mapping[str, Array]
+Range = tuple[float, float]
+SHARE: Range = (0.0, 1.0)
+CORRELATION: Range = (-1.0, 1.0)
+NOT_BELOW_ZERO: Range = (0.0, np.inf)  # lengths, entropies, distances, losses
 
 
 def ends_of(estimate: Estimate, cell: tuple[Any, ...], name: str = "value") -> dict[str, Any]:
@@ -47,6 +51,23 @@ def cells_of(
 
 def _by_name(figures: Figures) -> Mapping[str, Array]:
     return figures._asdict() if isinstance(figures, Estimate) else figures
+
+
+def by_range(mean: PooledMean, ranges: Sequence[Range | None]) -> Estimate:
+    """A pooled mean whose last axis holds quantities of different ranges, each with an interval within its own.
+
+    >>> mean = PooledMean(shape=(2,))
+    >>> mean.update([[1.0, 5.0], [0.0, 9.0], [1.0, 2.0], [1.0, 3.0], [0.0, 0.0], [1.0, 1.0]], 1, units=range(6))
+    >>> [end.round(2).tolist() for end in by_range(mean, [SHARE, NOT_BELOW_ZERO])[2:]]
+    [[0.08, 0.4], [1.0, 10.28]]
+    """
+    sums, counts = mean.rows()
+    parts = [np.empty(sums.shape[1:]) for _ in Estimate._fields]
+    for within in dict.fromkeys(ranges):
+        places = [place for place, own in enumerate(ranges) if own == within]
+        for part, figures in zip(parts, estimate(sums[..., places], counts[..., places], within), strict=True):
+            part[..., places] = figures
+    return Estimate(*parts)
 
 
 def spread(twins: Sequence[Estimate]) -> Estimate:

@@ -210,8 +210,8 @@ def _by_stream(tables: Tables, *quantities: str, stream: str = "") -> Iterator[t
 
 
 def _best(heads: Rows, among: dict[str, Any], *, least: bool = False) -> tuple[Row, float, tuple[Claim, ...]]:
-    """The head with the most (or the least), chosen on one half of the passages, with its number on the other; both
-    from all passages where halves are not known. The best of many is partly luck."""
+    """The head with the most (or the least), chosen on one half of the documents (or texts), with its number on the
+    other; both from all of them where halves are not known. The best of many is partly luck."""
     halved = len(heads.known("first_half", "second_half")) == len(heads)
     by, of = ("first_half", "second_half") if halved else ("value", "value")
     head = (heads.smallest(by) if least else heads.largest(by))[0]

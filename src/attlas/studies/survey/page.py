@@ -73,8 +73,8 @@ def _heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
                ends=("low", "high"), chance="chance", definition="Clark et al. 2019; Kobayashi et al. 2020",
                head=True),
         Column("n", "cases", "number", "queries; for edges the attention between words"),
-        Column("first_half", "on one half", "number", "of the passages", optional=True),
-        Column("second_half", "on the other half", "number", "of the passages", optional=True),
+        Column("first_half", "on one half", "number", "of the documents, or texts", optional=True),
+        Column("second_half", "on the other half", "number", "of the documents, or texts", optional=True),
     )  # fmt: skip
 
 
@@ -310,9 +310,9 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             "Much weight may mean nothing to do.": "Heads may rest on [CLS], [SEP] or the first piece; compare the "
             "norms to see how much comes of it.",
             "The best of many is partly luck.": "A head that is named as the most of all was chosen on one half of "
-            "the passages, and its number comes from the other; the surest is the one whose interval lies highest. "
-            "Lists of heads above a bar are from all passages.",
-            "Intervals are for this corpus.": "They say how a mean would vary with other passages of the same kind, "
+            "the documents (or texts), and its number comes from the other; the surest is the one whose interval "
+            "lies highest. Lists of heads above a bar are from all passages.",
+            "Intervals are for this corpus.": "They say how a mean would vary with other documents of the same kind, "
             "not with another kind of text.",
         },
         unshown={

@@ -76,16 +76,16 @@ class Survey(Watcher):
         self.statistics = matrix_statistics if matrix else statistics
 
     def empty(self) -> Bundle:
-        """Per stream the figures by half of the passages, their chance, parts of speech, Spearman and frequency."""
+        """Per stream the figures by half of the units, their chance, parts of speech, Spearman and frequency."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
             for half in HALVES:
                 parts[f"{stream}-figures-{half}"] = PooledMean((layers, heads, len(MEASURES), len(self.quantities)))
-            parts[f"{stream}-chance"] = PooledMean((layers, len(self.quantities)))
+            parts[f"{stream}-chance"] = PooledMean((layers, len(self.quantities)), blocks=1)
             if self.tags:
                 parts[f"{stream}-pos"] = PooledMean((layers, heads, len(MEASURES), len(DIRECTIONS), len(self.tags)))
-                parts[f"{stream}-pos-chance"] = PooledMean((layers, len(DIRECTIONS), len(self.tags)))
+                parts[f"{stream}-pos-chance"] = PooledMean((layers, len(DIRECTIONS), len(self.tags)), blocks=1)
             if self.norms:
                 parts[f"{stream}-spearman"] = PooledMean((layers, heads))
                 parts[f"{stream}-frequency"] = PooledMean((layers, heads, len(RANKS)))
@@ -113,7 +113,7 @@ class _Pass:
 
     def __init__(self, study: Survey, marks: Mapping[Stream, StreamMarks], batch: Sequence[Example]) -> None:
         self.study, self.marks = study, marks
-        self.halves = np.array([half_of(example.passage, study.seed) for example in batch])
+        self.halves = np.array([half_of(example.unit, study.seed) for example in batch])
         self.units = np.array([example.unit for example in batch])
         self.taken: dict[Stream, list[dict[str, Sums]]] = {stream: [] for stream in marks}
         self._chance: dict[Any, dict[str, Sums]] = {}
@@ -159,6 +159,6 @@ class _Pass:
                 if name != "figures":
                     bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts, self.units)
                     continue
-                for half in HALVES:  # by passage, so that a best head can be chosen on one and scored on the other
+                for half in HALVES:  # by unit, so that a best head can be chosen on one and scored on the other
                     kept = self.halves == half
                     bundle[f"{stream}-figures-{half}"].update(sums[kept], counts[kept], self.units[kept])

@@ -8,7 +8,7 @@ from attlas.measures.names import MEASURES
 from attlas.measures.quantities import RANKS
 from attlas.stats import Bundle, PooledMean
 from attlas.store.columns import as_columns
-from attlas.studies.shared.figures import cells_of
+from attlas.studies.shared.figures import CORRELATION, NOT_BELOW_ZERO, SHARE, by_range, cells_of
 from attlas.studies.survey.portraits import portrait
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def tables(study: Survey, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
         halves[0].merge(halves[1])
         known: dict[tuple[int, ...], dict[str, tuple[float, float]]] = {}
         for cell, row in cells_of(
-            halves[0].result(), layer=layers, head=heads, measure=measures, quantity=quantities
-        ):
+            by_range(halves[0], [quantity.within for quantity in study.quantities]),
+            layer=layers, head=heads, measure=measures, quantity=quantities,
+        ):  # fmt: skip
             even = chance[cell[0], cell[3]]
             rows["heads"].append(
                 named | row | {"chance": even, "first_half": first[cell], "second_half": second[cell]}
@@ -61,12 +62,14 @@ def tables(study: Survey, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
             sentence = portrait(figures, study.quantities)
             rows["portraits"].append(named | {"layer": layer, "head": head, "sentence": sentence})
         if study.tags:
-            by_tag, even_tags = bundle[f"{stream}-pos"].result(), bundle[f"{stream}-pos-chance"].result().value
+            by_tag = bundle.pooled(f"{stream}-pos").result(SHARE)
+            even_tags = bundle[f"{stream}-pos-chance"].result().value
             axes = {"layer": layers, "head": heads, "measure": measures, "direction": DIRECTIONS, "pos": study.tags}
             for cell, row in cells_of(by_tag, **axes):
                 rows["pos"].append(named | row | {"chance": even_tags[cell[0], cell[3], cell[4]]})
         if study.norms:
-            rho, lengths = bundle[f"{stream}-spearman"].result(), bundle[f"{stream}-frequency"].result()
+            rho = bundle.pooled(f"{stream}-spearman").result(CORRELATION)
+            lengths = bundle.pooled(f"{stream}-frequency").result(NOT_BELOW_ZERO)
             rows["spearman"] += [named | row for _, row in cells_of(rho, layer=layers, head=heads)]
             for _, row in cells_of(lengths, layer=layers, head=heads, band=RANKS):
                 highest, lowest = row["band"]
