@@ -16,6 +16,7 @@ from attlas.pages.charts import BETTER, GREY, WORSE, Spec
 from attlas.pages.charts.base import drawn, rule, switch
 from attlas.pages.charts.sketch import Sketch
 from attlas.store.schema import Column, is_known
+from attlas.studies.shared.cutting.chance import warning
 
 LEVEL = 0.01
 HARM = (
@@ -93,7 +94,8 @@ def effect_map(table: str = "effects") -> Chart:
     def draw(tables: Tables, rows: Rows) -> Spec:
         drawn = charts.head_map(
             table, *changes_shown(rows), shade=_BAD,
-            sure={"change": "p_corrected", "loss_change": "loss_p_corrected"}, bar=LEVEL,
+            sure={"change": "p_corrected", "loss_change": "loss_p_corrected"},
+            bar=LEVEL if warning(tables) is None else -1.0,
         )  # fmt: skip
         return drawn.draw(tables, rows)
 
