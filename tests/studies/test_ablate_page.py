@@ -46,7 +46,9 @@ def test_findings_are_computed_from_the_tables() -> None:
     assert "On letters" in other
     assert "0.65 (0.55 to 0.75) for accuracy and 0.50" in other
     assert "2 heads matter here, 2 there, and 2 on both" in other
-    assert "On a book the whole model's accuracy is 0.90 (always giving the most frequent label: 0.60), its loss" in here
+    assert (
+        "On a book the whole model's accuracy is 0.90 (always giving the most frequent label: 0.60), its loss" in here
+    )
     assert "On letters the whole model's accuracy is 0.90" in there
     assert texts == (
         "Survivors were chosen on one half of the documents (190 texts); all scores are from the other half."
@@ -85,7 +87,12 @@ NOT_SHOWN = "The model has not shown that it can do this task: its accuracy of 0
 def poor(gain_low: float | None = -0.03, **more: list[object]) -> Result:
     """The same result of a model whose accuracy cannot be told from chance."""
     result = ablate_result(other=False)
-    whole = result.tables["whole"].to_pydict() | {"chance": [0.88], "gain": [0.02], "gain_high": [0.07], "units": [200]}
+    whole = result.tables["whole"].to_pydict() | {
+        "chance": [0.88],
+        "gain": [0.02],
+        "gain_high": [0.07],
+        "units": [200],
+    }
     whole |= {"gain_low": [gain_low], **more}
     return Result(result.manifest, {**result.tables, "whole": whole})
 

@@ -60,7 +60,7 @@ def test_findings_are_computed_from_the_tables() -> None:
 
 
 def test_sentences_map_and_table_have_one_order() -> None:
-    """Head 3-4 is the first of its layer, 1-1 shares its layer with equals: by layer, another order would come out."""
+    """By what heads are of their layer, another order would come out."""
     result = importance_result()
     heads = result.tables["importance"].to_pydict()
     heads["normalised"] = list(reversed(heads["value"]))

@@ -10,8 +10,8 @@ from attlas.pages.findings import finding, keyed, value_claim
 from attlas.pages.prose import listed, say
 from attlas.pages.rows import label_of
 from attlas.store.schema import KINDS, PLACE, Column, Schema, is_known
-from attlas.studies.shared.cutting import effects as cutting
 from attlas.studies.shared.cutting import chance
+from attlas.studies.shared.cutting import effects as cutting
 from attlas.studies.shared.cutting.schemas import CORRELATED, EFFECTS, GRADIENTS, STANDING
 from attlas.studies.shared.wording import words
 
@@ -299,7 +299,8 @@ PAGE = Page(
             "head, the worst cut first. How many stand clear of the line?",
             (
                 cutting.effects_in_order(),
-                Listing("effects", *CHANGED, "importance", rows=_worst_first, title="Every head, the worst cut first"),
+                Listing("effects", *CHANGED, "importance", title="Every head, the worst cut first",
+                        rows=_worst_first),
             ),
             short="Heads",
         ),

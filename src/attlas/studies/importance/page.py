@@ -95,7 +95,8 @@ def score(tables: Tables) -> Iterator[Finding]:
     """The score of the whole model, where it is not the answer already."""
     for row in tables["whole"] if chance.warning(tables) is None else ():
         yield finding("The whole model's {metric} on these texts is {score:number}{chance}.",
-                      value_claim("whole", "score", row, "task"), **{**row, "chance": chance.by_chance(row)})  # fmt: skip
+                      value_claim("whole", "score", row, "task"),
+                      **{**row, "chance": chance.by_chance(row)})  # fmt: skip
 
 
 def answer(tables: Tables) -> Finding | None:

@@ -2,8 +2,8 @@
 concluded.
 
 Each of these studies has a table ``whole`` with the score of the whole model and how it stands against chance
-(:class:`attlas.stats.Standing`). Where its interval reaches down to chance, figures are shown as they are, but no head
-is said to matter and nothing is recommended.
+(:class:`attlas.stats.Standing`). Where its interval reaches down to chance, figures are shown as they are, but no
+head is said to matter and nothing is recommended.
 """
 
 from __future__ import annotations

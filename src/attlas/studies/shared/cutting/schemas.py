@@ -25,8 +25,8 @@ EFFECTS = (
     Column("n", "texts", "count"),
 )  # fmt: skip
 GRADIENTS = (
-    Column("importance", "E|dL/dξ|", "number", "importance by gradients, on the texts that are not scored", optional=True,
-           definition="Michel et al. 2019", head=True),
+    Column("importance", "E|dL/dξ|", "number", "importance by gradients, on the texts that are not scored",
+           optional=True, definition="Michel et al. 2019", head=True),
     Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", optional=True),
     Column("signed", "mean dL/dξ", "signed", "the same with its sign", optional=True),
 )  # fmt: skip
