@@ -40,9 +40,7 @@ def texts(*, pairs: bool = False, count: int = 6) -> list[Document]:
     for at in range(count):
         words = ["storm"] * (2 + at % 5 if at % 2 == 0 else 3 * LIMIT)
         pair = Document.from_words(["bridge"] * (3 * LIMIT if at % 4 == 1 else 2)) if pairs else None
-        made.append(
-            replace(Document.from_words(words, name=f"text {at}"), label=("bad", "good")[at % 2], pair=pair)
-        )
+        made.append(replace(Document.from_words(words, name=f"text {at}"), label=("bad", "good")[at % 2], pair=pair))
     return made
 
 
@@ -97,7 +95,9 @@ def test_tune_is_told_what_to_do_with_long_texts(model: Subject, long: str, lear
 
 
 def test_the_first_texts_are_the_first_and_a_limit_draws() -> None:
-    documents = [Document.from_text(f"It rained {word}.") for word in "once twice thrice often seldom never".split()]
+    documents = [
+        Document.from_text(f"It rained {word}.") for word in ["once", "twice", "thrice", "often", "seldom", "never"]
+    ]
     result = survey(None, documents, first=2)
     assert result.manifest.corpus["passages"] == 2
     assert result.manifest.skipped == {"passages after the first 2": 4}
@@ -105,7 +105,9 @@ def test_the_first_texts_are_the_first_and_a_limit_draws() -> None:
     assert (result.manifest.plan["options"]["limit"], result.manifest.plan["options"]["first"]) == (None, 2)
     assert "--first 2" in command_line(result.manifest)
     again = survey(None, documents[:2])
-    assert [row["value"] for row in result.rows()] == pytest.approx([row["value"] for row in again.rows()], nan_ok=True)
+    assert [row["value"] for row in result.rows()] == pytest.approx(
+        [row["value"] for row in again.rows()], nan_ok=True
+    )
     drawn = survey(None, documents, limit=2, seed=1)
     assert drawn.manifest.skipped == {"passages not drawn (a limit draws by the seed)": 4}
     assert "--limit 2" in command_line(drawn.manifest)

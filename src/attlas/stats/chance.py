@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from attlas.errors import StatsError
 from attlas.stats.intervals import FEWEST, estimate
 from attlas.stats.metrics import METRICS, Metric
+from attlas.stats.paired import by_unit
 
 Numbers = NDArray[np.float64]
 RESAMPLES = 2000
@@ -66,15 +67,13 @@ def standing(
     counts = metric.counts(marks)
     if counts.ndim != 2:
         raise StatsError(f"marks of texts, (text, column), were expected, and {counts.shape} came")
-    own = np.arange(len(counts)) if units is None else np.unique(np.asarray(units), return_inverse=True)[1]
-    if own.shape != counts.shape[:1]:
-        raise StatsError(f"a unit for each of {len(counts)} texts was expected, and {own.shape} came")
+    own = np.arange(len(counts)) if units is None else units
     rival: Numbers | None = None
     if np.ndim(chance):
         rival = metric.counts(chance)
         if rival.shape != counts.shape:
             raise StatsError(f"chance has marks of shape {rival.shape}, and the model of {counts.shape}")
-    ours, theirs = _by_unit(counts, own), None if rival is None else _by_unit(rival, own)
+    ours, theirs = by_unit(counts, own), None if rival is None else by_unit(rival, own)
     score = float(metric.of(ours.sum(0)))
     bar = float(np.asarray(chance)) if theirs is None else float(metric.of(theirs.sum(0)))
     sign = 1.0 if metric.better == "higher" else -1.0
@@ -118,12 +117,6 @@ def not_shown(metric: str, row: Mapping[str, Any]) -> str | None:
         f"from {chance:.3g}, that of {GUESSES.get(metric, 'chance')} ({known}). So nothing is concluded here about "
         "what its heads do for the task."
     )
-
-
-def _by_unit(counts: Numbers, units: NDArray[np.int64]) -> Numbers:
-    sums = np.zeros((units.max() + 1 if len(units) else 0, counts.shape[1]))
-    np.add.at(sums, units, counts)
-    return sums
 
 
 def _ends(metric: Metric, ours: Numbers, rival: Numbers | float, sign: float, seed: int) -> tuple[float, float]:

@@ -137,7 +137,7 @@ def _scored(run: Run, part: Ablation, reading: Texted, name: str) -> tuple[Effec
     bundle = run.carry(part, reading, name, numbered=True)
     if part.replay.why_full:
         run.progress.note(part.replay.why_full)
-    changes = effects(part, bundle, seed=run.seed)
+    changes = effects(part, bundle, units=[example.unit for example in reading.examples], seed=run.seed)
     marks = bundle["marks"].result()[:, 0]
     return changes, {
         "task": part.task.name, **standing_row(part.task, reading.examples, marks, metric=part.metric, seed=run.seed),

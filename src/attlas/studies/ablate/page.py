@@ -105,16 +105,16 @@ def answer(tables: Tables) -> Finding | None:
         claims += _extreme("largest", "effects", worst)
         more: Prose | str = split
         costs = say(
-            "the cut that costs most is **{name}**: {change:signed} ({low:signed} to {high:signed}){luck}{alike}",
-            **worst, name=cutting.head_of(worst, tables), luck=_luck(worst), alike=_alike(rows, worst, "change"),
+            "the cut that costs most is **{name}**: {change:signed}{between}{luck}{alike}",
+            **worst, between=cutting.between(worst, "signed"), name=cutting.head_of(worst, tables), luck=_luck(worst), alike=_alike(rows, worst, "change"),
         )  # fmt: skip
     else:
         in_loss, _, further = _sure(rows, "sure_loss")
         claims += (*further, Claim("largest", "effects", "loss_change", keyed([dearest])))
         more = say(" and **{sure}** to the loss", sure=in_loss)
         costs = say(
-            "the loss rises most without **{name}**: {loss_change:signed} ({loss_change_low:signed} to "
-            "{loss_change_high:signed}){alike}", **dearest, name=cutting.head_of(dearest, tables),
+            "the loss rises most without **{name}**: {loss_change:signed}{between}{alike}", **dearest,
+            between=cutting.between(dearest, "signed", "loss_change_low", "loss_change_high"), name=cutting.head_of(dearest, tables),
             alike=_alike(rows, dearest, "loss_change"),
         )  # fmt: skip
     return finding(
@@ -277,8 +277,15 @@ def _suffered(row: Row, tables: Tables) -> Prose:
     if not row["change"]:
         return say("{metric} stays as it is{loss}", metric=whole["metric"], loss=loss)
     return say(
-        "{metric} goes from {before:number} to **{score:number}** ({low:signed} to {high:signed}){luck}{loss}",
-        **{**row, "metric": whole["metric"], "before": whole["score"], "loss": loss, "luck": _luck(row)},
+        "{metric} goes from {before:number} to **{score:number}**{between}{luck}{loss}",
+        **{
+            **row,
+            "between": cutting.between(row, "signed"),
+            "metric": whole["metric"],
+            "before": whole["score"],
+            "loss": loss,
+            "luck": _luck(row),
+        },
     )
 
 

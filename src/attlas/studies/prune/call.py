@@ -219,9 +219,7 @@ def _cut(job: Job, reading: Texted, train: Corpus | None, run: Run, *, write: bo
 
 def _stage(stage: str, scores: Any, at: int, subject: Subject) -> dict[str, Any]:
     """A model's score, with its interval, and its size."""
-    import numpy as np
-
-    low, high = np.nanquantile(scores.resampled[:, at], (0.025, 0.975))
+    low, high = scores.ends(scores.resampled[:, at])
     heads = sum(count for site, count in subject.layout.heads.items() if subject.kept[site])
     return {
         "stage": stage, "score": scores.values[at], "low": low, "high": high, "loss": scores.losses[at],
@@ -248,7 +246,8 @@ def _retuned(job: Job, smaller: Subject, reading: Texted, train: Corpus, run: Ru
     marks = marks_per_text(task, reading.examples[0])
     part = Removal(task, [[]], texts=len(reading.examples), marks=marks)
     bundle = run.carry(part, reading, "retuned", numbered=True)
-    scores = scores_of(task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed)
+    units = [example.unit for example in reading.examples]
+    scores = scores_of(task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed, units=units)
     return _stage("retuned", scores, 0, smaller)
 
 

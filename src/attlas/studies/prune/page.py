@@ -10,7 +10,7 @@ from attlas.pages.findings import finding, keyed, value_claim
 from attlas.pages.prose import listed, say
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.cutting import chance
-from attlas.studies.shared.cutting.effects import as_heads_go
+from attlas.studies.shared.cutting.effects import as_heads_go, between
 from attlas.studies.shared.cutting.schemas import STANDING
 from attlas.studies.shared.wording import side_by_side
 
@@ -176,10 +176,14 @@ def _when(rows: Rows, better: str) -> Prose:
     has, never = ("has fallen", "never falls") if better == "higher" else ("has risen", "never rises")
     if not known:
         return say("{never} by {fall:count} %, even when all are gone", never=never, fall=100 * fall)
-    between = "" if len(rows) > 1 else say(" (95 % interval {low:percent} to {high:percent} %)", **rows[0])
+    interval = (
+        ""
+        if len(rows) > 1 or not is_known(rows[0]["low"])
+        else say(" (95 % interval {low:percent} to {high:percent} %)", **rows[0])
+    )
     return say(
-        "{has} by {fall:count} % when **{shares} %** are gone{between}{rest}", has=has, fall=100 * fall,
-        shares=listed(known.column("share"), "percent"), between=between,
+        "{has} by {fall:count} % when **{shares} %** are gone{interval}{rest}", has=has, fall=100 * fall,
+        shares=listed(known.column("share"), "percent"), interval=interval,
         rest=" (in a draw never)" if len(known) < len(rows) else "",
     )  # fmt: skip
 
@@ -192,11 +196,11 @@ def best(tables: Tables) -> Iterator[Finding]:
         if top["share"] and (top["score"] > whole["score"] if higher else top["score"] < whole["score"]):
             among = {"order": rows.values("order")}
             yield finding(
-                "It is at its best with {share:percent} % of its heads gone {order}: **{score:number}** "
-                "({low:number} to {high:number}); as the best of all steps, that may be luck.",
+                "It is at its best with {share:percent} % of its heads gone {order}: **{score:number}**{between}; "
+                "as the best of all steps, that may be luck.",
                 Claim("largest" if higher else "smallest", "curve", "score", keyed([top], "order", "draw", "units"),
                       among),
-                see="curve", **{**top, "order": ORDERS[top["order"]]},
+                see="curve", **{**top, "order": ORDERS[top["order"]], "between": between(top, "number")},
             )  # fmt: skip
 
 
@@ -216,11 +220,10 @@ def smaller(tables: Tables) -> Iterator[Finding]:
     whole, cut, retuned = stages["whole"], stages["cut"], stages.get("retuned")
     yield finding(
         "The smaller model has **{heads} of {all} heads** and {parameters:count} instead of {before:count} "
-        "parameters; its {metric} is **{score:number}** ({low:number} to {high:number}) instead of {whole:number}"
-        "{again}.",
+        "parameters; its {metric} is **{score:number}**{between} instead of {whole:number}{again}.",
         *(value_claim("sizes", "score", row, "stage") for row in stages.values()),
         value_claim("sizes", "heads", cut, "stage"), see="sizes",
-        **cut, all=whole["heads"], before=whole["parameters"], whole=whole["score"],
+        **cut, between=between(cut, "number"), all=whole["heads"], before=whole["parameters"], whole=whole["score"],
         again="" if retuned is None else say(", and {score:number} after training again", score=retuned["score"]),
     )  # fmt: skip
     yield finding(
@@ -267,7 +270,7 @@ def _curve(tables: Tables, rows: Rows) -> Spec:
     """The score against the share of heads gone, with lines where so much is lost, and what was published."""
     about, sign = _whole(tables), -1 if _whole(tables)["better"] == "higher" else 1
     whole, log = about["score"] or 0.0, about["metric"] == "perplexity"
-    ends = [*rows.column("low"), *rows.column("high")]
+    ends = [value for name in ("low", "high", "score") for value in rows.known(name).column(name)]
     pad = 0.04 * (max(ends) - min(ends) or 1.0)
     domain = None if log else (min(ends) - pad, max(ends) + pad)
     style = Style(height=330, log=log, domain=domain)

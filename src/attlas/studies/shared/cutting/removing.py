@@ -148,7 +148,8 @@ def curve(job: Job, reading: Reading, run: Run) -> dict[str, Any]:
     marks = marks_per_text(job.task, reading.examples[0])
     part = Removal(job.task, patterns, texts=len(reading.examples), marks=marks)
     bundle = run.carry(part, reading, "curve", numbered=True)
-    scores = scores_of(job.task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed)
+    units = [example.unit for example in reading.examples]
+    scores = scores_of(job.task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed, units=units)
     job.values["scores"] = scores
     own = bundle["marks"].result()[:, 0]
     whole = as_columns([{"task": job.task.name, **standing_row(job.task, reading.examples, own, seed=job.seed)}])
