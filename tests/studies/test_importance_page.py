@@ -59,6 +59,35 @@ def test_findings_are_computed_from_the_tables() -> None:
     assert loss == "The loss of a text is 3.25 on average, in the task causal-lm."
 
 
+def test_sentences_map_and_table_have_one_order() -> None:
+    """By what heads are of their layer, another order would come out."""
+    result = importance_result()
+    heads = result.tables["importance"].to_pydict()
+    heads["normalised"] = list(reversed(heads["value"]))
+    result = Result(result.manifest, {**result.tables, "importance": heads})
+    tables = Tables(result, PAGE.schemas, PAGE.derived)
+    table = next(part for section in PAGE.sections if section.key == "table" for part in section.parts)
+    listed = [(row["layer"], row["head"]) for row in table.shown(tables)[:2]]
+    assert listed == [(1, 0), (2, 3)]
+    assert "2-1 (0.50), 3-4 (0.10)" in findings(result)[0]
+    assert PAGE.chart is not None
+    assert PAGE.chart.columns[-1] == "value"
+
+
+def test_of_a_model_that_is_no_better_than_chance_nothing_is_concluded() -> None:
+    result = importance_result()
+    row = {"task": "classification", "metric": "accuracy", "better": "higher", "score": 0.52, "chance": 0.5}
+    row |= {"gain": 0.02, "gain_low": -0.05, "gain_high": 0.09, "units": 90}
+    for low, warned in ((-0.05, True), (0.01, False)):
+        poor = Result(result.manifest, {**result.tables, "whole": _columns([row | {"gain_low": low}])})
+        check_page(PAGE, poor)
+        page = html_page(PAGE, poor)
+        assert ("has not shown that it can do this task: its accuracy of 0.52 (90 texts)" in page) == warned
+        told = " ".join(findings(poor))
+        assert ("depends most" in told, "largest share" in told, "rank correlation" in told) == (not warned,) * 3
+        assert "accuracy" in told
+
+
 def test_claims_fail_where_the_tables_say_something_else() -> None:
     result = importance_result()
     claims = claims_of(PAGE, result)

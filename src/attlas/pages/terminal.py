@@ -42,6 +42,8 @@ def print_page(page: Page, result: Result, console: Console) -> None:
     part = _first_listing(page, tables)
     if part is None:
         return
+    if part.title:
+        console.print(Text(f"{part.title}:"))
     rows = part.shown(tables)
     cells = cells_of(tables.schema(part.table), rows, part.columns)
     widths = [_width(title, number, written[:MOST]) for title, number, _, written in cells]
@@ -67,16 +69,17 @@ def _width(title: str, number: bool, written: list[str]) -> int:
 
 
 def as_json(page: Page, result: Result) -> dict[str, Any]:
-    """The answer, the findings and the first table, as data.
+    """The answer, the findings and the first table, as data; and the warning, where there is one.
 
     >>> from attlas.store import Manifest, Result
     >>> as_json(Page("toy", "", answer=lambda tables: None), Result(Manifest("toy"), {"heads": {"head": [0]}}))
     {'study': 'toy', 'findings': [], 'table': None, 'rows': []}
     """
     tables = Tables(result, page.schemas, page.derived)
-    part = _first_listing(page, tables)
+    part, warned = _first_listing(page, tables), page.warning(tables)
     return {
         "study": page.study,
+        **({"warning": str(warned)} if warned else {}),
         "findings": [str(finding.text) for finding in page.found(tables)],
         "table": None if part is None else part.table,
         "rows": [] if part is None else [dict(row) for row in part.shown(tables)],

@@ -111,6 +111,17 @@ Pairs = Annotated[
 ]
 
 
+class First(int):
+    """A limit that asks for the first texts, in the place of drawn ones; otherwise a number like any other.
+
+    >>> First(3) == 3, First(3)
+    (True, First(3))
+    """
+
+    def __repr__(self) -> str:
+        return f"First({int(self)})"
+
+
 class Running(TypedDict, total=False):
     """What every run takes.
 
@@ -132,7 +143,7 @@ class Reading(Running, total=False):
     """What every run takes that reads texts of a corpus.
 
     >>> sorted(set(Reading.__annotations__) - set(Running.__annotations__))
-    ['limit', 'long', 'max_pieces']
+    ['first', 'limit', 'long', 'max_pieces']
     """
 
     max_pieces: Annotated[
@@ -140,12 +151,15 @@ class Reading(Running, total=False):
         Help("Longest text in pieces (subword tokens); if left out, what the study asks for.", least=4),
     ]
     long: Annotated[str, Help("What to do with longer texts: cut, refuse or skip.")]
-    limit: Annotated[int | None, Help("So many texts (of each part), drawn by the seed.", least=1)]
+    limit: Annotated[
+        int | None, Help("So many texts (of each part), drawn at random by the seed, not the first ones.", least=1)
+    ]
+    first: Annotated[int | None, Help("The first so many texts (of each part), in place of drawn ones.", least=1)]
 
 
 DEFAULTS: dict[str, Any] = {
-    "max_pieces": None, "long": "cut", "limit": None, "seed": 0, "out": None, "resume": False, "budget": 4096,
-    "checkpoint_every": 20.0, "progress": None,
+    "max_pieces": None, "long": "cut", "limit": None, "first": None, "seed": 0, "out": None, "resume": False,
+    "budget": 4096, "checkpoint_every": 20.0, "progress": None,
 }  # fmt: skip
 
 
@@ -171,7 +185,9 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
     """
 
     def decorate(call: Call) -> Call:
-        parameters, shared = _parameters(call, without, {**DEFAULTS, **defaults})
+        left_out = (*without, "first") if "limit" in without else without
+        parameters, shared = _parameters(call, left_out, {**DEFAULTS, **defaults})
+        usual = shared.get("limit")
 
         @functools.wraps(call)
         def called(*args: Any, **given: Any) -> Any:
@@ -179,7 +195,7 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
                 signature.bind(*args, **given)
             except TypeError as error:
                 raise TypeError(f"{call.__name__}() {error}") from None
-            return call(*args, **{**shared, **given})
+            return call(*args, **_limited({**shared, **given}, usual))
 
         signature = inspect.Signature(parameters)
         for parameter in parameters:
@@ -266,6 +282,18 @@ def unread(name: str, **how: Any) -> str:
     'train.jsonl'
     """
     return name
+
+
+def _limited(given: dict[str, Any], usual: int | None) -> dict[str, Any]:
+    """What a call was given, with the first texts that were asked for as its limit."""
+    first = given.pop("first", None)
+    if first is None:
+        return given
+    if given.get("limit") not in (None, usual):
+        raise PlanError("give --limit for texts that are drawn, or --first for the first ones, but not both")
+    if first < 1:
+        raise PlanError(f"the first {first} texts are none; give at least 1 (--first)")
+    return {**given, "limit": First(first)}
 
 
 def _role(parameter: inspect.Parameter) -> Role:

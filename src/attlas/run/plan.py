@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attlas.errors import PlanError
+from attlas.run.parameters import First
 from attlas.store.plain import plain
 
 
@@ -28,6 +29,8 @@ class Plan:
     {'layers': [0, 1]}
     >>> Plan.from_dict(plan.to_dict()) == plan
     True
+    >>> Plan("survey", options={"limit": First(3)}).options
+    {'limit': None, 'first': 3}
     """
 
     study: str
@@ -39,6 +42,9 @@ class Plan:
     version: str = ""
 
     def __post_init__(self) -> None:
+        limit = self.options.get("limit")
+        if isinstance(limit, First):  # which a plain number would not tell
+            object.__setattr__(self, "options", {**self.options, "limit": None, "first": int(limit)})
         for name in ("options", "model", "corpus", "batching"):
             object.__setattr__(self, name, plain(getattr(self, name), name))
 

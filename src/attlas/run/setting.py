@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.corpora import Corpus, read
+from attlas.run.parameters import First
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -89,27 +90,36 @@ def describe(corpus: Corpus) -> dict[str, Any]:
 
 
 def drawn(texts: Sequence[Text], limit: int | None, seed: int | str) -> list[Text]:
-    """So many of the texts at random, in their order; all where there are no more.
+    """So many of the texts at random, in their order, or the first ones where these are asked for; all where there
+    are no more.
 
-    >>> drawn("abcdef", 2, 0), drawn("ab", 9, 0)
-    (['d', 'f'], ['a', 'b'])
+    >>> drawn("abcdef", 2, 0), drawn("ab", 9, 0), drawn("abcdef", First(2), 0)
+    (['d', 'f'], ['a', 'b'], ['a', 'b'])
     """
     if limit is None or len(texts) <= limit:
         return list(texts)
+    if isinstance(limit, First):
+        return list(texts[:limit])
     return [texts[at] for at in sorted(random.Random(seed).sample(range(len(texts)), limit))]
 
 
 def draw(reading: Reading, limit: int | None, seed: int) -> Reading:
-    """Keep so many examples of a reading, drawn by the seed, in their order; all of them where there is no limit.
+    """Keep so many examples of a reading, drawn by the seed, in their order, or the first ones where these are asked
+    for; all of them where there is no limit.
 
     >>> from attlas.capture.reading import read_documents
     >>> texts = [Document.from_text("It rained."), Document.from_text("We stayed in.")]
     >>> reading = draw(read_documents(as_subject(None), texts), 1, seed=0)
     >>> len(reading.examples), dict(reading.skipped)
-    (1, {'passages not drawn': 1})
+    (1, {'passages not drawn (a limit draws by the seed)': 1})
+    >>> reading = draw(read_documents(as_subject(None), texts), First(1), seed=0)
+    >>> reading.examples[0].passage.first.text, dict(reading.skipped)
+    ('It rained.', {'passages after the first 1': 1})
     """
     if limit is not None and len(reading.examples) > limit:
-        reading.skipped["passages not drawn"] += len(reading.examples) - limit
+        first = isinstance(limit, First)
+        why = f"passages after the first {limit:d}" if first else "passages not drawn (a limit draws by the seed)"
+        reading.skipped[why] += len(reading.examples) - limit
         reading.keep(drawn(reading.examples, limit, seed))
     return reading
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora import Corpus
-from attlas.errors import CapabilityError, CorpusError, PlanError
+from attlas.errors import CapabilityError, CorpusError, PlanError, TextError
 from attlas.run.setting import Opening, Texts, as_corpus, as_subject, draw
 from attlas.tasks import HEADS, make_task, require_task
 from attlas.tasks.tagging import labels_of as tags_of
 from attlas.tasks.tagging import wordwise
+from attlas.text import cut_windows
 from attlas.text.keyphrases import KEY
 
 if TYPE_CHECKING:
@@ -176,8 +177,9 @@ def read_for_task(
 ) -> Reading:
     """The examples of a corpus that have something to predict; what is left out is counted.
 
-    Running text is cut into windows (``max_pieces``: 128 by default, for key phrases 512); a text with a label is
-    read whole, or left out where it is longer than the model's window.
+    Running text is cut into windows (``max_pieces``: 128 by default, for key phrases 512). A text with a label is one
+    example: of a longer one than the model's window (or ``max_pieces``) the beginning is kept, with the label, or it
+    is refused or left out, as ``long`` says.
 
     >>> from attlas.capture import load
     >>> from attlas.tasks import Tagging
@@ -190,7 +192,7 @@ def read_for_task(
 
     subject = task.subject
     if needs(task.name)[:1] == ("label",):
-        reading = _labelled(task, corpus, max_pieces)
+        reading = _labelled(task, corpus, max_pieces, long)
     else:
         pieces = longest_window(subject, task.name, max_pieces)
         reading = read_documents(
@@ -211,10 +213,14 @@ def read_for_task(
     return draw(reading, limit, seed)
 
 
-def _labelled(task: Task, corpus: Corpus, max_pieces: int | None) -> Reading:
-    """Texts that have a label, whole; the two of a pair together, unless each is to have a vector of its own."""
-    from attlas.capture.reading import Reading
+def _labelled(task: Task, corpus: Corpus, max_pieces: int | None, long: str) -> Reading:
+    """Texts that have a label, one example each; the two of a pair together, unless each is to have a vector of its
+    own."""
+    from attlas.capture.reading import LONG, Reading
     from attlas.text import Passage
+
+    if long not in LONG:
+        raise TextError(f"long texts cannot be dealt with by {long!r}; choose one of {', '.join(LONG)}")
 
     subject, reading = task.subject, Reading()
     limit = min(max_pieces or subject.pieces.window, subject.pieces.window)
@@ -230,11 +236,46 @@ def _labelled(task: Task, corpus: Corpus, max_pieces: int | None) -> Reading:
         length = example.length
         if apart and document.pair is not None:
             length = max(length, subject.pieces.length(document.pair))
-        if length > limit:
+        if length <= limit:
+            reading.examples.append(replace(example, unit=unit))
+        elif long == "refuse":
+            raise TextError(
+                f"{document.name or 'a text'} has {length} pieces and {limit} are allowed; shorten it, or let it be "
+                "cut (--long cut)"
+            )
+        elif long == "skip" or (shorter := _beginning(subject, document, limit, apart=apart)) is None:
             reading.skipped[f"longer than {limit} pieces"] += 1
         else:
-            reading.examples.append(replace(example, unit=unit))
+            reading.skipped[f"longer than {limit} pieces, of which the beginning was kept"] += 1
+            passage = Passage(shorter) if apart else Passage(shorter, shorter.pair)
+            reading.examples.append(replace(subject.pieces.encode(passage), unit=unit))
     return reading
+
+
+def _beginning(subject: Subject, document: Document, limit: int, *, apart: bool) -> Document | None:
+    """The beginning of a labelled text that fits, with its label; of a pair that is read together, of both texts as
+    much as leaves room for the other; None where not even a word fits."""
+    from attlas.text import Passage
+
+    def fitting(pieces: int) -> Document | None:
+        try:
+            cut = cut_windows(document, subject.pieces.length, pieces).documents[0]
+            pair = document.pair and cut_windows(document.pair, subject.pieces.length, pieces).documents[0]
+        except TextError:
+            return None
+        return replace(cut, label=document.label, pair=pair)
+
+    if apart or document.pair is None:
+        return fitting(limit)
+    best, low, high = None, 0, limit  # of the room that each of the two may have, the largest that fits
+    while low < high:
+        room = (low + high + 1) // 2
+        cut = fitting(room)
+        if cut is not None and subject.pieces.encode(Passage(cut, cut.pair)).length > limit:
+            high = room - 1
+        else:
+            best, low = cut or best, room
+    return best
 
 
 def _useful(task: Task) -> tuple[str, Any]:

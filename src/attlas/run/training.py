@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 RECORD = "training.json"
 _SECONDS_BETWEEN_NOTES = 30.0
 _SAID = (
-    "task", "score", "bleu", "held_out_loss", "majority", "best_epoch", "stopped_early", "stopped_by", "labels",
+    "task", "score", "bleu", "held_out_loss", "majority", "standing", "warning",
+    "best_epoch", "stopped_early", "stopped_by", "labels",
     "curve", "texts", "pieces", "sizes", "weights", "fingerprint", "data", "validation", "more_data", "skipped",
     "versions", "device", "started", "seconds", "steps", "pieces_per_second", "encoder_alike",
 )  # fmt: skip
@@ -56,11 +57,15 @@ class Trained:
         return {**self.record, "folder": None if self.folder is None else str(self.folder)}
 
     def show(self, about: str, columns: Mapping[str, str], notes: Sequence[str], command: str) -> None:
-        """Print what it is, these columns of what was seen after each pass, some notes, and what to try next."""
+        """Print what it is, these columns of what was seen after each pass, some notes, and what to try next: nothing
+        where the model is no better than chance, which stands on top in red."""
         import typer
         from rich.console import Console
         from rich.table import Table
 
+        warned = self.record.get("warning")
+        if warned:
+            typer.secho(warned, fg="red")
         typer.echo(about)
         table = Table("epoch", *columns.values(), "", box=None, header_style="bold")
         for row in self.record["curve"]:
@@ -71,7 +76,8 @@ class Trained:
             typer.echo(note)
         if self.folder is not None:
             typer.echo(f"model: {self.folder}")
-            typer.echo(f"try: attlas {command} --model {self.folder}")
+            if not warned:
+                typer.echo(f"try: attlas {command} --model {self.folder}")
 
 
 def computes_in_half(dtype: str | None, model: Subject) -> bool:

@@ -7,6 +7,7 @@ plan, the hashes of the data, what was seen after each pass. While the run goes 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -29,10 +30,12 @@ from attlas.run.training import (
     record_of,
     save_trained,
 )
+from attlas.stats import not_shown
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading as Texted
+    from attlas.models import Example
     from attlas.tasks import Task
     from attlas.tasks.training import Trainer
 
@@ -72,7 +75,7 @@ class Training(Reading, total=False):
 
 
 @study_call(
-    without=("long", "budget"), checkpoint_every=60.0, epochs=3, batch_size=32, patience=2, dtype=None,
+    without=("budget",), checkpoint_every=60.0, epochs=3, batch_size=32, patience=2, dtype=None,
     device=None, remote_code=False, allow_pickle=False,
 )  # fmt: skip
 def tune(
@@ -130,7 +133,7 @@ def tune(
         training["epochs"], learning_rate or (HEAD_RATE if only_head else RATE), training["batch_size"],
         training["patience"], only_head, computes_in_half(dtype, model), seed,
     )  # fmt: skip
-    limits: dict[str, Any] = {"max_pieces": training["max_pieces"], "limit": training["limit"]}
+    limits: dict[str, Any] = {name: training[name] for name in ("max_pieces", "long", "limit")}
     options = {"task": task, "score": score, **limits, **asdict(recipe)}
     options |= {} if attention == "own" else {"attention": attention}
     named = name if isinstance(name, str | Path) else getattr(name, "name", "minilm")
@@ -147,7 +150,7 @@ def tune(
     if attention == "uniform":
         posed.instruments = (Override.uniform(),)
     learned = read_for_task(posed, learned_from, **limits, seed=seed)
-    held = read_for_task(posed, held_out, max_pieces=training["max_pieces"], seed=seed)
+    held = read_for_task(posed, held_out, max_pieces=training["max_pieces"], long=training["long"], seed=seed)
     trainer = Trainer(posed, learned.examples, held.examples, recipe)
     carry_out_training(trainer, run)
     plan = run.plan.to_dict()  # which tells of the model as it was
@@ -244,8 +247,10 @@ def _record(
     skipped = {f"learned from: {reason}": count for reason, count in learned.skipped.items()}
     skipped |= {f"held out: {reason}": count for reason, count in held.skipped.items()}
     metric, weights = task.metric, run.subject.model.parameters()
+    standing = None if task.writes else _standing(task, held.examples, trainer, run.seed)
     return record_of(
         run, trainer, task=task.name, labels=labels, skipped=skipped, majority=_majority(task, learned, held),
+        standing=standing, warning=None if standing is None else not_shown(metric.name, standing),
         score={"name": metric.name, "better": metric.better, "value": trainer.best.score},
         stopped_early=trainer.step < trainer.steps,
         texts={"learned": len(learned.examples), "held_out": len(held.examples)},
@@ -255,6 +260,15 @@ def _record(
         },
         validation={name: describe(corpus) for name, corpus in run.more.items()}.get("validation"),
     )  # fmt: skip
+
+
+def _standing(task: Task, held: Sequence[Example], trainer: Trainer, seed: int) -> dict[str, Any]:
+    """How the trained model stands against chance on the texts held out."""
+    from attlas.run.chance import standing_of
+    from attlas.tasks.training import judged
+
+    known = standing_of(task, held, judged(task, held, trainer.recipe)[2], seed=seed)._asdict()
+    return {name: value if math.isfinite(value) else None for name, value in known.items()}
 
 
 def _majority(task: Task, learned: Texted, held: Texted) -> float | None:

@@ -7,6 +7,7 @@ run on one core, on many, and across a crash without knowing it. numpy is all th
 
 from attlas.stats.accumulator import Accumulator, State, rebuild, register, require_same_configuration
 from attlas.stats.bundle import Bundle
+from attlas.stats.chance import Standing, no_better_than_chance, not_shown, standing
 from attlas.stats.correlation import Correlation, correlate
 from attlas.stats.drawn import Cases, Drawn
 from attlas.stats.flips import Flipped, above_zero
@@ -36,13 +37,17 @@ __all__ = [
     "Metric",
     "PooledMean",
     "Resampled",
+    "Standing",
     "State",
     "above_zero",
     "compare",
     "correlate",
     "estimate",
     "holm",
+    "no_better_than_chance",
+    "not_shown",
     "rebuild",
     "register",
     "require_same_configuration",
+    "standing",
 ]

@@ -4,7 +4,9 @@ Both models have read the same texts. If the cut made no difference, it would be
 two sets of marks belongs to which model; so they are swapped at random, text by text, thousands of times, and p is
 the share of shuffles with a difference as large as the one that was seen (two-sided, the seen one counted among
 them). There are as many shuffles as it takes for p to stay significant after correction for the number of cuts.
-Intervals are by bootstrap over texts, both models on the same resample.
+Intervals are by bootstrap over texts, both models on the same resample; with fewer than
+:data:`~attlas.stats.intervals.FEWEST` there are none. Where texts belong together (windows of one document), their
+*unit* takes the place of the text in both: a document is swapped, and drawn, as a whole.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attlas.errors import StatsError
+from attlas.stats.intervals import FEWEST
 from attlas.stats.metrics import Metric
 
 Numbers = NDArray[np.float64]
@@ -49,8 +52,11 @@ def compare(
     seed: int = 0,
     resamples: int = RESAMPLES,
     shuffles: int | None = None,
+    units: ArrayLike | None = None,
 ) -> Comparison:
     """Compare the marks of the whole model, (text, column), with those of cut ones, (..., text, column).
+
+    ``units`` are numbers of what counts as independent, one for each text; each text is one where none are given.
 
     >>> from attlas.stats.metrics import METRICS
     >>> whole, cut = np.ones((40, 2)), np.ones((40, 2))
@@ -62,6 +68,8 @@ def compare(
     before, after = metric.counts(whole), metric.counts(cut)
     if before.ndim != 2 or after.shape[-2:] != before.shape:
         raise StatsError(f"marks of shape {after.shape} cannot be compared with marks of shape {before.shape}")
+    if units is not None:
+        before, after = by_unit(before, units), by_unit(after, units)
     axes, (texts, columns) = after.shape[:-2], before.shape
     flat = after.reshape(-1, texts, columns)
     rng = np.random.default_rng(seed)
@@ -69,7 +77,7 @@ def compare(
     change = scores - known
 
     ends = np.full((4, len(flat)), np.nan)
-    if len(flat) and texts:
+    if len(flat) and texts >= FEWEST:
         copies = rng.multinomial(texts, np.full(texts, 1 / texts), size=resamples).astype(np.float64)
         of_whole = metric.of(copies @ before)
         for number, one in enumerate(flat):
@@ -80,6 +88,21 @@ def compare(
     p = _shuffled(metric, before, flat, change, wanted, rng)
     parts = (scores, ends[0], ends[1], change, ends[2], ends[3], p)
     return Comparison(float(known), *(part.reshape(axes) for part in parts))
+
+
+def by_unit(counts: Numbers, units: ArrayLike) -> Numbers:
+    """Counts (..., text, column) added up over the texts of each unit, in the order of the units' numbers.
+
+    >>> by_unit(np.array([[1.0], [2.0], [4.0]]), [7, 3, 7]).tolist()
+    [[2.0], [5.0]]
+    """
+    numbers = np.asarray(units)
+    if numbers.shape != counts.shape[-2:-1]:
+        raise StatsError(f"a unit for each of {counts.shape[-2]} texts was expected, and {numbers.shape} came")
+    known, places = np.unique(numbers, return_inverse=True)
+    sums = np.zeros((*counts.shape[:-2], len(known), counts.shape[-1]))
+    np.add.at(sums, (..., places, slice(None)), counts)
+    return sums
 
 
 def _middle(values: Numbers) -> Numbers:

@@ -135,7 +135,8 @@ class Column:
     chance level, ``twin`` the one with the figure of the untrained twin (the random-weights baseline); ``family``
     says over what a p was corrected, ``definition`` whose definition it is, ``head`` whether it is a figure of a
     head. ``labels`` write values that are names; ``none`` is written where there is no value, and says why. An
-    ``optional`` column may be missing from a table. ``was`` is the name it had in results of the first format,
+    ``optional`` column may be missing from a table; a column that tells its cells ``apart`` has up to two decimals
+    more, where different numbers would be written alike. ``was`` is the name it had in results of the first format,
     ``were`` what its values were called there.
 
     >>> Column("value", "accuracy", "percent", ends=("low", "high")).write(0.943)
@@ -153,6 +154,7 @@ class Column:
     definition: str = ""
     head: bool = False
     optional: bool = False
+    apart: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     none: str = MISSING
     was: str = ""
@@ -190,12 +192,21 @@ class Column:
 
         >>> Column("value", "value", "share").decimals([0.5, 0.021])
         2
+        >>> Column("change", "change", "signed", apart=True).decimals([13.5, 0.21, 0.24])
+        2
         """
         if self.kind not in ("share", "number", "signed"):
             return None
-        sizes = [abs(value) for value in values if is_known(value) and not isinstance(value, str)]
-        largest = max(sizes, default=0.0)
-        return None if 0 < largest < 1e-4 else decimals_for(largest)
+        numbers = [value for value in values if is_known(value) and not isinstance(value, str)]
+        largest = max(map(abs, numbers), default=0.0)
+        if 0 < largest < 1e-4:
+            return None
+        fewest = decimals_for(largest)
+        if not self.apart:
+            return fewest
+        different = len({round(value, fewest + 2) for value in numbers})
+        enough = (more for more in range(fewest, fewest + 2) if len({round(v, more) for v in numbers}) == different)
+        return next(enough, fewest + 2)
 
     def written(self, values: Sequence[Any]) -> list[str]:
         """All cells of the column, with the same number of decimals.

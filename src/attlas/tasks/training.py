@@ -352,20 +352,36 @@ def judge_all(task: Task, examples: Sequence[Example], recipe: Recipe) -> tuple[
     >>> judge_all(task, [task.subject.pieces.encode(Passage(text))], Recipe())[0] < 1e-6
     True
     """
+    total, predicted, marks = judged(task, examples, recipe)
+    score = None if task.writes else float(task.metric.score(marks))
+    return total / max(predicted, 1.0), score if score is None or math.isfinite(score) else None
+
+
+def judged(task: Task, examples: Sequence[Example], recipe: Recipe) -> tuple[float, float, NDArray[np.float64]]:
+    """The summed loss on some texts, the number of predictions, and the marks of each text, in their order.
+
+    >>> from attlas.capture import load
+    >>> from attlas.tasks import make_task
+    >>> from attlas.text import Document, Passage
+    >>> task = make_task(load(), "similarity")
+    >>> text = Document.from_words(["Hi"], label="1", pair=Document.from_words(["Hi"]))
+    >>> judged(task, [task.subject.pieces.encode(Passage(text))], Recipe())[2].shape
+    (1, 2)
+    """
     task.subject.model.train(False)
-    order = sorted(examples, key=by_size if recipe.batch_pieces else lambda example: example.length)
+    size = by_size if recipe.batch_pieces else lambda example: example.length
+    places = sorted(range(len(examples)), key=lambda at: size(examples[at]))
     total = predicted = 0.0
     marks = []
     with torch.no_grad():
-        for batch in in_batches(order, recipe):
+        for batch in in_batches([examples[at] for at in places], recipe):
             question = task.ask(batch)
             with torch.autocast(task.subject.device.type, dtype=torch.bfloat16, enabled=recipe.half):
                 scored = task.judge(question, task.run(question))
             total += scored.total.sum().item()
             predicted += scored.predicted.sum().item()
             marks.append(scored.marks.double().cpu().numpy())
-    score = None if task.writes else float(task.metric.score(np.concatenate(marks)))
-    return total / max(predicted, 1.0), score if score is None or math.isfinite(score) else None
+    return total, predicted, np.concatenate(marks)[np.argsort(places)]
 
 
 def better(task: Task, one: Pass, other: Pass | None) -> bool:

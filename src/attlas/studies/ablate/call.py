@@ -1,13 +1,13 @@
 """Cutting heads as one call: each off in turn, each layer left with one, on one corpus or two.
 
 A run has up to five parts, each with a checkpoint of its own: the heads' means (where these stand in for what is
-cut) and the choice of survivors on some texts, the scores on others, the same on another corpus, and the gradients
-that importance is made of.
+cut), the choice of survivors and the gradients that importance is made of on some texts, the scores on others, and
+the same on another corpus. Importance and the effects it is correlated with never come from the same texts: what is
+odd about a text would show in both.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -57,9 +57,10 @@ def ablate(
 ) -> Result:
     """Cut each head in turn, and all heads of each layer but one; test what that does to a task's score.
 
-    The one that is left is chosen on ``choose_on``, or else on one half of the documents, and scored on the rest;
-    without survivors nothing is chosen and all texts are scored. Mean outputs, where they stand in for what is cut,
-    are taken from the texts for choosing. Each text goes through the whole model once, and on from each cut.
+    The one that is left is chosen on ``choose_on``, or else on one half of the documents, and scored on the rest.
+    Gradients, and mean outputs where they stand in for what is cut, are taken from the texts for choosing, too;
+    without survivors, importance and means, all texts are scored. Each text goes through the whole model once, and on
+    from each cut.
 
     >>> from attlas.text import Document
     >>> pairs = [("Hello", "Hi", "5"), ("Cats", "Rain", "0"), ("A dog", "Dogs", "4"), ("Tea", "War", "1")]
@@ -84,7 +85,7 @@ def ablate(
     if second is not None:
         require_layer(second, task)
     chosen_on, scored_on = None, texts
-    if survivors or means or choose_on is not None:
+    if survivors or means or importance or choose_on is not None:
         chosen_on, scored_on = apart(texts, choose_on, task, seed=seed)
     how: dict[str, Any] = {name: running[name] for name in ("max_pieces", "long", "limit")}
     options = {
@@ -121,8 +122,8 @@ def ablate(
             changes, whole = _scored(run, there, elsewhere, "other")
             tables["other"] = cut_rows(cuts, range(len(cuts)), changes)
             wholes.append({"part": "other", "corpus": second.name, **whole})
-        if importance:
-            _add_importance(tables, run, posed, scored)
+        if importance and chosen_on is not None:
+            _add_importance(tables, run, posed, choosing)
         tables["whole"] = as_columns(wholes)
         _correlate(tables, seed)
         return run.finish(tables)
@@ -131,15 +132,16 @@ def ablate(
 def _scored(run: Run, part: Ablation, reading: Texted, name: str) -> tuple[Effects, dict[str, Any]]:
     """What every cut does on some texts, and what the whole model does there."""
     from attlas.studies.ablate.tables import effects
+    from attlas.studies.shared.cutting.chance import standing_row
 
     bundle = run.carry(part, reading, name, numbered=True)
     if part.replay.why_full:
         run.progress.note(part.replay.why_full)
-    changes = effects(part, bundle, seed=run.seed)
+    changes = effects(part, bundle, units=[example.unit for example in reading.examples], seed=run.seed)
+    marks = bundle["marks"].result()[:, 0]
     return changes, {
-        "task": part.task.name, "metric": part.metric.name, "better": part.metric.better,
-        "score": changes.score.whole, "loss": changes.loss.whole, "chance": _chance(part, reading),
-        "n": changes.texts,
+        "task": part.task.name, **standing_row(part.task, reading.examples, marks, metric=part.metric, seed=run.seed),
+        "loss": changes.loss.whole, "n": changes.texts,
     }  # fmt: skip
 
 
@@ -158,27 +160,12 @@ def _cuts(task: PosedTask, heads: str | Iterable[str] | None) -> list[Cut]:
     return [Cut(Site(head.stream, head.layer), head.head) for head in named]
 
 
-def _chance(part: Ablation, reading: Texted) -> float | None:
-    """The accuracy of always giving the most frequent label; None for scores that have no such thing."""
-    from attlas.tasks.tagging import wordwise
-
-    if part.metric.name != "accuracy":
-        return None
-    labels: Counter[str] = Counter()
-    for example in reading.examples:
-        if part.task.name == "classification":
-            labels[example.passage.first.label or ""] += 1
-        else:
-            labels.update(tag for tag in wordwise(example, part.task.name.split(":")[1]) if tag)
-    return max(labels.values()) / labels.total() if labels else None
-
-
-def _add_importance(tables: dict[str, Any], run: Run, task: PosedTask, scored: Texted) -> None:
-    """Importance by gradients, on the same texts, beside what was measured."""
+def _add_importance(tables: dict[str, Any], run: Run, task: PosedTask, choosing: Texted) -> None:
+    """Importance by gradients, on the texts to choose on, beside what was measured on the others."""
     from attlas.studies.shared.cutting.importance import Importance
 
     part = Importance(task)
-    gradients = part.tables(run.carry(part, scored, "gradients", budget=GRADIENTS))["importance"]
+    gradients = part.tables(run.carry(part, choosing, "gradients", budget=GRADIENTS))["importance"]
     own, places = tables["ablation"], ("stream", "layer", "head")
     rows = {place: at for at, place in enumerate(zip(*(gradients[name] for name in places), strict=True))}
     chosen = [rows[place] for place in zip(*(own[name] for name in places), strict=True)]

@@ -9,9 +9,10 @@ from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Rows, Sectio
 from attlas.pages.findings import finding, keyed, value_claim
 from attlas.pages.prose import listed, say
 from attlas.pages.rows import label_of
-from attlas.store.schema import PLACE, Column, Schema, is_known
+from attlas.store.schema import KINDS, PLACE, Column, Schema, is_known
+from attlas.studies.shared.cutting import chance
 from attlas.studies.shared.cutting import effects as cutting
-from attlas.studies.shared.cutting.schemas import CORRELATED, EFFECTS, GRADIENTS
+from attlas.studies.shared.cutting.schemas import CORRELATED, EFFECTS, GRADIENTS, STANDING
 from attlas.studies.shared.wording import words
 
 ABLATION = Schema("ablation", "One row for each head that was cut.", *PLACE, *EFFECTS, *GRADIENTS)
@@ -23,10 +24,7 @@ WHOLE = Schema(
     Column("part", "which texts", labels={"scored": "scored", "other": "second corpus"}),
     Column("corpus", "corpus"),
     Column("task", "task"),
-    Column("metric", "score is"),
-    Column("better", "better when"),
-    Column("score", "score", "number", "of the whole model", chance="chance"),
-    Column("chance", "always the most frequent label", "number", "where the score is an accuracy", was="baseline"),
+    *STANDING,
     Column("loss", "loss", "number", "mean loss of a text, in nats"),
     Column("n", "texts", "count"),
 )
@@ -66,7 +64,13 @@ def _whole(tables: Tables) -> Mapping[str, Any]:
 
 
 def _effects(tables: Tables) -> Iterator[Row]:
-    return cutting.with_harm(tables["ablation"], _whole(tables)["better"])
+    return _harmed(tables, "ablation")
+
+
+def _harmed(tables: Tables, table: str) -> Iterator[Row]:
+    """Cuts with how bad each is; nothing is sure of a model that is not shown to do its task."""
+    for row in cutting.with_harm(tables[table], _whole(tables)["better"]):
+        yield row if chance.warning(tables) is None else {**row, "sure_harm": 0.0, "sure_loss": 0.0}
 
 
 def _worst_first(tables: Tables) -> list[Row]:
@@ -74,13 +78,12 @@ def _worst_first(tables: Tables) -> list[Row]:
 
 
 def _left(tables: Tables) -> Iterator[Row]:
-    for row in cutting.with_harm(tables["survivors"], _whole(tables)["better"]):
+    for row in _harmed(tables, "survivors"):
         yield {**row, "label": label_of(row)}
 
 
 def _pairs(tables: Tables) -> Iterator[Row]:
-    elsewhere = cutting.with_harm(tables["other"], _whole(tables)["better"])
-    for here, there in zip(_effects(tables), elsewhere, strict=False):
+    for here, there in zip(_effects(tables), _harmed(tables, "other"), strict=False):
         sure = here["sure_harm"] != 0, there["sure_harm"] != 0
         yield {
             **{name: here[name] for name in ("stream", "layer", "head", "change", "loss_change")},
@@ -92,6 +95,8 @@ def _pairs(tables: Tables) -> Iterator[Row]:
 def answer(tables: Tables) -> Finding | None:
     """How many heads matter to the score, and which most; or to the loss, where the score shows nothing."""
     rows, whole = tables["effects"], _whole(tables)
+    if chance.warning(tables) is not None:
+        return chance.only_the_score(tables)
     if not rows:
         return None
     worst, dearest = cutting.worst_first(rows)[0], rows.largest("loss_change")[0]
@@ -100,21 +105,22 @@ def answer(tables: Tables) -> Finding | None:
         claims += _extreme("largest", "effects", worst)
         more: Prose | str = split
         costs = say(
-            "the cut that costs most is **{name}**: {change:signed} ({low:signed} to {high:signed}){luck}",
-            **worst, name=cutting.head_of(worst, tables), luck=_luck(worst),
+            "the cut that costs most is **{name}**: {change:signed}{between}{luck}{alike}",
+            **worst, between=cutting.between(worst, "signed"), name=cutting.head_of(worst, tables), luck=_luck(worst), alike=_alike(rows, worst, "change"),
         )  # fmt: skip
     else:
         in_loss, _, further = _sure(rows, "sure_loss")
         claims += (*further, Claim("largest", "effects", "loss_change", keyed([dearest])))
         more = say(" and **{sure}** to the loss", sure=in_loss)
         costs = say(
-            "the loss rises most without **{name}**: {loss_change:signed} ({loss_change_low:signed} to "
-            "{loss_change_high:signed})", **dearest, name=cutting.head_of(dearest, tables),
+            "the loss rises most without **{name}**: {loss_change:signed}{between}{alike}", **dearest,
+            between=cutting.between(dearest, "signed", "loss_change_low", "loss_change_high"), name=cutting.head_of(dearest, tables),
+            alike=_alike(rows, dearest, "loss_change"),
         )  # fmt: skip
     return finding(
         "**{sure} of {all} heads** matter at p < 0.01 (Holm's correction) to the {metric} of {score:number}{chance}"
         "{more}; {costs}.", *claims, see="map", published=PUBLISHED["heads"], sure=sure, all=len(rows),
-        metric=whole["metric"], score=whole["score"], chance=_chance(whole), more=more, costs=costs,
+        metric=whole["metric"], score=whole["score"], chance=chance.by_chance(whole), more=more, costs=costs,
     )  # fmt: skip
 
 
@@ -176,7 +182,7 @@ def agreement(tables: Tables) -> Iterator[Finding]:
 
 def elsewhere(tables: Tables) -> Iterator[Finding]:
     """Whether the same heads matter on the second corpus."""
-    rows = tables["pairs"]
+    rows = tables["pairs"] if all(chance.unshown(row) is None for row in tables["whole"]) else Rows()
     correlated = tables["correlation"].known("pearson").where(**{"with": "other corpus"})
     if rows and correlated:
         names = {"score": _whole(tables)["metric"], "loss": "the loss"}
@@ -203,7 +209,7 @@ def whole_model(tables: Tables) -> Iterator[Finding]:
         yield finding(
             "On {corpus} the whole model's {metric} is {score:number}{chance}{loss} ({n:count} texts).",
             value_claim("whole", "score", row, "part"),
-            **{**row, "chance": _chance(row), "loss": loss},
+            **{**row, "chance": chance.by_chance(row), "loss": loss},
         )
 
 
@@ -211,25 +217,21 @@ def which_texts(tables: Tables) -> Iterator[Finding]:
     """Which texts did what, where something was chosen."""
     about = tables.manifest.corpus
     if about.get("chosen_on"):
-        done = {"survivors": "survivors were chosen", "means": "the heads' means were taken"}
+        done = {
+            "survivors": "survivors were chosen", "means": "the heads' means were taken",
+            "importance": "gradients were taken",
+        }  # fmt: skip
         given = about.get("choose_on")
         which = str(given["name"]) if isinstance(given, Mapping) else "one half of the documents"
         yield finding(
             "{done} on {which} ({n:count} texts){rest}.", which=which, n=about["chosen_on"],
-            done=" and ".join(said for name, said in done.items() if tables.options.get(name)).capitalize(),
+            done=_capital(str(listed([said for name, said in done.items() if tables.options.get(name)]))),
             rest="" if isinstance(given, Mapping) else "; all scores are from the other half",
         )  # fmt: skip
 
 
-def warning(tables: Tables) -> Prose | None:
-    """A line where the model does no better than the most frequent label."""
-    whole = _whole(tables)
-    if not is_known(whole["chance"]) or whole["score"] > whole["chance"]:
-        return None
-    return say(
-        "The model does not do this task: its {metric} of {score:number} is not above that of always giving the most "
-        "frequent label ({chance:number}), so that its heads have little to lose.", **whole,
-    )  # fmt: skip
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def about(tables: Tables) -> Prose:
@@ -239,12 +241,6 @@ def about(tables: Tables) -> Prose:
         **tables.names, task=_whole(tables).get("task", "a task"),
         means=" A head that is cut gives its mean output instead of nothing." if tables.options.get("means") else "",
     )  # fmt: skip
-
-
-def _chance(whole: Mapping[str, Any]) -> Prose | str:
-    if not is_known(whole["chance"]):
-        return ""
-    return say(" (always the most frequent label: {chance:number})", chance=whole["chance"])
 
 
 def _sure(rows: Rows, column: str) -> tuple[int, str, tuple[Claim, ...]]:
@@ -263,6 +259,13 @@ def _extreme(kind: str, table: str, row: Row) -> tuple[Claim, ...]:
     return (Claim(kind, table, "harm", keyed([row])), *known)
 
 
+def _alike(rows: Rows, row: Row, column: str) -> str:
+    """How many other cuts cost as much, as far as the figure that is written can tell."""
+    written = KINDS["signed"].write
+    others = rows.known(column).count(lambda other: written(other[column], None) == written(row[column], None)) - 1
+    return f"; {others} more about as much" if others > 1 else "; one more about as much" if others else ""
+
+
 def _luck(row: Row) -> str:
     return "" if row["sure_harm"] else ", which may be luck"
 
@@ -274,8 +277,15 @@ def _suffered(row: Row, tables: Tables) -> Prose:
     if not row["change"]:
         return say("{metric} stays as it is{loss}", metric=whole["metric"], loss=loss)
     return say(
-        "{metric} goes from {before:number} to **{score:number}** ({low:signed} to {high:signed}){luck}{loss}",
-        **{**row, "metric": whole["metric"], "before": whole["score"], "loss": loss, "luck": _luck(row)},
+        "{metric} goes from {before:number} to **{score:number}**{between}{luck}{loss}",
+        **{
+            **row,
+            "between": cutting.between(row, "signed"),
+            "metric": whole["metric"],
+            "before": whole["score"],
+            "loss": loss,
+            "luck": _luck(row),
+        },
     )
 
 
@@ -285,8 +295,8 @@ PAGE = Page(
     answer=answer,
     chart=cutting.effect_map(),
     about=about,
-    findings=(by_loss, gains, survivors, agreement, elsewhere, whole_model, which_texts),
-    warning=warning,
+    findings=(*map(chance.shown, (by_loss, gains, survivors, agreement, elsewhere)), whole_model, which_texts),
+    warning=chance.warning,
     schemas=(ABLATION, SURVIVORS, OTHER, WHOLE, CORRELATION, *DRAWN),
     derived={"effects": _effects, "left": _left, "pairs": _pairs},
     sections=(
@@ -296,7 +306,8 @@ PAGE = Page(
             "head, the worst cut first. How many stand clear of the line?",
             (
                 cutting.effects_in_order(),
-                Listing("effects", *CHANGED, "importance", rows=_worst_first),
+                Listing("effects", *CHANGED, "importance", title="Every head, the worst cut first",
+                        rows=_worst_first),
             ),
             short="Heads",
         ),
@@ -316,7 +327,8 @@ PAGE = Page(
         ),
         Section(
             "importance", "Importance by gradients",
-            cutting.GRADIENTS_LEAD,
+            f"{cutting.GRADIENTS_LEAD} Gradients are from the texts to choose on, changes from the others, so that "
+            "what is odd about a text cannot make the two agree.",
             (
                 cutting.against_gradients("ablation", "importance", key="gradients"),
                 Listing(*AGREED, where={"with": ["importance", "first order"]}),

@@ -6,7 +6,6 @@ that a killed run goes on where it was.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from attlas.ids import parse_layer, refuse_number
 from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, names_of, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
+from attlas.run.setting import drawn as kept_of
 from attlas.store import Result
 from attlas.store.columns import as_columns
 from attlas.studies.align.aligners import ALIGNERS, check_names
@@ -247,7 +247,7 @@ def _read(
     drawn = list(range(len(texts.documents)))
     if limit is not None and limit < len(drawn):
         skipped["pairs of sentences not drawn"] = len(drawn) - limit
-        drawn = sorted(random.Random(run.seed).sample(drawn, limit))
+        drawn = kept_of(drawn, limit, run.seed)
     cut_for_each, fits = [], [True] * len(drawn)
     for side, model in enumerate(models):
         if max_pieces is not None and max_pieces > model.pieces.window:

@@ -30,34 +30,41 @@ def importance(
 ) -> Result:
     """Rank heads by E|dL/dξ|, the size of the loss's derivative by each head's gate: one pass of gradients for all.
 
-    Texts have 128 pieces at most where running text is read, 512 for key phrases.
+    Texts have 128 pieces at most where running text is read, 512 for key phrases. Where the ablation was measured on
+    texts of the same corpus, what is odd about a text may show in both, which the page says.
 
     >>> from attlas.text import Document
     >>> pairs = [("Hello", "Hi", "5"), ("Cats", "Rain", "0")]
     >>> texts = [Document.from_words([a], pair=Document.from_words([b]), label=label) for a, b, label in pairs]
     >>> result = importance(None, texts, "similarity")
     >>> result.manifest.study, list(result.tables)
-    ('importance', ['importance', 'loss'])
+    ('importance', ['importance', 'loss', 'whole'])
     """
     from attlas.run.tasks import open_for_task, read_for_task, task_for
+    from attlas.studies.shared.cutting.chance import standing_row
     from attlas.studies.shared.cutting.importance import Importance
     from attlas.studies.shared.cutting.measured import measured
     from attlas.tasks import READ_SCORES
 
     texts = as_corpus(corpus)
     model = open_for_task(subject, task, texts)
-    cut = None if ablation is None else measured(ablation, model).rows("ablation")
+    earlier = None if ablation is None else measured(ablation, model)
+    cut = None if earlier is None else earlier.rows("ablation")
+    same = earlier is not None and bool(texts.sha256) and earlier.manifest.corpus.get("sha256") == texts.sha256
     posed = task_for(model, task, texts, seed=running["seed"], score=READ_SCORES.get(task))
     how: dict[str, Any] = {name: running[name] for name in ("max_pieces", "long", "limit")}
     with begin("importance", model, texts, {"task": task, **how}, running) as run:
         run.note_cutting(len(texts.documents))
+        run.counts |= {"ablated_here": True} if same else {}
         reading = run.read(read_for_task(posed, texts, **how, seed=run.seed))
-        part = Importance(posed)
-        bundle = run.carry(part, reading)
+        part = Importance(posed, len(reading.examples))
+        bundle = run.carry(part, reading, numbered=True)
         tables: dict[str, Any] = part.tables(bundle)
         loss = bundle["loss"].result()
         row = {"task": task, "value": loss.value, "low": loss.low, "high": loss.high, "n": loss.n}
         tables["loss"] = as_columns([row])
+        marks = bundle["marks"].result()
+        tables["whole"] = as_columns([{"task": task, **standing_row(posed, reading.examples, marks, seed=run.seed)}])
         if cut is not None:
             _compare(tables, cut, run.seed)
         return run.finish(tables)

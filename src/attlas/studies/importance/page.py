@@ -9,8 +9,9 @@ import numpy as np
 from attlas.pages import Claim, Finding, Listing, Page, Section, Tables, charts, keyed
 from attlas.pages.findings import finding, value_claim
 from attlas.store.schema import PLACE, Column, Schema
+from attlas.studies.shared.cutting import chance
 from attlas.studies.shared.cutting.effects import GRADIENTS_LEAD, against_gradients
-from attlas.studies.shared.cutting.schemas import CORRELATED
+from attlas.studies.shared.cutting.schemas import CORRELATED, STANDING
 from attlas.studies.shared.wording import first, further, of_stream
 
 HEADS = Schema(
@@ -34,6 +35,7 @@ LOSS = Schema(
     Column("value", "loss", "number", "in nats", ends=("low", "high")),
     Column("n", "texts", "count"),
 )
+WHOLE = Schema("whole", "What the whole model does on these texts.", Column("task", "task"), *STANDING)
 CORRELATION = Schema(
     "correlation",
     "How importance agrees with what cutting did, over heads.",
@@ -75,8 +77,10 @@ def agrees(tables: Tables) -> Iterator[Finding]:
     for row in tables["correlation"][:1]:
         yield finding(
             "Its rank correlation with the size of the changes of loss that cutting heads really made is "
-            "**{spearman:share}** ({spearman_low:share} to {spearman_high:share}, {n} heads).",
+            "**{spearman:share}** ({spearman_low:share} to {spearman_high:share}, {n} heads){same}.",
             value_claim("correlation", "spearman", row, "quantity", "against"), see="measured", **row,
+            same="; both are of texts of the same corpus, whose oddities they may share"
+            if tables.manifest.corpus.get("ablated_here") else "",
         )  # fmt: skip
 
 
@@ -87,15 +91,31 @@ def loss(tables: Tables) -> Iterator[Finding]:
         yield finding(said, value_claim("loss", "value", row, "task"), **row)
 
 
+def score(tables: Tables) -> Iterator[Finding]:
+    """The score of the whole model, where it is not the answer already."""
+    for row in tables["whole"] if chance.warning(tables) is None else ():
+        yield finding("The whole model's {metric} on these texts is {score:number}{chance}.",
+                      value_claim("whole", "score", row, "task"),
+                      **{**row, "chance": chance.by_chance(row)})  # fmt: skip
+
+
+def answer(tables: Tables) -> Finding | None:
+    """Which heads the loss depends on most, if the model is shown to do the task."""
+    if chance.warning(tables) is not None:
+        return chance.only_the_score(tables)
+    return first(concentrated)(tables)
+
+
 PAGE = Page(
     "importance",
     title="Which heads does {model} need?",
-    answer=first(concentrated),
+    answer=answer,
+    warning=chance.warning,
     chart=charts.head_map("importance", "value", "normalised", label="Heat map of importance, layer by head"),
     about="How much does the loss of **{model}** on **{corpus}** depend on each of its heads? One pass of gradients "
     "asks all of them at once.",
-    findings=(further(concentrated), layers, agrees, loss),
-    schemas=(HEADS, LOSS, CORRELATION),
+    findings=(*map(chance.shown, (further(concentrated), layers, agrees)), score, loss),
+    schemas=(HEADS, LOSS, WHOLE, CORRELATION),
     sections=(
         Section(
             "measured", "Against cutting",
@@ -107,9 +127,9 @@ PAGE = Page(
             short="Measured",
         ),
         Section(
-            "table", "All heads", "Every head, the most important of its layer first.",
+            "table", "All heads", "Every head, the most important first, as the map and the sentences have it.",
             (Listing("importance", "head", "value", "normalised", "signed", "loss_change", "change",
-                     order="-normalised"),),
+                     title="Every head, the most important first", order="-value"),),
             short="Table",
         ),
     ),
@@ -129,5 +149,5 @@ PAGE = Page(
         "The size has no sign.": "A head that harms the loss is as important here as one that helps.",
         "The task decides.": "What this loss does not depend on may matter to another.",
     },
-    unshown={"loss": "its one figure stands among the findings"},
+    unshown=dict.fromkeys(("loss", "whole"), "its figures stand among the findings"),
 )  # fmt: skip

@@ -46,9 +46,10 @@ class Cutting(Reading, total=False):
         Help("A corpus to train the smaller model on again, before it is scored.", flag="+target"),
     ]
     speed: Annotated[bool, Help("Time the models before and after.", flag="--speed/--no-speed")]
+    save: Annotated[bool, Help("Write the smaller model even if the whole one is no better than chance.")]
 
 
-@study_call(budget=BUDGET, keep=None, even=False, heads=None, retune=None, speed=True)
+@study_call(budget=BUDGET, keep=None, even=False, heads=None, retune=None, speed=True, save=False)
 def prune(
     subject: Model = None,
     corpus: Texts = "sample",
@@ -73,16 +74,18 @@ def prune(
 
     Orders come from the texts to choose on, or from one half of the documents while the other is scored; both cuts by
     importance and shows both curves, score cuts by how much the score falls without each head, and shows importance
-    beside it. The folder of the result is a model's too, which attlas.load opens.
+    beside it. The folder of the result is a model's too, which attlas.load opens. Of a model that is not shown to do
+    the task better than chance, no smaller one is written unless that is asked for (save).
 
     >>> from attlas.text import Document
     >>> pairs = [("Hello", "Hi", "5"), ("Cats", "Rain", "0"), ("A dog", "Dogs", "4"), ("Tea", "War", "1")]
     >>> texts = [Document.from_words(a.split(), pair=Document.from_text(b), label=label) for a, b, label in pairs]
     >>> result = prune(None, texts, "similarity", by="importance", steps=2)
     >>> result.manifest.study, list(result.tables)
-    ('prune', ['curve', 'shares', 'order'])
+    ('prune', ['curve', 'shares', 'order', 'whole'])
     """
     from attlas.run.tasks import apart, open_for_task, read_for_task, require_layer, task_for
+    from attlas.studies.shared.cutting.chance import unshown
     from attlas.studies.shared.cutting.measured import measured
     from attlas.studies.shared.cutting.removal import units_of
     from attlas.studies.shared.cutting.removing import Job, curve, put_in_order
@@ -111,7 +114,7 @@ def prune(
     options = {
         "task": task, "by": by, "steps": steps, "keep": keep, "even": cutting["even"], "heads": named, "score": score,
         "speed": cutting["speed"], **how, "losses": None if losses is None else losses.manifest.plan,
-        **({"reverse": True} if reverse else {}),
+        **({"reverse": True} if reverse else {}), **({"save": True} if cutting["save"] else {}),
     }  # fmt: skip
     more = {"choose_on": None if choose_on is None else chosen_on, "retune": learned_on}
     with begin("prune", model, texts, options, cutting, more=more) as run:
@@ -123,7 +126,10 @@ def prune(
         scored = run.read(read_for_task(posed, scored_on, **how, seed=seed))
         tables = curve(job, scored, run)
         if job.gone is not None:
-            tables |= _cut(job, scored, learned_on, run)
+            told = None if cutting["save"] else unshown({name: cells[0] for name, cells in tables["whole"].items()})
+            if told is not None:
+                run.progress.note(f"{told} No model was written; ask for it with --save.")
+            tables |= _cut(job, scored, learned_on, run, write=told is None)
         result = run.finish(tables)
         if run.out is not None:
             _publish(run.out)
@@ -169,8 +175,9 @@ def _named_units(job: Job, names: Iterable[str]) -> list[int]:
     return gone
 
 
-def _cut(job: Job, reading: Texted, train: Corpus | None, run: Run) -> dict[str, Any]:
-    """Take the heads out of the weights, prove it, measure, and leave the model to be published."""
+def _cut(job: Job, reading: Texted, train: Corpus | None, run: Run, *, write: bool) -> dict[str, Any]:
+    """Take the heads out of the weights, prove it, measure, and leave the model to be published if it is to be
+    written."""
     from attlas.capture.pruned import difference, keeping, padded_inputs
     from attlas.models import loads_plainly
     from attlas.studies.prune.speed import measure
@@ -195,7 +202,7 @@ def _cut(job: Job, reading: Texted, train: Corpus | None, run: Run) -> dict[str,
     described = [_stage("whole", scores, 0, job.subject), _stage("cut", scores, -1, smaller)]
     if train is not None:
         described.append(_retuned(job, smaller, reading, train, run))
-    if run.out is not None:
+    if run.out is not None and write:
         for row, model in ((described[0], job.subject), (described[-1], smaller)):
             row["file"] = _written(model, run.out / STAGING)
         described[1]["file"] = described[-1]["file"]
@@ -212,9 +219,7 @@ def _cut(job: Job, reading: Texted, train: Corpus | None, run: Run) -> dict[str,
 
 def _stage(stage: str, scores: Any, at: int, subject: Subject) -> dict[str, Any]:
     """A model's score, with its interval, and its size."""
-    import numpy as np
-
-    low, high = np.nanquantile(scores.resampled[:, at], (0.025, 0.975))
+    low, high = scores.ends(scores.resampled[:, at])
     heads = sum(count for site, count in subject.layout.heads.items() if subject.kept[site])
     return {
         "stage": stage, "score": scores.values[at], "low": low, "high": high, "loss": scores.losses[at],
@@ -231,7 +236,8 @@ def _retuned(job: Job, smaller: Subject, reading: Texted, train: Corpus, run: Ru
 
     folder, score = None if run.out is None else run.out / RETUNING, run.options["score"]
     tuned = tune(
-        smaller, train, job.task.name, score=score, max_pieces=run.options["max_pieces"], seed=job.seed, out=folder,
+        smaller, train, job.task.name, score=score, max_pieces=run.options["max_pieces"], long=run.options["long"],
+        seed=job.seed, out=folder,
         resume=folder is not None and folder.exists(), progress=run.progress,
     )  # fmt: skip
     if tuned.subject is not smaller:  # it was trained by an earlier run: take its weights
@@ -240,7 +246,8 @@ def _retuned(job: Job, smaller: Subject, reading: Texted, train: Corpus, run: Ru
     marks = marks_per_text(task, reading.examples[0])
     part = Removal(task, [[]], texts=len(reading.examples), marks=marks)
     bundle = run.carry(part, reading, "retuned", numbered=True)
-    scores = scores_of(task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed)
+    units = [example.unit for example in reading.examples]
+    scores = scores_of(task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed, units=units)
     return _stage("retuned", scores, 0, smaller)
 
 

@@ -9,7 +9,9 @@ from attlas.pages.charts import Spec
 from attlas.pages.findings import finding, keyed, value_claim
 from attlas.pages.prose import listed, say
 from attlas.store.schema import PLACE, Column, Schema, is_known
-from attlas.studies.shared.cutting.effects import as_heads_go
+from attlas.studies.shared.cutting import chance
+from attlas.studies.shared.cutting.effects import as_heads_go, between
+from attlas.studies.shared.cutting.schemas import STANDING
 from attlas.studies.shared.wording import side_by_side
 
 ORDERS = {
@@ -68,6 +70,7 @@ TIMES = (
     Column("reason", "left out", meaning="why a cell was not timed"),
 )  # fmt: skip
 SPEED = Schema("speed", "How fast the models are, for every number and length of texts.", *TIMES)
+WHOLE = Schema("whole", "What the whole model does on the texts that are scored.", Column("task", "task"), *STANDING)
 DRAWN = (
     Schema("line", "The curves, with the draws of chance as one.", ORDER, GONE, HEADS, SCORE, LOSS),
     Schema(
@@ -129,8 +132,21 @@ def _whole(tables: Tables) -> Row:
     return next(iter(tables["shares"] + tables["sizes"]), unknown)
 
 
+def warning(tables: Tables) -> str | None:
+    """A line where the whole model is not shown to be better than chance, and whether a smaller one was written."""
+    told = chance.warning(tables)
+    if told is None or not tables["sizes"]:
+        return told
+    written = (
+        "The smaller model was written because it was asked for." if _written(tables) else "No model was written."
+    )
+    return f"{told} {written}"
+
+
 def answer(tables: Tables) -> Finding | None:
     """What share of the heads can go; or what removing those that were named has done."""
+    if chance.warning(tables) is not None:
+        return chance.only_the_score(tables)
     return next(iter([*_by_order(tables), *smaller(tables)]), None)
 
 
@@ -160,10 +176,14 @@ def _when(rows: Rows, better: str) -> Prose:
     has, never = ("has fallen", "never falls") if better == "higher" else ("has risen", "never rises")
     if not known:
         return say("{never} by {fall:count} %, even when all are gone", never=never, fall=100 * fall)
-    between = "" if len(rows) > 1 else say(" (95 % interval {low:percent} to {high:percent} %)", **rows[0])
+    interval = (
+        ""
+        if len(rows) > 1 or not is_known(rows[0]["low"])
+        else say(" (95 % interval {low:percent} to {high:percent} %)", **rows[0])
+    )
     return say(
-        "{has} by {fall:count} % when **{shares} %** are gone{between}{rest}", has=has, fall=100 * fall,
-        shares=listed(known.column("share"), "percent"), between=between,
+        "{has} by {fall:count} % when **{shares} %** are gone{interval}{rest}", has=has, fall=100 * fall,
+        shares=listed(known.column("share"), "percent"), interval=interval,
         rest=" (in a draw never)" if len(known) < len(rows) else "",
     )  # fmt: skip
 
@@ -176,11 +196,11 @@ def best(tables: Tables) -> Iterator[Finding]:
         if top["share"] and (top["score"] > whole["score"] if higher else top["score"] < whole["score"]):
             among = {"order": rows.values("order")}
             yield finding(
-                "It is at its best with {share:percent} % of its heads gone {order}: **{score:number}** "
-                "({low:number} to {high:number}); as the best of all steps, that may be luck.",
+                "It is at its best with {share:percent} % of its heads gone {order}: **{score:number}**{between}; "
+                "as the best of all steps, that may be luck.",
                 Claim("largest" if higher else "smallest", "curve", "score", keyed([top], "order", "draw", "units"),
                       among),
-                see="curve", **{**top, "order": ORDERS[top["order"]]},
+                see="curve", **{**top, "order": ORDERS[top["order"]], "between": between(top, "number")},
             )  # fmt: skip
 
 
@@ -200,11 +220,10 @@ def smaller(tables: Tables) -> Iterator[Finding]:
     whole, cut, retuned = stages["whole"], stages["cut"], stages.get("retuned")
     yield finding(
         "The smaller model has **{heads} of {all} heads** and {parameters:count} instead of {before:count} "
-        "parameters; its {metric} is **{score:number}** ({low:number} to {high:number}) instead of {whole:number}"
-        "{again}.",
+        "parameters; its {metric} is **{score:number}**{between} instead of {whole:number}{again}.",
         *(value_claim("sizes", "score", row, "stage") for row in stages.values()),
         value_claim("sizes", "heads", cut, "stage"), see="sizes",
-        **cut, all=whole["heads"], before=whole["parameters"], whole=whole["score"],
+        **cut, between=between(cut, "number"), all=whole["heads"], before=whole["parameters"], whole=whole["score"],
         again="" if retuned is None else say(", and {score:number} after training again", score=retuned["score"]),
     )  # fmt: skip
     yield finding(
@@ -224,8 +243,14 @@ def smaller(tables: Tables) -> Iterator[Finding]:
 
 def after_cut(tables: Tables) -> Iterator[Finding]:
     """The same, where it is not the answer already."""
-    told = list(smaller(tables))
-    yield from told if tables["shares"] else told[1:]
+    told, warned = list(smaller(tables)), chance.warning(tables) is not None
+    if not warned or _written(tables):
+        yield from told if tables["shares"] or warned else told[1:]
+
+
+def _written(tables: Tables) -> bool:
+    """Whether a smaller model was written."""
+    return any(is_known(row["file"]) for row in tables["sizes"])
 
 
 def whole_model(tables: Tables) -> Iterator[Finding]:
@@ -234,9 +259,9 @@ def whole_model(tables: Tables) -> Iterator[Finding]:
     if whole["score"] is not None:
         chosen = corpus.get("chosen_on")
         yield finding(
-            "The whole model's {metric} is {score:number} on {texts:count} texts{others}.",
+            "The whole model's {metric} is {score:number}{chance} on {texts:count} texts{others}.",
             *(value_claim("shares", "score", row, "order", "draw", "fall") for row in tables["shares"][:1]),
-            **whole, texts=corpus.get("passages"),
+            **whole, texts=corpus.get("passages"), chance=next(map(chance.by_chance, tables["whole"]), ""),
             others=say("; heads were put in order on {n:count} other texts", n=chosen) if chosen else "",
         )  # fmt: skip
 
@@ -245,7 +270,7 @@ def _curve(tables: Tables, rows: Rows) -> Spec:
     """The score against the share of heads gone, with lines where so much is lost, and what was published."""
     about, sign = _whole(tables), -1 if _whole(tables)["better"] == "higher" else 1
     whole, log = about["score"] or 0.0, about["metric"] == "perplexity"
-    ends = [*rows.column("low"), *rows.column("high")]
+    ends = [value for name in ("low", "high", "score") for value in rows.known(name).column(name)]
     pad = 0.04 * (max(ends) - min(ends) or 1.0)
     domain = None if log else (min(ends) - pad, max(ends) + pad)
     style = Style(height=330, log=log, domain=domain)
@@ -292,8 +317,9 @@ PAGE = Page(
     ).having(note="bands: 95 % confidence intervals; for orders by chance, the range of the draws"),
     about="Heads of **{model}** are removed one after another, and it is scored without them on **{corpus}**, on "
     "texts that the order was not made on.",
-    findings=(others, best, groups, after_cut, whole_model),
-    schemas=(CURVE, SHARES, HEAD_ORDER, SIZES, SPEED, *DRAWN),
+    warning=warning,
+    findings=(*map(chance.shown, (others, best)), groups, after_cut, chance.shown(whole_model)),
+    schemas=(CURVE, SHARES, HEAD_ORDER, SIZES, SPEED, WHOLE, *DRAWN),
     derived={"line": _lines, "gone": _gone, "turns": _turns, "faster": _faster},
     sections=(
         Section(
@@ -362,6 +388,7 @@ PAGE = Page(
     },
     unshown={
         "shares": "shown as the table gone, a line for each order",
+        "whole": "its figures stand among the findings",
         "speed": "shown as the table faster, with how many times",
     },
     published=f"{PUBLISHED}.",

@@ -21,7 +21,7 @@ from attlas.errors import CorpusError, PlanError
 from attlas.run.parameters import Help, Reading, study_call
 from attlas.run.progress import Silent
 from attlas.run.session import Run, folder_of
-from attlas.run.setting import Opening, Texts, as_corpus
+from attlas.run.setting import Opening, Texts, as_corpus, drawn
 from attlas.run.training import Trained
 from attlas.text import Document
 
@@ -156,7 +156,7 @@ def translate_train(
     documents = list(texts.documents)
     limit = training["limit"]
     if limit is not None and len(documents) > limit:
-        documents = [documents[at] for at in sorted(random.Random(seed).sample(range(len(documents)), limit))]
+        documents = drawn(documents, limit, seed)
     if not held_out:
         documents, rest = _hold_out(documents, texts, seed)
         held_out = [rest]

@@ -25,5 +25,5 @@ def show(tuned: Tuned) -> None:
     notes = [] if majority is None else [f"always the most frequent label: {score} {majority:.4f}"]
     notes += ["stopped early, as the score no longer rose"] if record["stopped_early"] else []
     columns = {"loss": "loss", "held_loss": "held-out loss", "score": score}
-    data = record["validation"] or record["data"]
-    tuned.show(about, columns, notes, f"ablate {data['name']} --task {task}")
+    unseen = record["validation"]["name"] if record["validation"] else "TEXTS-IT-HAS-NOT-SEEN"
+    tuned.show(about, columns, notes, f"ablate {unseen} --task {task}")

@@ -11,11 +11,13 @@ from typing import Any
 
 import altair as alt
 
-from attlas.pages import Chart, Row, Rows, Style, Tables, charts, label_of
+from attlas.pages import Chart, Prose, Row, Rows, Style, Tables, charts, label_of
 from attlas.pages.charts import BETTER, GREY, WORSE, Spec
 from attlas.pages.charts.base import drawn, rule, switch
 from attlas.pages.charts.sketch import Sketch
+from attlas.pages.prose import say
 from attlas.store.schema import Column, is_known
+from attlas.studies.shared.cutting.chance import warning
 
 LEVEL = 0.01
 HARM = (
@@ -53,6 +55,17 @@ def worst_first(rows: Rows) -> list[Row]:
     return sorted(rows, key=lambda row: (row["harm"], row["loss_change"] or 0.0), reverse=True)
 
 
+def between(row: Row, kind: str, low: str = "low", high: str = "high") -> Prose | str:
+    """The interval of a figure in brackets, or why there is none.
+
+    >>> str(between({"low": -0.1, "high": 0.2}, "signed")), str(between({"low": None, "high": None}, "signed"))
+    (' (−0.10 to +0.20)', ' (too few texts for an interval)')
+    """
+    if not is_known(row[low]) or not is_known(row[high]):
+        return " (too few texts for an interval)"
+    return say(f" ({{low:{kind}}} to {{high:{kind}}})", low=row[low], high=row[high])
+
+
 def head_of(row: Row, tables: Tables) -> str:
     """A row's head by label, with its stream where the model has several."""
     return f"{row['stream']} {label_of(row)}" if len(tables.streams) > 1 else label_of(row)
@@ -83,7 +96,8 @@ def as_heads_go(curve: Rows, count: str) -> Iterator[dict[str, Any]]:
         for share, same in rows.known("score").by("share"):
             yield {
                 "order": order, "share": share, count: same[0][count], "score": same.mean("score"),
-                "low": min(same.column(low)), "high": max(same.column(high)), "loss": same.mean("loss"),
+                "low": min(same.known(low).column(low), default=None),
+                "high": max(same.known(high).column(high), default=None), "loss": same.mean("loss"),
             }  # fmt: skip
 
 
@@ -93,7 +107,8 @@ def effect_map(table: str = "effects") -> Chart:
     def draw(tables: Tables, rows: Rows) -> Spec:
         drawn = charts.head_map(
             table, *changes_shown(rows), shade=_BAD,
-            sure={"change": "p_corrected", "loss_change": "loss_p_corrected"}, bar=LEVEL,
+            sure={"change": "p_corrected", "loss_change": "loss_p_corrected"},
+            bar=LEVEL if warning(tables) is None else -1.0,
         )  # fmt: skip
         return drawn.draw(tables, rows)
 

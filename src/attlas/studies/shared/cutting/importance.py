@@ -23,7 +23,7 @@ from attlas.capture import Gates
 from attlas.errors import NumberError
 from attlas.ids import Site, Stream
 from attlas.models import Example
-from attlas.stats import Bundle, PooledMean
+from attlas.stats import METRICS, Bundle, Ledger, PooledMean
 from attlas.store.columns import as_columns
 from attlas.tasks import Question, Scored, Task
 
@@ -31,29 +31,40 @@ Numbers = NDArray[np.float64]
 
 
 class Importance:
-    """The study: for every head the mean size of dL/dxi, and its signed mean."""
+    """The study: for every head the mean size of dL/dxi, and its signed mean.
+
+    With a number of ``texts``, items come with their numbers, and the marks of the whole model are written down of
+    each text beside the gradients, to tell whether it does the task at all."""
 
     name = "importance"
 
-    def __init__(self, task: Task) -> None:
-        self.task, self.subject = task, task.subject
+    def __init__(self, task: Task, texts: int | None = None) -> None:
+        self.task, self.subject, self.texts = task, task.subject, texts
         self.sites = tuple(site for site in self.subject.sites if site.stream in task.streams)
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing. Layers of a stream may differ in their number of heads; its array is as
         wide as the widest."""
         parts: dict[str, Any] = {"loss": PooledMean(())}
+        if self.texts is not None:
+            metric = self.task.metric
+            columns = len(self.subject.labels) ** 2 if metric is METRICS["matthews"] else len(metric.columns)
+            parts["marks"] = Ledger(self.texts, (columns,))
         for stream in self.task.streams:
             shape = self._shape(stream)
             parts[f"{stream}-size"], parts[f"{stream}-signed"] = PooledMean(shape), PooledMean(shape)
         return Bundle(parts)
 
-    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+    def update(self, bundle: Bundle, items: Sequence[Example] | Sequence[tuple[int, Example]]) -> None:
         """Run a batch forward and back, and take the derivatives of all texts into the bundle."""
-        if not batch:
+        if not items:
             return
+        batch: list[Example] = [item[1] if isinstance(item, tuple) else item for item in items]
         question = self.task.ask(batch)
         scored, slopes = derivatives(self.task, question, self.sites)
+        if self.texts is not None:
+            numbers = [item[0] for item in items if isinstance(item, tuple)]
+            bundle["marks"].update(numbers, scored.marks.detach().double().cpu().numpy())
         counted = (scored.predicted > 0).double().cpu().numpy()
         units = [example.unit for example in batch]
         bundle["loss"].update(scored.mean.double().cpu().numpy() * counted, counted, units)
@@ -78,7 +89,8 @@ class Importance:
                 for head in range(self.subject.heads(site)):
                     at = site.layer, head
                     place = {"stream": stream.value, "layer": site.layer, "head": head}
-                    figures = {"value": size.value[at], "low": size.low[at], "high": size.high[at]}
+                    low = np.maximum(size.low[at], 0.0)  # no size is below zero
+                    figures = {"value": size.value[at], "low": low, "high": size.high[at]}
                     rows.append({**place, **figures, "normalised": scale[at], "signed": signed.value[at],
                                  "n": size.n[at]})  # fmt: skip
         return {"importance": as_columns(rows)}

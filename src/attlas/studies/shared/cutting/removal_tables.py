@@ -1,12 +1,14 @@
 """From the marks of all texts under every pattern of removed heads to a curve, and to what can go.
 
-Scores and their 95 % intervals are by bootstrap over texts, all patterns on the same resamples, so that the share at
-which a score has fallen by so much has an interval too: it is taken anew on every resample. Between two steps of a
-curve the score is taken to fall in a straight line, and the first crossing counts.
+Scores and their 95 % intervals are by bootstrap over units (texts, or documents), all patterns on the same resamples,
+so that the share at which a score has fallen by so much has an interval too: it is taken anew on every resample. With
+fewer than :data:`~attlas.stats.intervals.FEWEST` units there are none. Between two steps of a curve the score is taken
+to fall in a straight line, and the first crossing counts.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.stats import Metric
+from attlas.stats.intervals import FEWEST
+from attlas.stats.paired import by_unit
 from attlas.store.columns import as_columns
 
 Numbers = NDArray[np.float64]
@@ -37,17 +41,39 @@ class Scores(NamedTuple):
     resampled: Numbers
     losses: Numbers
     texts: int
+    units: int
+
+    def ends(self, values: Numbers) -> tuple[Numbers, Numbers]:
+        """The 95 % interval of something that was taken on every resample, over the first axis; NaN with too few
+        units."""
+        known = np.where(np.isfinite(values), values, np.nan)
+        if self.units < FEWEST:
+            known = np.full_like(known, np.nan)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore", RuntimeWarning)  # a score of which no resample knows anything
+            low, high = np.nanquantile(known, (0.025, 0.975), axis=0)
+        return low, high
 
 
-def scores_of(metric: Metric, marks: Numbers, losses: Numbers, seed: int, resamples: int = RESAMPLES) -> Scores:
-    """Scores from marks (text, pattern, column) and losses (text, pattern, 2)."""
+def scores_of(
+    metric: Metric,
+    marks: Numbers,
+    losses: Numbers,
+    seed: int,
+    resamples: int = RESAMPLES,
+    units: Sequence[int] | None = None,
+) -> Scores:
+    """Scores from marks (text, pattern, column) and losses (text, pattern, 2); texts are units where none are
+    given."""
     counts = metric.counts(marks.transpose(1, 0, 2))  # (pattern, text, column)
+    read = counts.shape[1]
+    counts = counts if units is None else by_unit(counts, units)
     texts = counts.shape[1]
     rng = np.random.default_rng(seed)
     copies = rng.multinomial(texts, np.full(texts, 1 / texts), size=resamples).astype(np.float64)
     resampled = np.stack([metric.of(copies @ one) for one in counts], axis=1)
     sums = losses.sum(0)
-    return Scores(metric.of(counts.sum(1)), resampled, sums[:, 0] / sums[:, 1], texts)
+    return Scores(metric.of(counts.sum(1)), resampled, sums[:, 0] / sums[:, 1], read, texts)
 
 
 def first_crossing(shares: Sequence[float], worse: Numbers, bar: float) -> float:
@@ -68,9 +94,7 @@ def first_crossing(shares: Sequence[float], worse: Numbers, bar: float) -> float
 
 def curve_table(lines: Sequence[Line], units: int, heads: Sequence[Sequence[int]], scores: Scores) -> dict[str, Any]:
     """One row for every step of every curve; ``heads`` are the numbers of heads gone, by pattern's units."""
-    known = np.where(np.isfinite(scores.resampled), scores.resampled, np.nan)
-    with np.errstate(all="ignore"):
-        low, high = np.nanquantile(known, (0.025, 0.975), axis=0)
+    low, high = scores.ends(scores.resampled)
     return as_columns([
         {
             "order": line.order, "draw": line.draw, "share": gone / units, "units": gone, "heads": count,
@@ -93,7 +117,7 @@ def shares_table(metric: Metric, lines: Sequence[Line], units: int, scores: Scor
             for values in (scores.values, *scores.resampled):
                 bar = max(fall * abs(float(values[whole])), 1e-12)
                 reached.append(first_crossing(shares, metric.worse(values[line.patterns] - values[whole]), bar))
-            low, high = np.quantile(np.nan_to_num(reached[1:], nan=1.0), (0.025, 0.975))
+            low, high = scores.ends(np.nan_to_num(reached[1:], nan=1.0))
             rows.append({
                 "order": line.order, "draw": line.draw, "fall": fall, "share": reached[0], "low": low, "high": high,
                 "score": scores.values[whole], "metric": metric.name, "better": metric.better, "n": scores.texts,

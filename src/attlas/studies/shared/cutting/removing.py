@@ -18,6 +18,7 @@ from attlas.errors import StoreError
 from attlas.run.session import Run
 from attlas.store import Result
 from attlas.store.columns import as_columns
+from attlas.studies.shared.cutting.chance import standing_row
 from attlas.studies.shared.cutting.importance import Importance
 from attlas.studies.shared.cutting.removal import (
     OneOff,
@@ -141,20 +142,25 @@ def changes_of(units: Sequence[Unit], measured: Result, column: str = "loss_chan
 
 
 def curve(job: Job, reading: Reading, run: Run) -> dict[str, Any]:
-    """Score the model under all patterns; tables of the curves, of what can go, and of the order."""
+    """Score the model under all patterns; tables of the curves, of what can go, of the order, and of the whole model
+    against chance."""
     patterns, lines = job.patterns()
     marks = marks_per_text(job.task, reading.examples[0])
     part = Removal(job.task, patterns, texts=len(reading.examples), marks=marks)
     bundle = run.carry(part, reading, "curve", numbered=True)
-    scores = scores_of(job.task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed)
+    units = [example.unit for example in reading.examples]
+    scores = scores_of(job.task.metric, bundle["marks"].result(), bundle["losses"].result(), job.seed, units=units)
     job.values["scores"] = scores
+    own = bundle["marks"].result()[:, 0]
+    whole = as_columns([{"task": job.task.name, **standing_row(job.task, reading.examples, own, seed=job.seed)}])
     if not lines:
-        return {"order": _order_table(job)}
+        return {"order": _order_table(job), "whole": whole}
     heads = [[sum(len(unit.heads) for unit in patterns[place]) for place in line.patterns] for line in lines]
     return {
         "curve": curve_table(lines, len(job.units), heads, scores),
         "shares": shares_table(job.task.metric, lines, len(job.units), scores),
         "order": _order_table(job),
+        "whole": whole,
     }
 
 

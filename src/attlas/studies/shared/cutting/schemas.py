@@ -9,14 +9,14 @@ EFFECTS = (
     Column("score", "score", "number", "of the cut model, by the task's score", head=True),
     Column(
         "change", "change of score", "signed", "score of the cut model minus that of the whole one",
-        ends=("low", "high"), head=True,
+        ends=("low", "high"), head=True, apart=True,
     ),
     Column("p", "p, raw", "p", "of no change: paired permutation over texts, two-sided"),
     Column("p_corrected", "p", "p", "the same, corrected", family=FAMILY, was="corrected"),
     Column("loss", "loss", "number", "of the cut model, in nats", head=True),
     Column(
         "loss_change", "change of loss", "signed", "loss of the cut model minus that of the whole one",
-        ends=("loss_change_low", "loss_change_high"), head=True,
+        ends=("loss_change_low", "loss_change_high"), head=True, apart=True,
     ),
     Column("loss_change_low", "change of loss, from", "signed", "lower end of its 95 % interval", was="loss_low"),
     Column("loss_change_high", "change of loss, to", "signed", "upper end of its 95 % interval", was="loss_high"),
@@ -25,10 +25,20 @@ EFFECTS = (
     Column("n", "texts", "count"),
 )  # fmt: skip
 GRADIENTS = (
-    Column("importance", "E|dL/dξ|", "number", "importance by gradients, on the same texts", optional=True,
-           definition="Michel et al. 2019", head=True),
+    Column("importance", "E|dL/dξ|", "number", "importance by gradients, on the texts that are not scored",
+           optional=True, definition="Michel et al. 2019", head=True),
     Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", optional=True),
     Column("signed", "mean dL/dξ", "signed", "the same with its sign", optional=True),
+)  # fmt: skip
+STANDING = (
+    Column("metric", "score is"),
+    Column("better", "better when"),
+    Column("score", "score", "number", "of the whole model", chance="chance"),
+    Column("chance", "by chance", "number", "always the most frequent label, or a guess; where the score has such a "
+           "thing", was="baseline"),
+    Column("gain", "better than chance by", "signed", "the difference on the same texts, by unit",
+           ends=("gain_low", "gain_high"), optional=True),
+    Column("units", "units", "count", "what intervals take as independent: texts, or documents", optional=True),
 )  # fmt: skip
 CORRELATED = (
     Column("spearman", "Spearman", "share", "rank correlation", ends=("spearman_low", "spearman_high")),

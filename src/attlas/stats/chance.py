@@ -1,0 +1,142 @@
+"""Does a model do better than chance? The guard that stands before every verdict about what its heads are for.
+
+A model that has learned nothing still has scores, and heads that change them. So its score is set against what one
+gets without a model: always giving the most frequent label, guessing evenly. Where the simple answer gives marks of
+every text too, the two are compared text by text, and else with the number alone. The difference has a 95 % interval
+over units (texts, or documents): that of :func:`attlas.stats.intervals.estimate` where the score is a mean over
+cases, and else by bootstrap over units. If it reaches down to zero, or if there are too few units for one, the model
+has not shown that it can do the task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from attlas.errors import StatsError
+from attlas.stats.intervals import FEWEST, estimate
+from attlas.stats.metrics import METRICS, Metric
+from attlas.stats.paired import by_unit
+
+Numbers = NDArray[np.float64]
+RESAMPLES = 2000
+GUESSES = {
+    "accuracy": "always giving the most frequent label",
+    "Matthews": "always giving the most frequent label",
+    "chunk F1": "tags drawn by lot",
+    "perplexity": "guessing evenly",
+    "loss": "knowing nothing but how frequent each answer is",
+    "Spearman": "numbers that have nothing to do with the pairs",
+}
+
+
+class Standing(NamedTuple):
+    """A model's score, that of chance, by how much the model is better, and the 95 % interval of that (NaN where
+    there are too few units).
+
+    >>> Standing._fields
+    ('score', 'chance', 'gain', 'gain_low', 'gain_high', 'units')
+    """
+
+    score: float
+    chance: float
+    gain: float
+    gain_low: float
+    gain_high: float
+    units: int
+
+
+def standing(
+    marks: ArrayLike, metric: Metric, chance: ArrayLike, *, units: ArrayLike | None = None, seed: int = 0
+) -> Standing:
+    """How a model that has left these marks, (text, column), stands against chance: a score, or marks of its own.
+
+    ``units`` are numbers of what counts as independent, one for each text; each text is one where none are given.
+
+    >>> marks = [[1, 1]] * 15 + [[0, 1]] * 5
+    >>> known = standing(marks, METRICS["accuracy"], 0.5)
+    >>> known.gain, known.gain_low > 0
+    (0.25, False)
+    >>> always = [[1, 1]] * 10 + [[0, 1]] * 10
+    >>> standing(marks, METRICS["accuracy"], always).chance
+    0.5
+    """
+    counts = metric.counts(marks)
+    if counts.ndim != 2:
+        raise StatsError(f"marks of texts, (text, column), were expected, and {counts.shape} came")
+    own = np.arange(len(counts)) if units is None else units
+    rival: Numbers | None = None
+    if np.ndim(chance):
+        rival = metric.counts(chance)
+        if rival.shape != counts.shape:
+            raise StatsError(f"chance has marks of shape {rival.shape}, and the model of {counts.shape}")
+    ours, theirs = by_unit(counts, own), None if rival is None else by_unit(rival, own)
+    score = float(metric.of(ours.sum(0)))
+    bar = float(np.asarray(chance)) if theirs is None else float(metric.of(theirs.sum(0)))
+    sign = 1.0 if metric.better == "higher" else -1.0
+    low, high = _ends(metric, ours, bar if theirs is None else theirs, sign, seed)
+    return Standing(score, bar, sign * (score - bar), low, high, len(ours))
+
+
+def no_better_than_chance(
+    marks: ArrayLike, metric: Metric, chance: ArrayLike | None, *, units: ArrayLike | None = None
+) -> str | None:
+    """A sentence where a model has not shown that it is better than chance, and None where it has, or where its score
+    has no chance level.
+
+    >>> no_better_than_chance([[1, 1]] * 11 + [[0, 1]] * 9, METRICS["accuracy"], 0.5)
+    'The model has not shown that it can do this task: its accuracy of 0.55 (20 texts) cannot be told from 0.5, ...'
+    >>> no_better_than_chance([[1, 1]] * 19 + [[0, 1]], METRICS["accuracy"], 0.5) is None
+    True
+    """
+    if chance is None:
+        return None
+    return not_shown(metric.name, standing(marks, metric, chance, units=units)._asdict())
+
+
+def not_shown(metric: str, row: Mapping[str, Any]) -> str | None:
+    """The same sentence from a row of a table that has a :class:`Standing`'s fields, those of chance perhaps unknown.
+
+    >>> not_shown("accuracy", {"score": 0.9, "chance": 0.5, "gain": 0.4, "gain_low": 0.3, "gain_high": 0.5}) is None
+    True
+    """
+    chance: Any = row.get("chance")
+    low: Any = row.get("gain_low")
+    if not _known(chance) or (_known(low) and low > 0):
+        return None
+    units, high = row.get("units") or row.get("n"), row.get("gain_high")
+    among = f" ({units:,.0f} texts)" if units else ""
+    known = f"better by {row['gain']:.3g}, 95 % interval {low:.3g} to {high:.3g}" if _known(low) else (
+        f"with fewer than {FEWEST} texts there is no interval"
+    )  # fmt: skip
+    return (
+        f"The model has not shown that it can do this task: its {metric} of {row['score']:.3g}{among} cannot be told "
+        f"from {chance:.3g}, that of {GUESSES.get(metric, 'chance')} ({known}). So nothing is concluded here about "
+        "what its heads do for the task."
+    )
+
+
+def _ends(metric: Metric, ours: Numbers, rival: Numbers | float, sign: float, seed: int) -> tuple[float, float]:
+    """The interval of how much better the model is, over units."""
+    if len(ours) < FEWEST:
+        return float("nan"), float("nan")
+    alone = not isinstance(rival, np.ndarray)
+    if metric in (METRICS["accuracy"], METRICS["loss"]):  # a mean over cases, whose number both have in common
+        cases = ours[:, 1]
+        others = rival * cases if alone else rival[:, 0]  # type: ignore[index]
+        right = metric is METRICS["accuracy"]
+        known = estimate(sign * (ours[:, 0] - others), cases, (-1.0, 1.0) if right else None, hits=right)
+        return float(known.low), float(known.high)
+    copies = np.random.default_rng(seed).multinomial(len(ours), np.full(len(ours), 1 / len(ours)), size=RESAMPLES)
+    drawn = metric.of(copies @ ours)
+    gains = sign * (drawn - (rival if alone else metric.of(copies @ np.asarray(rival))))
+    gains = gains[np.isfinite(gains)]
+    low, high = np.quantile(gains, (0.025, 0.975)) if len(gains) else (np.nan, np.nan)
+    return float(low), float(high)
+
+
+def _known(value: Any) -> bool:
+    return value is not None and bool(np.isfinite(value))
