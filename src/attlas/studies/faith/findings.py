@@ -153,7 +153,8 @@ def erasing(tables: Tables) -> Iterator[Finding]:
         "**{best}** it is most, {most:number}; this attention is number {place} of {count}.",
         _claim("erasure", "over_random", row), Claim("largest", "erasure", "comprehensiveness", best[:1]),
         see="erasure", name=title(row), verdict=verdict,
-        ends=_ends(row, "over_random_low", "over_random_high", "signed"), best=title(ranked[0]), most=ranked[0]["comprehensiveness"], count=len(ranked),
+        ends=_ends(row, "over_random_low", "over_random_high", "signed"),
+        best=title(ranked[0]), most=ranked[0]["comprehensiveness"], count=len(ranked),
         place=1 + best.index(keyed([row], *_KEYS["erasure"])[0]), **row,
     )  # fmt: skip
 
