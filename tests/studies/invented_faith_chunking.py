@@ -57,7 +57,7 @@ def faith_chunking_result(*, seeds: int = 3, name: str = "tagger") -> Result:
     tables["bend"] = _columns([
         {"attention": attention, "prediction": found, "at": at, "at_low": 0.8 * at if seeds > 1 else None,
          "at_high": 1.2 * at if seeds > 1 else None, "slope_before": 0.02, "slope_after": 0.17, "gain": 0.94,
-         "method": "two straight lines that meet, least squares", "points": len(WEIGHTS) + 1,
+         "method": "two straight lines that meet, least squares", "points": len(WEIGHTS) + 1, "seeds": seeds,
          "published": CHUNKING_BEND if (attention, found) == ("kl", "nll") else None}
         for attention, at in (("kl", BEND), ("jsd", 0.12)) for found in ("nll", "tvd")
     ])  # fmt: skip

@@ -11,10 +11,11 @@ import torch
 from scipy.stats import kendalltau
 
 import faith_models
-from attlas.studies.faith.agreement import agree, agreement_rows, erasure_rows, over_texts, pairs_of
+from attlas.studies.faith.agreement import agree, agreement_rows, erasure_rows, pairs_of
 from attlas.studies.faith.erasing import SHARES, Erasing
 from attlas.studies.faith.explaining import DRAWS, LAST, Explained, Explaining
 from attlas.studies.faith.explanations import REFERENCES, Named
+from attlas.studies.faith.middles import median_over_units, over_units
 from attlas.studies.shared.faith.instances import texts_of
 
 
@@ -55,15 +56,19 @@ def test_an_explanation_agrees_with_itself_and_not_with_its_opposite() -> None:
 def test_intervals_are_wider_where_instances_come_in_few_texts() -> None:
     rng = np.random.default_rng(2)
     values = np.repeat(rng.normal(0, 1, 25), 8) + rng.normal(0, 0.1, 200)
-    free, clustered = over_texts(values, range(200)), over_texts(values, np.repeat(np.arange(25), 8).tolist())
+    free, clustered = over_units(values, range(200)), over_units(values, np.repeat(np.arange(25), 8).tolist())
     assert free.value == clustered.value == pytest.approx(values.mean())
     assert clustered.high - clustered.low > 2 * (free.high - free.low)
     width = 2 * 1.96 * values.std() / math.sqrt(200)
     assert free.high - free.low == pytest.approx(width, rel=0.1)
-    middle = over_texts(values, range(200), figure=np.median)
+    middle = median_over_units(values, range(200))
     assert middle.value == np.median(values)
     assert middle.low < middle.value < middle.high
-    assert math.isnan(over_texts([0.5, math.nan], [0, 1]).low)
+    together = median_over_units(values, np.repeat(np.arange(25), 8).tolist())
+    assert together.high - together.low > 1.5 * (middle.high - middle.low)
+    assert math.isnan(over_units([0.5, math.nan], [0, 1]).low)
+    assert math.isnan(median_over_units([0.5, 0.6, 0.7], [0, 1, 2]).low)
+    assert median_over_units([0.5, 0.6, 0.7], [0, 1, 2]).value == 0.6
 
 
 def _erased(task: Any, instance: Any, kept: set[int]) -> np.ndarray:

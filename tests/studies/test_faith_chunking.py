@@ -114,8 +114,11 @@ def test_the_interval_of_a_bend_is_over_seeds():
     bend, (low, high), seeds = bend_of_seeds(curves)
     assert seeds == 3
     assert bend.at == pytest.approx(0.5, abs=0.01)
-    assert 0.39 <= low < bend.at < high <= 0.61
+    reach = 4.3027 * 0.1 / 3**0.5  # Student's
+    assert (low, high) == pytest.approx((0.5 - reach, 0.5 + reach), abs=0.01)
     assert bend_of_seeds([*curves[:1], ([0, 1], [0, 1])])[1:] == (None, 1)
+    assert bend_of_seeds(curves[:2])[1:] == (None, 2)
+    assert bend_of_seeds([([0, 1], [0, 1])]) == (None, None, 0)
 
 
 def test_a_curve_that_only_flattens_has_no_bend_worth_the_name():

@@ -45,7 +45,7 @@ def test_findings_are_computed_from_the_tables() -> None:
     assert "JSD 0.11 from the original’s (at most 0.69; two seeds of the original: 0.17)" in first
     assert farthest.startswith("At λ = 3 F1 is 77.9 %")
     assert "changes by +0.020 for each nat of KL at first and by +0.17 later" in bend
-    assert "meet at KL 0.60 (0.48 to 0.72 over seeds), and the second saves 94.0 %" in bend
+    assert "meet at KL 0.60 (0.48 to 0.72 over 3 seeds), and the second saves 94.0 %" in bend
     assert "up to λ = 1 adversaries lie before it." in bend
     assert "differ by 0.17 (JSD) in attention and 0.041 (TVD)" in seeds
     assert "No adversary goes farther in attention without going farther in its predictions" in seeds
@@ -74,6 +74,9 @@ def test_a_straight_curve_and_a_cheap_adversary_are_told() -> None:
     assert PAGE.warning(tables_of(summary=poor)) is None
     bad = [{**row, "f1": 0.2} for row in rows_of("summary")]
     assert "itself misses most chunks (F1 20.0 %)" in str(PAGE.warning(tables_of(summary=bad)))
+    first = said(tables_of(summary=bad))[0]
+    assert first.startswith("The original tagger has F1 20.0 %")
+    assert first.endswith("cannot be told from it.")
 
 
 def test_one_seed_has_the_interval_of_its_sentences_and_no_seeds_to_compare() -> None:
@@ -84,7 +87,9 @@ def test_one_seed_has_the_interval_of_its_sentences_and_no_seeds_to_compare() ->
     low, high = ends_of_f1(alone, own)
     assert low == pytest.approx(own["f1"] - 0.006)
     assert high == pytest.approx(own["f1"] + 0.006)
-    assert "over seeds" not in said(alone)[2]
+    assert "meet at KL 0.60 (1 seed, too few for an interval), and" in said(alone)[2]
+    assert "too few seeds" in html_page(PAGE, faith_chunking_result(seeds=1))
+    assert "too few seeds" not in html_page(PAGE, faith_chunking_result(seeds=3))
 
 
 def test_the_curve_of_a_seed_is_joined_in_the_order_of_lambda() -> None:
@@ -106,6 +111,7 @@ def test_the_page_keeps_its_laws_and_tells_ours_from_theirs(seeds: int) -> None:
     result = faith_chunking_result(seeds=seeds)
     check_page(PAGE, result)
     tables = tables_of()
+    assert "here it is fitted for the 3 seeds with enough λs." in str(differs(tables))
     assert "Yang read 8,042 sentences for training and 2,012 for testing; here 8,936 and 2,012." in str(
         differs(tables)
     )

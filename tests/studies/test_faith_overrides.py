@@ -200,9 +200,10 @@ def test_interventions_are_what_single_passes_give() -> None:
     assert found.flipped[:, 5].max() == 1.0  # and another head
     assert (found.jsd[:, 2:4] > 0.01).all()
     assert np.isnan(found.marks[:, 3]).all()  # one word shuffled says nothing of the text's score
-    rows_made = intervention_rows(METRICS["accuracy"], found, texts_of(instances))
+    rows_made = intervention_rows(METRICS["accuracy"], found, texts_of(instances), texts_of(instances))
     assert rows_made["score"][2] is None
-    assert None not in (rows_made["score"][0], rows_made["p"][5], rows_made["tvd_low"][2])
+    assert None not in (rows_made["score"][0], rows_made["change"][5], rows_made["tvd"][2])
+    assert rows_made["p"] == rows_made["p_corrected"] == [None] * len(rows_made["p"])  # so few texts
 
 
 def _layers(sites: Any) -> Selection:

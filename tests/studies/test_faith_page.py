@@ -71,7 +71,7 @@ def test_what_was_not_measured_is_not_said() -> None:
     nothing = dict.fromkeys(("erasure", "interventions", "examples", "card"))
     first, agreement = said(tables_of(instances=instances, **nothing))
     assert first.startswith("Attention (weights, last layer) ranks the words")
-    assert "more than luck" in agreement
+    assert "has p < 0.05, where luck alone would give 5 %" in agreement
     plain = [row for row in faith_result().tables["interventions"].to_pylist() if row["name"] == ""]
     assert "Whether the task needs attention at all would take a model" in said(tables_of(interventions=plain))[-1]
 
@@ -82,6 +82,21 @@ def test_a_model_that_does_not_do_the_task_is_warned_of() -> None:
     assert "does no better here than always giving the most frequent label" in str(
         PAGE.warning(tables_of(whole=whole))
     )
+
+
+def test_a_model_that_learned_nothing_has_a_warning_and_no_verdict() -> None:
+    whole = [{**row, "score_low": 0.45} for row in faith_result().tables["whole"].to_pylist()]
+    assert said(tables_of(whole=whole))[0].startswith("Attention (weights, last layer) ranks the words of a text")
+    poor = {"metric": "f1", "chance_score": None, "score": 0.01, "score_low": 0.0, "score_high": 0.02}
+    whole = [{**row, **poor} for row in faith_result().tables["whole"].to_pylist()]
+    assert "no better here than if it had learned nothing (f1 0.010, 0.00 to 0.020; that has 0.05" in str(
+        PAGE.warning(tables_of(whole=whole))
+    )
+
+
+def test_a_change_is_sure_after_correction_alone() -> None:
+    rows = [{**row, "p_corrected": 8 * row["p"]} for row in faith_result().tables["interventions"].to_pylist()]
+    assert "a change of −0.043 (−0.063 to −0.023, p 0.02)" in said(tables_of(interventions=rows))[-2]
 
 
 def test_the_first_word_of_the_answer_counts_verdicts() -> None:

@@ -24,7 +24,7 @@ from attlas.pages.findings import Finding
 from attlas.pages.page import Listing, Page, Section, said
 from attlas.pages.prose import Prose, as_prose, say
 from attlas.pages.rows import Row, Tables, label_of
-from attlas.store.schema import Schema, interval
+from attlas.store.schema import Column, Schema, interval, is_known
 from attlas.views.page import script_json
 
 if TYPE_CHECKING:
@@ -225,7 +225,6 @@ def cells_of(
 
     What belongs to a column (its interval, its chance level, its untrained twin) stands in columns beside it.
 
-    >>> from attlas.store.schema import Column
     >>> schema = Schema("heads", "", Column("value", "share", "share", ends=("low", "high")))
     >>> [cells[0] for cells in cells_of(schema, [{"value": 0.5, "low": 0.4, "high": 0.6}], ["value"])]
     ['share', '95 %']
@@ -248,14 +247,22 @@ def cells_of(
         decimals = column.decimals(values)
         cells.append((column.title, column.number, values, [column.write(value, decimals) for value in values]))
         if column.ends and column.ends[0] in present:
-            low, high = ([column.write(row.get(end), decimals) for row in rows] for end in column.ends)
-            both = [interval(a, b) for a, b in zip(low, high, strict=True)]
+            both = [_interval(column, row, decimals) for row in rows]
             cells.append(("95 %", True, [row.get(column.ends[0]) for row in rows], both))
         for other, title in ((column.chance, "chance"), (column.twin, "untrained")):
             if other in present:
                 beside = [row.get(other) for row in rows]
                 cells.append((title, column.number, beside, [column.write(value, decimals) for value in beside]))
     return cells
+
+
+def _interval(column: Column, row: Row, decimals: int | None) -> str:
+    """The interval of a figure, or why there is none."""
+    assert column.ends is not None
+    low, high = (row.get(end) for end in column.ends)
+    if not (is_known(low) and is_known(high)):
+        return column.none if is_known(row.get(column.name)) else ""
+    return interval(column.write(low, decimals), column.write(high, decimals))
 
 
 def _closing(page: Page, tables: Tables, command: str) -> list[Markup]:

@@ -2,79 +2,31 @@
 
 Two explanations of an instance are compared by Kendall's tau-b over its words, and by the *overlap* of their first
 words: the share of the top tenth of the words (rounded up, so that it is one at least) that both name. Figures are
-means over instances; their intervals are by bootstrap over texts, all instances of a text together. *Significant* is
-the share of instances whose own tau differs from none at p < .05, by the normal approximation, as Jain & Wallace
-report it.
+means over instances; their intervals are over units (:mod:`attlas.studies.faith.middles`), all instances of a text
+together. *Significant* is the share of instances whose own tau differs from none at p < .05, by the normal
+approximation and not corrected, as Jain & Wallace report it.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from attlas.measures.ranks import kendall
 from attlas.store.columns import as_columns
 from attlas.studies.faith.erasing import first_words, taken
 from attlas.studies.faith.explaining import Explained
 from attlas.studies.faith.explanations import REFERENCES, Named
+from attlas.studies.faith.middles import over_units
 
 Numbers = NDArray[np.float64]
 Columns = dict[str, list[Any]]
 TOP = 0.1  # of the words, whose overlap is counted
-RESAMPLES = 1000
 _AT_ONCE = 4_000_000  # pairs of words in one go
-
-
-class Middle(NamedTuple):
-    """A figure over instances, and its interval by bootstrap over texts.
-
-    >>> Middle(0.5, 0.4, 0.6).columns("tau")
-    {'tau': 0.5, 'tau_low': 0.4, 'tau_high': 0.6}
-    """
-
-    value: float
-    low: float
-    high: float
-
-    def columns(self, name: str) -> dict[str, Any]:
-        """It as three cells of a table."""
-        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
-
-
-def over_texts(
-    values: ArrayLike, texts: Sequence[int], *, figure: Callable[[Numbers], Any] = np.mean, seed: int = 0
-) -> Middle:
-    """A figure of instances (the mean, or say the median), with the middle 95 % of what it is when texts are drawn
-    anew. What is not known (NaN) is left out; with a single text there is no interval.
-
-    >>> over_texts([0.0, 1.0, 0.0, 1.0], texts=[0, 0, 1, 1])
-    Middle(value=0.5, low=0.5, high=0.5)
-    """
-    given, owners = np.asarray(values, dtype=np.float64), np.asarray(texts)
-    known = np.isfinite(given)
-    given, owners = given[known], owners[known]
-    if not len(given):
-        return Middle(math.nan, math.nan, math.nan)
-    order = np.argsort(owners, kind="stable")
-    given = given[order]
-    starts, sizes = np.unique(owners[order], return_index=True, return_counts=True)[1:]
-    if len(sizes) < 2:
-        return Middle(float(figure(given)), math.nan, math.nan)
-    rng = np.random.default_rng(seed)
-    if figure is np.mean:
-        copies = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), size=RESAMPLES).astype(np.float64)
-        drawn = (copies @ np.add.reduceat(given, starts)) / (copies @ sizes.astype(np.float64))
-    else:
-        parts = np.split(given, starts[1:])
-        choices = rng.integers(0, len(parts), (RESAMPLES, len(parts)))
-        drawn = np.array([figure(np.concatenate([parts[part] for part in choice])) for choice in choices])
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return Middle(float(figure(given)), float(low), float(high))
 
 
 class Pair(NamedTuple):
@@ -129,8 +81,8 @@ def pairs_of(explained: Explained) -> dict[tuple[Named, str], Pair]:
 
 
 def agreement_rows(
-    pairs: dict[tuple[Named, str], Pair], real: NDArray[np.bool_], texts: Sequence[int], *, seed: int = 0
-) -> Columns:
+    pairs: dict[tuple[Named, str], Pair], real: NDArray[np.bool_], units: Sequence[int]
+) -> Columns:  # fmt: skip
     """The table of agreement: one row for each explanation and what it is held against.
 
     >>> pair = agree(np.eye(2, 5), np.eye(2, 5), np.ones((2, 5), dtype=bool))
@@ -142,8 +94,8 @@ def agreement_rows(
     rows = []
     for (name, against), pair in pairs.items():
         sure = pair.p[np.isfinite(pair.p)] < 0.05
-        tau = over_texts(pair.tau.mean(0), texts, seed=seed)
-        overlap = over_texts(pair.overlap.mean(0), texts, seed=seed)
+        tau = over_units(pair.tau.mean(0), units, (-1.0, 1.0))
+        overlap = over_units(pair.overlap.mean(0), units, (0.0, 1.0))
         rows.append(
             {
                 **name._asdict(), "against": against, "tau": tau.value, "low": tau.low, "high": tau.high,
@@ -154,7 +106,23 @@ def agreement_rows(
     return as_columns(rows)
 
 
-def erasure_rows(names: Sequence[Named], lost: Numbers, texts: Sequence[int], *, seed: int = 0) -> Columns:
+def over_random(names: Sequence[Named], lost: Numbers, name: Named) -> Numbers:
+    """How much more of the prediction is lost without the first words of an explanation than without random ones,
+    instance by instance, from what each explanation loses (instance, explanation, 2).
+
+    >>> names = [Named("gradient"), Named("random"), Named("random")]
+    >>> over_random(names, np.array([[[0.5, 0.1], [0.1, 0.2], [0.3, 0.2]]]), names[0]).tolist()
+    [0.3]
+    """
+    own, chance = (
+        lost[:, [place for place, other in enumerate(names) if other == wanted], 0].mean(1)
+        for wanted in (name, Named("random"))
+    )
+    more: Numbers = own - chance
+    return more
+
+
+def erasure_rows(names: Sequence[Named], lost: Numbers, units: Sequence[int]) -> Columns:
     """The table of erasing, from what each explanation loses of the prediction (instance, explanation, 2); beside it
     how much more that is than with random words, instance by instance.
 
@@ -163,17 +131,15 @@ def erasure_rows(names: Sequence[Named], lost: Numbers, texts: Sequence[int], *,
     >>> erasure_rows(names, lost, [0, 1])["over_random"]
     [0.3, None]
     """
-    random = [place for place, name in enumerate(names) if name == Named("random")]
-    chance = lost[:, random, 0].mean(1)
     rows = []
     for name in dict.fromkeys(names):
         own = lost[:, [place for place, other in enumerate(names) if other == name]].mean(1)
-        more = np.full_like(chance, np.nan) if name == Named("random") else own[:, 0] - chance
+        more = np.full(len(own), np.nan) if name == Named("random") else over_random(names, lost, name)
         rows.append(
             {
-                **name._asdict(), **over_texts(own[:, 0], texts, seed=seed).columns("comprehensiveness"),
-                **over_texts(own[:, 1], texts, seed=seed).columns("sufficiency"),
-                **over_texts(more, texts, seed=seed).columns("over_random"),
+                **name._asdict(), **over_units(own[:, 0], units, (-1.0, 1.0)).columns("comprehensiveness"),
+                **over_units(own[:, 1], units, (-1.0, 1.0)).columns("sufficiency"),
+                **over_units(more, units).columns("over_random"),
                 "n": int(np.isfinite(own[:, 0]).sum()),
             }
         )  # fmt: skip

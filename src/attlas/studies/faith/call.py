@@ -100,7 +100,7 @@ def faith(
     from attlas.studies.faith.interventions import Intervention, Interventions
     from attlas.studies.faith.tables import Measured, faith_tables
     from attlas.studies.shared.faith.adversary import Adversarial, Search
-    from attlas.studies.shared.faith.instances import require_explainable, require_labels, texts_of
+    from attlas.studies.shared.faith.instances import require_explainable, require_labels, texts_of, units_of
 
     texts = as_corpus(corpus)
     require_explainable(task)
@@ -164,9 +164,12 @@ def faith(
         }  # fmt: skip
         return run.finish(
             faith_tables(
-                Measured(asked, instances, numbers, chosen, seed, explained, lost, changed, adversary, figures)
+                Measured(
+                    asked, instances, numbers, units_of(instances), chosen, seed, explained, lost, changed, adversary,
+                    figures,
+                )
             )
-        )
+        )  # fmt: skip
 
 
 def _meant(layer: str, head: str | None) -> tuple[str, int | None]:

@@ -1,8 +1,10 @@
 """The faithfulness card: what of all this holds for a model and a task, in six figures and one paragraph.
 
-Each figure is a test that attention passes, fails, or leaves open: it *holds* if the whole interval is on the right
-side of its bar, *does not hold* if the whole interval is on the wrong side, and otherwise one *cannot tell*. The bars
-are stated here, with the reason for each; they are conventions, and the figures stand beside them.
+Each figure is a test that attention passes, fails, or leaves open: it *holds* if the whole interval of its margin is
+on the right side of the bar, *does not hold* if the whole interval is on the wrong side, and otherwise one *cannot
+tell*. The bars, the reason for each, and how sure a verdict is, are stated in :mod:`attlas.studies.faith.margins`;
+they are conventions, and the figures stand beside them. A model that has not learned its task gets no verdicts: there
+is nothing that its attention could explain.
 """
 
 from __future__ import annotations
@@ -11,28 +13,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from attlas.store.columns import as_columns
-from attlas.studies.faith.agreement import Middle, over_texts
+from attlas.studies.faith.margins import MOVED, Margin
+from attlas.studies.faith.middles import NOTHING, Middle
+from attlas.studies.shared.faith.guard import has_learned
 
 Row = Mapping[str, Any]
 Tables = Mapping[str, Sequence[Row]]
+Margins = Mapping[str, Margin]
 
-# Kendall's tau: attention should agree with another explanation as well as gradients and leave-one-out agree with
-# each other. Where these hardly agree it should still put two words in the same order in three cases of five (that is
-# tau .2); more than three cases of four (tau .5) is asked of nobody.
-LEAST_TAU, MOST_TAU = 0.2, 0.5
-# Shuffled attention should move a tenth of the probability in half of the instances: ten times the bound within which
-# an adversary's prediction passes for the same.
-MOVED = 0.1
-# An adversary should get no further than if half of the attention on one word had gone elsewhere: that is a
-# Jensen-Shannon divergence of .311 times ln 2.
-FAR = 0.311
-# Without attention a tenth should be lost of what the score is above always giving the most frequent label.
-NEEDED = 0.1
-# The most attended words should matter half as much, over random words, as those that gradients name.
-HALF = 0.5
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot tell"
 AGREEMENT = {"gradient": "agreement with gradients (τ)", "leave-one-out": "agreement with leave-one-out (τ)"}
 NEEDS = {  # whether the task needs attention (True), or else the model that was trained with it
@@ -42,119 +31,147 @@ NEEDS = {  # whether the task needs attention (True), or else the model that was
             OPEN: "whether the model needs it there remains open"},
 }  # fmt: skip
 LAYERS = {"all": "all layers", "last": "the last layer"}
+UNLEARNED = (
+    "The model does no better than if it had learned nothing: it has given no answer whose reasons a picture of its "
+    "attention could show, and none of the tests is judged."
+)
 
 
-def card_rows(tables: Tables, *, seed: int = 0) -> dict[str, list[Any]]:
-    """The table of the card, from the tables of the study: what was not measured is left out.
+def card_rows(tables: Tables, margins: Margins, medians: Mapping[str, Middle]) -> dict[str, list[Any]]:
+    """The table of the card, from the tables of the study, the margins of its figures, and those of them that are
+    medians: what was not measured is left out.
 
     >>> weight = {"explanation": "weight", "layers": "last", "heads": "mean"}
     >>> row = {**weight, "against": "gradient", "tau": 0.1, "low": 0.05, "high": 0.15}
-    >>> made = card_rows({"whole": [{"layers": "last", "heads": "mean"}], "agreement": [row]})
+    >>> tables = {"whole": [{"layers": "last", "heads": "mean"}], "agreement": [row]}
+    >>> made = card_rows(tables, {"tau_gradient": Margin(0.2, -0.1, -0.15, -0.05)}, {})
     >>> made["figure"], made["verdict"]
     (['tau_gradient', 'paragraph'], ['does not hold', ''])
     """
     whole = tables["whole"][0]
+    learned = has_learned(whole)
+    if not learned:
+        margins = {key: margin._replace(low=math.nan, high=math.nan) for key, margin in margins.items()}
     measured = (
-        _tau(tables, whole, "gradient"), _tau(tables, whole, "leave-one-out"), _permuted(tables, seed),
-        _adversary(tables, seed), _uniform(tables, whole), _comprehensive(tables, whole),
+        _tau(tables, margins, whole, "gradient"), _tau(tables, margins, whole, "leave-one-out"),
+        _permuted(tables, margins, medians), _adversary(margins, medians), _uniform(tables, margins, whole),
+        _comprehensive(tables, margins, whole),
     )  # fmt: skip
     figures = [figure for figure in measured if figure is not None]
-    says = _paragraph({figure["figure"]: figure for figure in figures}, whole, _evened(tables))
-    return as_columns([*figures, _figure("paragraph", "", Middle(math.nan, math.nan, math.nan), "", says)])
+    says = UNLEARNED
+    if learned:
+        says = _paragraph({figure["figure"]: figure for figure in figures}, whole, _evened(tables))
+    paragraph = _figure("paragraph", "", NOTHING, Margin(math.nan, math.nan), says)
+    return as_columns([*figures, {**paragraph, "verdict": ""}])
 
 
-def _figure(figure: str, name: str, middle: Middle, verdict: str, says: str) -> Row:
-    return {"figure": figure, "name": name, **middle._asdict(), "verdict": verdict, "says": says}
+def _figure(figure: str, name: str, middle: Middle, margin: Margin, says: str) -> Row:
+    return {
+        "figure": figure, "name": name, **middle._asdict(), **margin.columns(), "verdict": judged(margin),
+        "says": says,
+    }  # fmt: skip
 
 
-def _judged(middle: Middle, bar: float, *, above: bool = True) -> str:
-    """The verdict on a figure that should be above its bar, or below it.
+def judged(margin: Margin) -> str:
+    """The verdict that a margin gives.
 
-    >>> [_judged(Middle(0.3, 0.2, 0.4), bar) for bar in (0.1, 0.5, 0.3)]
+    >>> [judged(Margin(0.2, 0.1, low, high)) for low, high in ((0.0, 0.2), (-0.2, -0.1), (-0.1, 0.3))]
     ['holds', 'does not hold', 'cannot tell']
     """
-    low, high = (middle.low, middle.high) if above else (-middle.high, -middle.low)
-    bar = bar if above else -bar
-    if not (math.isfinite(low) and math.isfinite(high)):
+    if not (math.isfinite(margin.low) and math.isfinite(margin.high)):
         return OPEN
-    return HOLDS if low >= bar else FAILS if high < bar else OPEN
+    return HOLDS if margin.low >= 0 else FAILS if margin.high < 0 else OPEN
 
 
-def _tau(tables: Tables, whole: Row, against: str) -> Row | None:
+def _tau(tables: Tables, margins: Margins, whole: Row, against: str) -> Row | None:
     """How well attention agrees with another explanation, beside what gradients and leave-one-out have."""
-    row = _of(tables.get("agreement", ()), whole, against=against)
+    row, key = _of(tables.get("agreement", ()), whole, against=against), f"tau_{against.replace('-', '_')}"
     if row is None or row["tau"] is None:
         return None
     middle = _middle(row, "tau", "low", "high")
     beside = _found(tables["agreement"], explanation="gradient", against="leave-one-out")
     peers = None if beside is None else beside["tau"]
-    bar = min(MOST_TAU, max(LEAST_TAU, MOST_TAU if peers is None else peers))
     says = f"of two words, both put the same one first in {(1 + middle.value) / 2:.0%} of cases"
     if against == "leave-one-out" and peers is not None:
         says += f"; gradients and leave-one-out do in {(1 + peers) / 2:.0%}"
-    return _figure(f"tau_{against.replace('-', '_')}", AGREEMENT[against], middle, _judged(middle, bar), says)
+    return _figure(key, AGREEMENT[against], middle, margins[key], says)
 
 
-def _permuted(tables: Tables, seed: int) -> Row | None:
+def _permuted(tables: Tables, margins: Margins, medians: Mapping[str, Middle]) -> Row | None:
     """How much shuffled attention moves the prediction."""
-    rows = [row for row in tables.get("instances", ()) if row.get("permuted") is not None]
-    if not rows:
+    values = [row["permuted"] for row in tables.get("instances", ()) if row.get("permuted") is not None]
+    if "permuted" not in medians:
         return None
-    values = [row["permuted"] for row in rows]
-    middle = over_texts(values, [row["text"] for row in rows], figure=np.median, seed=seed)
     moved = sum(value >= MOVED for value in values) / len(values)
     says = f"shuffling moves a tenth of the probability, or more, in {moved:.0%} of cases"
     name = "shuffled attention: median change of the output (TVD)"
-    return _figure("permuted", name, middle, _judged(middle, MOVED), says)
+    return _figure("permuted", name, medians["permuted"], margins["permuted"], says)
 
 
-def _adversary(tables: Tables, seed: int) -> Row | None:
+def _adversary(margins: Margins, medians: Mapping[str, Middle]) -> Row | None:
     """How far attention can go while the prediction stays."""
-    known = [row for row in tables.get("instances", ()) if row.get("adversary_jsd") is not None]
-    rows = [row for row in known if row["adversary_within"]]
-    if not rows:
+    if "adversary" not in medians:
         return None
-    shares = [row["adversary_jsd"] / math.log(2) for row in rows]
-    middle = over_texts(shares, [row["text"] for row in rows], figure=np.median, seed=seed)
-    verdict = _judged(middle, FAR, above=False)
+    margin = margins["adversary"]
     says = {
         HOLDS: "other attention would have given another answer",
         FAILS: "very different attention gives the same answer",
         OPEN: "rather different attention gives the same answer",
-    }[verdict]
-    return _figure("adversary", "adversary: divergence of attention, of ln 2", middle, verdict, says)
+    }[judged(margin)]
+    return _figure("adversary", "adversary: divergence of attention, of ln 2", medians["adversary"], margin, says)
 
 
-def _uniform(tables: Tables, whole: Row) -> Row | None:
+def _uniform(tables: Tables, margins: Margins, whole: Row) -> Row | None:
     """What the score loses when attention is uniform: after training with it, or else put on afterwards."""
     evened = _evened(tables)
     layers = "all" if whole["layers"] == "all" else "last"
     row = evened or _found(tables.get("interventions", ()), intervention="uniform", layers=layers)
     if row is None or row["change"] is None or whole["score"] is None:
         return None
-    change = _middle(row, "change", "change_low", "change_high")
-    lost = Middle(-change.value, -change.high, -change.low) if whole["better"] == "higher" else change
-    bar = NEEDED * abs(whole["score"] - (whole["chance_score"] or 0.0))
-    verdict = _judged(lost, bar) if bar else OPEN  # a score that is chance has nothing to lose
+    change, margin = _middle(row, "change", "change_low", "change_high"), margins["uniform"]
+    if margin.bar == 0:  # a score that is chance has nothing to lose
+        margin = margin._replace(low=math.nan, high=math.nan)
     done = f"uniform attention in {LAYERS[layers]}" if evened is None else "trained with uniform attention"
-    says = NEEDS[evened is not None][verdict]
-    return _figure("uniform", f"{done}: change of {whole['metric']}", change, verdict, says)
+    says = NEEDS[evened is not None][judged(margin)]
+    return _figure("uniform", f"{done}: change of {whole['metric']}", change, margin, says)
 
 
-def _comprehensive(tables: Tables, whole: Row) -> Row | None:
+def _comprehensive(tables: Tables, margins: Margins, whole: Row) -> Row | None:
     """What erasing the most attended words costs, over random ones."""
     row = _of(tables.get("erasure", ()), whole)
     if row is None or row["over_random"] is None:
         return None
     middle = _middle(row, "over_random", "over_random_low", "over_random_high")
     beside = _found(tables["erasure"], explanation="gradient")
-    rival = None if beside is None else beside["over_random"]
-    verdict = _judged(middle, max(0.0, HALF * (rival or 0.0)))
-    says = "erasing the most attended words costs "
-    says += f"{abs(middle.value):.2f} {'more' if middle.value >= 0 else 'less'} probability than random ones"
-    if rival is not None:
-        says += f"; those that gradients name, {rival:.2f}"
-    return _figure("comprehensiveness", "erasing the most attended words, over random ones", middle, verdict, says)
+    says = erased(middle.value, None if beside is None else beside["over_random"])
+    name = "erasing the most attended words, over random ones"
+    return _figure("comprehensiveness", name, middle, margins["comprehensiveness"], says)
+
+
+def erased(over: float, rival: float | None) -> str:
+    """What erasing the most attended words costs over random ones, and what those that gradients name cost.
+
+    >>> erased(0.142, None)
+    'erasing the most attended words costs 0.14 more probability than random ones'
+    >>> erased(-0.001, None)
+    'it makes no difference whether the most attended words are erased, or random ones'
+    """
+    none = _cost(over) is None
+    if none:
+        says = "it makes no difference whether the most attended words are erased, or random ones"
+    else:
+        says = f"erasing the most attended words costs {_cost(over)} probability than random ones"
+    if rival is None:
+        return says
+    if _cost(rival) is None:
+        return f"{says}; {'nor does it' if none else 'it makes no difference'} with those that gradients name"
+    return f"{says}; those that gradients name{' cost' if none else ','} {_cost(rival)}"
+
+
+def _cost(over: float) -> str | None:
+    """A cost over that of random words, as it is written; None where that is nothing."""
+    written = f"{abs(over):.2f}"
+    return None if not written.strip("0.") else f"{written} {'more' if over > 0 else 'less'}"
 
 
 def _paragraph(figures: Mapping[str, Row], whole: Row, evened: Row | None) -> str:

@@ -12,6 +12,7 @@ from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, key
 from attlas.pages.findings import finding
 from attlas.store.schema import is_known
 from attlas.studies.faith.words import WORDS
+from attlas.studies.shared.faith.guard import has_learned, nothing_learned
 from attlas.studies.shared.faith.plane import LN2
 from attlas.studies.shared.published import TAU_MODEL, TAUS
 
@@ -79,16 +80,17 @@ def card_figures(tables: Tables) -> Rows:
 
 
 def answer(tables: Tables) -> Finding | None:
-    """How many of the card's tests hold, and how attention agrees with gradients."""
+    """How many of the card's tests hold, and how attention agrees with gradients; of a model that has not learned
+    its task the latter alone."""
     row = _stated(tables, against="gradient")
     if row is None or not is_known(row["tau"]):
         return None
-    figures = card_figures(tables)
+    figures = card_figures(tables) if has_learned(_whole(tables)) else Rows(())
     holds, fails = (len(figures.where(verdict=verdict)) for verdict in ("holds", "does not hold"))
     none = "No" if fails == len(figures) else "Hardly"
     word = none if not holds else "Yes, by these tests" if holds == len(figures) else "In part at best"
     passed = say("**{word}**: {holds} of {n} tests hold; a", word=word, holds=holds, n=len(figures))
-    told, claims = [say("{low:share} to {high:share}", **row)], [_claim("agreement", "tau", row)]
+    told, claims = [_ends(row, "low", "high", "share")], [_claim("agreement", "tau", row)]
     beside = {
         "a random order": {"explanation": "random", "against": "gradient"},
         "gradients and leave-one-out with each other": {"explanation": "gradient", "against": "leave-one-out"},
@@ -117,11 +119,13 @@ def agreeing(tables: Tables) -> Iterator[Finding]:
         return
     claims, parts = [_claim("agreement", "tau", row)], []
     if is_known(row["significant"]):
-        said = "In {significant:percent} % of instances that agreement with gradients is more than luck (p < 0.05)."
+        said = "In {significant:percent} % of instances that agreement with gradients has p < 0.05, where luck alone "
+        said += "would give 5 %."
         parts.append(say(said, **row))
         claims.append(_claim("agreement", "significant", row))
     if left_out is not None and is_known(left_out["tau"]):
-        parts.append(say("With leave-one-out τ is {tau:share} ({low:share} to {high:share}).", **left_out))
+        ends = _ends(left_out, "low", "high", "share")
+        parts.append(say("With leave-one-out τ is {tau:share} ({ends}).", tau=left_out["tau"], ends=ends))
         claims.append(_claim("agreement", "tau", left_out))
     among = {"explanation": list(ATTENTION), "against": "gradient"}
     rivals = tables["agreement"].where(**among).largest("tau")
@@ -139,15 +143,17 @@ def erasing(tables: Tables) -> Iterator[Finding]:
     row, ranked = _stated(tables, "erasure"), tables["erasure"].largest("comprehensiveness")
     if row is None or not is_known(row["over_random"]):
         return
-    low, high = row["over_random_low"], row["over_random_high"]
-    best = keyed(ranked, *_KEYS["erasure"])
+    best, verdict = keyed(ranked, *_KEYS["erasure"]), "perhaps no more"
+    if is_known(row["over_random_low"]):
+        low, high = row["over_random_low"], row["over_random_high"]
+        verdict = "more" if low > 0 else "less" if high < 0 else "no more"
     yield finding(
         "Erasing the words to which most attention goes ({name}) takes **{comprehensiveness:number}** from the "
-        "probability of the predicted label: {verdict} than erasing random words ({over_random:signed}, "
-        "{over_random_low:signed} to {over_random_high:signed}). By **{best}** it is most, {most:number}; this "
-        "attention is number {place} of {count}.",
+        "probability of the predicted label: {verdict} than erasing random words ({over_random:signed}, {ends}). By "
+        "**{best}** it is most, {most:number}; this attention is number {place} of {count}.",
         _claim("erasure", "over_random", row), Claim("largest", "erasure", "comprehensiveness", best[:1]),
-        see="erasure", name=title(row), verdict="more" if low > 0 else "less" if high < 0 else "no more",
+        see="erasure", name=title(row), verdict=verdict,
+        ends=_ends(row, "over_random_low", "over_random_high", "signed"),
         best=title(ranked[0]), most=ranked[0]["comprehensiveness"], count=len(ranked),
         place=1 + best.index(keyed([row], *_KEYS["erasure"])[0]), **row,
     )  # fmt: skip
@@ -252,14 +258,13 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
 def warning(tables: Tables) -> Prose | None:
     """A model that does no better than the most frequent label has little to explain."""
     row = _whole(tables)
-    chance = row.get("chance_score")
-    if not is_known(chance) or not is_known(row.get("score_low")) or row["score_low"] > chance:
+    if has_learned(row):
         return None
+    than = "always giving the most frequent label" if is_known(row["chance_score"]) else "if it had learned nothing"
     return say(
-        "{model} does no better here than always giving the most frequent label ({metric} {score:share}, "
-        "{score_low:share} to {score_high:share}; most frequent label {chance_score:share}): there is little to "
-        "explain.",
-        model=tables.model, **row,
+        "{model} does no better here than {than} ({metric} {score:share}, {score_low:share} to {score_high:share}; "
+        "that has {nothing:share}): there is nothing to explain, and no test is judged.",
+        model=tables.model, nothing=nothing_learned(row), **{**row, "than": than},
     )  # fmt: skip
 
 
@@ -285,6 +290,13 @@ def _claim(table: str, column: str, row: Row) -> Claim:
     return value_claim(table, column, row, *_KEYS[table])
 
 
+def _ends(row: Row, low: str, high: str, kind: str) -> Prose:
+    """An interval in words."""
+    if not is_known(row[low]):
+        return say("too few texts for an interval")
+    return say(f"{{low:{kind}}} to {{high:{kind}}}", low=row[low], high=row[high])
+
+
 def _metric(tables: Tables) -> str:
     return str(_whole(tables).get("metric", "score"))
 
@@ -293,6 +305,7 @@ def _changed(row: Row, moved: str = "changes by", stayed: str = "stays as it is"
     """What happened to the score, in a clause."""
     if row["change"] == 0:
         return say("{stayed}", stayed=stayed)
-    luck = "" if is_known(row["p"]) and row["p"] < SURE else say(", p {p:p}", p=row["p"])
+    p = row.get("p_corrected", row["p"])  # results of old have the raw one alone
+    luck = say(", p {p:p}", p=p) if is_known(p) and p >= SURE else ""
     said = "{moved} {change:signed} ({change_low:signed} to {change_high:signed}{luck})"
     return say(said, **{**row, "luck": luck, "moved": moved})

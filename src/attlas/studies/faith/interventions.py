@@ -15,6 +15,7 @@ where it has other layers or heads, nothing is said of their divergence.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -29,9 +30,10 @@ from attlas.errors import CapabilityError
 from attlas.ids import Site
 from attlas.measures.distances import js
 from attlas.models import AttentionCall, Instrument
-from attlas.stats import Bundle, Ledger, Metric, compare
+from attlas.stats import Bundle, Ledger, Metric, compare, holm
+from attlas.stats.flips import FEWEST_UNITS
 from attlas.store.columns import as_columns
-from attlas.studies.faith.agreement import over_texts
+from attlas.studies.faith.middles import by_unit, over_units
 from attlas.studies.shared.faith.adversary import instance_seed, marks_of
 from attlas.studies.shared.faith.instances import Instance, Labelling, ask, predicted, sites_of
 from attlas.studies.shared.faith.last import Own, Reweighed
@@ -263,38 +265,52 @@ def _require_same_pieces(task: Labelling, other: Labelling, instances: Sequence[
 
 
 def intervention_rows(
-    metric: Metric, intervened: Intervened, texts: Sequence[int], *, seed: int = 0
+    metric: Metric, intervened: Intervened, texts: Sequence[int], units: Sequence[int], *, seed: int = 0
 ) -> dict[str, list[Any]]:  # fmt: skip
-    """One row for each intervention: the score under it and how it changed, tested text by text; means over instances
-    of TVD and JSD with intervals by bootstrap over ``texts``, and how many labels changed. A score that was not
-    measured is left empty.
+    """One row for each intervention: the score under it and how it changed, tested unit by unit and corrected over
+    all interventions (none with few units); means over instances of TVD and JSD with intervals over units, and how
+    many labels changed. ``texts`` and ``units`` are those of the instances. A score that was not measured is left
+    empty.
 
     >>> from attlas.stats import METRICS
     >>> marks, figures = np.ones((4, 2, 2)), np.full((4, 1), 0.5)
     >>> made = Intervened((Intervention("uniform", "last"),), figures, figures, figures, marks)
-    >>> rows = intervention_rows(METRICS["accuracy"], made, texts=[0, 1, 2, 3])
+    >>> rows = intervention_rows(METRICS["accuracy"], made, [0, 1, 2, 3], [0, 1, 2, 3])
     >>> rows["score"], rows["tvd_median"], rows["n"]
     ([1.0], [0.5], [4])
     """
-    first = [list(texts).index(text) for text in dict.fromkeys(texts)]
     rows = []
     for number, intervention in enumerate(intervened.done):
-        marks = intervened.marks[first][:, [0, number + 1]]
-        known = np.isfinite(marks).all((1, 2))
+        marks = marks_by_unit(intervened.marks[:, [0, number + 1]], texts, units)
         score: dict[str, Any] = dict.fromkeys(SCORES)
-        if known.any():
-            compared = compare(metric, marks[known, 0], marks[known, 1], seed=seed)
-            score = {column: getattr(compared, name) for column, name in SCORES.items()}
+        if len(marks):
+            compared = compare(metric, marks[:, 0], marks[:, 1], seed=seed)
+            score = {column: float(getattr(compared, name)) for column, name in SCORES.items()}
+        if len(marks) < FEWEST_UNITS:
+            score["p"] = None
         tvd, jsd = intervened.tvd[:, number], intervened.jsd[:, number]
         rows.append(
             {
                 "intervention": intervention.kind, "layers": intervention.layers, "name": intervention.name, **score,
-                **over_texts(tvd, texts, seed=seed).columns("tvd"), "tvd_median": np.median(tvd),
-                **over_texts(jsd, texts, seed=seed).columns("jsd"),
+                **over_units(tvd, units, (0.0, 1.0)).columns("tvd"), "tvd_median": np.median(tvd),
+                **over_units(jsd, units, (0.0, math.log(2))).columns("jsd"),
                 "flipped": intervened.flipped[:, number].mean(), "n": len(tvd),
             }
         )  # fmt: skip
-    return as_columns(rows)
+    p = holm([np.nan if row["p"] is None else row["p"] for row in rows])
+    return as_columns([{**row, "p_corrected": corrected} for row, corrected in zip(rows, p, strict=True)])
+
+
+def marks_by_unit(marks: Numbers, texts: Sequence[int], units: Sequence[int]) -> Numbers:
+    """The marks of texts, (instance, ...), added up over the texts of each unit; every text counts once, and those
+    whose marks are not all known are left out.
+
+    >>> marks_by_unit(np.array([[1.0], [1.0], [0.0], [np.nan]]), [0, 0, 1, 2], [5, 5, 5, 6]).tolist()
+    [[1.0]]
+    """
+    first = np.unique(np.asarray(texts), return_index=True)[1]
+    known = first[np.isfinite(marks[first]).all(tuple(range(1, marks.ndim)))]
+    return by_unit(marks[known], np.asarray(units)[known].tolist())[0]
 
 
 class _Apart(Instrument):

@@ -11,6 +11,7 @@ from attlas.store.schema import Column, Schema
 from attlas.studies.faith import findings
 from attlas.studies.faith.findings import ATTENTION, called, title
 from attlas.studies.faith.findings import INTERVENTIONS as RENAMED
+from attlas.studies.faith.margins import RATE
 from attlas.studies.faith.words import WORDS, pictures, shaded
 from attlas.studies.shared.faith import plane
 from attlas.studies.shared.faith.pairs import JSD, READ, TVD
@@ -40,7 +41,8 @@ AGREEMENT = Schema(
     *_NAMED,
     Column("against", "agreement with", meaning="the explanation it is compared with", labels=WORDS),
     Column("tau", "Kendall’s τ", "share", "mean over instances; the interval is over texts", ends=("low", "high")),
-    Column("significant", "instances with p < 0.05, %", "percent", "where the agreement is more than luck"),
+    Column("significant", "instances with p < 0.05, %", "percent",
+           "each by itself, not corrected: luck alone would give 5 %"),
     Column("overlap", "first words shared", "share", "of a tenth of the words, at least one",
            ends=("overlap_low", "overlap_high")),
     Column("k", "first words", "number", "how many these are, on average"),
@@ -67,13 +69,15 @@ INTERVENTIONS = Schema(
     Column("label", "attention", meaning="the three together, to be read; on the page alone", optional=True),
     Column("score", "score", "share", ends=("score_low", "score_high")),
     Column("change", "change of score", "signed", ends=("change_low", "change_high")),
-    Column("p", "p", "p", "of the change: paired permutation over texts, not corrected"),
+    Column("p", "raw p", "p", "of the change: paired permutation over texts", none="too few"),
+    Column("p_corrected", "p", "p", "the same, corrected", family="all interventions (Holm)", optional=True,
+           none="too few"),
     Column("tvd", "TVD, mean", "number", "how far the output moves", ends=("tvd_low", "tvd_high")),
     Column("tvd_median", "TVD, median", "number"),
     Column("jsd", "JSD", "number", "how far the attention is from the model's own", ends=("jsd_low", "jsd_high")),
     Column("flipped", "labels changed, %", "percent"),
     Column("n", "instances", "count"),
-)
+)  # fmt: skip
 INSTANCES = Schema(
     "instances",
     "One row for each text whose label, or word whose tag, is explained.",
@@ -126,9 +130,14 @@ CARD = Schema(
     Column("figure", "key"),
     Column("name", "test"),
     Column("value", "figure", "number", ends=("low", "high")),
+    Column("bar", "bar", "number", "what the figure should reach; of adversaries, what it should stay below",
+           optional=True),
+    Column("margin", "beyond the bar", "signed",
+           "how far the figure is on the right side of its bar, both on the same resamples of texts",
+           ends=("margin_low", "margin_high"), optional=True, none="too few"),
     Column("verdict", "verdict", labels=VERDICTS),
     Column("says", "that is"),
-)
+)  # fmt: skip
 WHOLE = Schema(
     "whole",
     "What the model does by itself, and which attention is meant.",
@@ -225,8 +234,11 @@ PAGE = Page(
         Section(
             "card", "The card",
             "Six tests that attention should pass if a picture of it were to explain what the model says. The card "
-            "can stand beside any such picture: `attlas view --card`.",
-            (Listing("card", "verdict", "name", "value", "says", rows=findings.card_figures),),
+            "can stand beside any such picture: `attlas view --card`. A test *holds* if the whole interval of "
+            "*beyond the bar* is above 0, and *does not hold* if it is below; where figure and bar were truly the "
+            f"same, at most {RATE:.0%} of runs would give a verdict ({RATE / 2:.1%} on either side). That is the "
+            "rate of each test by itself.",
+            (Listing("card", "verdict", "name", "value", "bar", "margin", "says", rows=findings.card_figures),),
         ),
         Section(
             "explanations", "Does attention agree with other explanations?",
@@ -254,7 +266,10 @@ PAGE = Page(
             "If attention explained the output, other attention should give other output. *Change* is what happens "
             "to the score, TVD to the probabilities; JSD says how different the attention was. An *evened model* was "
             "trained with uniform attention, an *other model* by itself.",
-            (Listing("interventions", "label", "score", "change", "p", "tvd", "tvd_median", "flipped", "jsd", "n"),),
+            (
+                Listing("interventions", "label", "score", "change", "p_corrected", "tvd", "tvd_median", "flipped",
+                        "jsd", "n"),
+            ),
             short="Replaced",
         ),
         Section(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor
 
     from attlas.ids import Site
@@ -19,9 +21,13 @@ if TYPE_CHECKING:
     from attlas.studies.faith.explaining import Explained
     from attlas.studies.faith.explanations import Named
     from attlas.studies.faith.interventions import Intervened
+    from attlas.studies.faith.margins import Margin
+    from attlas.studies.faith.middles import Middle
     from attlas.studies.shared.faith.adversary import Adversarial
     from attlas.studies.shared.faith.instances import Instance, Labelling
     from attlas.studies.shared.faith.last import Own
+
+    Numbers = NDArray[np.float64]
 
 SHOWN = 6  # instances that are shown word by word
 LONGEST = 24  # words of one, where there are enough that are shorter
@@ -36,6 +42,7 @@ class Measured:
     task: Labelling
     instances: list[Instance]
     texts: list[int]
+    units: list[int]
     chosen: Named
     seed: int
     explained: Explained
@@ -51,33 +58,103 @@ def faith_tables(measured: Measured) -> dict[str, Any]:
     from attlas.studies.faith.card import card_rows
     from attlas.studies.faith.interventions import intervention_rows
 
-    explained, texts, seed = measured.explained, measured.texts, measured.seed
+    explained, texts, units, seed = measured.explained, measured.texts, measured.units, measured.seed
     pairs = pairs_of(explained)
     instances = _instances(measured, pairs)
     examples, shown = _examples(measured, shown_instances(instances))
     tables: dict[str, Any] = {
-        "agreement": agreement_rows(pairs, explained.real, texts, seed=seed),
-        "erasure": erasure_rows(explained.names, measured.lost, texts, seed=seed),
-        "interventions": intervention_rows(measured.task.metric, measured.changed, texts, seed=seed),
+        "agreement": agreement_rows(pairs, explained.real, units),
+        "erasure": erasure_rows(explained.names, measured.lost, units),
+        "interventions": intervention_rows(measured.task.metric, measured.changed, texts, units, seed=seed),
         "instances": as_columns(instances),
         "examples": as_columns(examples),
         "whole": as_columns([_whole(measured)]),
     }
     rows = {name: _rows(columns) for name, columns in tables.items()}
-    return {**tables, "card": card_rows(rows, seed=seed), "shown": shown}
+    return {**tables, "card": card_rows(rows, _margins(measured, pairs), _medians(measured)), "shown": shown}
+
+
+def _margins(measured: Measured, pairs: Mapping[tuple[Named, str], Pair]) -> dict[str, Margin]:
+    """How far every figure of the card is from its bar."""
+    from attlas.studies.faith import margins
+    from attlas.studies.faith.agreement import over_random
+    from attlas.studies.faith.explanations import Named
+    from attlas.studies.faith.interventions import Intervention
+
+    draws = margins.Resamples(measured.units, seed=measured.seed)
+    gradient, names = Named("gradient"), measured.explained.names
+    peers = pairs[gradient, "leave-one-out"].tau.mean(0)
+    found = {
+        f"tau_{against.replace('-', '_')}": margins.tau_margin(
+            draws, pairs[measured.chosen, against].tau.mean(0), peers
+        )
+        for against in ("gradient", "leave-one-out")
+    }
+    found["comprehensiveness"] = margins.erased_margin(
+        draws, *(over_random(names, measured.lost, name) for name in (measured.chosen, gradient))
+    )
+    values = _card_values(measured)
+    for name, bar in (("permuted", margins.MOVED), ("adversary", margins.FAR)):
+        if name in values:
+            found[name] = margins.median_margin(*values[name], bar, above=name == "permuted")
+    layers = "all" if measured.chosen.layers == "all" else "last"
+    done = measured.changed.done
+    places = [place for place, one in enumerate(done) if one.kind == "evened model"]
+    places += [place for place, one in enumerate(done) if one == Intervention("uniform", layers)]
+    for place in places[:1]:
+        found["uniform"] = _needed(measured, place)
+    return found
+
+
+def _needed(measured: Measured, place: int) -> Margin:
+    """How far what an intervention costs is from what attention should be worth."""
+    from attlas.studies.faith.interventions import marks_by_unit
+    from attlas.studies.faith.margins import needed_margin
+
+    frequent = _frequent(measured)
+    columns = [measured.changed.marks[:, 0], measured.changed.marks[:, place + 1]]
+    columns += [] if frequent is None else [frequent]
+    whole = np.concatenate(columns, 1)
+    by_unit = marks_by_unit(whole, measured.texts, measured.units)
+    parts = np.split(by_unit, np.cumsum([column.shape[1] for column in columns])[:-1], axis=1)
+    return needed_margin(measured.task.metric, *parts, seed=measured.seed)
+
+
+def _medians(measured: Measured) -> dict[str, Middle]:
+    """The figures of the card that are medians of instances."""
+    from attlas.studies.faith.middles import median_over_units
+
+    return {name: median_over_units(*values) for name, values in _card_values(measured).items()}
+
+
+def _card_values(measured: Measured) -> dict[str, tuple[Numbers, list[int]]]:
+    """Of these, the values of instances, and the units of the instances: TVD with shuffled attention, and how far
+    adversaries within the bound have got, of ln 2."""
+    values = {
+        "adversary": np.where(measured.adversaries["within"] > 0, measured.adversaries["jsd"] / math.log(2), np.nan)
+    }
+    moved = [np.nan if value is None else value for value in _changed(measured, "permuted")]
+    values["permuted"] = np.array(moved, dtype=np.float64)
+    known = {name: np.isfinite(numbers) for name, numbers in values.items()}
+    return {
+        name: (numbers[known[name]], [measured.units[at] for at in np.flatnonzero(known[name])])
+        for name, numbers in values.items()
+        if known[name].any()
+    }
 
 
 def _whole(measured: Measured) -> Row:
     """What the model does by itself on the texts of the instances, and what attention is meant."""
     from attlas.stats import compare
+    from attlas.studies.faith.interventions import marks_by_unit
 
-    first = [measured.texts.index(text) for text in dict.fromkeys(measured.texts)]
-    marks = measured.explained.marks[first]
+    marks = marks_by_unit(measured.explained.marks, measured.texts, measured.units)
     found = compare(measured.task.metric, marks, marks[None], seed=measured.seed, shuffles=1)
     return {
         "task": measured.task.name, "metric": measured.task.metric.name, "better": measured.task.metric.better,
         "score": found.whole, "score_low": found.score_low[0], "score_high": found.score_high[0],
-        "chance_score": _majority(measured, first), "n": len(measured.instances), "texts": len(first),
+        "chance_score": _majority(measured), "n": len(measured.instances),
+        "texts": len(set(measured.texts)),
         "layers": measured.chosen.layers, "heads": measured.chosen.heads, "attention": _said(measured),
         "integration_error": float(measured.explained.facts["gap"].mean()),
     }  # fmt: skip
@@ -96,20 +173,34 @@ def _said(measured: Measured) -> str:
     return f"weights, {of_heads} of layer {layer} of {count}, at {rows if layer == count else 'all pieces'}"
 
 
-def _majority(measured: Measured, first: Sequence[int]) -> float | None:
+def _majority(measured: Measured) -> float | None:
     """The accuracy of always giving the most frequent label; None for scores that have no such thing."""
+    frequent = _frequent(measured)
+    if frequent is None:
+        return None
+    first = np.unique(measured.texts, return_index=True)[1]
+    right, labels = frequent[first].sum(0)
+    return float(right / labels)
+
+
+def _frequent(measured: Measured) -> Numbers | None:
+    """For the text of every instance, how often the most frequent label of all is right, and of how many labels,
+    (instance, 2); None for scores that have no such thing."""
     from attlas.tasks.tagging import wordwise
 
     if measured.task.metric.name != "accuracy":
         return None
-    labels: Counter[str] = Counter()
-    for number in first:
-        example = measured.instances[number].example
-        if measured.task.name == "classification":
-            labels[example.passage.first.label or ""] += 1
-        else:
-            labels.update(tag for tag in wordwise(example, measured.task.name.split(":")[1]) if tag)
-    return max(labels.values()) / labels.total()
+    counts: dict[int, Counter[str]] = {}
+    for text, instance in zip(measured.texts, measured.instances, strict=True):
+        if text not in counts:
+            example = instance.example
+            labels = [example.passage.first.label or ""]
+            if measured.task.name != "classification":
+                labels = [tag for tag in wordwise(example, measured.task.name.split(":")[1]) if tag]
+            counts[text] = Counter(labels)
+    total: Counter[str] = sum(counts.values(), Counter())
+    label = max(total, key=lambda name: total[name])
+    return np.array([[counts[text][label], counts[text].total()] for text in measured.texts], dtype=np.float64)
 
 
 def _instances(measured: Measured, pairs: Mapping[tuple[Named, str], Pair]) -> list[Row]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from statistics import fmean, median
 
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, listed, say, value_claim
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, listed, say, value_claim
 from attlas.pages.findings import finding
 from attlas.store.schema import KINDS, interval, is_known
 from attlas.studies.shared.faith.plane import LN2
@@ -73,11 +73,24 @@ def ends_of_f1(tables: Tables, row: Row) -> tuple[float | None, float | None]:
     return row["f1_low"], row["f1_high"]
 
 
+def tags(own: Row) -> bool:
+    """Whether the original tagger has learned to tag, so that there is something to compare.
+
+    >>> tags({"f1": 0.9}), tags({"f1": 0.02})
+    (True, False)
+    """
+    return bool(own["f1"] >= LEAST)
+
+
 def answer(tables: Tables) -> Finding | None:
     """How far attention gets before F1 is lost, beside what other seeds do."""
     own, rows = original(tables), adversaries(tables)
     if own is None or not rows:
         return None
+    if not tags(own):
+        text = say("The original tagger has F1 **{own:percent} %**{ends}: whether one that tags can attend elsewhere "
+                   "cannot be told from it.", own=own["f1"], ends=_f1_ends(tables, own))  # fmt: skip
+        return Finding(text, (_claim("f1", own),), see="scores")
     kept = list(takewhile(lambda row: row["f1"] >= own["f1"] - POINT, rows))
     row = kept[-1] if kept else rows[0]
     said = "**No**: the original tagger has F1 **{own:percent} %**{ends}, and even the adversary of λ = {λ} only "
@@ -114,7 +127,7 @@ def bending(tables: Tables) -> Iterator[Finding]:
             then = say("; the curve gets **flatter** there, not steeper")
         elif before:
             then = say("; up to λ = {λ} adversaries lie before it", **_lettered(before[-1]))
-        ends = say(" ({at_low:number} to {at_high:number} over seeds)", **row) if is_known(row["at_low"]) else ""
+        ends = _bend_ends(row)
         words = {name: MEASURES[row[name]] for name in ("prediction", "attention")}
         text = say(
             "The {prediction} changes by {slope_before:signed} for each nat of {attention} at first and by "
@@ -213,7 +226,7 @@ def ranking(tables: Tables) -> Iterator[Finding]:
 def warning(tables: Tables) -> Prose | None:
     """Taggers that miss most chunks have little to compare."""
     row = original(tables)
-    if row is None or row["f1"] >= LEAST:
+    if row is None or tags(row):
         return None
     return say("The original tagger itself misses most chunks (F1 {f1:percent} %): there is little to compare; train "
                "it longer, or on more sentences.", f1=row["f1"])  # fmt: skip
@@ -230,13 +243,13 @@ def differs(tables: Tables) -> Prose:
         "rates nor epochs; ours stand at the end.\n\n**KL.** The paper writes it from the original to the adversary "
         "and does not say over what it is averaged. To the letter, per row, it has no upper end, and any λ drives it "
         "to what the number format allows; here it is taken {paid}, {per}.\n\n**λ.** Its text speaks of 2.5 where "
-        "its table says 3.\n\n**The bend** was read off a curve of one training there; here it is fitted, over all "
-        "seeds.\n\n**Guided models** had all parameters of attention there (*attention kept*). The form with none "
+        "its table says 3.\n\n**The bend** was read off a curve of one training there; here it is fitted for "
+        "{seeds}.\n\n**Guided models** had all parameters of attention there (*attention kept*). The form with none "
         "left and the ranks are what its author asks for as further work; uniform and random guides, seeds and free "
         "attention of single words come from Wiegreffe & Pinter and from Jain & Wallace.",
         train=corpus.get("sentences"), test=corpus.get("test_sentences"),
         paid=paid.get(str(options.get("divergence")), kl),
-        per="divided by the number of keys" if options.get("per") == "key" else "per row",
+        per="divided by the number of keys" if options.get("per") == "key" else "per row", seeds=_bent(tables),
     )  # fmt: skip
 
 
@@ -244,6 +257,21 @@ def method(tables: Tables) -> Prose | None:
     """How the bend was found."""
     rows = tables["bend"]
     return say("Method: {method}.", method=rows[0]["method"]) if rows else None
+
+
+def _bend_ends(row: Row) -> Prose:
+    """The interval of a bend, and over how many seeds; results of old do not say how many."""
+    seeds = row.get("seeds")
+    if not is_known(row["at_low"]):
+        return say(" ({seeds}, too few for an interval)", seeds=count_of(seeds, "seed")) if seeds else say("")
+    over = count_of(seeds, "seed") if seeds else "seeds"
+    return say(" ({at_low:number} to {at_high:number} over {over})", **{**row, "over": over})
+
+
+def _bent(tables: Tables) -> str:
+    """For how many seeds a bend was fitted, in words."""
+    most = max((row.get("seeds") or 0 for row in tables["bend"]), default=0)
+    return f"the {count_of(most, 'seed')} with enough λs" if most > 1 else "each seed with enough λs"
 
 
 def _claim(column: str, row: Row) -> Claim:

@@ -72,7 +72,8 @@ BEND = Schema(
     "Where predictions begin to give way as attention moves off.",
     Column("attention", "attention by", labels=MEASURES),
     Column("prediction", "predictions by", labels=MEASURES),
-    Column("at", "bend at", "number", "the mean of the seeds' bends", ends=("at_low", "at_high")),
+    Column("at", "bend at", "number", "the mean of the seeds' bends; Student's interval", ends=("at_low", "at_high"),
+           none="too few seeds"),
     Column("slope_before", "slope before", "signed"),
     Column("slope_after", "slope after", "signed"),
     Column("gain", "squared error saved, %", "percent", "by a second line"),
@@ -80,7 +81,7 @@ BEND = Schema(
     Column("seeds", "seeds", "count", optional=True),
     Column("points", "points", "count"),
     Column("published", "published", "share", definition="Yang"),
-)
+)  # fmt: skip
 RANKS = Schema(
     "ranks",
     "How well the ranks of an adversary's weights agree with its original's.",
@@ -201,11 +202,12 @@ PAGE = Page(
             "bend", "Where is the bend?",
             "Yang’s figure: a small dot for each adversary, joined by seed as λ grows, and a large one for the mean "
             "of each λ (at 0 are the originals). Before the bend attention moves and predictions hardly do. The line "
-            "and its band are the bend and its 95 % interval over seeds; grey and dashed is where it was published.",
+            "and its band are the bend and Student’s 95 % interval over those seeds that have a bend, from three of "
+            "them on; grey and dashed is where it was published.",
             (
                 rows.curve(),
-                Listing("bend", "attention", "prediction", "at", "slope_before", "slope_after", "gain", "points",
-                        "published"),
+                Listing("bend", "attention", "prediction", "at", "seeds", "slope_before", "slope_after",
+                        "gain", "points", "published"),
             ),
             short="Bend", note=findings.method,
         ),

@@ -49,7 +49,7 @@ def tables_of(
     ([1.0, 1.0], [1.0], ['models', 'summary', 'seeds', 'bend', 'ranks'])
     """
     models = [_model(one, epochs, seed) for one in every]
-    bends = _bends(every, seed)
+    bends = _bends(every)
     bent = next((row["at"] for row in bends if (row["attention"], row["prediction"]) == ("kl", "nll")), None)
     rows = {"models": models, "summary": _summary(models), "seeds": _seeds(every, between), "bend": bends}
     rows["ranks"] = [_ranks(one, bent, seed) for one in every if one.training.kind == "adversary"]
@@ -116,7 +116,7 @@ def _seeds(every: Sequence[Trained], between: Mapping[tuple[int, int], Numbers])
     ]
 
 
-def _bends(every: Sequence[Trained], seed: int) -> list[dict[str, Any]]:
+def _bends(every: Sequence[Trained]) -> list[dict[str, Any]]:
     """Where each curve bends; every seed's begins with its original, whose attention is its own."""
     by_seed: dict[int, list[dict[str, float]]] = {}
     for one in every:
@@ -126,7 +126,7 @@ def _bends(every: Sequence[Trained], seed: int) -> list[dict[str, Any]]:
     bends = []
     for attention, prediction in product(("kl", "jsd"), ("nll", "tvd")):
         curves = [([point[attention] for point in curve], [point[prediction] for point in curve]) for curve in whole]
-        bend, ends, seeds = bend_of_seeds(curves, seed)
+        bend, ends, seeds = bend_of_seeds(curves)
         if bend is None:
             continue
         low, high = ends or (None, None)

@@ -150,7 +150,7 @@ def instances_of(
 
 
 def texts_of(instances: Sequence[Instance]) -> list[int]:
-    """The text of every instance, counted off: what is resampled together.
+    """The text of every instance, counted off.
 
     >>> _, asked = _example()
     >>> texts_of(asked.instances * 2)
@@ -158,6 +158,16 @@ def texts_of(instances: Sequence[Instance]) -> list[int]:
     """
     numbers: dict[int, int] = {}
     return [numbers.setdefault(id(instance.example), len(numbers)) for instance in instances]
+
+
+def units_of(instances: Sequence[Instance]) -> list[int]:
+    """The unit of every instance, which is resampled as a whole: its document, or its text.
+
+    >>> _, asked = _example()
+    >>> len(units_of(asked.instances))
+    2
+    """
+    return [instance.example.unit for instance in instances]
 
 
 def ask(task: Labelling, instances: Sequence[Instance]) -> Asked:
