@@ -39,6 +39,11 @@ def placed(**places: float | tuple[float, float, float]) -> Result:
     return made_of(*rows)
 
 
+def sure(places: dict[str, float]) -> Result:
+    """Places with intervals so narrow that all are apart."""
+    return placed(**{name: (place, place - 1e-3, place + 1e-3) for name, place in places.items()})
+
+
 def tables_of(result: Result) -> Tables:
     return Tables(result, PAGE.schemas, PAGE.derived)
 
@@ -58,25 +63,26 @@ def test_a_page_and_its_claims_hold(kind: str) -> None:
 
 
 def test_the_published_order_agrees_with_itself() -> None:
-    same = placed(**{task.replace("-", "_"): known.expected_layer for task, known in PIPELINE.items()})
+    same = sure({task.replace("-", "_"): known.expected_layer for task, known in PIPELINE.items()})
     order = order_of(tables_of(same), "expected")
     assert order is not None
     assert (order.pairs, order.same, order.tau, order.turned) == (28, 28, 1.0, ())
-    assert "Syntax comes before semantics throughout: in 12 of 12 pairs" in said(same)
-    assert "28 stand in the published order" in said(same)
+    assert "Syntax comes before semantics throughout: of 12 pairs" in said(same)
+    assert "12 have intervals that are apart; the syntactic one has the lower expected layer in 12." in said(same)
+    assert "28 have expected layers whose intervals are apart; of these 28 stand in the published order" in said(same)
     by_layer = sorted(PIPELINE, key=lambda task: PIPELINE[task].expected_layer)
     assert tables_of(same)["summary"].column("task") == by_layer
 
 
 def test_tau_is_kendalls_and_turned_pairs_are_named() -> None:
     places = {"pos": 3.0, "constituents": 2.0, "dependencies": 6.5, "roles": 6.0, "relations": 7.0}
-    result = placed(**places)
+    result = sure(places)
     order = order_of(tables_of(result), "expected")
     assert order is not None
     expected = stats.kendalltau([PIPELINE[task].expected_layer for task in places], list(places.values())).statistic
     assert order.tau == pytest.approx(expected)
-    assert "in 5 of 6 pairs" in said(result)
-    assert "but dependencies (6.50) comes after semantic roles (6.00)" in said(result)
+    assert "Syntax mostly comes before semantics: of 6 pairs" in said(result)
+    assert "in 5; dependencies (6.50) comes after semantic roles (6.00)" in said(result)
 
 
 def test_pairs_count_as_apart_only_where_their_intervals_are() -> None:
@@ -84,7 +90,53 @@ def test_pairs_count_as_apart_only_where_their_intervals_are() -> None:
     order = order_of(tables_of(result), "expected")
     assert order is not None
     assert (order.apart, order.apart_same) == (2, 2)
-    assert "Of the 2 whose intervals are apart, 2 do." in said(result)
+    assert "2 have expected layers whose intervals are apart; of these 2 stand in the published order" in said(result)
+
+
+def test_nothing_is_called_ordered_where_intervals_overlap() -> None:
+    none = placed(pos=(3.0, 1.0, 5.0), constituents=(3.1, 1.0, 5.0), roles=(3.4, 2.0, 5.0), relations=(4.0, 2.0, 6.0))
+    assert "Whether syntax comes before semantics cannot be told" in said(none)
+    assert "none has expected layers whose intervals are apart" in said(none)
+    assert "throughout" not in said(none)
+    assert "around 4.00 (2.00–6.00), which is not sure" in said(none)
+    some = placed(pos=(1.0, 0.8, 1.2), constituents=(3.1, 1.0, 5.0), roles=(3.4, 2.0, 5.0), relations=(4.0, 2.0, 6.0))
+    assert "Syntax comes before semantics where it can be told: of 4 pairs" in said(some)
+    assert "2 have intervals that are apart; the syntactic one has the lower expected layer in 2." in said(some)
+
+
+def test_what_further_layers_cost_is_called_so() -> None:
+    result = made_of(
+        {"task": "pos", "measure": "gain", "value": -0.035, "low": -0.05, "high": -0.02},
+        {"task": "pos", "measure": "score", "value": 0.6}, {"task": "pos", "measure": "score at layer 0", "value": 0.635},
+        {"task": "pos", "measure": "best single layer", "value": 2}, {"task": "pos", "measure": "score of it", "value": 0.567},
+    )  # fmt: skip
+    assert "Layers above 0 cost part of speech 3.5 points of F1 (63.5 to 60.0)." in said(result)
+    assert "part of speech layer 2 (3.3 points worse)" in said(result)
+    assert "-3" not in said(result)
+    assert "−3" not in said(result)
+
+
+def test_probes_that_did_not_train_get_one_red_line_and_no_place() -> None:
+    chance = {"measure": "most frequent label", "who": "none", "value": 0.2}
+    result = made_of(
+        {"task": "pos", "measure": "expected layer", "value": 3.0}, {"task": "pos", "measure": "score", "value": 0.001},
+        {"task": "pos", **chance}, {"task": "pos", "measure": "best single layer", "value": 2},
+        {"task": "pos", "measure": "score of it", "value": 0.01}, {"task": "pos", "measure": "gain", "value": 0.001},
+        {"task": "pos", "measure": "centre of gravity", "value": 2.0},
+    )  # fmt: skip
+    warned = str(PAGE.warning(tables_of(result)))
+    assert "The probes did not train: for part of speech (F1 0.1 %; the most frequent label: 20.0 %)" in warned
+    assert said(result) == (
+        "Probes learned nothing; all layers reach an F1 of 0.1 % and always saying the most frequent label 20.0 %."
+    )
+    unsure = made_of(
+        {"task": "pos", "measure": "score", "value": 0.25, "low": 0.19, "high": 0.3}, {"task": "pos", **chance}
+    )
+    assert "not surely better" in str(PAGE.warning(tables_of(unsure)))
+    sound = made_of(
+        {"task": "pos", "measure": "score", "value": 0.25, "low": 0.21, "high": 0.3}, {"task": "pos", **chance}
+    )
+    assert PAGE.warning(tables_of(sound)) is None
 
 
 def test_a_task_whose_layers_add_nothing_sure_gets_no_place() -> None:

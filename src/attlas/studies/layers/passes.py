@@ -48,6 +48,7 @@ class _Edges:
     layouts: dict[str, Layout]
     known: Vocabulary
     unseen: Mapping[str, Mapping[str, int]]
+    unit: str
 
 
 def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> _Edges:
@@ -63,13 +64,17 @@ def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: i
     3
     """
     examples: dict[str, Sequence[Example]] = {}
+    unit = ""
     for name, corpus in corpora.items():
-        documents = [document for document in corpus.documents if document.edges]
+        labelled = [place for place, document in enumerate(corpus.documents) if document.edges]
+        documents = [corpus.documents[place] for place in labelled]
         run.skipped["texts without an edge"] += len(corpus.documents) - len(documents)
         if not documents:
             raise CorpusError(f"no text of its {name} part has an edge to probe", file=corpus.name)
-        reading = draw(read_documents(run.subject, documents, limit=pieces, long="skip"), limit, run.seed)
-        examples[name] = reading.examples
+        articles = [corpus.articles[place] for place in labelled]
+        reading = read_documents(run.subject, documents, articles=articles, limit=pieces, long="skip")
+        reading = draw(reading, limit, run.seed)
+        examples[name], unit = reading.examples, reading.unit
         run.skipped += reading.skipped
     known = vocabulary_of(examples["train"], corpora["train"].name)
     layouts = {name: lay_out(name, texts, known) for name, texts in examples.items()}
@@ -77,7 +82,8 @@ def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: i
         run.skipped += layout.skipped
     if len({layout.paired for layout in layouts.values()}) > 1:
         raise CorpusError("some parts have single spans and others pairs; give parts of one kind")
-    return _Edges(layouts, known, {name: _unseen(run, name, layouts[name], known) for name in ("dev", "test")})
+    unseen = {name: _unseen(run, name, layouts[name], known) for name in ("dev", "test")}
+    return _Edges(layouts, known, unseen, unit)  # that of the last part, which is test
 
 
 def _unseen(run: Run, part: str, layout: Layout, known: Vocabulary) -> dict[str, int]:
@@ -188,7 +194,7 @@ class Work:
         counts = {name: table[layout.labels].sum(0).tolist() for name, layout in layouts.items()}
         return tables_of(
             self.run.options["task"], trained, self.mixable.origins, known.names, counts["train"], counts["test"],
-            majority(layouts, known), self.run.seed,
+            majority(layouts, known), self.run.seed, layouts["test"].units,
         )  # fmt: skip
 
     def count(self, divided: str) -> None:
@@ -199,6 +205,8 @@ class Work:
             "parts": {
                 name: {"sentences": layout.sentences, "edges": len(layout.spans)} for name, layout in layouts.items()
             },
+            "unit": self.edges.unit,
+            "units": len(set(layouts["test"].units)),
             "labels": len(self.edges.known.names),
             "unseen": self.edges.unseen,
             "types_known": known_types(layouts),
