@@ -20,6 +20,7 @@ TASKS = ("task", "who", "labels", "measure", "value", "low", "high", "n")
 SCORES = (
     "task", "who", "labels", "series", "layer", "seed", "value", "low", "high", "difference", "difference_low",
     "difference_high", "selectivity", "validation", "n", "above_mlp", "above_mlp_low", "above_mlp_high",
+    "forced", "forced_low", "forced_high",
 )  # fmt: skip
 WEIGHTS = ("task", "who", "labels", "seed", "layer", "head", "value", "gamma")
 LABELS = ("task", "label", "seed", "layer", "value", "train", "test")

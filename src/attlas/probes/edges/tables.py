@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from attlas.probes.edges.series import Origin, Trained
 
 Key = tuple[str, str, int]
+_FORCED = ("forced", "forced_low", "forced_high")
 
 
 class _Run(NamedTuple):
     """One training, with the places of its probes, their scores and the ends of their intervals, and those on
-    resampled units, of which there are so many. All runs of one model have the same probes."""
+    resampled units, of which there are so many; ``forced`` are scores and ends where the most likely label is always
+    said. All runs of one model have the same probes."""
 
     of: Trained
     places: dict[Key, int]
@@ -32,6 +34,7 @@ class _Run(NamedTuple):
     ends: tuple[Numbers, Numbers]
     drawn: Numbers
     units: int
+    forced: tuple[Numbers, Numbers, Numbers] | None
 
     def cumulative(self, labels: str) -> dict[int, int]:
         """The places of the cumulative probes by their layers, from low to high."""
@@ -102,8 +105,12 @@ def tables_of(
 def _run(one: Trained, seed: int, units: Sequence[int] | None) -> _Run:
     places = {(spec.labels, spec.series, spec.layer): place for place, spec in enumerate(one.specs)}
     marks = summary.by_unit(one.marks, units)
-    drawn = summary.resampled(marks, seed=seed)
-    return _Run(one, places, summary.scores(marks), summary.score_intervals(marks), drawn, marks.shape[1])
+    drawn, scores, ends = summary.resampled(marks, seed=seed), summary.scores(marks), summary.score_intervals(marks)
+    forced = None
+    if one.forced is not None:
+        always = summary.by_unit(one.forced, units)
+        forced = (summary.scores(always), *summary.score_intervals(always))
+    return _Run(one, places, scores, ends, drawn, marks.shape[1], forced)
 
 
 def _task_rows(who: str, runs: Sequence[_Run], origins: Sequence[Origin]) -> list[dict[str, Any]]:
@@ -181,7 +188,8 @@ def _score_rows(run: _Run) -> list[dict[str, Any]]:
             "seed": run.of.seed, "value": run.score[place], "low": low[place],
             "high": high[place], "difference": None, "difference_low": None, "difference_high": None,
             "selectivity": None, "validation": run.of.dev[place], "n": int(run.of.marks[place, :, 2].sum()),
-            "above_mlp": None, "above_mlp_low": None, "above_mlp_high": None,
+            "above_mlp": None, "above_mlp_low": None, "above_mlp_high": None, "forced": None, "forced_low": None,
+            "forced_high": None,
         }  # fmt: skip
         if spec.series == "cumulative":
             before = run.places.get((spec.labels, spec.series, spec.layer - 1))
@@ -194,6 +202,8 @@ def _score_rows(run: _Run) -> list[dict[str, Any]]:
         if spec.series == "linear" and spec.layer in mlp:
             row["above_mlp"] = run.score[place] - run.score[mlp[spec.layer]]
             row["above_mlp_low"], row["above_mlp_high"] = run.more_ends(place, mlp[spec.layer])
+        if run.forced is not None:
+            row |= {name: part[place] for name, part in zip(_FORCED, run.forced, strict=True)}
         rows.append(row)
     return rows
 

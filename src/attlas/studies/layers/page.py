@@ -67,6 +67,8 @@ SCORES = Schema(
     Column("n", "labels given", "count"),
     Column("above_mlp", "above the MLP", "percent", "F1 of a linear probe less that of the MLP on the same layer",
            ends=("above_mlp_low", "above_mlp_high"), optional=True),
+    Column("forced", "most likely label", "percent", "F1 where the most likely label is always said; none where an "
+           "edge may have several", ends=("forced_low", "forced_high"), optional=True),
 )  # fmt: skip
 WEIGHTS = Schema(
     "weights",
