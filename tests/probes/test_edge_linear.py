@@ -63,11 +63,13 @@ def test_what_is_minimised_is_logistic_regression_with_small_weights(tmp_path: P
 
 def _means(lab: edged.Lab, lesson: object, layer: int) -> np.ndarray:
     asked = lesson.asked  # type: ignore[attr-defined]
-    return np.stack([
-        asked.states[layer, sentence, start:stop].mean(0).numpy()
-        for sentence, real in enumerate(asked.real)
-        for start, stop in asked.spans[sentence][real].tolist()
-    ])
+    return np.stack(
+        [
+            asked.states[layer, sentence, start:stop].mean(0).numpy()
+            for sentence, real in enumerate(asked.real)
+            for start, stop in asked.spans[sentence][real].tolist()
+        ]
+    )
 
 
 def test_linear_probes_learn_and_go_on_where_they_stopped(tmp_path: Path) -> None:

@@ -163,3 +163,10 @@ def test_marks_are_counted_as_a_loop_would(tmp_path: Path) -> None:
                 for label in edge.labels
             )
         assert marks[number].sum(0).tolist() == [*counted[:2], counted[2] + unseen]
+        right = edges = 0
+        for lesson in lab.reader().lessons("test"):
+            for scores, labels in zip(
+                training.series(lesson.asked)[number], lesson.answers[specs[number].labels][0], strict=True
+            ):
+                right, edges = right + int(labels[int(scores.argmax())]), edges + 1
+        assert forced[number].sum(0).tolist() == [right, edges, counted[2] + unseen]

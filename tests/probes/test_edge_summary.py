@@ -88,7 +88,7 @@ def test_marks_of_another_shape_are_refused() -> None:
 def test_the_interval_of_a_score_holds_the_truth_about_as_often_as_it_says() -> None:
     rng = np.random.default_rng(1)
     held = 0
-    for trial in range(100):
+    for _ in range(100):
         right = rng.random((1, 120)) < 0.8
         marks = np.stack([right, np.ones_like(right), np.ones_like(right)], -1).astype(float)
         low, high = summary.score_intervals(marks)

@@ -105,11 +105,11 @@ def test_nothing_is_called_ordered_where_intervals_overlap() -> None:
 
 
 def test_what_further_layers_cost_is_called_so() -> None:
+    figures = {"score": 0.6, "score at layer 0": 0.635, "best single layer": 2, "score of it": 0.567}
     result = made_of(
         {"task": "pos", "measure": "gain", "value": -0.035, "low": -0.05, "high": -0.02},
-        {"task": "pos", "measure": "score", "value": 0.6}, {"task": "pos", "measure": "score at layer 0", "value": 0.635},
-        {"task": "pos", "measure": "best single layer", "value": 2}, {"task": "pos", "measure": "score of it", "value": 0.567},
-    )  # fmt: skip
+        *({"task": "pos", "measure": measure, "value": value} for measure, value in figures.items()),
+    )
     assert "Layers above 0 cost part of speech 3.5 points of F1 (63.5 to 60.0)." in said(result)
     assert "part of speech layer 2 (3.3 points worse)" in said(result)
     assert "-3" not in said(result)
@@ -118,12 +118,10 @@ def test_what_further_layers_cost_is_called_so() -> None:
 
 def test_probes_that_did_not_train_get_one_red_line_and_no_place() -> None:
     chance = {"measure": "most frequent label", "who": "none", "value": 0.2}
-    result = made_of(
-        {"task": "pos", "measure": "expected layer", "value": 3.0}, {"task": "pos", "measure": "score", "value": 0.001},
-        {"task": "pos", **chance}, {"task": "pos", "measure": "best single layer", "value": 2},
-        {"task": "pos", "measure": "score of it", "value": 0.01}, {"task": "pos", "measure": "gain", "value": 0.001},
-        {"task": "pos", "measure": "centre of gravity", "value": 2.0},
-    )  # fmt: skip
+    figures = {"expected layer": 3.0, "score": 0.001, "best single layer": 2, "score of it": 0.01, "gain": 0.001,
+               "centre of gravity": 2.0}  # fmt: skip
+    rows = [{"task": "pos", "measure": measure, "value": value} for measure, value in figures.items()]
+    result = made_of(*rows, {"task": "pos", **chance})
     warned = str(PAGE.warning(tables_of(result)))
     assert "The probes did not train: for part of speech (F1 0.1 %; the most frequent label: 20.0 %)" in warned
     assert said(result) == (
@@ -148,6 +146,22 @@ def test_a_task_whose_layers_add_nothing_sure_gets_no_place() -> None:
     assert tables_of(result)["summary"].column("expected") == [3.0, None]
     assert tables_of(result)["summary"].column("task") == ["pos", "roles"]
     assert "For semantic roles the layers add nothing that can be told from chance" in said(result)
+
+
+def test_where_the_network_underfits_and_where_it_says_nothing_is_told() -> None:
+    result = invented(("pos", "roles"), layers=4, sentences=300)
+    text = said(result)
+    assert "The MLP underfits here: a linear probe of the same layer is better by more than its interval" in text
+    rows = [row for row in result.tables["scores"].to_pylist() if row["series"] == "linear" and row["who"] == "model"]
+    ahead = [row for row in rows if row["above_mlp_low"] > 0]
+    assert 0 < len(ahead) < len(rows)
+    largest = max(ahead, key=lambda row: row["above_mlp"])
+    assert f"semantic roles layer {largest['layer']} (by {100 * largest['above_mlp']:.1f}" in text
+    assert "where the most likely label is always said" in text
+    lines = {row["line"] for row in tables_of(result)["curves"]}
+    assert lines == {"layers 0 to l", "layer l alone", "layer l alone, linear", "untrained twin"}
+    even = invented(("pos",), layers=4, sentences=300)
+    assert "On no layer is a linear probe surely better than the MLP" in said(even)
 
 
 def test_a_page_says_what_its_tables_hold(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def by_unit(marks: ArrayLike, units: Sequence[int] | None) -> Numbers:
         raise StatsError(f"the unit of each of {counts.shape[1:2]} sentences was expected, and {len(units)} came")
     known, places = np.unique(np.asarray(units), return_inverse=True)
     together = np.zeros((len(counts), len(known), counts.shape[2]))
-    np.add.at(together, (slice(None), places), counts)
+    np.add.at(together.swapaxes(0, 1), places, counts.swapaxes(0, 1))
     return together
 
 

@@ -75,8 +75,8 @@ def tables_of(
     units: Sequence[int] | None = None,
 ) -> dict[str, dict[str, list[Any]]]:
     """The tables of one task. ``train_counts`` and ``test_counts`` say how often each label is given there,
-    ``majority`` is the score of always saying the most frequent label, ``seed`` draws the resamples, and ``units`` are
-    the units of the test sentences; without them each is one.
+    ``majority`` is the score of always saying the most frequent label, ``seed`` draws the resamples, and ``units``
+    are the units of the test sentences; without them each is one.
 
     >>> from attlas.probes.edges.series import Origin, Spec, Trained
     >>> specs = (Spec("gold", "cumulative", 0), Spec("gold", "cumulative", 1))

@@ -174,8 +174,8 @@ def answer(tables: Tables) -> Finding | None:
     if placed:
         template = (
             "The score for **{first}** rises around layer {early} of {depth}" if len(placed) == 1
-            else "Of {n} tasks, the score for **{first}** rises earliest, around layer {early} of {depth}, and that for "
-            "**{last}** latest, around {late}{close}"
+            else "Of {n} tasks, the score for **{first}** rises earliest, around layer {early} of {depth}, and that "
+            "for **{last}** latest, around {late}{close}"
         )  # fmt: skip
         early, late = (_figure(placed[end], "expected") for end in (0, -1))
         close = "" if _apart(placed[0], placed[-1], "expected") else ", which is not sure"
@@ -208,8 +208,8 @@ def warning(tables: Tables) -> Prose | None:
 
 def _between(row: Row) -> str:
     """The interval of a score, where it has one."""
-    ends = [row.get("score_low"), row.get("score_high")]
-    return f" ({100 * ends[0]:.1f}–{100 * ends[1]:.1f})" if all(map(is_known, ends)) else ""
+    low, high = row.get("score_low"), row.get("score_high")
+    return f" ({100 * low:.1f}–{100 * high:.1f})" if low is not None and high is not None else ""
 
 
 def _sound(rows: Rows) -> Rows:
@@ -327,8 +327,9 @@ def syntax_first(tables: Tables) -> Iterator[Finding]:
     rest = "the syntactic one has the lower expected layer in **{ordered}**{but}" if apart else "none can be ordered"
     yield Finding(
         say(
-            f"{verdict}: of {{pairs}} pairs of a syntactic task (part of speech, constituents, dependencies) and a "
-            f"semantic one (roles, coreference, proto-roles, relations), {{apart}} have intervals that are apart; {rest}.",
+            verdict + ": of {pairs} pairs of a syntactic task (part of speech, constituents, dependencies) and a "
+            "semantic one (roles, coreference, proto-roles, relations), {apart} have intervals that are apart; "
+            f"{rest}.",
             ordered=ordered, pairs=order.pairs, apart=apart or "none",
             but=say("; {late}", late=listed([*late[:4], *more])) if late else "",
         ),
@@ -440,12 +441,31 @@ def linear(tables: Tables) -> Iterator[Finding]:
             for row in ahead.largest("above_mlp")[:4]]  # fmt: skip
     more = [say("{n} more", n=len(ahead) - 4)] if len(ahead) > 4 else []
     yield Finding(
-        say("**The MLP underfits here**: a linear probe of the same layer is better by more than chance, in points of "
-            "F1: {told}. Read single layers there by the linear line.", told=listed([*told, *more])),
+        say("**The MLP underfits here**: a linear probe of the same layer is better by more than its interval, in "
+            "points of F1: {told}. Read single layers there by the linear line.", told=listed([*told, *more])),
         tuple(value_claim("scores", "above_mlp", row, "task", "who", "labels", "series", "layer", "seed")
               for row in ahead.largest("above_mlp")[:4]),
         "scores",
     )  # fmt: skip
+
+
+def hesitant(tables: Tables) -> Iterator[Finding]:
+    """Where a probe knows more than it says, since no label reaches one half."""
+    sound = [row["task"] for row in _sound(tables["summary"])]
+    rows = tables["scores"].where(who="model", labels="gold", series=["cumulative", "single"], task=sound)
+    rows = rows.known("forced_low").where(lambda row: row["forced_low"] > row["high"])
+    for row in sorted(rows, key=lambda row: row["value"] - row["forced"])[:1]:
+        yield Finding(
+            say("A label counts as said where its sigmoid is above one half, so that a probe says nothing of states "
+                "that are hard to tell: for {task} {which} has {value:percent}, and {forced} where the most likely "
+                "label is always said.", task=_named(row), value=row["value"],
+                which=say("layer {layer:count} alone" if row["series"] == "single" else "the mix up to layer "
+                          "{layer:count}", layer=row["layer"]),
+                forced=with_interval(row, "forced", ("forced_low", "forced_high"), "percent")),
+            tuple(value_claim("scores", name, row, "task", "who", "labels", "series", "layer", "seed")
+                  for name in ("value", "forced")),
+            "scores",
+        )  # fmt: skip
 
 
 def _way(more: float) -> str:
@@ -466,8 +486,8 @@ def about(tables: Tables) -> Prose:
     data = tables["data"]
     if len(data) == 1 and data[0]["shares"]:
         shares = dict(zip(("train", "validation", "test"), data[0]["shares"].split("/"), strict=True))
-        told += say("Of a hundred labelled spans, {train} are trained on, {validation} choose the epoch, and {test} are "
-                    "scored on.", **shares)  # fmt: skip
+        told += say("Of a hundred labelled spans, {train} are trained on, {validation} choose the epoch, and {test} "
+                    "are scored on.", **shares)  # fmt: skip
         if data[0]["divided"]:
             told += say("{divided}.", divided=data[0]["divided"])
     return told
@@ -505,7 +525,7 @@ PAGE = Page(
         label="Expected layer and centre of gravity of every task, with intervals",
     ).having(columns=("task", "centre")),
     about=about,
-    findings=(places, published_order, syntax_first, spread, gain, twin, selectivity, single, linear),
+    findings=(places, published_order, syntax_first, spread, gain, twin, selectivity, single, linear, hesitant),
     schemas=(TASKS, SCORES, WEIGHTS, LABELS, SUMMARY, GAINS, MIX, CURVES, CONTROLS, FREQUENT, HEADS, DATA),
     derived=DERIVED,
     sections=(
@@ -603,8 +623,8 @@ PAGE = Page(
         "heart. *Selectivity* is gold less control.",
         "untrained twin": "(random-weights baseline) the same architecture with random weights, probed the same way.",
         "linear": "a probe without a hidden layer (logistic regression for each label, its weights kept small by the "
-        "strength that is best on validation), on the mean of a span's pieces; its score beside the MLP's on the same "
-        "layer shows where the MLP underfits.",
+        "strength that is best on validation), on the mean of a span's pieces; its score beside the MLP's on the "
+        "same layer shows where the MLP underfits.",
         "F1": "micro-averaged over labels; a label is predicted where its sigmoid is above one half.",
     },
     limits={
@@ -618,9 +638,9 @@ PAGE = Page(
         "Tasks differ in size, labels and texts, too.": "Their order is safer than their distances.",
         "Published figures": f"are of {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers, on other data, on dev: compare "
         "the order. Most could not be held against the paper's text again; check them before you cite them.",
-        "Intervals": "are over seeds where there are several, wide with few of them; with one seed over the documents "
-        "of test where there are at least 16, else over its sentences (none with fewer than six), which says nothing "
-        "of another training; mixing weights then have none.",
+        "Intervals": "are over seeds where there are several, wide with few of them; with one seed over the "
+        "documents of test where there are at least 16, else over its sentences (none with fewer than six), which "
+        "says nothing of another training; mixing weights then have none.",
     },
     unshown={
         "tasks": "its figures stand in the tables of tasks", "scores": "they are drawn as lines, means of the seeds",

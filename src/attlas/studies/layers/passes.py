@@ -21,8 +21,7 @@ from attlas.capture.reading import read_documents
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError
 from attlas.models import Example
-from attlas.probes.edges import kept
-from attlas.probes.edges import linear
+from attlas.probes.edges import kept, linear
 from attlas.probes.edges.layout import Answers, Layout, Vocabulary, known_types, lay_out, majority, vocabulary_of
 from attlas.probes.edges.reading import Reader
 from attlas.probes.edges.series import Probes, Series, Spec, Trained, allowed_for, specs_for
@@ -181,8 +180,8 @@ class Work:
             specs += tuple(dict.fromkeys(linear.linear_specs(self.mixable.origins)))
         if self.run.out is not None:
             clear_arrays(self.checkpoint)
-        kept_arrays = {name: arrays[name] for name in _ARRAYS}
-        return Trained(who, seed, specs, **kept_arrays | ({} if self._one_label() else {"forced": None}))
+        trained = Trained(who, seed, specs, **{name: arrays[name] for name in _ARRAYS})
+        return trained if self._one_label() else trained._replace(forced=None)
 
     def _train_linear(self, who: str, seed: int) -> dict[str, NDArray[Any]]:
         """A linear probe of each layer, of the strength that is best on the validation part."""
