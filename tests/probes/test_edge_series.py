@@ -76,14 +76,15 @@ def test_training_together_equals_training_each_alone(tmp_path: Path, paired: bo
     lab = edged.Lab(tmp_path, paired=paired)
     specs = specs_for(lab.mixable.origins)
     together = trained(lab, specs)
-    marks, by_label = together.marks("test")
+    marks, by_label, forced = together.marks("test")
     for number, spec in enumerate(specs):
         alone = trained(lab, (spec,))
         for name, value in alone.series.named_parameters():
             joint = dict(together.series.named_parameters())[name][number]
             assert torch.allclose(value[0], joint, atol=1e-9), (spec, name)
-        other, other_by_label = alone.marks("test")
+        other, other_by_label, other_forced = alone.marks("test")
         assert np.array_equal(other[0], marks[number])
+        assert np.array_equal(other_forced[0], forced[number])
         assert np.array_equal(other_by_label[0], by_label[number])
         assert alone.best[0] == together.best[number]
 
@@ -142,7 +143,7 @@ def test_marks_are_counted_as_a_loop_would(tmp_path: Path) -> None:
     lab = edged.Lab(tmp_path)
     specs = specs_for(lab.mixable.origins)
     training = trained(lab, specs)
-    marks, by_label = training.marks("test")
+    marks, by_label, forced = training.marks("test")
     layout = lab.layouts["test"]
     for number in (0, len(specs) - 1):
         counted = np.zeros(3)
@@ -162,3 +163,10 @@ def test_marks_are_counted_as_a_loop_would(tmp_path: Path) -> None:
                 for label in edge.labels
             )
         assert marks[number].sum(0).tolist() == [*counted[:2], counted[2] + unseen]
+        right = edges = 0
+        for lesson in lab.reader().lessons("test"):
+            for scores, labels in zip(
+                training.series(lesson.asked)[number], lesson.answers[specs[number].labels][0], strict=True
+            ):
+                right, edges = right + int(labels[int(scores.argmax())]), edges + 1
+        assert forced[number].sum(0).tolist() == [right, edges, counted[2] + unseen]

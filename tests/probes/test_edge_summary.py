@@ -19,7 +19,8 @@ from attlas.probes.edges.tables import tables_of
 TASKS = ("task", "who", "labels", "measure", "value", "low", "high", "n")
 SCORES = (
     "task", "who", "labels", "series", "layer", "seed", "value", "low", "high", "difference", "difference_low",
-    "difference_high", "selectivity", "validation", "n",
+    "difference_high", "selectivity", "validation", "n", "above_mlp", "above_mlp_low", "above_mlp_high",
+    "forced", "forced_low", "forced_high",
 )  # fmt: skip
 WEIGHTS = ("task", "who", "labels", "seed", "layer", "head", "value", "gamma")
 LABELS = ("task", "label", "seed", "layer", "value", "train", "test")
@@ -87,16 +88,42 @@ def test_marks_of_another_shape_are_refused() -> None:
 def test_the_interval_of_a_score_holds_the_truth_about_as_often_as_it_says() -> None:
     rng = np.random.default_rng(1)
     held = 0
-    for trial in range(100):
+    for _ in range(100):
         right = rng.random((1, 120)) < 0.8
         marks = np.stack([right, np.ones_like(right), np.ones_like(right)], -1).astype(float)
-        low, high = summary.middle(summary.resampled(marks, seed=trial, resamples=200))
+        low, high = summary.score_intervals(marks)
         held += bool(low[0] <= 0.8 <= high[0])
-    assert 86 <= held <= 99
+    assert 91 <= held <= 99
+
+
+@pytest.mark.parametrize("units", [12, 40])
+def test_the_interval_of_a_difference_holds_the_truth_about_as_often_as_it_says(units: int) -> None:
+    rng = np.random.default_rng(2)
+    held = 0
+    for trial in range(200):
+        hits = rng.binomial(9, np.clip(rng.normal([0.8, 0.6], 0.1, (units, 2)), 0, 1)).T
+        marks = np.stack([hits, np.full_like(hits, 9), np.full_like(hits, 9)], -1).astype(float)
+        drawn = summary.resampled(marks, seed=trial, resamples=400)
+        low, high = summary.middle(drawn[:, 0] - drawn[:, 1], units)
+        held += bool(low <= 0.2 <= high)
+    assert 180 <= held <= 198
+
+
+def test_intervals_are_by_unit_and_there_is_none_with_five() -> None:
+    rng = np.random.default_rng(3)
+    right = np.repeat(rng.random(20) < 0.5, 10)  # the sentences of a document are right together
+    marks = np.stack([right, np.ones_like(right), np.ones_like(right)], -1).astype(float)[None]
+    alone, together = (
+        summary.score_intervals(summary.by_unit(marks, units)) for units in (None, np.repeat(np.arange(20), 10))
+    )
+    assert together[1][0] - together[0][0] > 2.5 * (alone[1][0] - alone[0][0])
+    few = summary.by_unit(marks, np.arange(200) % 5)
+    assert np.isnan(summary.score_intervals(few)[0]).all()
+    assert np.isnan(summary.middle(summary.resampled(few), few.shape[1])[0]).all()
 
 
 def test_a_place_that_many_resamples_do_not_have_gets_no_interval() -> None:
-    low, high = summary.middle([1.0] * 90 + [float("nan")] * 10)
+    low, high = summary.middle([1.0] * 90 + [float("nan")] * 10, 50)
     assert np.isnan(low)
     assert np.isnan(high)
 

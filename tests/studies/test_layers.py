@@ -72,7 +72,7 @@ def test_a_run_gives_all_tables_for_every_kind_of_model(family: str, tmp_path: P
     assert {(r["who"], r["labels"], r["series"]) for r in scores} == {
         (model, *kind)
         for model in ("model", "twin")
-        for kind in (("gold", "cumulative"), ("gold", "single"), ("control", "cumulative"))
+        for kind in (("gold", "cumulative"), ("gold", "single"), ("control", "cumulative"), ("gold", "linear"))
     }
     assert sorted({r["layer"] for r in scores}) == [0, 1, 2, 3]
     assert all(0 <= r["value"] <= 1 for r in scores)

@@ -39,6 +39,11 @@ def placed(**places: float | tuple[float, float, float]) -> Result:
     return made_of(*rows)
 
 
+def sure(places: dict[str, float]) -> Result:
+    """Places with intervals so narrow that all are apart."""
+    return placed(**{name: (place, place - 1e-3, place + 1e-3) for name, place in places.items()})
+
+
 def tables_of(result: Result) -> Tables:
     return Tables(result, PAGE.schemas, PAGE.derived)
 
@@ -58,25 +63,26 @@ def test_a_page_and_its_claims_hold(kind: str) -> None:
 
 
 def test_the_published_order_agrees_with_itself() -> None:
-    same = placed(**{task.replace("-", "_"): known.expected_layer for task, known in PIPELINE.items()})
+    same = sure({task.replace("-", "_"): known.expected_layer for task, known in PIPELINE.items()})
     order = order_of(tables_of(same), "expected")
     assert order is not None
     assert (order.pairs, order.same, order.tau, order.turned) == (28, 28, 1.0, ())
-    assert "Syntax comes before semantics throughout: in 12 of 12 pairs" in said(same)
-    assert "28 stand in the published order" in said(same)
+    assert "Syntax comes before semantics throughout: of 12 pairs" in said(same)
+    assert "12 have intervals that are apart; the syntactic one has the lower expected layer in 12." in said(same)
+    assert "28 have expected layers whose intervals are apart; of these 28 stand in the published order" in said(same)
     by_layer = sorted(PIPELINE, key=lambda task: PIPELINE[task].expected_layer)
     assert tables_of(same)["summary"].column("task") == by_layer
 
 
 def test_tau_is_kendalls_and_turned_pairs_are_named() -> None:
     places = {"pos": 3.0, "constituents": 2.0, "dependencies": 6.5, "roles": 6.0, "relations": 7.0}
-    result = placed(**places)
+    result = sure(places)
     order = order_of(tables_of(result), "expected")
     assert order is not None
     expected = stats.kendalltau([PIPELINE[task].expected_layer for task in places], list(places.values())).statistic
     assert order.tau == pytest.approx(expected)
-    assert "in 5 of 6 pairs" in said(result)
-    assert "but dependencies (6.50) comes after semantic roles (6.00)" in said(result)
+    assert "Syntax mostly comes before semantics: of 6 pairs" in said(result)
+    assert "in 5; dependencies (6.50) comes after semantic roles (6.00)" in said(result)
 
 
 def test_pairs_count_as_apart_only_where_their_intervals_are() -> None:
@@ -84,7 +90,51 @@ def test_pairs_count_as_apart_only_where_their_intervals_are() -> None:
     order = order_of(tables_of(result), "expected")
     assert order is not None
     assert (order.apart, order.apart_same) == (2, 2)
-    assert "Of the 2 whose intervals are apart, 2 do." in said(result)
+    assert "2 have expected layers whose intervals are apart; of these 2 stand in the published order" in said(result)
+
+
+def test_nothing_is_called_ordered_where_intervals_overlap() -> None:
+    none = placed(pos=(3.0, 1.0, 5.0), constituents=(3.1, 1.0, 5.0), roles=(3.4, 2.0, 5.0), relations=(4.0, 2.0, 6.0))
+    assert "Whether syntax comes before semantics cannot be told" in said(none)
+    assert "none has expected layers whose intervals are apart" in said(none)
+    assert "throughout" not in said(none)
+    assert "around 4.00 (2.00–6.00), which is not sure" in said(none)
+    some = placed(pos=(1.0, 0.8, 1.2), constituents=(3.1, 1.0, 5.0), roles=(3.4, 2.0, 5.0), relations=(4.0, 2.0, 6.0))
+    assert "Syntax comes before semantics where it can be told: of 4 pairs" in said(some)
+    assert "2 have intervals that are apart; the syntactic one has the lower expected layer in 2." in said(some)
+
+
+def test_what_further_layers_cost_is_called_so() -> None:
+    figures = {"score": 0.6, "score at layer 0": 0.635, "best single layer": 2, "score of it": 0.567}
+    result = made_of(
+        {"task": "pos", "measure": "gain", "value": -0.035, "low": -0.05, "high": -0.02},
+        *({"task": "pos", "measure": measure, "value": value} for measure, value in figures.items()),
+    )
+    assert "Layers above 0 cost part of speech 3.5 points of F1 (63.5 to 60.0)." in said(result)
+    assert "part of speech layer 2 (3.3 points worse)" in said(result)
+    assert "-3" not in said(result)
+    assert "−3" not in said(result)
+
+
+def test_probes_that_did_not_train_get_one_red_line_and_no_place() -> None:
+    chance = {"measure": "most frequent label", "who": "none", "value": 0.2}
+    figures = {"expected layer": 3.0, "score": 0.001, "best single layer": 2, "score of it": 0.01, "gain": 0.001,
+               "centre of gravity": 2.0}  # fmt: skip
+    rows = [{"task": "pos", "measure": measure, "value": value} for measure, value in figures.items()]
+    result = made_of(*rows, {"task": "pos", **chance})
+    warned = str(PAGE.warning(tables_of(result)))
+    assert "The probes did not train: for part of speech (F1 0.1 %; the most frequent label: 20.0 %)" in warned
+    assert said(result) == (
+        "Probes learned nothing; all layers reach an F1 of 0.1 % and always saying the most frequent label 20.0 %."
+    )
+    unsure = made_of(
+        {"task": "pos", "measure": "score", "value": 0.25, "low": 0.19, "high": 0.3}, {"task": "pos", **chance}
+    )
+    assert "not surely better" in str(PAGE.warning(tables_of(unsure)))
+    sound = made_of(
+        {"task": "pos", "measure": "score", "value": 0.25, "low": 0.21, "high": 0.3}, {"task": "pos", **chance}
+    )
+    assert PAGE.warning(tables_of(sound)) is None
 
 
 def test_a_task_whose_layers_add_nothing_sure_gets_no_place() -> None:
@@ -96,6 +146,22 @@ def test_a_task_whose_layers_add_nothing_sure_gets_no_place() -> None:
     assert tables_of(result)["summary"].column("expected") == [3.0, None]
     assert tables_of(result)["summary"].column("task") == ["pos", "roles"]
     assert "For semantic roles the layers add nothing that can be told from chance" in said(result)
+
+
+def test_where_the_network_underfits_and_where_it_says_nothing_is_told() -> None:
+    result = invented(("pos", "roles"), layers=4, sentences=300)
+    text = said(result)
+    assert "The MLP underfits here: a linear probe of the same layer is better by more than its interval" in text
+    rows = [row for row in result.tables["scores"].to_pylist() if row["series"] == "linear" and row["who"] == "model"]
+    ahead = [row for row in rows if row["above_mlp_low"] > 0]
+    assert 0 < len(ahead) < len(rows)
+    largest = max(ahead, key=lambda row: row["above_mlp"])
+    assert f"semantic roles layer {largest['layer']} (by {100 * largest['above_mlp']:.1f}" in text
+    assert "where the most likely label is always said" in text
+    lines = {row["line"] for row in tables_of(result)["curves"]}
+    assert lines == {"layers 0 to l", "layer l alone", "layer l alone, linear", "untrained twin"}
+    even = invented(("pos",), layers=4, sentences=300)
+    assert "On no layer is a linear probe surely better than the MLP" in said(even)
 
 
 def test_a_page_says_what_its_tables_hold(tmp_path: Path) -> None:

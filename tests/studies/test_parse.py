@@ -154,7 +154,12 @@ def test_other_families(family: str) -> None:
     documents = planted.treebank(30)
     result = parse(planted.subject(family), documents, epochs=1, rank=4)
     assert [row["probe"] for row in result.table.to_pylist()] == [job.name for job in JOBS]
-    assert "80 % train" in result.manifest.corpus["divided"]
+    parts = {name: part["sentences"] for name, part in result.manifest.corpus["parts"].items()}
+    assert (
+        f"{100 * parts['train'] / sum(parts.values()):.0f} % of its sentences train"
+        in (result.manifest.corpus["divided"])
+    )
+    assert result.manifest.corpus["parts"]["test"]["unit"] == "sentence"
 
 
 def test_parts_that_were_not_given_come_from_the_treebank_by_article() -> None:
@@ -162,9 +167,41 @@ def test_parts_that_were_not_given_come_from_the_treebank_by_article() -> None:
     corpus = Corpus(documents, "conllu", "a.conllu", "", tuple(number // 2 for number in range(40)))
     parts, said = parts_of({"train": corpus, "test": corpus}, seed=0)
     assert parts["test"] is corpus
-    assert said == "a.conllu was divided by article: 89 % train, 11 % dev"
+    shares = [len(parts[name].documents) / 40 for name in ("train", "dev")]
+    assert (
+        said
+        == f"a.conllu was divided by article: {shares[0]:.0%} of its sentences train, {shares[1]:.0%} dev".replace(
+            "%", " %"
+        )
+    )
     assert not set(parts["train"].articles) & set(parts["dev"].articles)
     assert len(parts["train"].documents) + len(parts["dev"].documents) == 40
+
+
+def test_what_came_out_of_dividing_is_said_and_where_it_is_far_from_what_was_asked() -> None:
+    documents = tuple(planted.treebank(50))
+    sizes = (20, 19, 1, 1, 1, 8)
+    owners = tuple(article for article, size in enumerate(sizes) for _ in range(size))
+    parts, said = parts_of({"train": Corpus(documents, "conllu", "a.conllu", "", owners)}, seed=0)
+    shares = {name: round(100 * len(part.documents) / 50) for name, part in parts.items()}
+    assert any(share not in (80, 10) for share in shares.values())
+    assert f"{shares['train']} % of its sentences train, {shares['dev']} % dev, {shares['test']} % test" in said
+    assert "far from 80 % train, 10 % dev, 10 % test, as was asked for, since there are only 6 articles" in said
+
+
+def test_intervals_are_by_document_where_there_are_enough(whole: Result) -> None:
+    torch.set_num_threads(1)
+    given = texts()
+    corpora = {}
+    for name, documents in given.items():
+        owners = tuple(place % 16 for place in range(len(documents)))
+        corpora[name] = Corpus(tuple(documents), "conllu", f"{name}.conllu", "", owners)
+    found = parse(planted.subject(), **corpora, **SMALL)
+    part = found.manifest.corpus["parts"]["test"]
+    assert (part["unit"], part["units"]) == ("document", 16)
+    ours, theirs = ({row["probe"]: row for row in numbers(result)["parse"]} for result in (found, whole))
+    assert ours["right-branching"]["value"] == theirs["right-branching"]["value"]
+    assert ours["attention"]["high"] != theirs["attention"]["high"]
 
 
 def test_bad_input_is_refused() -> None:

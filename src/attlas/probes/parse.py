@@ -24,7 +24,7 @@ from attlas.probes.structural import StructuralProbe, distance_loss, gold_edges,
 from attlas.probes.training import Epoch, Schedule, fit
 from attlas.probes.trees import Part
 from attlas.probes.vectors import Vectors
-from attlas.stats import Bundle, PooledMean, Resampled
+from attlas.stats import Bundle, PooledMean
 
 OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
 CPU = torch.device("cpu")
@@ -123,7 +123,7 @@ class Trainer:
 
     def _empty(self, job: Job) -> Bundle:
         parts: dict[str, Any] = {
-            "test": Resampled((1 + len(self.relations),), seed=self.schedule.seed),
+            "test": PooledMean((1 + len(self.relations),)),
             "one_root": PooledMean((), blocks=1),
             "facts": PooledMean((len(FACTS),), blocks=1),
             "history": PooledMean((self.schedule.epochs, 3), blocks=1),
@@ -144,7 +144,7 @@ class Trainer:
             runs = {"right": self._rule, "offset": self._rule, "structural": self._structural}
             run = runs.get(job.kind, self._parser)
             answer, dev, history, parameters, chosen = run(job, part)
-            part["test"].update(answer.right, answer.total, range(len(answer.right)))
+            part["test"].update(answer.right, answer.total, self.parts["test"].units)
             if answer.one_root is not None:
                 part["one_root"].update(answer.one_root, 1)
             seconds = time.monotonic() - began

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attlas.probes.parse import FACTS, JOBS, Job
-from attlas.stats import Bundle, Resampled
+from attlas.stats import Bundle
+from attlas.stats.intervals import estimate
 from attlas.store.columns import as_columns
 
 _LEARNING = ("train_loss", "validation_loss", "validation_score")
@@ -63,25 +63,21 @@ def _main(job: Job, bundle: Bundle) -> Row:
 
 def _right(bundle: Bundle, place: int) -> Row:
     """What is right on test: of all words, or of those of a relation."""
-    return {
-        name: part[place] for name, part in zip(("value", "n", "low", "high"), bundle["test"].result(), strict=True)
-    }
+    right = bundle.pooled("test").result((0, 1), hits=True)
+    return {name: part[place] for name, part in zip(("value", "n", "low", "high"), right, strict=True)}
 
 
 def _differences(jobs: Sequence[Job], found: Mapping[str, Bundle]) -> list[Row]:
-    """What each probe has more than each other of the same measure; all are resampled by the same sentences."""
-    means: dict[str, NDArray[np.float64]] = {}
-    for job in jobs:
-        test = found[job.name]["test"]
-        assert isinstance(test, Resampled)
-        means[job.name] = test.means()[:, 0]
+    """What each probe has more than each other of the same measure, on the same units."""
+    tests = {job.name: found[job.name].pooled("test").rows() for job in jobs}
     rows: list[Row] = []
     for place, one in enumerate(jobs):
         for other in jobs[:place]:
             if one.undirected == other.undirected:
-                more = means[one.name] - means[other.name]
-                low, high = np.nanquantile(more[1:], (0.025, 0.975))
-                rows.append({"probe": one.name, "other": other.name, "value": more[0], "low": low, "high": high})
+                (ours, counts), (theirs, _) = tests[one.name], tests[other.name]
+                more = estimate(ours[:, 0] - theirs[:, 0], counts[:, 0], (-1, 1))
+                ends = {"value": more.value.item(), "low": more.low.item(), "high": more.high.item()}
+                rows.append({"probe": one.name, "other": other.name, **ends})
     return rows
 
 

@@ -80,7 +80,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Part:
-    """One part of a treebank (to train on, to stop by, to score on), in groups from short to long.
+    """One part of a treebank (to train on, to stop by, to score on), in groups from short to long. ``units`` are what
+    its sentences belong to: their documents, or each to itself.
 
     >>> part = Part.of("dev", [Tree((0, 1), (1, 2), (True, True), ("", "")), Tree((0,), (1,), (True,), ("",))])
     >>> [group.words for group in part.groups], part.sentences, part.scored, len(list(part.batches(2)))
@@ -90,10 +91,11 @@ class Part:
     name: str
     trees: tuple[Tree, ...]
     groups: tuple[Group, ...]
+    units: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, name: str, trees: Sequence[Tree]) -> Part:
-        """Group trees by length."""
+    def of(cls, name: str, trees: Sequence[Tree], units: Sequence[int] | None = None) -> Part:
+        """Group trees by length; without units each sentence is one."""
         by_length: dict[int, list[int]] = {}
         for index, tree in enumerate(trees):
             by_length.setdefault(len(tree.kept), []).append(index)
@@ -102,7 +104,7 @@ class Part:
             governors = np.array([trees[index].governors for index in members], dtype=np.int64)
             scored = np.array([trees[index].scored for index in members], dtype=np.bool_)
             groups.append(Group(words, np.array(members), governors, scored))
-        return cls(name, tuple(trees), tuple(groups))
+        return cls(name, tuple(trees), tuple(groups), tuple(range(len(trees)) if units is None else units))
 
     @property
     def sentences(self) -> int:

@@ -59,6 +59,11 @@ class Layout:
         """How many sentences have an edge."""
         return len(self.kept)
 
+    @property
+    def units(self) -> list[int]:
+        """The unit of each sentence: its document, or itself."""
+        return [example.unit for example in self.examples]
+
 
 class Vocabulary:
     """All labels of a task, and the sets of them that edges have, so that an edge's labels are one number.

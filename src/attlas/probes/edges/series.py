@@ -37,7 +37,7 @@ class Origin(NamedTuple):
 
 class Spec(NamedTuple):
     """One probe of a series: its labels ("gold", "control"), and the layers that it mixes: all up to ``layer``
-    ("cumulative"), or that one ("single").
+    ("cumulative"), or that one ("single", and "linear" for a probe without a network).
 
     >>> [origin.layer for origin in map(Origin, range(4)) if Spec("gold", "cumulative", 2).sees(origin)]
     [0, 1, 2]
@@ -71,7 +71,8 @@ class Trained(NamedTuple):
 
     ``who`` is the model or its twin; ``marks`` (probe, test sentence, 3) count labels that are common to probe and
     corpus, predicted, and given; ``label_marks`` (probe, label, 3) the same by label; ``weights`` (probe, origin) are
-    those of the mix.
+    those of the mix; ``dev`` are scores on the validation part. ``forced`` are the marks where each probe always says
+    the one label that it takes for the most likely; there are none where edges may have several labels.
 
     >>> Trained._fields[:3]
     ('who', 'seed', 'specs')
@@ -85,6 +86,7 @@ class Trained(NamedTuple):
     weights: Numbers
     gammas: Numbers
     dev: Numbers
+    forced: Numbers | None = None
 
 
 class Asked(NamedTuple):
@@ -100,7 +102,30 @@ class Asked(NamedTuple):
     real: Tensor
 
 
-class Series(nn.Module):
+class Probes(nn.Module):
+    """What all series have that are trained by one training: parameters with the probe as their first axis, some of
+    which may learn at a rate of their own; a penalty; and what is dropped in a step.
+
+    >>> Probes().fast(), Probes().penalty(), Probes().drop(3, torch.Generator())
+    ([], None, None)
+    """
+
+    labels: int
+
+    def fast(self) -> list[nn.Parameter]:
+        """The parameters that learn at the rate of the mix."""
+        return []
+
+    def penalty(self) -> Tensor | None:
+        """What parameters cost each probe beside its errors, (probe); None where nothing."""
+        return None
+
+    def drop(self, edges: int, generator: torch.Generator) -> Tensor | None:
+        """The factors of dropout for one step; None where nothing is dropped."""
+        return None
+
+
+class Series(Probes):
     """Probes that are trained together: as many as ``allowed`` (probe, origin) has rows, which say what each mixes.
 
     >>> series = Series(torch.tensor([[True, False], [True, True]]), size=8, labels=3, width=4, hidden=5)
@@ -127,7 +152,7 @@ class Series(nn.Module):
     ) -> None:
         super().__init__()
         self.register_buffer("allowed", allowed)
-        self.sides, self.dropout = 2 if paired else 1, dropout
+        self.sides, self.dropout, self.labels = 2 if paired else 1, dropout, labels
         probes, origins = allowed.shape
         drawn = torch.Generator().manual_seed(seed)
 
@@ -146,6 +171,10 @@ class Series(nn.Module):
         self.shift = nn.Parameter(torch.zeros(probes, 1, hidden))
         self.outer = begin(hidden, labels, into=hidden)
         self.outer_bias = begin(1, labels, into=hidden)
+
+    def fast(self) -> list[nn.Parameter]:
+        """The weights of the mix and its factor."""
+        return [self.mix, self.gamma]
 
     def mixing(self) -> Tensor:
         """The weights s of the mix, (probe, origin), 0 where a probe does not look."""

@@ -5,9 +5,12 @@ all layers says which layers it listens to; how far the weights are from uniform
 **expected layer** of the cumulative scores says where they rise: each layer counts with what it adds to the score.
 How far these gains are from uniform is K(D). Both K are Kullback-Leibler divergences in nats.
 
-Where there are several seeds, an interval is Student's over their values. Where there is one, scores and what follows
-from them are resampled by test sentence: every sentence brings its marks along, all probes see the same sentences in
-a resample, and so a difference of two of them has an interval of its own.
+Where there are several seeds, an interval is Student's over their values. Where there is one, it is over the *units*
+of the test part: its documents, where there are enough of them, or else its sentences. A score is a ratio of sums
+over units (F1 is twice what is common, over what is predicted and given), and has the interval of such a ratio. What
+follows from several scores is resampled by unit: all probes see the same units in a resample, so a difference of two
+of them has an interval of its own. Its ends are those quantiles of the resamples that Student's would be among
+normal ones, or few units would make it too narrow; with fewer than six units there is none.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attlas.errors import StatsError
+from attlas.stats.intervals import FEWEST
+from attlas.stats.intervals import estimate as mean_of_units
 from attlas.stats.metrics import METRICS
 
 Numbers = NDArray[np.float64]
@@ -49,9 +54,39 @@ def scores(marks: ArrayLike) -> Numbers:
     return METRICS["f1"].of(np.asarray(marks, dtype=np.float64).sum(-2))
 
 
+def by_unit(marks: ArrayLike, units: Sequence[int] | None) -> Numbers:
+    """Marks (probe, unit, 3) from those of sentences (probe, sentence, 3), of which ``units`` are the units; without
+    them every sentence is one.
+
+    >>> by_unit([[[1, 2, 1], [1, 1, 2], [0, 1, 1]]], [4, 9, 4]).tolist()
+    [[[1.0, 3.0, 2.0], [1.0, 1.0, 2.0]]]
+    """
+    counts = np.asarray(marks, dtype=np.float64)
+    if units is None:
+        return counts
+    if counts.ndim != 3 or len(units) != counts.shape[1]:
+        raise StatsError(f"the unit of each of {counts.shape[1:2]} sentences was expected, and {len(units)} came")
+    known, places = np.unique(np.asarray(units), return_inverse=True)
+    together = np.zeros((len(counts), len(known), counts.shape[2]))
+    np.add.at(together.swapaxes(0, 1), places, counts.swapaxes(0, 1))
+    return together
+
+
+def score_intervals(marks: ArrayLike) -> tuple[Numbers, Numbers]:
+    """The ends of the 95 % interval of the micro-F1 of every probe, from marks (probe, unit, 3).
+
+    >>> low, high = score_intervals(np.tile([[[2.0, 2.0, 2.0], [1.0, 2.0, 2.0]]], (1, 8, 1)))
+    >>> bool(0 < low[0] < 0.75 < high[0] < 1)
+    True
+    """
+    counts = np.asarray(marks, dtype=np.float64)
+    scored = mean_of_units(2 * counts[..., 0].T, counts[..., 1:].sum(-1).T, (0.0, 1.0), hits=True)
+    return scored.low, scored.high
+
+
 def resampled(marks: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Numbers:
-    """Scores (resample, probe) of marks (probe, sentence, 3) on sentences drawn with replacement. The same seed and
-    number of sentences draw the same sentences, so that any two scores may be compared resample by resample.
+    """Scores (resample, probe) of marks (probe, unit, 3) on units drawn with replacement. The same seed and number of
+    units draw the same units, so that any two scores may be compared resample by resample.
 
     >>> drawn = resampled(np.ones((2, 5, 3)), resamples=4)
     >>> drawn.shape, float(drawn.min())
@@ -59,15 +94,15 @@ def resampled(marks: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) ->
     """
     counts = np.asarray(marks, dtype=np.float64)
     if counts.ndim != 3 or counts.shape[-1] != 3 or not counts.shape[1]:
-        raise StatsError(f"marks of shape (probe, sentence, 3) were expected, and {counts.shape} came")
-    probes, sentences, _ = counts.shape
-    flat = counts.transpose(1, 0, 2).reshape(sentences, probes * 3)
+        raise StatsError(f"marks of shape (probe, unit, 3) were expected, and {counts.shape} came")
+    probes, units, _ = counts.shape
+    flat = counts.transpose(1, 0, 2).reshape(units, probes * 3)
     rng = np.random.default_rng(seed)
     found = np.empty((resamples, probes))
-    step = max(1, _AT_ONCE // sentences)
+    step = max(1, _AT_ONCE // units)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
-        copies = rng.multinomial(sentences, np.full(sentences, 1 / sentences), size=size).astype(np.float64)
+        copies = rng.multinomial(units, np.full(units, 1 / units), size=size).astype(np.float64)
         found[start : start + size] = METRICS["f1"].of((copies @ flat).reshape(size, probes, 3))
     return found
 
@@ -151,35 +186,42 @@ def over_seeds(values: Sequence[float]) -> Estimate:
     return Estimate(mean, mean - reach, mean + reach, len(known))
 
 
-def middle(replicates: ArrayLike) -> tuple[Numbers, Numbers]:
-    """The ends of the middle 95 % of replicates (resample, ...); NaN where too many of them have no value.
+def middle(replicates: ArrayLike, units: int) -> tuple[Numbers, Numbers]:
+    """The ends of the 95 % interval by replicates (resample, ...) of so many units; NaN where too many of them have
+    no value, or where there are too few units. Quantiles are those that Student's would be among normal replicates
+    (Hesterberg's expanded percentiles), since resamples of few units vary less than new units would.
 
-    >>> low, high = middle([[0.0, np.nan], [1.0, np.nan]])
+    >>> low, high = middle(np.stack([np.linspace(0, 1, 1001), np.full(1001, np.nan)], -1), units=10_000)
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.025, nan], [0.975, nan])
+    >>> round(float(middle(np.linspace(0, 1, 1001), units=10)[0]), 3)
+    0.009
     """
+    from scipy.special import ndtr, stdtrit
+
     drawn = np.asarray(replicates, dtype=np.float64)
     flat = drawn.reshape(len(drawn), -1)
     ends = np.full((2, flat.shape[1]), np.nan)
+    if units < FEWEST:
+        low, high = ends.reshape(2, *drawn.shape[1:])
+        return np.asarray(low), np.asarray(high)
+    outside = float(ndtr((units / (units - 1)) ** 0.5 * stdtrit(units - 1, 0.025)))
     for column, values in enumerate(flat.T):
         known = values[np.isfinite(values)]
         if len(values) and len(known) >= (1 - _LOST) * len(values):
-            ends[:, column] = np.quantile(known, (0.025, 0.975))
+            ends[:, column] = np.quantile(known, (outside, 1 - outside))
     low, high = ends.reshape(2, *drawn.shape[1:])
     return np.asarray(low), np.asarray(high)
 
 
-def estimate(values: Sequence[float], replicates: ArrayLike | None = None) -> Estimate:
-    """A number from the values of all seeds. With several the interval is over them; with one it is the middle of the
-    replicates, where there are any.
+def estimate(values: Sequence[float], ends: tuple[ArrayLike, ArrayLike]) -> Estimate:
+    """A number from the values of all seeds. With several the interval is over them; with one it is the one given,
+    which is over units.
 
-    >>> estimate([0.5], np.linspace(0, 1, 101)).low.__round__(3)
-    0.025
-    >>> estimate([0.5, 0.5], np.linspace(0, 1, 101)).low
-    0.5
+    >>> estimate([0.5], (0.4, 0.6)).low, estimate([0.5, 0.5], (0.4, 0.6)).low
+    (0.4, 0.5)
     """
-    found = over_seeds(values)
-    if found.n != 1 or len(values) != 1 or replicates is None:
-        return found
-    low, high = middle(replicates)
-    return found._replace(low=float(low), high=float(high))
+    mean = over_seeds(values)
+    if mean.n != 1 or len(values) != 1:
+        return mean
+    return mean._replace(low=float(np.asarray(ends[0])), high=float(np.asarray(ends[1])))

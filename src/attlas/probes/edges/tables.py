@@ -20,25 +20,47 @@ if TYPE_CHECKING:
     from attlas.probes.edges.series import Origin, Trained
 
 Key = tuple[str, str, int]
+_FORCED = ("forced", "forced_low", "forced_high")
 
 
 class _Run(NamedTuple):
-    """One training, with the places of its probes, their scores, and those on resampled sentences. All runs of one
-    model have the same probes."""
+    """One training, with the places of its probes, their scores and the ends of their intervals, and those on
+    resampled units, of which there are so many; ``forced`` are scores and ends where the most likely label is always
+    said. All runs of one model have the same probes."""
 
     of: Trained
     places: dict[Key, int]
     score: Numbers
+    ends: tuple[Numbers, Numbers]
     drawn: Numbers
+    units: int
+    forced: tuple[Numbers, Numbers, Numbers] | None
 
     def cumulative(self, labels: str) -> dict[int, int]:
         """The places of the cumulative probes by their layers, from low to high."""
         layers = sorted(layer for *kind, layer in self.places if kind == [labels, "cumulative"])
         return {layer: self.places[labels, "cumulative", layer] for layer in layers}
 
+    def alone(self, series: str = "single") -> dict[int, int]:
+        """The places of the probes on one layer each, by their layers; below the first there is nothing to add, so
+        that its cumulative probe is one of them."""
+        places = {layer: place for (_, kind, layer), place in self.places.items() if kind == series}
+        if series == "single" and places:
+            first, place = next(iter(self.cumulative("gold").items()))
+            places = {first: place, **places}
+        return places
+
     def last(self, labels: str) -> int:
         """The place of the probe over all layers."""
         return list(self.cumulative(labels).values())[-1]
+
+    def score_ends(self, place: int) -> tuple[float, float]:
+        """The interval of the score of one probe."""
+        return float(self.ends[0][place]), float(self.ends[1][place])
+
+    def more_ends(self, place: int, other: int) -> tuple[Numbers, Numbers]:
+        """The interval of what one probe has more than another, on the same resampled units."""
+        return summary.middle(self.drawn[:, place] - self.drawn[:, other], self.units)
 
 
 def tables_of(
@@ -50,9 +72,11 @@ def tables_of(
     test_counts: Sequence[int],
     majority: float,
     seed: int,
+    units: Sequence[int] | None = None,
 ) -> dict[str, dict[str, list[Any]]]:
     """The tables of one task. ``train_counts`` and ``test_counts`` say how often each label is given there,
-    ``majority`` is the score of always saying the most frequent label, ``seed`` draws the resamples.
+    ``majority`` is the score of always saying the most frequent label, ``seed`` draws the resamples, and ``units``
+    are the units of the test sentences; without them each is one.
 
     >>> from attlas.probes.edges.series import Origin, Spec, Trained
     >>> specs = (Spec("gold", "cumulative", 0), Spec("gold", "cumulative", 1))
@@ -66,7 +90,7 @@ def tables_of(
     """
     runs: dict[str, list[_Run]] = {}
     for one in trained:
-        runs.setdefault(one.who, []).append(_run(one, seed))
+        runs.setdefault(one.who, []).append(_run(one, seed, units))
     every = [run for same in runs.values() for run in same]
     rows = {
         "tasks": [row for who, same in runs.items() for row in _task_rows(who, same, origins)],
@@ -78,9 +102,15 @@ def tables_of(
     return {name: as_columns([{"task": task, **row} for row in of_table]) for name, of_table in rows.items()}
 
 
-def _run(one: Trained, seed: int) -> _Run:
+def _run(one: Trained, seed: int, units: Sequence[int] | None) -> _Run:
     places = {(spec.labels, spec.series, spec.layer): place for place, spec in enumerate(one.specs)}
-    return _Run(one, places, summary.scores(one.marks), summary.resampled(one.marks, seed=seed))
+    marks = summary.by_unit(one.marks, units)
+    drawn, scores, ends = summary.resampled(marks, seed=seed), summary.scores(marks), summary.score_intervals(marks)
+    forced = None
+    if one.forced is not None:
+        always = summary.by_unit(one.forced, units)
+        forced = (summary.scores(always), *summary.score_intervals(always))
+    return _Run(one, places, scores, ends, drawn, marks.shape[1], forced)
 
 
 def _task_rows(who: str, runs: Sequence[_Run], origins: Sequence[Origin]) -> list[dict[str, Any]]:
@@ -98,12 +128,13 @@ def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:
     first, last = layers[0], layers[-1]
 
     def estimated(of: Callable[[Numbers], Numbers]) -> Estimate:
-        """What is said of curves (..., layer): those of the seeds, and those on resampled sentences."""
-        return summary.estimate([float(of(curve)) for curve in curves], of(runs[0].drawn[:, places]))
+        """What is said of curves (..., layer): those of the seeds, and those on resampled units."""
+        ends = summary.middle(of(runs[0].drawn[:, places]), runs[0].units)
+        return summary.estimate([float(of(curve)) for curve in curves], ends)
 
-    found = {"score": estimated(lambda curve: curve[..., -1])}
+    found = {"score": _score_of(runs, places[-1])}
     if first == 0:
-        found["score at layer 0"] = estimated(lambda curve: curve[..., 0])
+        found["score at layer 0"] = _score_of(runs, places[0])
     if layers == list(range(first, last + 1)) and last > first:
         found["gain"] = estimated(lambda curve: curve[..., -1] - curve[..., 0])
         found["expected layer"] = estimated(lambda curve: summary.expected_layer(curve, first))
@@ -124,17 +155,16 @@ def _of_mix(runs: Sequence[_Run], labels: str, origins: Sequence[Origin]) -> dic
 
 def _of_singles(runs: Sequence[_Run]) -> dict[str, Estimate]:
     """The best layer alone, chosen on dev by the mean of the seeds, and its score on test."""
-    places = {layer: place for (_, kind, layer), place in runs[0].places.items() if kind == "single"}
+    places = runs[0].alone()
     if not places:
         return {}
-    first, place = next(iter(runs[0].cumulative("gold").items()))  # below it there is nothing to add
-    places = {first: place, **places}
     best = max(places, key=lambda layer: np.mean([run.of.dev[places[layer]] for run in runs]))
-    values = [float(run.score[places[best]]) for run in runs]
-    return {
-        "best single layer": Estimate(float(best), n=len(runs)),
-        "score of it": summary.estimate(values, runs[0].drawn[:, places[best]]),
-    }
+    return {"best single layer": Estimate(float(best), n=len(runs)), "score of it": _score_of(runs, places[best])}
+
+
+def _score_of(runs: Sequence[_Run], place: int) -> Estimate:
+    """The score of one probe."""
+    return summary.estimate([float(run.score[place]) for run in runs], runs[0].score_ends(place))
 
 
 def _of_controls(runs: Sequence[_Run]) -> dict[str, Estimate]:
@@ -144,13 +174,13 @@ def _of_controls(runs: Sequence[_Run]) -> dict[str, Estimate]:
     for name, layer in (("selectivity", max(gold)), ("selectivity at layer 0", 0)):
         if layer in gold and layer in control:
             values = [float(run.score[gold[layer]] - run.score[control[layer]]) for run in runs]
-            drawn = runs[0].drawn[:, gold[layer]] - runs[0].drawn[:, control[layer]]
-            found[name] = summary.estimate(values, drawn)
+            found[name] = summary.estimate(values, runs[0].more_ends(gold[layer], control[layer]))
     return found
 
 
 def _score_rows(run: _Run) -> list[dict[str, Any]]:
-    low, high = summary.middle(run.drawn)
+    low, high = run.ends
+    mlp = run.alone()
     rows = []
     for place, spec in enumerate(run.of.specs):
         row: dict[str, Any] = {
@@ -158,16 +188,22 @@ def _score_rows(run: _Run) -> list[dict[str, Any]]:
             "seed": run.of.seed, "value": run.score[place], "low": low[place],
             "high": high[place], "difference": None, "difference_low": None, "difference_high": None,
             "selectivity": None, "validation": run.of.dev[place], "n": int(run.of.marks[place, :, 2].sum()),
+            "above_mlp": None, "above_mlp_low": None, "above_mlp_high": None, "forced": None, "forced_low": None,
+            "forced_high": None,
         }  # fmt: skip
         if spec.series == "cumulative":
             before = run.places.get((spec.labels, spec.series, spec.layer - 1))
             if before is not None:
-                ends = summary.middle(run.drawn[:, place] - run.drawn[:, before])
                 row["difference"] = run.score[place] - run.score[before]
-                row["difference_low"], row["difference_high"] = ends
+                row["difference_low"], row["difference_high"] = run.more_ends(place, before)
             control = run.places.get(("control", spec.series, spec.layer))
             if spec.labels == "gold" and control is not None:
                 row["selectivity"] = run.score[place] - run.score[control]
+        if spec.series == "linear" and spec.layer in mlp:
+            row["above_mlp"] = run.score[place] - run.score[mlp[spec.layer]]
+            row["above_mlp_low"], row["above_mlp_high"] = run.more_ends(place, mlp[spec.layer])
+        if run.forced is not None:
+            row |= {name: part[place] for name, part in zip(_FORCED, run.forced, strict=True)}
         rows.append(row)
     return rows
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -20,10 +20,11 @@ from torch import Tensor
 
 from attlas.errors import NumberError
 from attlas.probes.edges.reading import Lesson, Reader
-from attlas.probes.edges.series import Numbers, Series, Spec
+from attlas.probes.edges.series import Numbers, Probes, Spec
 from attlas.stats.metrics import METRICS
 
 STEPS, FEWEST, MOST = 1500, 5, 30
+Kind = TypeVar("Kind", bound=Probes)
 
 
 def epochs_for(pieces: int, step_pieces: int) -> int:
@@ -68,25 +69,40 @@ def losses(scores: Tensor, lesson: Lesson, specs: Sequence[Spec]) -> Tensor:
     return torch.cat(every)
 
 
-class Training:
+class Marks(NamedTuple):
+    """What each probe gets right on a part: labels common to probe and corpus, predicted, and given, by sentence
+    (probe, sentence, 3) and by label (probe, label, 3); and by sentence where it always says its most likely label.
+
+    >>> Marks._fields
+    ('by_sentence', 'by_label', 'forced')
+    """
+
+    by_sentence: Numbers
+    by_label: Numbers
+    forced: Numbers
+
+
+class Training(Generic[Kind]):
     """One series on its way.
 
     The specs of one kind of labels must stand together.
 
+    >>> from attlas.probes.edges.series import Series
     >>> specs = [Spec("gold", "single", 0)]
     >>> series = Series(torch.ones(1, 1, dtype=torch.bool), size=8, labels=3)
     >>> Training(series, specs, None, Schedule(epochs=2)).finished
     False
     """
 
-    def __init__(self, series: Series, specs: Sequence[Spec], reader: Reader, schedule: Schedule) -> None:
+    def __init__(self, series: Kind, specs: Sequence[Spec], reader: Reader, schedule: Schedule) -> None:
         self.series, self.specs, self.reader, self.schedule = series, specs, reader, schedule
-        mixing = [series.mix, series.gamma]
+        mixing = series.fast()
         own = {id(parameter) for parameter in mixing}
         others = [parameter for parameter in series.parameters() if id(parameter) not in own]
-        self.rates = (schedule.mixing_rate, schedule.rate)
+        groups = [(mixing, schedule.mixing_rate), (others, schedule.rate)]
+        self.rates = [rate for parameters, rate in groups if parameters]
         self.optimiser = torch.optim.Adam(
-            [{"params": mixing, "lr": self.rates[0]}, {"params": others, "lr": self.rates[1]}], fused=True
+            [{"params": parameters, "lr": rate} for parameters, rate in groups if parameters], fused=True
         )
         self.epoch = 0
         self.best: Numbers = np.full(len(specs), -1.0)
@@ -114,7 +130,9 @@ class Training:
             found = losses(
                 self.series(lesson.asked, self.series.drop(len(lesson.edges), dropping)), lesson, self.specs
             )
-            found.sum().backward()  # type: ignore[no-untyped-call]
+            penalty = self.series.penalty()
+            whole = found if penalty is None else found + penalty
+            whole.sum().backward()  # type: ignore[no-untyped-call]
             self.optimiser.step()
             total += len(lesson.edges) * found.detach().double().cpu()
             seen += len(lesson.edges)
@@ -122,17 +140,16 @@ class Training:
         if not bool(torch.isfinite(total).all()):
             raise NumberError("the loss of a probe is not a number any more; try a lower --learning-rate")
         self.epoch += 1
-        scores = METRICS["f1"].score(self.marks("dev")[0])
+        scores = METRICS["f1"].score(self.marks("dev").by_sentence)
         self._keep(np.nan_to_num(scores))
         return total.numpy() / seen, scores
 
     @torch.no_grad()
-    def marks(self, part: str) -> tuple[Numbers, Numbers]:
-        """What each probe gets right on a part: (probe, sentence, 3), and by label (probe, label, 3)."""
+    def marks(self, part: str) -> Marks:
+        """What each probe gets right on a part."""
         layout = self.reader.layouts[part]
-        labels = int(self.series.outer.shape[-1])
-        by_sentence = np.zeros((len(self.specs), layout.sentences, 3))
-        by_label = np.zeros((len(self.specs), labels, 3))
+        by_sentence, forced = np.zeros((2, len(self.specs), layout.sentences, 3))
+        by_label = np.zeros((len(self.specs), self.series.labels, 3))
         self.series.eval()
         for lesson in self.reader.lessons(part):
             scores = self.series(lesson.asked)
@@ -143,8 +160,12 @@ class Training:
                 by_label[number] += three.sum(1).T.double().cpu().numpy()
                 edges = three.sum(2).T.double().cpu().numpy()
                 edges[:, 2] += unknown
-                np.add.at(by_sentence[number], lesson.sentences[lesson.owners], edges)
-        return by_sentence, by_label
+                owners = lesson.sentences[lesson.owners]
+                np.add.at(by_sentence[number], owners, edges)
+                likely = scores[number].masked_fill(among == 0, float("-inf")).argmax(-1, keepdim=True)
+                edges[:, 0], edges[:, 1] = given.gather(1, likely)[:, 0].double().cpu().numpy(), 1
+                np.add.at(forced[number], owners, edges)
+        return Marks(by_sentence, by_label, forced)
 
     def take_best(self) -> None:
         """Leave every probe as it was after its best epoch."""
@@ -176,7 +197,7 @@ class Training:
                 }
 
     def _steps(self) -> float:
-        return float(self.optimiser.state[self.series.mix]["step"])
+        return float(self.optimiser.state[next(iter(self.series.parameters()))]["step"])
 
     def _keep(self, scores: Numbers) -> None:
         better = scores > self.best

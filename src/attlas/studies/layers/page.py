@@ -11,11 +11,25 @@ from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple
 
-from attlas.pages import Chart, Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
+from attlas.pages import (
+    Chart,
+    Claim,
+    Finding,
+    Listing,
+    Page,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    value_claim,
+)
 from attlas.pages.charts import Spec
 from attlas.pages.prose import listed, say, with_interval
 from attlas.store.schema import HEAD, LAYER, Column, Schema, is_known
-from attlas.studies.layers.tables import DERIVED, MEASURES, SHOWN_LABELS, depth_of, over_heads
+from attlas.studies.layers.tables import DERIVED, MEASURES, SHOWN_LABELS, depth_of, learned_nothing, over_heads
 from attlas.studies.shared.layer_runs import TASKS as NAMES
 from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
 
@@ -42,14 +56,19 @@ TASKS = Schema(
 )  # fmt: skip
 SCORES = Schema(
     "scores",
-    "Every probe: those on layers 0 to l (cumulative), and those on one layer (single).",
-    TASK, WHO, GOLD, Column("series", "series", meaning="cumulative or single"), UP_TO, SEED,
+    "Every probe: those on layers 0 to l (cumulative), and those on one layer (single, and linear).",
+    TASK, WHO, GOLD, Column("series", "series", meaning="cumulative, single, or linear (of one layer, too)"), UP_TO,
+    SEED,
     Column("value", "F1", "percent", "micro-averaged over labels, on test", ends=("low", "high")),
     Column("difference", "gain", "percent", "above the probe on one layer less", ends=("difference_low",
            "difference_high"), definition="Tenney et al. 2019"),
     Column("selectivity", "selectivity", "percent", "gold less control", definition="Hewitt & Liang 2019"),
     Column("validation", "F1 on validation", "percent", was="dev"),
     Column("n", "labels given", "count"),
+    Column("above_mlp", "above the MLP", "percent", "F1 of a linear probe less that of the MLP on the same layer",
+           ends=("above_mlp_low", "above_mlp_high"), optional=True),
+    Column("forced", "most likely label", "percent", "F1 where the most likely label is always said; none where an "
+           "edge may have several", ends=("forced_low", "forced_high"), optional=True),
 )  # fmt: skip
 WEIGHTS = Schema(
     "weights",
@@ -117,6 +136,9 @@ DATA = Schema(
     "The data of every task.",
     TASK, Column("name", "file"), Column("labels", "labels", "count"), Column("train", "edges in train", "count"),
     Column("validation", "validation", "count"), Column("test", "test", "count"),
+    Column("shares", "shares", meaning="of all edges, in train, validation and test, per cent"),
+    Column("sentences", "sentences", meaning="in train, validation and test"),
+    Column("units", "units of intervals", meaning="what of test is resampled"),
     Column("types_known", "control word known", "percent"), Column("unseen", "labels unseen in training"),
     Column("epochs", "epochs", "count"), Column("divided", "divided"),
 )  # fmt: skip
@@ -148,16 +170,17 @@ def answer(tables: Tables) -> Finding | None:
     placed, scored = rows.known("expected"), rows.known("score")
     if not placed and not scored:
         return None
-    where = say("No layer adds anything that can be told from chance")
+    where = say("No layer adds anything that can be told from chance" if _sound(rows) else "Probes learned nothing")
     if placed:
         template = (
-            "The score for **{first}** rises around layer {early} of {depth}" if len(rows) == 1
-            else "Of {n} tasks, **{first}** comes first, with a score that rises around layer {early} of {depth}, "
-            "and **{last}** last, around {late}"
+            "The score for **{first}** rises around layer {early} of {depth}" if len(placed) == 1
+            else "Of {n} tasks, the score for **{first}** rises earliest, around layer {early} of {depth}, and that "
+            "for **{last}** latest, around {late}{close}"
         )  # fmt: skip
         early, late = (_figure(placed[end], "expected") for end in (0, -1))
-        where = say(template, n=len(rows), first=_named(placed[0]), early=early, depth=depth_of(tables),
-                    last=_named(placed[-1]), late=late)  # fmt: skip
+        close = "" if _apart(placed[0], placed[-1], "expected") else ", which is not sure"
+        where = say(template, n=len(placed), first=_named(placed[0]), early=early, depth=depth_of(tables),
+                    last=_named(placed[-1]), late=late, close=close)  # fmt: skip
     words = {
         "score": f"all layers reach an F1 of {{mean:percent}} %{' on average' if len(rows) > 1 else ''}",
         "twin_score": "the untrained twin {mean:percent} %",
@@ -170,13 +193,28 @@ def answer(tables: Tables) -> Finding | None:
 
 
 def warning(tables: Tables) -> Prose | None:
-    """Where probes have learned less than which label is the most frequent."""
-    rows = tables["summary"].known("score", "chance_score").where(lambda row: row["score"] <= row["chance_score"])
+    """Where probes have not learned more, for sure, than which label is the most frequent."""
+    rows = [row for row in tables["summary"] if learned_nothing(row)]
     if not rows:
         return None
-    return say("The probes fail here: for {tasks} all layers tell no more than always saying the most frequent "
-               "label. Train longer (--epochs), or on more texts, before reading anything into what follows.",
-               tasks=listed([_named(row) for row in rows]))  # fmt: skip
+    scores = "F1 {score:percent}{between} %" + "; the most frequent label: {chance:percent} %"
+    told = [say("{task} (" + (scores if is_known(row.get("chance_score")) else scores.partition(";")[0]) + ")",
+                task=_named(row), score=row["score"], between=_between(row), chance=row.get("chance_score"))
+            for row in rows]  # fmt: skip
+    return say("The probes did not train: for {tasks} all layers together are not surely better than always saying "
+               "the most frequent label. No layers are named. Train longer (--epochs), or on more texts.",
+               tasks=listed(told))  # fmt: skip
+
+
+def _between(row: Row) -> str:
+    """The interval of a score, where it has one."""
+    low, high = row.get("score_low"), row.get("score_high")
+    return f" ({100 * low:.1f}–{100 * high:.1f})" if low is not None and high is not None else ""
+
+
+def _sound(rows: Rows) -> Rows:
+    """The tasks whose probes have learned something."""
+    return rows.where(lambda row: not learned_nothing(row))
 
 
 def places(tables: Tables) -> Iterator[Finding]:
@@ -192,15 +230,15 @@ def places(tables: Tables) -> Iterator[Finding]:
     for row in rows.known("centre") if len(rows) == 1 else ():
         text = "The probe over all layers listens around layer {at} (centre of gravity)."
         yield Finding(say(text, at=_figure(row, "centre")), _claims([row], "centre"), "bars", published)
-    lost = [row for row in tables["summary"].known("gain") if not is_known(row.get("expected"))]
+    lost = [row for row in _sound(tables["summary"]).known("gain") if not is_known(row.get("expected"))]
     if lost:
         yield Finding(say("For {named} the layers add nothing that can be told from chance: no place is given.",
                           named=listed([_named(row) for row in lost])), _claims(lost, "gain"))  # fmt: skip
 
 
 class Order(NamedTuple):
-    """How an order of tasks agrees with the published one: pairs of tasks, those in the same order, those whose
-    intervals are apart, and of these the ones in the same order; and the pairs that are turned round.
+    """How an order of tasks agrees with the published one: pairs of tasks, those in the same order by their values
+    alone, those whose intervals are apart, and of these the ones in the same order and the ones turned round.
 
     >>> Order(4, 1, 0, 0, ()).tau
     -0.5
@@ -238,7 +276,7 @@ def order_of(tables: Tables, column: str, *, across: bool = False) -> Order | No
     if not pairs:
         return None
     same = [(first, later) for first, later in pairs if first[column] < later[column]]
-    turned = tuple(pair for pair in pairs if pair not in same)
+    turned = tuple(pair for pair in pairs if pair not in same and _apart(*pair, column))
     apart, both = (sum(_apart(*pair, column) for pair in some) for some in (pairs, same))
     return Order(len(pairs), len(same), apart, both, turned)
 
@@ -255,38 +293,45 @@ def published_order(tables: Tables) -> Iterator[Finding]:
     order, centre = order_of(tables, "expected"), order_of(tables, "centre")
     if order is None or order.pairs < 2:
         return
-    text = say("Of {pairs} pairs of tasks, **{same}** stand in the published order by expected layer (Kendall's τ "
-               "{tau:signed}).", pairs=order.pairs, same=order.same, tau=order.tau)  # fmt: skip
-    apart = "Of the {n} whose intervals are apart, {same} do."
-    text += say(apart if order.apart else "No two have intervals that are apart.", n=order.apart,
-                same=order.apart_same)  # fmt: skip
+    apart = (
+        "Of {pairs} pairs of tasks, {n} have expected layers whose intervals are apart; of these **{same}** stand in "
+        "the published order." if order.apart
+        else "Of {pairs} pairs of tasks, none has expected layers whose intervals are apart: no order can be told."
+    )  # fmt: skip
+    text = say(apart, pairs=order.pairs, n=order.apart, same=order.apart_same)
+    text += say("By the values alone it would be {same} of {pairs} (Kendall's τ {tau:signed}).", same=order.same,
+                pairs=order.pairs, tau=order.tau)  # fmt: skip
     if centre is not None:
-        text += say("By centre of gravity it is {same} of {pairs} (τ {tau:signed}).", same=centre.same,
+        text += say("By centre of gravity it would be {same} of {pairs} (τ {tau:signed}).", same=centre.same,
                     pairs=centre.pairs, tau=centre.tau)  # fmt: skip
     yield Finding(text, _claims(tables["summary"], "expected", "centre"), "table")
 
 
 def syntax_first(tables: Tables) -> Iterator[Finding]:
-    """Whether syntactic tasks come before semantic ones."""
+    """Whether syntactic tasks come before semantic ones, by the pairs whose intervals are apart."""
     order = order_of(tables, "expected", across=True)
     if order is None or order.pairs < 2:
         return
     late = [say("{first} ({a:number}) comes after {later} ({b:number})", first=_named(first), a=first["expected"],
                 later=_named(later), b=later["expected"]) for first, later in order.turned]  # fmt: skip
     more = [say("{n} more", n=len(late) - 4)] if len(late) > 4 else []
+    ordered, apart = order.apart_same, order.apart
     verdict = (
-        "**Syntax comes before semantics** throughout" if not order.turned
-        else "**Syntax mostly comes before semantics**" if order.same > 0.75 * order.pairs
-        else "**Syntax does not clearly come before semantics**" if order.same >= 0.25 * order.pairs
+        "**Whether syntax comes before semantics cannot be told**" if not apart
+        else "**Syntax comes before semantics** throughout" if ordered == order.pairs
+        else "**Syntax comes before semantics where it can be told**" if ordered == apart
+        else "**Syntax mostly comes before semantics**" if ordered > 0.75 * apart
+        else "**Syntax does not clearly come before semantics**" if ordered
         else "**Syntax comes after semantics**"
     )  # fmt: skip
+    rest = "the syntactic one has the lower expected layer in **{ordered}**{but}" if apart else "none can be ordered"
     yield Finding(
         say(
-            f"{verdict}: in {{same}} of {{pairs}} pairs of a syntactic task (part of speech, constituents, "
-            "dependencies) and a semantic one (roles, coreference, proto-roles, relations) the syntactic one has the "
-            "lower expected layer{but}.",
-            same=order.same, pairs=order.pairs,
-            but=say(", but {late}", late=listed([*late[:4], *more])) if late else "",
+            verdict + ": of {pairs} pairs of a syntactic task (part of speech, constituents, dependencies) and a "
+            "semantic one (roles, coreference, proto-roles, relations), {apart} have intervals that are apart; "
+            f"{rest}.",
+            ordered=ordered, pairs=order.pairs, apart=apart or "none",
+            but=say("; {late}", late=listed([*late[:4], *more])) if late else "",
         ),
         _claims(tables["summary"], "expected"), "places", f"all {order.pairs} of these pairs ({PIPELINE_MODEL})",
     )  # fmt: skip
@@ -295,7 +340,7 @@ def syntax_first(tables: Tables) -> Iterator[Finding]:
 def spread(tables: Tables) -> Iterator[Finding]:
     """Whether syntax is local and semantics spread, by how far gains and weights are from uniform."""
     told, more = [], []
-    rows = tables["summary"]
+    rows = _sound(tables["summary"])
     for column, what in (("k_gains", "gains K(D)"), ("k_weights", "mixing weights K(s)")):
         syntax, semantics = (rows.where(task=list(group)).mean(column) for group in (SYNTAX, SEMANTICS))
         if syntax is not None and semantics is not None:
@@ -319,16 +364,19 @@ def spread(tables: Tables) -> Iterator[Finding]:
 
 
 def gain(tables: Tables) -> Iterator[Finding]:
-    """What further layers bring, most and least."""
-    rows = tables["summary"].largest("gain")
+    """What further layers bring or take, most and least."""
+    rows = _sound(tables["summary"]).largest("gain")
     if not rows:
         return
     ends = [rows[0], *rows[1:][-1:]]
     known = all(is_known(row.get(name)) for row in ends for name in ("base", "score"))
-    template = "{name} **{gain:percent}**" + (" ({base:percent} to {score:percent})" if known else "")
-    brought = [say(template, name=_named(row), **row) for row in ends]
-    most = say(" at most and {least} at least", least=brought[1]) if len(ends) > 1 else ""
-    text = say("In points of F1, layers above {first} bring {gain}{most}.", gain=brought[0], most=most,
+    template = "{verb} {name} **{points:percent}** points of F1" + (
+        " ({base:percent} to {score:percent})" if known else ""
+    )
+    brought = [say(template, verb="cost" if row["gain"] < 0 else "bring", name=_named(row), points=abs(row["gain"]),
+                   base=row.get("base"), score=row.get("score")) for row in ends]  # fmt: skip
+    both = " (the best of all tasks), and {other} (the worst)" if len(ends) > 1 else ""
+    text = say(f"Layers above {{first}} {{gain}}{both}.", gain=brought[0], other=brought[-1],
                first=min(tables["scores"].column("layer"), default=0))  # fmt: skip
     told = [(row["task"], PIPELINE[row["task"]]) for row in ends if row["task"] in PIPELINE]
     published = ", ".join(f"{NAMES[task]} {100 * (known.score - known.base):.1f}" for task, known in told)
@@ -338,21 +386,23 @@ def gain(tables: Tables) -> Iterator[Finding]:
 
 def twin(tables: Tables) -> Iterator[Finding]:
     """How far the untrained twin stays below, where there are several tasks; of one the answer tells."""
-    rows = tables["summary"].known("score", "twin_score")
+    rows = _sound(tables["summary"]).known("score", "twin_score")
     if len(rows) > 1:
         leads = [row["score"] - row["twin_score"] for row in rows]
         least, row = min(zip(leads, rows, strict=True), key=lambda pair: pair[0])
         text = say(
-            "The same probes on the untrained twin stay **{mean:percent}** points below on average, the least for "
-            "{task} ({lead:percent}; the twin has {twin:percent}). What it has, words and positions alone give away.",
-            mean=fmean(leads), task=_named(row), lead=least, twin=row["twin_score"],
+            "The same probes on the untrained twin score **{mean:percent}** points {way} on average; for {task} they "
+            "are {closest} ({lead:percent} points {task_way}; the twin has {twin:percent}). What it has, words and "
+            "positions alone give away.",
+            mean=abs(fmean(leads)), way=_way(fmean(leads)), task=_named(row), lead=abs(least), task_way=_way(least),
+            closest="closest" if least >= 0 else "better than the model's", twin=row["twin_score"],
         )  # fmt: skip
         yield Finding(text, _claims(rows, "score", "twin_score"), "scores")
 
 
 def selectivity(tables: Tables) -> Iterator[Finding]:
     """How much better gold labels are told than control labels."""
-    rows = tables["summary"].smallest("selectivity")
+    rows = _sound(tables["summary"]).smallest("selectivity")
     for row in rows[:1]:
         control = say(", where control labels are told at {control_score:percent}", **row)
         mean = say(" {mean:percent} points on average and least for {task}:", mean=rows.mean("selectivity"),
@@ -367,24 +417,80 @@ def single(tables: Tables) -> Iterator[Finding]:
     """The best layer alone, against the mix of all."""
     rows = tables["summary"].known("best", "alone", "score")
     if rows:
-        bests = listed([say("{task} {best:count} ({points:percent})", task=_named(row), best=row["best"],
-                            points=row["alone"] - row["score"]) for row in rows])  # fmt: skip
-        text = say("The best layer alone, chosen on validation, and how it scores against the mix of all, in points: "
-                   "{bests}.", bests=bests)  # fmt: skip
+        bests = listed([say("{task} layer {best:count} ({points:percent} points {way})", task=_named(row),
+                            best=row["best"], points=abs(row["alone"] - row["score"]),
+                            way="better" if row["alone"] > row["score"] else "worse") for row in rows])  # fmt: skip
+        text = say("The best layer alone, chosen on validation, and how it scores against the mix of all: {bests}.",
+                   bests=bests)  # fmt: skip
         yield Finding(text, _claims(rows, "best", "alone", "score"), "scores")
+
+
+def linear(tables: Tables) -> Iterator[Finding]:
+    """Where a linear probe reads more off a layer than the MLP, which then underfits."""
+    sound = [row["task"] for row in _sound(tables["summary"])]
+    rows = tables["scores"].where(who="model", labels="gold", series="linear", task=sound).known("above_mlp_low")
+    ahead = rows.where(lambda row: row["above_mlp_low"] > 0)
+    if not rows:
+        return
+    if not ahead:
+        yield Finding(say("On no layer is a linear probe surely better than the MLP: there is no sign that it "
+                          "underfits."), see="scores")  # fmt: skip
+        return
+    told = [say("{task} layer {layer:count} (by {by})", task=_named(row), layer=row["layer"],
+                by=with_interval(row, "above_mlp", ("above_mlp_low", "above_mlp_high"), "percent"))
+            for row in ahead.largest("above_mlp")[:4]]  # fmt: skip
+    more = [say("{n} more", n=len(ahead) - 4)] if len(ahead) > 4 else []
+    yield Finding(
+        say("**The MLP underfits here**: a linear probe of the same layer is better by more than its interval, in "
+            "points of F1: {told}. Read single layers there by the linear line.", told=listed([*told, *more])),
+        tuple(value_claim("scores", "above_mlp", row, "task", "who", "labels", "series", "layer", "seed")
+              for row in ahead.largest("above_mlp")[:4]),
+        "scores",
+    )  # fmt: skip
+
+
+def hesitant(tables: Tables) -> Iterator[Finding]:
+    """Where a probe knows more than it says, since no label reaches one half."""
+    sound = [row["task"] for row in _sound(tables["summary"])]
+    rows = tables["scores"].where(who="model", labels="gold", series=["cumulative", "single"], task=sound)
+    rows = rows.known("forced_low").where(lambda row: row["forced_low"] > row["high"])
+    for row in sorted(rows, key=lambda row: row["value"] - row["forced"])[:1]:
+        yield Finding(
+            say("A label counts as said where its sigmoid is above one half, so that a probe says nothing of states "
+                "that are hard to tell: for {task} {which} has {value:percent}, and {forced} where the most likely "
+                "label is always said.", task=_named(row), value=row["value"],
+                which=say("layer {layer:count} alone" if row["series"] == "single" else "the mix up to layer "
+                          "{layer:count}", layer=row["layer"]),
+                forced=with_interval(row, "forced", ("forced_low", "forced_high"), "percent")),
+            tuple(value_claim("scores", name, row, "task", "who", "labels", "series", "layer", "seed")
+                  for name in ("value", "forced")),
+            "scores",
+        )  # fmt: skip
+
+
+def _way(more: float) -> str:
+    return "below" if more >= 0 else "above"
 
 
 def about(tables: Tables) -> Prose:
     """What was done, and with how many seeds."""
     seeds = tables["summary"].values("seeds") or [1]
     most = f"{max(seeds)} seeds" if max(seeds) > 1 else "one seed"
-    return say(
+    told = say(
         "Where in **{model}** can {tasks} be told? Small probes (classifiers) read spans of words, or pairs of them, "
         "off its frozen {what}, layer by layer, and are scored on texts that they have not seen ({seeds}).",
         model=tables.model, tasks=listed([_named(row) for row in tables["summary"]]),
         what="outputs of heads" if over_heads(tables) else "states",
         seeds=f"one to {most}" if len(set(seeds)) > 1 else most,
     )  # fmt: skip
+    data = tables["data"]
+    if len(data) == 1 and data[0]["shares"]:
+        shares = dict(zip(("train", "validation", "test"), data[0]["shares"].split("/"), strict=True))
+        told += say("Of a hundred labelled spans, {train} are trained on, {validation} choose the epoch, and {test} "
+                    "are scored on.", **shares)  # fmt: skip
+        if data[0]["divided"]:
+            told += say("{divided}.", divided=data[0]["divided"])
+    return told
 
 
 def _curve(task: str) -> Chart:
@@ -419,7 +525,7 @@ PAGE = Page(
         label="Expected layer and centre of gravity of every task, with intervals",
     ).having(columns=("task", "centre")),
     about=about,
-    findings=(places, published_order, syntax_first, spread, gain, twin, selectivity, single),
+    findings=(places, published_order, syntax_first, spread, gain, twin, selectivity, single, linear, hesitant),
     schemas=(TASKS, SCORES, WEIGHTS, LABELS, SUMMARY, GAINS, MIX, CURVES, CONTROLS, FREQUENT, HEADS, DATA),
     derived=DERIVED,
     sections=(
@@ -450,8 +556,9 @@ PAGE = Page(
         Section(
             "scores", "Scores by layer",
             "F1 on test, by the layers that a probe may see. Where the mix of layers 0 to l is far above layer l "
-            "alone, it knows more than any one of them; the untrained twin has learned nothing. Bands are intervals "
-            "over test sentences, or with several seeds their range. Scales differ.",
+            "alone, it knows more than any one of them; the untrained twin has learned nothing. Where the linear "
+            "line is above that of layer l alone, the MLP underfits. Bands are intervals over test documents or "
+            "sentences, or with several seeds their range. Scales differ.",
             (
                 *(_curve(task) for task in KNOWN),
                 Listing("summary", "task", "base", "published_base", "score", "published_score", "gain", "best",
@@ -498,8 +605,8 @@ PAGE = Page(
             "*Control word known*: the share of test edges whose word, by which the control label goes, training "
             "has; of others it cannot be known. Labels that training has not seen count as missed.",
             (
-                Listing("data", "task", "name", "labels", "train", "validation", "test", "types_known", "unseen",
-                        "epochs", "divided"),
+                Listing("data", "task", "name", "labels", "train", "validation", "test", "shares", "sentences",
+                        "units", "types_known", "unseen", "epochs", "divided"),
             ),
             short="Data",
         ),
@@ -515,6 +622,9 @@ PAGE = Page(
         "control labels": "every word type has drawn the labels of some training edge; a probe can only know them by "
         "heart. *Selectivity* is gold less control.",
         "untrained twin": "(random-weights baseline) the same architecture with random weights, probed the same way.",
+        "linear": "a probe without a hidden layer (logistic regression for each label, its weights kept small by the "
+        "strength that is best on validation), on the mean of a span's pieces; its score beside the MLP's on the "
+        "same layer shows where the MLP underfits.",
         "F1": "micro-averaged over labels; a label is predicted where its sigmoid is above one half.",
     },
     limits={
@@ -528,8 +638,9 @@ PAGE = Page(
         "Tasks differ in size, labels and texts, too.": "Their order is safer than their distances.",
         "Published figures": f"are of {PIPELINE_MODEL}, of {PIPELINE_LAYERS} layers, on other data, on dev: compare "
         "the order. Most could not be held against the paper's text again; check them before you cite them.",
-        "Intervals": "are over seeds where there are several, wide with few of them; with one seed over test "
-        "sentences, which says nothing of another training; mixing weights then have none.",
+        "Intervals": "are over seeds where there are several, wide with few of them; with one seed over the "
+        "documents of test where there are at least 16, else over its sentences (none with fewer than six), which "
+        "says nothing of another training; mixing weights then have none.",
     },
     unshown={
         "tasks": "its figures stand in the tables of tasks", "scores": "they are drawn as lines, means of the seeds",

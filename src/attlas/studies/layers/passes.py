@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,10 @@ from attlas.capture.reading import read_documents
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError
 from attlas.models import Example
-from attlas.probes.edges import kept
+from attlas.probes.edges import kept, linear
 from attlas.probes.edges.layout import Answers, Layout, Vocabulary, known_types, lay_out, majority, vocabulary_of
 from attlas.probes.edges.reading import Reader
-from attlas.probes.edges.series import Series, Spec, Trained, allowed_for, specs_for
+from attlas.probes.edges.series import Probes, Series, Spec, Trained, allowed_for, specs_for
 from attlas.probes.edges.states import Mixable, States, Writer, items_of, scales_of
 from attlas.probes.edges.tables import tables_of
 from attlas.probes.edges.training import Schedule, Training, epochs_for
@@ -38,7 +38,8 @@ from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
 STATES, PROBES = ".states", ".probes.safetensors"
 FORGIVEN = 0.1  # a larger share of edges with labels that training has never seen is refused
 SAID = {"model": "the model", "twin": "the untrained twin"}
-_ARRAYS = ("marks", "label_marks", "weights", "gammas", "dev")
+_ARRAYS = ("marks", "label_marks", "weights", "gammas", "dev", "forced")
+_Kind = TypeVar("_Kind", bound=Probes)
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class _Edges:
     layouts: dict[str, Layout]
     known: Vocabulary
     unseen: Mapping[str, Mapping[str, int]]
+    unit: str
 
 
 def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: int | None) -> _Edges:
@@ -63,13 +65,17 @@ def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: i
     3
     """
     examples: dict[str, Sequence[Example]] = {}
+    unit = ""
     for name, corpus in corpora.items():
-        documents = [document for document in corpus.documents if document.edges]
+        labelled = [place for place, document in enumerate(corpus.documents) if document.edges]
+        documents = [corpus.documents[place] for place in labelled]
         run.skipped["texts without an edge"] += len(corpus.documents) - len(documents)
         if not documents:
             raise CorpusError(f"no text of its {name} part has an edge to probe", file=corpus.name)
-        reading = draw(read_documents(run.subject, documents, limit=pieces, long="skip"), limit, run.seed)
-        examples[name] = reading.examples
+        articles = [corpus.articles[place] for place in labelled]
+        reading = read_documents(run.subject, documents, articles=articles, limit=pieces, long="skip")
+        reading = draw(reading, limit, run.seed)
+        examples[name], unit = reading.examples, reading.unit
         run.skipped += reading.skipped
     known = vocabulary_of(examples["train"], corpora["train"].name)
     layouts = {name: lay_out(name, texts, known) for name, texts in examples.items()}
@@ -77,7 +83,8 @@ def read_edges_of(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: i
         run.skipped += layout.skipped
     if len({layout.paired for layout in layouts.values()}) > 1:
         raise CorpusError("some parts have single spans and others pairs; give parts of one kind")
-    return _Edges(layouts, known, {name: _unseen(run, name, layouts[name], known) for name in ("dev", "test")})
+    unseen = {name: _unseen(run, name, layouts[name], known) for name in ("dev", "test")}
+    return _Edges(layouts, known, unseen, unit)  # that of the last part, which is test
 
 
 def _unseen(run: Run, part: str, layout: Layout, known: Vocabulary) -> dict[str, int]:
@@ -151,23 +158,57 @@ class Work:
         def train() -> dict[str, NDArray[Any]]:
             nonlocal trained_now
             trained_now = True
-            training = self._training(who, seed, specs)
+            training = self._training(who, seed, specs, self._series)
             series = training.series
-            marks, label_marks = training.marks("test")
+            marks, label_marks, forced = training.marks("test")
             if self.run.out is not None and who == "model" and seed == self.run.seed:
                 self._keep(series, specs)
             return {
                 "marks": marks, "label_marks": label_marks,
                 "weights": series.mixing().detach().double().cpu().numpy(),
-                "gammas": series.gamma.detach().double().cpu().numpy(), "dev": training.best,
+                "gammas": series.gamma.detach().double().cpu().numpy(), "dev": training.best, "forced": forced,
             }  # fmt: skip
 
         arrays = self.run.once_arrays(f"series-{who}-{seed}", train)
         if not trained_now:
             self.run.progress.note(f"the probes of {SAID[who]} with seed {seed} are trained already")
+        if self.run.out is not None and trained_now:
+            clear_arrays(self.checkpoint)
+        if options["singles"]:
+            more = self.run.once_arrays(f"linear-{who}-{seed}", lambda: self._train_linear(who, seed))
+            arrays = {name: np.concatenate([arrays[name], more[name]]) for name in _ARRAYS}
+            specs += tuple(dict.fromkeys(linear.linear_specs(self.mixable.origins)))
         if self.run.out is not None:
             clear_arrays(self.checkpoint)
-        return Trained(who, seed, specs, **{name: arrays[name] for name in _ARRAYS})
+        trained = Trained(who, seed, specs, **{name: arrays[name] for name in _ARRAYS})
+        return trained if self._one_label() else trained._replace(forced=None)
+
+    def _train_linear(self, who: str, seed: int) -> dict[str, NDArray[Any]]:
+        """A linear probe of each layer, of the strength that is best on the validation part."""
+        specs = linear.linear_specs(self.mixable.origins)
+        training = self._training(who, seed, specs, self._linear)
+        chosen = linear.best_of(specs, training.best)
+        seen = allowed_for(specs, self.mixable.origins).double().numpy()[chosen]
+        marks = training.marks("test")
+        return {
+            "marks": marks.by_sentence[chosen], "label_marks": marks.by_label[chosen], "forced": marks.forced[chosen],
+            "weights": seen / seen.sum(1, keepdims=True), "gammas": np.ones(len(chosen)),
+            "dev": training.best[chosen],
+        }  # fmt: skip
+
+    def _one_label(self) -> bool:
+        """Whether every edge to train on has one label out of all."""
+        train, table = self.edges.layouts["train"], self.edges.known.table()
+        return bool((table[train.labels].sum(1) == 1).all() and table[train.among].all())
+
+    def _series(self, mixable: Mixable, specs: Sequence[Spec], seed: int) -> Series:
+        allowed, labels = allowed_for(specs, mixable.origins), len(self.edges.known.names)
+        return Series(allowed, mixable.size, labels, paired=self.edges.layouts["train"].paired, seed=seed)
+
+    def _linear(self, mixable: Mixable, specs: Sequence[Spec], seed: int) -> linear.LinearSeries:
+        allowed, train = allowed_for(specs, mixable.origins), self.edges.layouts["train"]
+        labels, edges = len(self.edges.known.names), len(train.spans)
+        return linear.LinearSeries(allowed, mixable.size, labels, edges=edges, paired=train.paired)
 
     def leave(self, who: str) -> None:
         """Give back the room that the states of the model or its twin take."""
@@ -188,7 +229,7 @@ class Work:
         counts = {name: table[layout.labels].sum(0).tolist() for name, layout in layouts.items()}
         return tables_of(
             self.run.options["task"], trained, self.mixable.origins, known.names, counts["train"], counts["test"],
-            majority(layouts, known), self.run.seed,
+            majority(layouts, known), self.run.seed, layouts["test"].units,
         )  # fmt: skip
 
     def count(self, divided: str) -> None:
@@ -199,6 +240,8 @@ class Work:
             "parts": {
                 name: {"sentences": layout.sentences, "edges": len(layout.spans)} for name, layout in layouts.items()
             },
+            "unit": self.edges.unit,
+            "units": len(set(layouts["test"].units)),
             "labels": len(self.edges.known.names),
             "unseen": self.edges.unseen,
             "types_known": known_types(layouts),
@@ -211,7 +254,9 @@ class Work:
             "tasks": {self.run.options["task"]: about | ({"divided": divided} if divided else {})},
         }
 
-    def _training(self, who: str, seed: int, specs: tuple[Spec, ...]) -> Training:
+    def _training(
+        self, who: str, seed: int, specs: tuple[Spec, ...], make: Callable[[Mixable, Sequence[Spec], int], _Kind]
+    ) -> Training[_Kind]:
         run, layouts = self.run, self.edges.layouts
         states, self.scales, mixable = self._states(who)
         options, device = run.options, run.subject.device
@@ -220,18 +265,16 @@ class Work:
             pieces=options["step_pieces"], lengths=options["lengths"],
             kinds=tuple(dict.fromkeys(spec.labels for spec in specs)), device=device,
         )  # fmt: skip
-        series = Series(
-            allowed_for(specs, mixable.origins), mixable.size, len(self.edges.known.names),
-            paired=layouts["train"].paired, seed=seed,
-        ).to(device)  # fmt: skip
+        series = make(mixable, specs, seed).to(device)
         schedule = Schedule(self.epochs, options["learning_rate"], options["mixing_rate"], seed)
         training = Training(series, specs, reader, schedule)
-        whose = {"plan": run.plan.to_dict(), "who": who, "seed": seed}
+        kind = specs[0].series
+        whose = {"plan": run.plan.to_dict(), "who": who, "seed": seed, "kind": kind}
         if run.resume and (earlier := load_arrays(self.checkpoint)) and earlier[1]["whose"] == whose:
             training.restore(earlier[0], earlier[1]["numbers"])
             run.progress.note(f"resuming after {training.epoch} of {schedule.epochs} epochs")
         pieces = int(layouts["train"].rows[-1])
-        name = f"{len(specs)} probes, {SAID[who]}, seed {seed}"
+        name = f"{len(specs)} {'linear ' if kind == 'linear' else ''}probes, {SAID[who]}, seed {seed}"
         run.progress.start(name, pieces * schedule.epochs, pieces * training.epoch)
         saved = time.monotonic()
         try:

@@ -11,6 +11,7 @@ from attlas.pages.rows import Row, Rows, Tables
 from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS
 
 SHOWN_LABELS = 20
+UNITS = {"document": "documents", "text": "sentences"}
 MEASURES = {  # what a column of the summary is in the table of tasks: measure, whose, on which labels
     "expected": ("expected layer", "model", "gold"),
     "twin_expected": ("expected layer", "twin", "gold"),
@@ -34,6 +35,26 @@ MEASURES = {  # what a column of the summary is in the table of tasks: measure, 
     "twin_selectivity": ("selectivity", "twin", "gold"),
     "base_selectivity": ("selectivity at layer 0", "model", "gold"),
 }
+
+
+_PLACES = ("expected", "centre", "k_weights", "k_gains", "best", "alone")  # none where probes learned nothing
+NOTHING = 0.01  # an F1 that is below this is nothing, whatever the labels are
+
+
+def learned_nothing(row: Row) -> bool:
+    """Whether the probes of a task, as the summary has them, are not surely better than always saying the most
+    frequent label: the interval of the score over all layers is not above it.
+
+    >>> learned_nothing({"score": 0.5, "score_low": 0.3, "chance_score": 0.4})
+    True
+    >>> learned_nothing({"score": 0.5, "chance_score": 0.4})
+    False
+    """
+    score, low, chance = (row.get(name) for name in ("score", "score_low", "chance_score"))
+    if score is None:
+        return False
+    surely = score if low is None or low != low else low
+    return bool(score < NOTHING or (chance is not None and surely <= chance))
 
 
 def depth_of(tables: Tables) -> int:
@@ -77,6 +98,8 @@ def summary(tables: Tables) -> list[Row]:
                 cell = None
             ends = {"": "value", "_low": "low", "_high": "high"}
             row |= {name + end: None if cell is None else cell[column] for end, column in ends.items()}
+        if learned_nothing(row):
+            row |= {name + end: None for name in _PLACES for end in ("", "_low", "_high")}
         score = cells.get((task, *MEASURES["score"]))
         row["seeds"] = None if score is None else score["n"]
         row["share"] = None if row["expected"] is None or not depth else row["expected"] / depth
@@ -127,6 +150,7 @@ def _curves(tables: Tables) -> Iterator[Row]:
         lines = {
             "layers 0 to l": all_below,
             "layer l alone": all_below.where(layer=first) + single if single else single,
+            "layer l alone, linear": _scores(tables, task, series="linear"),
             "untrained twin": _scores(tables, task, who="twin"),
         }
         for line, rows in lines.items():
@@ -177,9 +201,15 @@ def _data(tables: Tables) -> Iterator[Row]:
         unseen: Counter[str] = Counter()
         for labels in about.get("unseen", {}).values():
             unseen.update(labels)
+        parts = about.get("parts", {})
+        sentences = [parts.get(part, {}).get("sentences") for part in ("train", "dev", "test")]
+        total = sum(edges.values()) if all(edges.values()) else 0
         yield {
             "task": task, "name": about.get("name"), "labels": about.get("labels"), "train": edges["train"],
             "validation": edges["dev"], "test": edges["test"], "types_known": about.get("types_known"),
+            "shares": "/".join(f"{100 * size / total:.0f}" for size in edges.values()) if total else "",
+            "sentences": "/".join(f"{size:,}" for size in sentences) if all(sentences) else "",
+            "units": f"{about['units']:,} {UNITS[about['unit']]}" if "units" in about else "",
             "unseen": f"{len(unseen)} ({unseen.total():,} times)" if unseen else "none",
             "epochs": about.get("epochs"), "divided": about.get("divided", ""),
         }  # fmt: skip

@@ -8,7 +8,7 @@ from itertools import pairwise
 from attlas.pages import Claim, Finding, Listing, Page, Row, Section, Style, Tables, charts, keyed, value_claim
 from attlas.pages.prose import Prose, listed, say
 from attlas.pages.rows import label_of
-from attlas.store.schema import PLACE, Column, Schema
+from attlas.store.schema import PLACE, Column, Schema, is_known
 
 WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin", "none": "position alone"},
              meaning="the model, its untrained twin, or none of them", was="model",
@@ -47,7 +47,7 @@ SCORES = Schema(
 )  # fmt: skip
 DIFFERENCES = Schema(
     "differences",
-    "What each probe has more than each other, on the same resampled sentences.",
+    "What each probe has more than each other, on the same texts.",
     PROBE,
     Column("other", "than"),
     Column("value", "more", "percent", ends=("low", "high")),
@@ -99,6 +99,8 @@ def _right(*rows: Row) -> tuple[Claim, ...]:
 
 
 def _score(row: Row) -> Prose:
+    if not is_known(row["low"]):
+        return say("**{value:percent} %**", **row)
     return say("**{value:percent} %** ({low:percent}–{high:percent})", **row)
 
 
@@ -138,7 +140,11 @@ def vectors(tables: Tables) -> Iterator[Finding]:
     rival = max(twin, distances, key=lambda row: row["value"])
     more = _difference(tables, both["probe"], rival["probe"])
     credit = say("what the heads have learned adds nothing that can be told from chance")
-    if more is not None and more[2] > 0:
+    if more is None:
+        credit = say("whether anything is owed to what the heads have learned, so few texts cannot tell")
+    elif more[3] < 0:
+        credit = say("what the heads have learned takes {less:percent} points away", less=-more[1])
+    elif more[2] > 0:
         credit = say("{value:percent} points ({low:percent}–{high:percent}) are owed to what the heads have learned",
                      value=more[1], low=more[2], high=more[3])  # fmt: skip
     gain = both["value"] - alone["value"]
@@ -338,8 +344,8 @@ PAGE = Page(
         "Governors are chosen one by one,": "as in the paper: what comes out need not be a tree.",
         "The published figures": "are of bert-base-uncased on the Wall Street Journal with Stanford dependencies; "
         "model, texts, annotation and often vectors are others here. Compare the order of the rows.",
-        "Intervals": "are for other such sentences (bootstrap by sentence), not for another training or kind of "
-        "text.",
+        "Intervals": "are for other such texts, not for another training or kind of text. Their unit is the document "
+        "where test has at least 16 of them, and else the sentence; with fewer than six there is none.",
     },
     unshown={"differences": "those that matter stand among the findings"},
     published="bert-base-uncased on the Wall Street Journal with Stanford dependencies (Clark et al. 2019, table 3); "

@@ -50,9 +50,14 @@ def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: 
     """
     examples: dict[str, list[Example]] = {}
     parts = []
+    units: dict[str, dict[str, str | int]] = {}
     for name, corpus in corpora.items():
-        documents = [document for document in corpus.sentences().documents if document.governors is not None]
-        reading = draw(read_documents(run.subject, documents, limit=pieces, long="skip"), limit, run.seed)
+        whole = corpus.sentences()
+        known = [place for place, document in enumerate(whole.documents) if document.governors is not None]
+        articles = [whole.articles[place] for place in known]
+        documents = [whole.documents[place] for place in known]
+        reading = read_documents(run.subject, documents, articles=articles, limit=pieces, long="skip")
+        reading = draw(reading, limit, run.seed)
         trees = [tree_of(example) for example in reading.examples]
         kept = [place for place, tree in enumerate(trees) if any(tree.scored)]
         reading.skipped["sentences without a word to score"] += len(trees) - len(kept)
@@ -61,13 +66,18 @@ def read_sentences(run: Run, corpora: Mapping[str, Corpus], pieces: int, limit: 
         reading.skipped["words whose governor is not known or has no piece"] += sum(
             governor == UNKNOWN for place in kept for governor in trees[place].governors
         )
-        examples[name] = [reading.examples[place] for place in kept]
-        parts.append(Part.of(name, [trees[place] for place in kept]))
+        reading.keep(reading.examples[place] for place in kept)
+        examples[name] = reading.examples
+        parts.append(Part.of(name, [trees[place] for place in kept], [example.unit for example in reading.examples]))
+        units[name] = {"unit": "sentence" if reading.unit == "text" else reading.unit, "units": reading.units}
         run.skipped += reading.skipped
     run.counts |= {
         "passages": sum(part.sentences for part in parts),
         "pieces": sum(example.length for part in examples.values() for example in part),
-        "parts": {part.name: {"sentences": part.sentences, "scored_words": part.scored} for part in parts},
+        "parts": {
+            part.name: {"sentences": part.sentences, "scored_words": part.scored, **units[part.name]}
+            for part in parts
+        },
     }
     return _Sentences(examples, parts)
 
