@@ -539,7 +539,8 @@ PAGE = Page(
     ),
     about="Given a sentence and its translation, which word of the one does each word of the other look at? In "
     "**{model}**, on **{corpus}**. A dot is a layer, all its heads together, with its 95 % interval over pairs of "
-    "sentences; dashed, the mean of untrained twins; level lines are aligners that know no network, in the same direction.",
+    "sentences; dashed, the mean of untrained twins; level lines are aligners that know no network, in the same "
+    "direction.",
     findings=(norms, choice, missed, heads, beside_aligners, together, blind_layers, handed),
     schemas=(SCORES, CHOICES, GAINS, MEAN_NORMS, PAIRS, LINKS, PANELS, HEADS, HEAD_NORMS, METHODS, NORMS),
     derived={"panels": panel_rows, "heads": head_rows, "head_norms": head_norm_rows, "methods": method_rows,
