@@ -69,7 +69,7 @@ def method_rows(told: Sequence[Told], given: Sequence[Given], seed: int = 0) -> 
     rows: list[Row] = []
     for one in told:
         about = {"method": one.method, "form": one.form, "needs": one.needs}
-        for row in score_rows(one.stems, given, seed=seed):
+        for row in score_rows(one.stems, given):
             documents = row.pop("n")
             rows.append({**about, **row, **dict.fromkeys(_BESIDE), "seconds": one.seconds, "n": documents})
     for gold in GOLD:

@@ -34,7 +34,7 @@ SEEN = (
            ends=("low", "high"), definition="Štefánik", head=True),
     Column("p", "p", "p", "Wilcoxon's signed ranks of relative attention, over texts"),
     Column("p_corrected", "p, corrected", "p", "Wilcoxon's signed ranks of relative attention, over texts",
-           family="all heads of a kind (Holm)", was="p_holm"),
+           family="all heads of a kind (Holm)", none="too few", was="p_holm"),
     Column("key", "key words receive", "number", head=True),
     Column("other", "others receive", "number", head=True),
     Column("saved", "nats saved", "signed", "how much less the cross-entropy is than that of even attention",

@@ -70,7 +70,7 @@ def _ranked(part: Part, weights: Numbers, stems: Sequence[Stems]) -> list[list[S
 
 
 def phrase_rows(
-    received: Received, part: str, chosen: Sequence[Candidate], called: str, stem: Stem, seed: int = 0
+    received: Received, part: str, chosen: Sequence[Candidate], called: str, stem: Stem
 ) -> list[list[dict[str, Any]]]:
     """For each candidate, how good its phrases are on a part, one row for each depth and gold."""
     laid = received.parts[part]
@@ -82,7 +82,7 @@ def phrase_rows(
             "part": called, "selection": candidate.selection, "measure": candidate.kind.measure,
             "over": candidate.kind.over, "heads": len(candidate.heads), "chosen": False,
         }  # fmt: skip
-        made.append([about | row for row in score_rows(_ranked(laid, weights, stems), given, seed=seed)])
+        made.append([about | row for row in score_rows(_ranked(laid, weights, stems), given)])
     return made
 
 
