@@ -7,6 +7,7 @@ stead, and the tests.
 from __future__ import annotations
 
 _ALIGN = ("tests/design/test_align_design.py",)
+_KEYWORDS = ("tests/design/test_keywords_design.py",)
 
 CHANGES = [
     (
@@ -24,5 +25,29 @@ CHANGES = [
         "counted(self.links(how, measure, layers, who=who), known.documents) for who in readers",
         "counted(self.links(how, measure, layers, who=0), known.documents) for who in readers",
         _ALIGN,
+    ),
+    (
+        19,
+        "keywords study: heads p not corrected",
+        "studies/keywords_study/heads.py",
+        '"p_corrected": holm(p)',
+        '"p_corrected": p',
+        _KEYWORDS,
+    ),
+    (
+        20,
+        "keywords study: train and test parts swapped",
+        "studies/keywords_study/call.py",
+        "return texts.halves(seed) if test is None else (texts, test)",
+        "return texts.halves(seed) if test is None else (test, texts)",
+        _KEYWORDS,
+    ),
+    (
+        21,
+        "keywords compare: p not corrected",
+        "studies/keywords_compare/tables.py",
+        "corrected = holm(found.p)",
+        "corrected = found.p",
+        _KEYWORDS,
     ),
 ]
