@@ -17,11 +17,13 @@ import twins
 from attlas.capture import Subject
 from attlas.run.setting import as_corpus
 from attlas.stats import Bundle
+from attlas.studies.keywords.call import keywords
 from attlas.studies.keywords_compare.baselines.named import Named
 from attlas.studies.keywords_compare.tables import Told, method_rows
 from attlas.studies.keywords_study.call import keywords_study, split
 from attlas.studies.keywords_study.heads import Seen, head_columns, signed_rank
 from attlas.studies.keywords_study.passes import Item, Writer
+from attlas.studies.shared.keywords.choice import choose_heads
 from attlas.studies.shared.keywords.scoring import Given
 from attlas.text import Document
 
@@ -90,6 +92,34 @@ def test_the_first_texts_are_to_choose_on_and_the_others_to_score_on() -> None:
     assert not names[0] & names[1]
 
 
+def newspaper(name: str, keys: tuple[str, ...]) -> Document:
+    words = ["the", "old", "bridge", "near", "the", "station", "slept", "as", "the", "children", "asked"]
+    return Document.from_words(words, name=name, keyphrases=keys)
+
+
+@pytest.mark.parametrize(
+    ("keys", "longest"), [(("bridge", "station", "old bridge"), 1), (("old bridge", "children asked", "station"), 5)]
+)
+def test_single_words_are_sought_where_most_phrases_to_choose_on_are_such(
+    monkeypatch: pytest.MonkeyPatch, model: Subject, keys: tuple[str, ...], longest: int
+) -> None:
+    """What the texts that are scored were given does not matter, and the tool goes by what the study saw."""
+    other = ("old bridge", "children asked") if longest == 1 else ("bridge", "station")
+    plant(monkeypatch, lambda document, key: np.ones((len(key), HEADS)) + key[:, None])
+    result = keywords_study(
+        model, [newspaper(f"choose {at}", keys) for at in range(8)], folds=2, steps=[1], twin=False,
+        test=[newspaper(f"score {at}", other) for at in range(8)],
+    )  # fmt: skip
+    assert {row["longest"] for row in result.rows("choice")} == {longest}
+    choice = choose_heads(model, result)
+    assert choice.longest == longest
+    text = " ".join(newspaper("", keys).forms)
+    phrases = keywords(model, text, study=result, bar=0).rows("phrases")
+    assert (max(len(row["phrase"].split()) for row in phrases) == 1) == (longest == 1)
+    named = keywords(model, text, study=result, bar=0, longest=2).rows("phrases")
+    assert max(len(row["phrase"].split()) for row in named) == 2
+
+
 def seen(differences: np.ndarray) -> Seen:
     nothing = np.zeros_like(differences)
     return Seen(differences, nothing, nothing, nothing + 0.5, np.ones(len(differences)))
@@ -106,7 +136,7 @@ def test_p_of_heads_is_corrected_for_all_of_them() -> None:
     np.testing.assert_allclose(corrected[order], by_hand)
     assert (p < 0.05).sum() > (corrected < 0.05).sum()
     assert corrected[order[0]] == pytest.approx(HEADS * p.min())
-    assert np.isnan(head_columns(seen(differences[:15]))["p_corrected"]).all()
+    assert head_columns(seen(differences[:15]))["p_corrected"] == [None] * HEADS
 
 
 def found(given: list[Given], right: Callable[[int], int]) -> list[list[Named]]:

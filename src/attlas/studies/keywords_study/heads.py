@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from attlas.stats import estimate, holm
 from attlas.stats.flips import FEWEST_UNITS
 from attlas.studies.keywords_study.passes import Integers, Received
+from attlas.studies.shared.keywords.scoring import known
 from attlas.studies.shared.keywords.weighing import Kind
 
 FLOOR = 1e-3
@@ -99,7 +100,7 @@ def signed_rank(values: Floats) -> Floats:
     return np.array([wilcoxon(column).pvalue if column.any() else 1.0 for column in values.T], dtype=np.float64)
 
 
-def head_columns(seen: Seen) -> dict[str, list[float]]:
+def head_columns(seen: Seen) -> dict[str, list[float | None]]:
     """The columns that describe each head on the part that is scored, in the order of heads."""
     relative, low, high = mean_and_interval(seen.relative)
     saved, saved_low, saved_high = mean_and_interval(seen.saved)
@@ -110,7 +111,7 @@ def head_columns(seen: Seen) -> dict[str, list[float]]:
         "p_corrected": holm(p), "cross_entropy": seen.even.mean() - saved, "saved": saved, "saved_low": saved_low,
         "saved_high": saved_high, "auc": auc, "auc_low": auc_low, "auc_high": auc_high,
     }  # fmt: skip
-    return {name: values.tolist() for name, values in columns.items()}
+    return {name: [known(value) for value in values] for name, values in columns.items()}
 
 
 def best_first(auc: Sequence[float]) -> list[int]:

@@ -59,6 +59,8 @@ LESS = {  # how far each figure is below chance
 CHOICE = Schema(
     "choice", "The heads that were chosen, the best first.", *PLACE, MEASURE, OVER, Column("rank", "rank", "count"),
     Column("choosing_auc", "AUC, choosing", "share"),
+    Column("longest", "longest phrase", "count", "the most words of a phrase: 1 where most phrases given to the "
+           "texts to choose on are single words", optional=True),
 )  # fmt: skip
 SELECTION = Column("selection", "heads", meaning="which heads weigh the words")
 SET_SIZE = Column("heads", "how many", "count")

@@ -26,7 +26,9 @@ from attlas.studies.keywords_study.predicting import (
     word_scores,
 )
 from attlas.studies.keywords_study.selecting import BEST, LAST, candidates, phrase_rows, winner
+from attlas.studies.shared.keywords.phrases import longest_for
 from attlas.studies.shared.keywords.weighing import Kind, Numbers
+from attlas.text.keyphrases import given_phrases
 from attlas.text.stems import Stem
 
 CHOSEN, SCORED, CROSS_VALIDATED = "chosen on", "scored on", "cross-validated"
@@ -66,7 +68,10 @@ def phrase_step(
     auc = dict(zip(received.kinds, (columns["choosing_auc"] for columns in heads["kinds"]), strict=True))
     tried = candidates(auc, last)
     say(f"phrases of {len(tried)} sets of heads")
-    rows = phrase_rows(received, CHOSEN, tried, CHOSEN, stem)
+    longest = longest_for(
+        phrase for document in received.parts[CHOSEN].documents for phrase in given_phrases(document, stem)
+    )
+    rows = phrase_rows(received, CHOSEN, tried, CHOSEN, stem, longest)
     best = winner(tried, rows)
     rule = next(kind for kind in reversed(received.kinds) if kind.over == "mean")
     single = [number for number, one in enumerate(tried) if one.selection == BEST]
@@ -75,7 +80,7 @@ def phrase_step(
         next(number for number, one in enumerate(tried) if (one.kind, one.selection) == (rule, LAST)),
     ]
     scored = list(dict.fromkeys([best, *beside]))
-    again = phrase_rows(received, SCORED, [tried[number] for number in scored], SCORED, stem)
+    again = phrase_rows(received, SCORED, [tried[number] for number in scored], SCORED, stem, longest)
     for row in (*rows[best], *again[0]):
         row["chosen"] = True
     winning = tried[best]
@@ -84,6 +89,7 @@ def phrase_step(
         "heads": list(winning.heads),
         "kind": list(winning.kind),
         "choosing_auc": [auc[winning.kind][head] for head in winning.heads],
+        "longest": longest,
     }
 
 

@@ -12,7 +12,7 @@ Documents are the units of intervals (:mod:`attlas.stats.intervals`): both avera
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ GOLD = ("all", "present")
 DEPTHS: tuple[int | None, ...] = (5, 10, None)  # None is M: all that were found
 MICRO = METRICS["f1"]
 Marks = NDArray[np.float64]
+Rated = tuple[float, float | None, float | None]  # a score and its interval, which few documents do not have
 
 
 class Given(NamedTuple):
@@ -63,7 +64,7 @@ def marks(found: Sequence[Sequence[Stems]], given: Sequence[Sequence[Stems]], de
     return rows
 
 
-def micro(counted: Marks) -> tuple[float, float, float]:
+def micro(counted: Marks) -> Rated:
     """F1 over all documents with its 95 % interval, from what was common, found and given in each.
 
     >>> [round(number, 2) for number in micro(np.array([[1.0, 2.0, 2.0], [2.0, 2.0, 2.0]] * 6))]
@@ -72,7 +73,7 @@ def micro(counted: Marks) -> tuple[float, float, float]:
     return _ends(2 * counted[:, 0], counted[:, 1] + counted[:, 2])
 
 
-def macro(counted: Marks) -> tuple[float, float, float]:
+def macro(counted: Marks) -> Rated:
     """The mean of documents' own F1; those without a phrase on either side do not count.
 
     >>> [round(number, 2) for number in macro(np.array([[1.0, 2.0, 2.0], [2.0, 2.0, 2.0]] * 6))]
@@ -82,10 +83,19 @@ def macro(counted: Marks) -> tuple[float, float, float]:
     return _ends(np.divide(2 * counted[:, 0], both, out=np.zeros(len(both)), where=both > 0), both > 0)
 
 
-def _ends(sums: Marks, counts: Marks | NDArray[np.bool_]) -> tuple[float, float, float]:
+def _ends(sums: Marks, counts: Marks | NDArray[np.bool_]) -> Rated:
     """A ratio of sums over documents, between 0 and 1, with its interval; 0 where there is nothing to count."""
     value, _, low, high = estimate(sums, counts, (0.0, 1.0), hits=True)
-    return float(np.nan_to_num(value)), float(low), float(high)
+    return float(np.nan_to_num(value)), known(low), known(high)
+
+
+def known(number: SupportsFloat) -> float | None:
+    """A number as a row of JSON has it: None where there is none.
+
+    >>> known(np.float64(0.5)), known(np.nan)
+    (0.5, None)
+    """
+    return float(number) if np.isfinite(float(number)) else None
 
 
 def score_rows(
