@@ -26,7 +26,8 @@ def align_result(*, gold: bool = True, back: bool = False, name: str = "tiny") -
         "gains": _gains(ways) if gold else [],
         "mean_norms": [
             {"direction": way, "stream": "cross", "side": side, "layer": layer, "head": head,
-             "value": NORMS[layer] / (1 if head is None else 2), "low": 0.9, "high": 1.1, "n": 50.0, "twin": 0.5}
+             "value": NORMS[layer] / (1 if head is None else 2), "low": 0.9, "high": 1.1, "n": 50.0, "twin": 0.5,
+             "twin_low": 0.4, "twin_high": 0.6, "twins": 5}
             for way in ways for side in RATES for layer in range(LAYERS) for head in (None, *range(HEADS))
         ],
         "pairs": _pairs(gold),
@@ -92,7 +93,7 @@ def _four(place: dict[str, Any], value: float, twin: float | None, gold: bool) -
     scores = {"AER": value, "precision": 1 - value, "recall": 0.5, "F1": 0.6} if gold else {"linked": 1 - value}
     return [
         place | {"score": score, "value": found, "low": found - 0.02, "high": found + 0.02, "twin": twin}
-        | {"twin_low": twin, "twin_high": twin, "links": 1234}
+        | {"twin_low": twin, "twin_high": twin, "twins": 5, "links": 1234}
         for score, found in scores.items()
     ]  # fmt: skip
 
@@ -126,7 +127,17 @@ def _choices(ways: tuple[str, ...], gold: bool, back: bool) -> list[dict[str, An
 
 def _rated(value: float | None) -> dict[str, Any]:
     low, high = (None, None) if value is None else (value - 0.02, value + 0.02)
-    return {"mean_norm": 1.0, "value": value, "low": low, "high": high, "twin": 0.8, "links": 1234}
+    return {
+        "mean_norm": 1.0,
+        "value": value,
+        "low": low,
+        "high": high,
+        "twin": 0.8,
+        "twin_low": 0.79,
+        "twin_high": 0.81,
+        "twins": 5,
+        "links": 1234,
+    }
 
 
 def _gains(ways: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -136,7 +147,12 @@ def _gains(ways: tuple[str, ...]) -> list[dict[str, Any]]:
             for layer in range(LAYERS):
                 weight, norm = (rate(side, measure, layer, None, way) for measure in ("weight", "norm"))
                 change = norm - weight
-                ends = {"low": change - 0.03, "high": change + (0.03 if layer else 0.2), "p": 0.01}
+                ends = {
+                    "low": change - 0.03,
+                    "high": change + (0.03 if layer else 0.2),
+                    "p": 0.01,
+                    "p_corrected": 0.03,
+                }
                 place = {"direction": way, "stream": "cross", "side": side, "layer": layer}
                 rows.append(place | {"weight": weight, "norm": norm, "change": change} | ends)
     return rows

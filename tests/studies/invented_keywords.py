@@ -173,14 +173,21 @@ def keywords_compare_result(*, name: str = "tiny", better: bool = True) -> Resul
     ]  # fmt: skip
     whole = [
         {"documents": 40, "words": 5000, "given": 400, "present": 310, "choice": "10 heads, chosen by a study",
-         "heads": 10, "names": "6-1, 6-2", "measure": "norm", "over": "mean", "language": "english", "corpus": 40}
+         "heads": 10, "names": "6-1, 6-2", "measure": "norm", "over": "mean", "language": "english", "corpus": 40,
+         "single": 0.7, "longest": 5}
+    ]  # fmt: skip
+    lengths = [
+        {"method": method, "form": form, "length": length, "recall": f1 / (2 if length == "single" else 1),
+         "low": None, "high": None, "shown": 0.5, "n": 200}
+        for method, form, _, f1 in methods
+        for length in ("single", "several")
     ]  # fmt: skip
     given = [
         {"document": document, "phrase": phrase, "present": phrase == "solar cell"}
         for document in range(2)
         for phrase in ("solar cell", "photovoltaics")
     ]
-    tables = {"methods": rows, "examples": examples, "given": given, "whole": whole}
+    tables = {"methods": rows, "lengths": lengths, "examples": examples, "given": given, "whole": whole}
     made = manifest("keywords-compare", name, {"methods": None})
     return Result(made, {table: columns(of) for table, of in tables.items()})
 

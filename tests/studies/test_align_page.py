@@ -41,7 +41,7 @@ def test_the_page_keeps_the_laws() -> None:
 def test_findings_are_computed_from_the_tables() -> None:
     answer, given, output, choice, head, aligners = told(align_result())
     assert "Yes: read with input, by norm, in the layer that is chosen without gold (2), its links have" in answer
-    assert "30.0 (95 % interval 28.0 to 32.0); its untrained twin (random weights) 80.0 and the diagonal" in answer
+    assert "30.0 (95 % interval 28.0 to 32.0); untrained twins (random weights) 80.0 and the diagonal" in answer
     assert "Read with input, the best layer has an AER of 25.0 by norm (23.0 to 27.0; layer 3) and 35.0 by" in given
     assert "the mean over layers is 38.3 against 48.3" in given
     assert "better in 2 of 3 layers and worse in none; they gain most in layer" in given
@@ -90,8 +90,37 @@ def test_a_model_that_does_not_align_is_warned_of() -> None:
     assert PAGE.warning(opened(align_result())) is None
     result = align_result()
     tables = {name: table.to_pydict() for name, table in result.tables.items()}
-    tables["scores"]["twin"] = [None if value is None else 0.2 for value in tables["scores"]["twin"]]
+    for name in ("twin", "twin_low", "twin_high"):
+        tables["scores"][name] = [None if value is None else 0.2 for value in tables["scores"]["twin"]]
     assert "No layer of tiny is better" in str(PAGE.warning(opened(Result(result.manifest, tables))))
+
+
+def test_the_best_of_the_twins_is_the_bar() -> None:
+    """Twins that are bad on average say nothing, where one of them is as good as the model."""
+    result = align_result()
+    tables = {name: table.to_pydict() for name, table in result.tables.items()}
+    tables["scores"]["twin_low"] = [None if value is None else 0.26 for value in tables["scores"]["twin_low"]]
+    tables["choices"]["twin_low"] = [0.26] * len(tables["choices"]["twin_low"])
+    changed = Result(result.manifest, tables)
+    assert "No layer of tiny is better than the same architecture untrained (26.0" in str(
+        PAGE.warning(opened(changed))
+    )
+    assert told(changed)[0].startswith("No: read with input")
+
+
+def test_a_choice_without_gold_that_misses_is_called_so() -> None:
+    result = align_result()
+    tables = {name: table.to_pydict() for name, table in result.tables.items()}
+    choices = tables["choices"]
+    rows = zip(choices["side"], choices["measure"], choices["unit"], choices["how"], strict=True)
+    (at,) = [at for at, row in enumerate(rows) if row == ("output", "norm", "layer", "largest mean norm")]
+    choices["value"][at], choices["layer"][at] = 0.65, 0
+    changed = Result(result.manifest, tables)
+    (text,) = [text for text in told(changed) if "cannot be relied on" in text]
+    assert "read with output it takes layer 1, at 65.0, where layer 2 has 45.0." in text
+    assert "From 1 of 2 sides it comes near." in text
+    assert not any("cannot be relied on" in text for text in told(result))
+    check_page(PAGE, changed)
 
 
 def test_tables_have_every_layer_the_change_and_every_method() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import random
+import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
@@ -17,7 +20,7 @@ from attlas.errors import CapabilityError
 from attlas.studies.keywords_compare.baselines import packages, textrank, tfidf
 from attlas.studies.keywords_compare.baselines.embedding import by_similarity, embed
 from attlas.studies.keywords_compare.baselines.methods import NAMES, PACKAGES, Field
-from attlas.studies.keywords_compare.baselines.named import Spotter
+from attlas.studies.keywords_compare.baselines.named import Spotter, distinct
 from attlas.studies.keywords_compare.baselines.stopping import runs_between, stop_words
 from attlas.studies.shared.keywords.choice import Choice, last_layer
 from attlas.text import Document
@@ -108,6 +111,25 @@ def test_tfidf_of_ngrams_reads_words_as_they_stand_in_the_text() -> None:
     assert list(tfidf.by_ngrams(DOCUMENTS[:1], [Document.from_text("the")], frozenset({"the"}))) == [[]]
 
 
+def test_tfidf_of_ngrams_is_that_of_a_loop() -> None:
+    """Counted by hand: runs of one to three words that are no stop words, tf times ln((1 + N) / (1 + df)) + 1."""
+    stops = frozenset({"the", "of", "in", "and", "a", "is", "to", "has"})
+
+    def grams(text: str) -> Counter[str]:
+        words = [word for word in re.findall(r"\w\w+", text.lower()) if word not in stops]
+        runs = (words[at : at + size] for size in (1, 2, 3) for at in range(len(words) - size + 1))
+        return Counter(" ".join(run) for run in runs)
+
+    counted = [grams(document.text) for document in DOCUMENTS]
+    for document, own, ranked in zip(DOCUMENTS, counted, tfidf.by_ngrams(DOCUMENTS, DOCUMENTS, stops), strict=True):
+        df = {gram: sum(gram in other for other in counted) for gram in own}
+        scores = {gram: own[gram] * (math.log((1 + len(DOCUMENTS)) / (1 + df[gram])) + 1) for gram in own}
+        by_hand = sorted(scores, key=lambda gram: (-scores[gram], gram))
+        stems = [phrase.stems for phrase in distinct(Spotter(document).named(by_hand))]
+        assert len(stems) > 10
+        assert [phrase.stems for phrase in ranked] == stems[: len(ranked)]
+
+
 def test_spotting_wants_whole_words() -> None:
     spotter = Spotter(DOCUMENTS[1], stemmer())
     named = {
@@ -185,7 +207,7 @@ def test_every_method_has_a_list_for_every_document() -> None:
             assert all(lists), method.label
     heads = field.choice.heads[:2]
     chosen = Field(model, Choice(heads, "norm", "mean", "by hand"), DOCUMENTS)
-    assert [way.form for way in chosen.methods("attention")] == ["chosen heads", "last layer"]
+    assert [way.form for way in chosen.methods("attention")] == ["chosen heads", "last layer", "single words"]
     by_weight = Field(model, last_layer(model, "weight"), DOCUMENTS)
     assert by_weight.methods("attention weights") == []
 

@@ -16,7 +16,7 @@ from attlas.run.setting import as_corpus
 from attlas.studies.keywords_compare.baselines import packages
 from attlas.studies.keywords_compare.baselines.named import Named
 from attlas.studies.keywords_compare.call import keywords_compare, scorable
-from attlas.studies.keywords_compare.tables import Told, example_rows, given_rows, method_rows
+from attlas.studies.keywords_compare.tables import Told, example_rows, given_rows, length_rows, method_rows
 from attlas.studies.shared.keywords.scoring import Given
 from attlas.text import Document
 from attlas.text.stems import stemmer
@@ -69,6 +69,18 @@ def test_rows_by_hand() -> None:
     assert rows["first", "5"]["change_p"] == pytest.approx(1 / 10_001)
     assert rows["first", "5"]["change_p_corrected"] == rows["first", "5"]["change_p"]  # one comparison
     assert [rows["attention", at]["change"] for at in ("5", "10", "M")] == [None] * 3
+
+
+def test_lengths_by_hand() -> None:
+    """Of two single words one is among the first ten, of three longer phrases one; the eleventh does not count."""
+    given = [Given((("a",), ("b",), ("c", "d"), ("e", "f")), ()), Given((("g", "h"),), ())]
+    rest = [("x", str(number)) for number in range(8)]
+    lists = [[("a",), ("c", "d"), ("a",), *rest, ("b",)], [("y",)]]
+    told = [Told("first", "", "nothing", [[Named("", one) for one in some] for some in lists], 1.0)]
+    single, several = length_rows(told, given)
+    assert (single["length"], single["recall"], single["n"]) == ("single", 0.5, 2)
+    assert (several["length"], several["recall"], several["n"]) == ("several", pytest.approx(1 / 3), 3)
+    assert (single["shown"], several["shown"]) == (pytest.approx(2 / 11), pytest.approx(9 / 11))
 
 
 def test_examples_say_what_is_right() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attlas.studies.shared.keywords.phrases import BAR, candidates, rank_phrases
-from attlas.studies.shared.keywords.scoring import MICRO, Given, interval, score_rows
+from attlas.studies.shared.keywords.scoring import Given, macro, micro, score_rows
 from attlas.text import Document, Span
 from attlas.text.keyphrases import document_stems
 
@@ -38,9 +38,9 @@ def slow(document: Document, weights: np.ndarray, longest: int) -> list[Span]:
     def parted(run: list[int]) -> list[list[int]]:
         if len(run) <= longest:
             return [run]
+        if longest == 1:
+            return [[at] for at in run]
         inner = range(1, len(run) - 1)
-        if not inner:
-            return [run[:1], run[1:]]
         middle = (len(run) - 1) / 2
         at = min(inner, key=lambda place: (weights[run[place]], abs(place - middle)))
         return parted(run[:at]) + parted(run[at + 1 :])
@@ -101,7 +101,12 @@ def test_scores_are_what_counting_says() -> None:
 def test_an_interval_holds_the_score_and_narrows() -> None:
     rng = np.random.default_rng(0)
     few, many = (np.stack([rng.integers(0, 4, n), np.full(n, 5), np.full(n, 4)], 1).astype(float) for n in (20, 500))
-    for counted in (few, many):
-        value, low, high = interval(MICRO, counted)
-        assert low < value < high
-    assert interval(MICRO, many)[2] - interval(MICRO, many)[1] < interval(MICRO, few)[2] - interval(MICRO, few)[1]
+    for measure in (micro, macro):
+        for counted in (few, many):
+            value, low, high = measure(counted)
+            assert 0 < low < value < high < 1
+        assert measure(many)[2] - measure(many)[1] < measure(few)[2] - measure(few)[1]
+        assert measure(few[:5])[1:] == (None, None)  # five documents are too few
+    resampled = [few[rng.integers(0, 20, 20)].sum(0) for _ in range(2000)]
+    low, high = np.quantile([2 * common / (found + given) for common, found, given in resampled], (0.025, 0.975))
+    assert micro(few)[1:] == pytest.approx((low, high), abs=0.03)

@@ -111,10 +111,11 @@ def test_significance_and_intervals(rng: np.random.Generator) -> None:
     error = values.std(0) / np.sqrt(80)
     np.testing.assert_allclose(high - low, 2 * 1.96 * error, rtol=0.12)
     assert (low <= mean).all()
-    columns = head_columns(seen_by_heads(planted(times=4), "scored on", KIND))
+    columns = head_columns(seen_by_heads(planted(times=6), "scored on", KIND))
     assert columns["auc"] == [1.0, 0.5, 0.0]
     assert columns["p"][0] == pytest.approx(columns["p_corrected"][0] / 3)  # the second head never differs
     assert columns["p"][1] == 1
+    assert head_columns(seen_by_heads(planted(times=5), "scored on", KIND))["p_corrected"] == [None] * 3  # 15 texts
 
 
 def test_the_threshold_is_the_best(rng: np.random.Generator) -> None:

@@ -85,12 +85,17 @@ def test_enough_heads_counts_from_the_fewest() -> None:
 
 def test_a_comparison_says_who_is_ahead_and_who_is_not() -> None:
     result = keywords_compare_result()
-    ten, _, borrowed, fast, _ = sentences(COMPARE, result)
+    ten, _, _, borrowed, fast, _ = sentences(COMPARE, result)
     assert ten.startswith("F1@10 of attention, chosen heads is 0.38 (0.36–0.40), better than all 5 methods")
     assert "the best of them, tf-idf, our phrases, has 0.35 (0.33–0.37) (−0.030, p < 0.001)" in ten
     assert ten.endswith("phrases at random 0.10.")
     assert fast.endswith("10.0 ms for a text in this run; with the same model, keybert takes 5.00 times as long.")
     assert "at best 0.31 (0.29–0.33), by first, attention's candidates (−0.070" in borrowed
+    kinds = next(text for text in sentences(COMPARE, result) if "single words" in text)
+    assert "0.70 of the given phrases are single words: of single words attention, chosen heads has 0.19" in kinds
+    assert "and tf-idf, our phrases, the best without attention, 0.17" in kinds
+    assert "of phrases of several words attention, chosen heads has 0.38 among its first ten" in kinds
+    assert "ask for single words (--longest 1)" in kinds
     assert "worse than tf-idf, our phrases" in sentences(COMPARE, keywords_compare_result(better=False))[0]
     html = page_of(result)
     assert '[<bdi dir="auto">photovoltaics</bdi>]' in html

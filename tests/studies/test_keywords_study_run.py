@@ -24,7 +24,7 @@ WORDS = ("the", "near", "station", "children", "apples", "asked", "nobody", "she
 COLUMNS = {
     "heads": "stream layer head measure over key other relative low high p p_corrected cross_entropy saved saved_low "
     "saved_high auc auc_low auc_high choosing_auc choosing_relative choosing_saved twin_auc chosen n",
-    "choice": "stream layer head measure over rank choosing_auc",
+    "choice": "stream layer head measure over rank choosing_auc longest",
     "phrases": "part selection measure over heads chosen at gold f1 low high precision recall macro macro_low "
     "macro_high n",
     "regression": "part heads f1 low high precision recall auc c n",

@@ -118,7 +118,7 @@ def _scored(
     from attlas.studies.align.tables import TWIN, VALUE, counted, rated
 
     if any(document.links is not None for document in documents):
-        yield from rated(place, counted(links, documents), None, copies)
+        yield from rated(place, counted(links, documents)[None], copies)
         return
     column = 0 if place["direction"] == "backward" else 1
     words = sum(len(_words(document)[column]) for document in documents)

@@ -1,7 +1,7 @@
 """Word alignment as one call: links read off attention, in one direction or two, beside those of word aligners.
 
-Its parts (the model, the model of the other direction, the same of their untrained twins) have a checkpoint each, so
-that a killed run goes on where it was.
+Its parts (the model, the model of the other direction, each of their untrained twins) have a checkpoint each, so that
+a killed run goes on where it was.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from attlas.corpora import Corpus, joined, linked, swapped, write_links
 from attlas.errors import CapabilityError, CorpusError, PlanError, TextError
 from attlas.ids import parse_layer, refuse_number
-from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, names_of, study_call
+from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, Twins, names_of, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.run.setting import drawn as kept_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from attlas.ids import Stream
     from attlas.models import Example
     from attlas.run.session import Run
+    from attlas.stats import Bundle
     from attlas.studies.align.handed import Wanted
     from attlas.studies.align.tables import Evidence, Read
     from attlas.text.links import Pairs
@@ -84,6 +85,7 @@ def align(
     pharaoh: Annotated[
         Path | str | None, Help("A file for the links, one line per pair of sentences.", kind=Path | None)
     ] = None,
+    twins: Twins = 5,
     **running: Unpack[Handing],
 ) -> Result:
     """Align the words of a bitext by attention: every layer and head, by weight and by norm, beside word aligners.
@@ -94,7 +96,7 @@ def align(
 
     >>> pairs = [("Hello world", "Hallo Welt"), ("Good day", "Guten Tag")]
     >>> texts = [Document.from_words(a.split(), translation=Document.from_words(b.split())) for a, b in pairs]
-    >>> result = align(None, texts, aligners=["diagonal"])
+    >>> result = align(None, texts, aligners=["diagonal"], twins=1)
     >>> result.manifest.study, list(result.tables)
     ('align', ['scores', 'choices', 'mean_norms', 'pairs', 'links'])
     """
@@ -114,14 +116,17 @@ def align(
     wanted = _wanted(running, model, way, two=other is not None or way.value == "encoder")
     options = {
         "gold": None if gold is None else Path(gold).name, "one_indexed": one_indexed, "stream": way.value,
-        "back": None if other is None else other.describe(), "compete": compete, "aligners": names,
+        "back": None if other is None else other.describe(), "compete": compete, "aligners": names, "twins": twins,
         **{name: running[name] for name in ("measure", "side", "layer", "head", "direction", "max_pieces", "limit")},
     }  # fmt: skip
     with begin("align", model, texts, options, running, more={"more": further}) as run:
         run.note_cutting(len(texts.documents), "pairs of sentences")
         models = [model] if other is None else [model, other]
         kept, examples = _read(run, models, running["max_pieces"], running["limit"])
-        reads = [_carry(run, at, each, examples[at], way, wanted, compete=compete) for at, each in enumerate(models)]
+        reads = [
+            _carry(run, at, each, examples[at], way, wanted, compete=compete, twins=twins)
+            for at, each in enumerate(models)
+        ]
         documents = [texts.documents[at] for at in kept]
         if names:
             run.progress.note(f"aligning by {', '.join(names)}")
@@ -199,22 +204,34 @@ def _wanted(running: Handing, model: Subject, way: Stream, *, two: bool) -> Want
 
 
 def _carry(
-    run: Run, at: int, model: Subject, examples: Sequence[Example], way: Stream, wanted: Wanted, *, compete: bool
+    run: Run,
+    at: int,
+    model: Subject,
+    examples: Sequence[Example],
+    way: Stream,
+    wanted: Wanted,
+    *,
+    compete: bool,
+    twins: int,
 ) -> Read:
-    """What a model and its untrained twin read; the second model reads the pairs the other way round."""
+    """What a model and its untrained twins read; the second model reads the pairs the other way round."""
     from attlas.studies.align.passes import Alignment
     from attlas.studies.align.tables import Read
 
     documents = [example.passage.first for example in examples]
     heads = () if at or wanted.head is None else (wanted.head,)
     lengths = [example.length for example in examples]
-    carried = []
-    for who, studied in (("", model), ("untrained ", model.twin(run.seed))):
-        part = Alignment(studied, documents, stream=way, heads=heads, compete=compete)
-        name = who + ("backward" if at else "forward")
-        carried.append((part, run.carry(part, list(enumerate(examples)), name, lengths=lengths)))
-    (part, bundle), (_, twin) = carried
-    return Read(part, bundle, twin, turned=at == 1)
+    direction = "backward" if at else "forward"
+
+    def carried(part: Alignment, name: str) -> Bundle:
+        return run.carry(part, list(enumerate(examples)), name, lengths=lengths)
+
+    own = Alignment(model, documents, stream=way, heads=heads, compete=compete)
+    bundles = [carried(own, direction)]
+    for number in range(twins):
+        part = Alignment(model.twin(run.seed + number), documents, stream=way, heads=heads, compete=compete)
+        bundles.append(carried(part, f"untrained {f'{number + 1} ' if number else ''}{direction}"))
+    return Read(own, bundles, turned=at == 1)
 
 
 def _check_file(path: Path) -> None:

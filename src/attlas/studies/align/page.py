@@ -7,6 +7,7 @@ is one side of the attention read in one direction; charts and tables offer the 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from attlas.measures.names import MEASURES
 from attlas.pages import Claim, Custom, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
@@ -30,7 +31,8 @@ SIDES = {
 }
 DIRECTIONS = ("forward", "backward", "intersection", "grow-diag-final-and")
 HOWS = {BY_NORM: "no gold", BY_HEADS: "no gold, heads summed", ORACLE: "oracle", HALVES: "on the other half"}
-NEAR = 0.02  # an error rate this close to the untrained twin's is no better
+NEAR = 0.02  # an error rate this close to an untrained twin's is no better
+FAR = 0.1  # an error rate so far above that of the layer that gold chooses is not worth having
 
 _DIRECTION = Column("direction", "direction", meaning="whose words pick, or how both directions were put together")
 _MEASURE = Column("measure", "by", meaning="weight or norm; empty for aligners")
@@ -39,6 +41,14 @@ _SIDE = Column(
 )
 _VIEW = Column("view", "read", meaning="the side and the direction, in words")
 _LINKS = Column("links", "links", "count", "how many links there are")
+_TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
+_TWIN = Column(
+    "twin",
+    "untrained twins",
+    "percent",
+    "their mean; ends: the lowest and the highest of them",
+    ends=("twin_low", "twin_high"),
+)
 _OPTIONAL_HEAD = Column("head", "head", "index", "empty for all heads of a layer together")
 _SCORE = Column("score", "score", meaning="AER, precision, recall or F1; linked where there is no gold")
 _RATES = (
@@ -56,9 +66,9 @@ SCORES = Schema(
     Column("trained_on", "trained on", meaning="what an aligner learnt from"),
     _DIRECTION, STREAM, _MEASURE, _SIDE, LAYER, _OPTIONAL_HEAD,
     _SCORE,
-    Column("value", "value", "percent", ends=("low", "high"), twin="twin", definition="Och and Ney 2003", head=True),
-    Column("twin", "untrained twin", "percent", ends=("twin_low", "twin_high")),
-    _LINKS,
+    Column("value", "value", "percent", "with a 95 % interval over pairs of sentences", ends=("low", "high"),
+           twin="twin", definition="Och and Ney 2003", head=True),
+    _TWIN, _TWINS, _LINKS,
 )  # fmt: skip
 CHOICES = Schema(
     "choices",
@@ -70,7 +80,7 @@ CHOICES = Schema(
     Column("back_layer", "layer of the other direction", "index"),
     Column("mean_norm", "mean norm", "number"),
     Column("value", "AER", "percent", ends=("low", "high"), twin="twin"),
-    _LINKS,
+    replace(_TWIN, optional=True), _TWINS, _LINKS,
 )  # fmt: skip
 GAINS = Schema(
     "gains",
@@ -79,7 +89,9 @@ GAINS = Schema(
     Column("weight", "AER by weight", "percent"),
     Column("norm", "AER by norm", "percent"),
     Column("change", "change", "percent", "norm minus weight: below zero, norms are better", ends=("low", "high")),
-    Column("p", "p", "p", "by permutation over pairs of sentences"),
+    Column("p", "raw p", "p", "by permutation over pairs of sentences"),
+    Column("p_corrected", "p", "p", "of being other than weights, after Holm's correction", optional=True,
+           family="all layers of a side and direction"),
 )  # fmt: skip
 MEAN_NORMS = Schema(
     "mean_norms",
@@ -88,6 +100,7 @@ MEAN_NORMS = Schema(
     Column("value", "mean norm", "number", ends=("low", "high"), twin="twin", definition="Kobayashi et al. 2020",
            head=True),
     Column("n", "pairs of pieces", "count"),
+    replace(_TWIN, kind="number", optional=True), _TWINS,
 )  # fmt: skip
 PAIRS = Schema(
     "pairs",
@@ -204,16 +217,16 @@ def answer(tables: Tables) -> Finding | None:
     blind = _choice(tables, view, "norm", BY_NORM)
     if blind is None:
         return None
-    bars = {"its untrained twin (random weights)": blind["twin"]}
+    bars = {"untrained twins (random weights)": blind["twin"]}
     bars |= {f"the {row['aligner']}": row["value"] for row in _aligners(tables, view[1]).where(aligner="diagonal")}
     known = {name: value for name, value in bars.items() if is_known(value)}
-    lowest = min(known.values(), default=1.0)
+    lowest = min([*known.values(), *filter(is_known, [blind.get("twin_low")])], default=1.0)
     sure = is_known(blind["high"]) and blind["high"] < lowest
     told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in known.items()]
+    ends = "(95 % interval {low:percent} to {high:percent})" if is_known(blind["low"]) else "(too few pairs for more)"
     return finding(
         "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({layer:index}), its links "
-        "have an alignment error rate (AER) of **{value:percent}** (95 % interval {low:percent} to {high:percent}); "
-        "{told}.",
+        f"have an alignment error rate (AER) of **{{value:percent}}** {ends}; {{told}}.",
         _value_of(blind), verdict="Yes" if sure else "No" if blind["value"] >= lowest else "Hardly",
         view=view_name(*view), told=listed(told), see="layers", **blind,
     )  # fmt: skip
@@ -230,7 +243,7 @@ def norms(tables: Tables) -> Iterator[Finding]:
         claims = [Claim("smallest", "scores", "value", keyed([best[m]], "layer"), _among(view, m)) for m in MEASURES]
         claims += [Claim("mean", "scores", "value", among=_among(view, m), value=means[m]) for m in MEASURES]
         ours, theirs = (
-            say("**{value:percent}** by {measure} ({low:percent} to {high:percent}; layer {layer:index})", **best[m])
+            say("**{value:percent}** by {measure} ({ends}layer {layer:index})", ends=_ends(best[m]), **best[m])
             for m in ("norm", "weight")
         )
         text = say(
@@ -259,8 +272,13 @@ def norms(tables: Tables) -> Iterator[Finding]:
         yield Finding(text, tuple(claims), "table", f"{PUBLISHED}, best layer: {said}" if said else "")
 
 
+def _ends(row: Row) -> Prose:
+    """The interval of a row, where it has one, before what else is told of it."""
+    return say("{low:percent} to {high:percent}; ", **row) if is_known(row["low"]) else say("")
+
+
 def choice(tables: Tables) -> Iterator[Finding]:
-    """What it costs not to know the gold."""
+    """What it costs not to know the gold, read from the best side."""
     view = best_view(tables)
     hows = (BY_NORM, ORACLE, BY_HEADS, HALVES)
     blind, oracle, summed, honest = (view and _choice(tables, view, "norm", how) for how in hows)
@@ -284,6 +302,28 @@ def choice(tables: Tables) -> Iterator[Finding]:
         half = "Chosen on one half of the pairs and scored on the other, the best layer has {value:percent}."
         text += say(half, **honest)
     yield Finding(text, tuple(_value_of(row) for row in (blind, oracle, summed, honest) if row), "choices")
+
+
+def missed(tables: Tables) -> Iterator[Finding]:
+    """From which sides the choice without gold misses the layer that aligns."""
+    told, claims, clean = [], [], 0
+    for view in single(tables) if scored(tables) else ():
+        blind, oracle = (_choice(tables, view, "norm", how) for how in (BY_NORM, ORACLE))
+        if blind is None or oracle is None:
+            continue
+        if blind["value"] - oracle["value"] < FAR:
+            clean += 1
+            continue
+        told.append(say(
+            "{name} it takes layer {layer:index}, at **{value:percent}**, where layer {best:index} has "
+            "**{least:percent}**", name=view_name(*view), best=oracle["layer"], least=oracle["value"], **blind,
+        ))  # fmt: skip
+        claims += [_value_of(blind), _value_of(oracle)]
+    if told:
+        yield finding(
+            "The choice without gold **cannot be relied on**: read {told}.{rest}", *claims, told=listed(told),
+            rest=f" From {clean} of {clean + len(told)} sides it comes near." if clean else "", see="choices",
+        )  # fmt: skip
 
 
 def heads(tables: Tables) -> Iterator[Finding]:
@@ -360,7 +400,7 @@ def linked(tables: Tables) -> Iterator[Finding]:
     key = ("side", "direction", "measure", "layer")
     yield finding(
         "Without gold nothing can be scored; from {low} to {high} of words have a link; the others pick the end of "
-        "the sentence or another piece outside words. The untrained twin links {twin:percent} % on average.",
+        "the sentence or another piece outside words. Untrained twins link {twin:percent} % on average.",
         Claim("smallest", "scores", "value", keyed(rows[:1], *key), among),
         Claim("largest", "scores", "value", keyed(rows[-1:], *key), among),
         Claim("mean", "scores", "twin", among=among, value=rows.mean("twin")),
@@ -390,13 +430,14 @@ def handed(tables: Tables) -> Iterator[Finding]:
 def warning(tables: Tables) -> Prose | None:
     """That the model shows no alignment at all, where that is so."""
     rows = tables["scores"].where(aligner="attention", score="AER", head=None).known("value", "twin")
-    if not rows or min(rows.column("value")) <= min(rows.column("twin")) - NEAR:
+    twin = min((row["twin_low"] if is_known(row["twin_low"]) else row["twin"] for row in rows), default=1.0)
+    if any(row["value"] <= twin - NEAR and not (is_known(row["high"]) and row["high"] >= twin) for row in rows):
         return None
     return say(
         "No layer of {model} is better than the same architecture untrained ({twin:percent} at best): it shows no "
         "alignment at all. Where an encoder gives all pieces of a sentence one and the same state, attention has "
-        "nothing to choose by.", model=tables.model, twin=min(rows.column("twin")),
-    )  # fmt: skip
+        "nothing to choose by.", model=tables.model, twin=twin,
+    ) if rows else None  # fmt: skip
 
 
 def _spread(rows: Rows) -> dict[str, float | None]:
@@ -494,12 +535,13 @@ PAGE = Page(
     chart=charts.lines(
         "panels", "layer", "value", key="layers", title="Layer by layer", colour="kind",
         style=Style(pick=("score", "view"), domain=(0, 1), axis="score"),
-        label="A score by layer, for weights and norms, with aligners as level lines and the untrained twin dashed",
+        label="A score by layer, for weights and norms, with aligners as level lines and the untrained twins dashed",
     ),
     about="Given a sentence and its translation, which word of the one does each word of the other look at? In "
     "**{model}**, on **{corpus}**. A dot is a layer, all its heads together, with its 95 % interval over pairs of "
-    "sentences; dashed, the untrained twin; level lines are aligners that know no network, in the same direction.",
-    findings=(norms, choice, heads, beside_aligners, together, blind_layers, handed),
+    "sentences; dashed, the mean of untrained twins; level lines are aligners that know no network, in the same "
+    "direction.",
+    findings=(norms, choice, missed, heads, beside_aligners, together, blind_layers, handed),
     schemas=(SCORES, CHOICES, GAINS, MEAN_NORMS, PAIRS, LINKS, PANELS, HEADS, HEAD_NORMS, METHODS, NORMS),
     derived={"panels": panel_rows, "heads": head_rows, "head_norms": head_norm_rows, "methods": method_rows,
              "norms": norm_rows},
@@ -507,8 +549,8 @@ PAGE = Page(
         Section(
             "table", "All layers",
             "The change from weight to norm is tested pair by pair of sentences: where its interval lies below zero, "
-            "norms are better.",
-            (Listing("gains", "side", "direction", "layer", "weight", "norm", "change", "p"),
+            "norms are better; *p* is corrected for all layers of the side.",
+            (Listing("gains", "side", "direction", "layer", "weight", "norm", "change", "p_corrected"),
              Listing("panels", "view", "kind", "layer", "score", "value", title="Every view",
                      where={"aligner": "attention", "score": ["AER", "linked"]})), short="Table",
         ),
@@ -527,7 +569,8 @@ PAGE = Page(
         Section(
             "choices", "Choosing without gold",
             "If the layer that adds most to the decoder's state is the one that aligns, layers of large mean norm "
-            "have a low error rate.",
+            "have a low error rate. Often they have, read with input; read with output the largest norm may stand in "
+            "a layer that aligns nothing.",
             (charts.scatter("norms", "mean_norm", "AER", key="norms", title="Mean norm against error rate",
                             colour="unit", style=Style(pick=("view",), tell=("place",)),
                             label="Mean norm against AER, a mark for each head and each layer"),
@@ -539,7 +582,7 @@ PAGE = Page(
         ),
         Section(
             "map", "Head by head",
-            "Every head alone: blue is better than the untrained twin (or links more words), red is worse.",
+            "Every head alone: blue is better than the mean of untrained twins (or links more words), red is worse.",
             (charts.head_map("heads", "value", style=Style(pick=("score", "measure", "view")),
                              shade={"value": "worse"}, label="Heat map of one score, layer by head"),
              Listing("heads", "head", "view", "measure", "score", "value", title="The best heads", most=100,
@@ -567,8 +610,8 @@ PAGE = Page(
         "weight, norm": "α, averaged over the heads of a layer, or the length of what a source word adds: ‖αf(x)‖ of "
         "a head, ‖Σαf(x)‖ of a layer's heads together.",
         "no gold": "the layer (or head) of the largest mean norm; of a layer, the joint norm of its heads, or the "
-        "sum of theirs. The *oracle* looks at the gold and flatters; made honest, it chooses on one half of the "
-        "pairs and is scored on the other.",
+        "sum of theirs: a guess, which can miss by far. The *oracle* looks at the gold and flatters; made honest, it "
+        "chooses on one half of the pairs and is scored on the other.",
     } | words("untrained twin"),
     limits={
         "Attention gives one link per word at most.": "Gold has words with several; no single direction finds them "

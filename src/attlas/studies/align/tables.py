@@ -1,8 +1,10 @@
-"""What alignments are worth, as tidy rows: every way of reading links off attention, with the twin's beside it.
+"""What alignments are worth, as tidy rows: every way of reading links off attention, with the twins' beside it.
 
 A :class:`View` is one model read from one side. Two views that look in opposite directions (the model of the other
 direction; the two blocks of an encoder over both sentences) are a :class:`Couple` and can be symmetrised, layer by
-layer. All intervals come from the same resamples of pairs of sentences (bootstrap, the middle 95 %).
+layer. A pair of sentences is the unit of every interval: error rate, precision and recall are ratios of counts and
+have those of :mod:`attlas.stats.intervals`; F1 has the middle 95 % of resampled pairs. Of several untrained twins
+the mean is given, with the lowest and the highest. Readers are numbered: 0 is the model, twins count from 1.
 
 Which layer to use is decided without gold by the largest mean joint norm. Beside it stands the layer whose heads'
 mean norms have the largest sum, which is how the paper's own script chooses; what an oracle would choose, who looks
@@ -22,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.measures.names import MEASURES
-from attlas.stats import Bundle
+from attlas.stats import Bundle, Estimate, estimate, holm
+from attlas.stats.intervals import FEWEST
 from attlas.stats.metrics import METRICS
 from attlas.stats.paired import compare
-from attlas.studies.shared.figures import ends_of, middle
+from attlas.studies.shared.figures import ends_of, middle, spread
 from attlas.text import Document, Links
 from attlas.text.links import Pairs, marks, symmetrise
 
@@ -39,7 +42,8 @@ SYMMETRISED = ("intersection", "grow-diag-final-and")
 BY_NORM, BY_HEADS = "largest mean norm", "largest mean norm, heads summed"
 ORACLE, HALVES = "oracle: lowest AER", "chosen on one half, scored on the other"
 RESAMPLES = 1000
-VALUE, TWIN = ("value", "low", "high"), ("twin", "twin_low", "twin_high")
+VALUE, TWIN = ("value", "low", "high"), ("twin", "twin_low", "twin_high", "twins")
+SHARE = (0.0, 1.0)
 PLACE = ("aligner", "trained_on", "direction", "stream", "measure", "side", "layer", "head")
 
 
@@ -54,28 +58,23 @@ class Method(NamedTuple):
 
 @dataclass(frozen=True)
 class Read:
-    """What a model and its untrained twin read; ``turned`` where they read the pairs the other way round."""
+    """What a model and its untrained twins read, the model first; ``turned`` where they read the pairs the other way
+    round."""
 
     study: Alignment
-    bundle: Bundle
-    twin: Bundle
+    bundles: Sequence[Bundle]
     turned: bool = False
 
     @cached_property
-    def marks(self) -> dict[bool, Numbers]:
-        """Counts (pair, method, 4), by whether of the twin."""
-        return {twin: self.study.marks(bundle) for twin, bundle in self.both.items()}
+    def marks(self) -> list[Numbers]:
+        """Counts (pair, method, 4) of every reader."""
+        return [self.study.marks(bundle) for bundle in self.bundles]
 
     @cached_property
-    def picks(self) -> dict[tuple[str, bool], Chosen]:
-        """What words pick, by side and whether of the twin."""
-        sides = self.study.sides
-        return {(s, twin): self.study.picks(bundle, s) for twin, bundle in self.both.items() for s in sides}
-
-    @property
-    def both(self) -> dict[bool, Bundle]:
-        """The model's bundle and its twin's."""
-        return {False: self.bundle, True: self.twin}
+    def picks(self) -> dict[tuple[str, int], Chosen]:
+        """What words pick, by side and reader."""
+        readers = enumerate(self.bundles)
+        return {(side, who): self.study.picks(own, side) for who, own in readers for side in self.study.sides}
 
 
 @dataclass(frozen=True)
@@ -100,26 +99,26 @@ class View:
         """The ways of reading links off it: by layer, or by head."""
         return [m for m in self.study.methods if m.side == self.side and (m.head is not None) == heads]
 
-    def links(self, method: Method, *, twin: bool = False) -> list[Pairs]:
+    def links(self, method: Method, *, who: int = 0) -> list[Pairs]:
         """The links of all pairs, as (source word, target word) of the bitext."""
-        found = self.study.links(self.read.picks[method.side, twin], method)
-        return [frozenset((j, i) for i, j in links) for links in found] if self.read.turned else found
+        links = self.study.links(self.read.picks[method.side, who], method)
+        return [frozenset((j, i) for i, j in pair) for pair in links] if self.read.turned else links
 
-    def marks(self, method: Method, *, twin: bool = False) -> Numbers:
-        """The counts of all pairs, (pair, 4)."""
-        return self.read.marks[twin][:, self.study.number(method)]
+    def marks(self, method: Method) -> Numbers:
+        """The counts of all pairs, (reader, pair, 4)."""
+        return np.stack([counts[:, self.study.number(method)] for counts in self.read.marks])
 
     @cached_property
-    def norms(self) -> dict[bool, Any]:
-        """Mean norms over all queries and keys that meet here, (layer, joint and heads); by whether of the twin."""
+    def norms(self) -> list[Estimate]:
+        """Mean norms over all queries and keys that meet here, (layer, joint and heads), of every reader."""
         place = self.study.sides.index(self.side)
-        found = {twin: bundle["norms"].result() for twin, bundle in self.read.both.items()}
-        return {twin: type(one)(*(part[place] for part in one)) for twin, one in found.items()}
+        norms = [bundle.pooled("norms").result() for bundle in self.read.bundles]
+        return [Estimate(*(part[place] for part in of_reader)) for of_reader in norms]
 
     @property
     def layer(self) -> int:
         """The layer of the largest mean joint norm."""
-        return int(np.nanargmax(self.norms[False].value[:, 0]))
+        return int(np.nanargmax(self.norms[0].value[:, 0]))
 
     @property
     def layer_by_heads(self) -> int:
@@ -134,7 +133,7 @@ class View:
 
     @cached_property
     def _of_heads(self) -> Numbers:
-        norms: Numbers = self.norms[False].value[:, 1:].copy()
+        norms: Numbers = self.norms[0].value[:, 1:].copy()
         for layer, count in enumerate(self.study.heads):
             norms[layer, count:] = np.nan
         return norms
@@ -153,17 +152,17 @@ class Couple:
         """How many layers both have."""
         return min(len(self.forward.study.heads), len(self.backward.study.heads))
 
-    def links(self, how: str, measure: str, layers: tuple[int, int], *, twin: bool = False) -> list[Pairs]:
+    def links(self, how: str, measure: str, layers: tuple[int, int], *, who: int = 0) -> list[Pairs]:
         """The links of both, put together."""
-        one = self.forward.links(Method(measure, self.forward.side, layers[0]), twin=twin)
-        other = self.backward.links(Method(measure, self.backward.side, layers[1]), twin=twin)
+        ahead = self.forward.links(Method(measure, self.forward.side, layers[0]), who=who)
+        back = self.backward.links(Method(measure, self.backward.side, layers[1]), who=who)
         sizes = self.forward.study.sizes
-        return [symmetrise(how, a, b, size) for a, b, size in zip(one, other, sizes, strict=True)]
+        return [symmetrise(how, a, b, size) for a, b, size in zip(ahead, back, sizes, strict=True)]
 
-    def counts(self, known: Evidence, how: str, measure: str, layers: tuple[int, int]) -> tuple[Numbers, Numbers]:
-        """The counts of what both have together, and of what their twins have."""
-        both = [self.links(how, measure, layers, twin=twin) for twin in (False, True)]
-        return counted(both[0], known.documents), counted(both[1], known.documents)
+    def counts(self, known: Evidence, how: str, measure: str, layers: tuple[int, int]) -> Numbers:
+        """The counts of what both have together, and of what their twins have, (reader, pair, 4)."""
+        readers = range(len(self.forward.read.bundles))
+        return np.stack([counted(self.links(how, measure, layers, who=who), known.documents) for who in readers])
 
 
 @dataclass(frozen=True)
@@ -216,23 +215,35 @@ def resamples(pairs: int, seed: int) -> Numbers:
 
 
 def rated(
-    place: Mapping[str, Any],
-    counts: Numbers,
-    twin: Numbers | None,
-    copies: Numbers,
-    scores: Sequence[str] = tuple(SCORES),
+    place: Mapping[str, Any], counts: Numbers, copies: Numbers, scores: Sequence[str] = tuple(SCORES)
 ) -> list[dict[str, Any]]:
-    """A row for each of some scores of one alignment, beside the twin's."""
+    """A row for each of some scores of one alignment, from the counts (reader, pair, 4): the model's (or an
+    aligner's, which has no twin), and those of its twins behind."""
+    own, *twins = counts
     rows = []
-    drawn = [(part, copies @ part) for part in (counts, twin) if part is not None]
     for score in scores:
-        metric = METRICS[SCORES[score]]
-        cells = [(metric.of(part.sum(0)).item(), *middle(metric.of(resampled))) for part, resampled in drawn]
-        row = {**place, "score": score, **dict.fromkeys((*VALUE, *TWIN))}
-        for names, values in zip((VALUE, TWIN), cells, strict=False):
-            row |= dict(zip(names, values, strict=True))
-        rows.append(row | {"links": int(counts[:, 2].sum())})
+        row = {**place, "score": score, **dict.fromkeys((*VALUE, *TWIN)), **ends_of(_score(score, own, copies), ())}
+        if twins:
+            of_twins = spread([_score(score, twin, copies) for twin in twins])
+            row |= {**ends_of(of_twins, (), "twin"), "twins": len(twins)}
+        rows.append(row | {"links": int(own[:, 2].sum())})
     return rows
+
+
+def _score(score: str, counts: Numbers, copies: Numbers) -> Estimate:
+    """A score of one reader from the counts of pairs, (pair, 4), with its interval over pairs."""
+    metric = METRICS[SCORES[score]]
+    value, n = np.array(metric.of(counts.sum(0)).item()), np.array(len(counts))
+    sure, possible, given, gold = counts.T
+    parts = {"AER": (sure + possible, given + gold), "precision": (possible, given), "recall": (sure, gold)}
+    if score in parts:
+        share = estimate(*parts[score], SHARE, hits=True)
+        low, high = (1 - share.high, 1 - share.low) if score == "AER" else (share.low, share.high)
+    elif (given + gold > 0).sum() < FEWEST:
+        low, high = np.array(np.nan), np.array(np.nan)
+    else:
+        low, high = middle(metric.of(copies @ counts))
+    return Estimate(value, n, low, high)
 
 
 def score_rows(known: Evidence) -> Iterator[dict[str, Any]]:
@@ -241,13 +252,13 @@ def score_rows(known: Evidence) -> Iterator[dict[str, Any]]:
         for method in sorted(view.methods(heads=False) + view.methods(heads=True), key=view.study.number):
             place = _place(view.direction, method.side, method.measure, method.layer, method.head, view.study)
             if known.scored:
-                yield from rated(place, view.marks(method), view.marks(method, twin=True), known.copies)
+                yield from rated(place, view.marks(method), known.copies)
             else:
                 yield _linked(place, view, method)
     for couple in known.couples if known.scored else ():
         for measure, layer, how in product(MEASURES, range(couple.layers), SYMMETRISED):
             place = _place(how, couple.side, measure, layer, None, couple.forward.study)
-            yield from rated(place, *couple.counts(known, how, measure, (layer, layer)), known.copies)
+            yield from rated(place, couple.counts(known, how, measure, (layer, layer)), known.copies)
 
 
 def choice_rows(known: Evidence) -> Iterator[dict[str, Any]]:
@@ -257,7 +268,7 @@ def choice_rows(known: Evidence) -> Iterator[dict[str, Any]]:
     for couple, measure, how in product(known.couples, MEASURES, SYMMETRISED):
         layers = (couple.forward.layer, couple.backward.layer)
         place = _choice(how, measure, couple.side, "layer", BY_NORM) | {"layer": layers[0], "back_layer": layers[1]}
-        yield place | _aer(known, *couple.counts(known, how, measure, layers))
+        yield place | _aer(known, couple.counts(known, how, measure, layers))
 
 
 def _choices(known: Evidence, view: View, measure: str, unit: str) -> Iterator[dict[str, Any]]:
@@ -268,55 +279,57 @@ def _choices(known: Evidence, view: View, measure: str, unit: str) -> Iterator[d
     def row(how: str, method: Method | None, counts: Numbers | None) -> dict[str, Any]:
         cells = _choice(view.direction, measure, view.side, unit, how)
         if method is not None:
-            norms = view.norms[False].value[method.layer]
+            norms = view.norms[0].value[method.layer]
             norm = norms[0 if method.head is None else 1 + method.head]
             cells |= {"layer": method.layer, "head": method.head, "mean_norm": norm}
-        return cells | ({} if counts is None else _aer(known, *counts))
-
-    def both(method: Method) -> Numbers:  # the model's counts and its twin's, (2, pair, 4)
-        return np.stack([view.marks(method), view.marks(method, twin=True)])
+        return cells | ({} if counts is None else _aer(known, counts))
 
     for how, method in blind.items():
-        yield row(how, method, both(method) if known.scored else None)
+        yield row(how, method, view.marks(method) if known.scored else None)
     if not known.scored:
         return
-    all_counts = np.stack([view.marks(method) for method in methods])  # (method, pair, 4)
+    all_counts = np.stack([view.marks(method)[0] for method in methods])  # (method, pair, 4)
     best = methods[_best(all_counts)]
-    yield row(ORACLE, best, both(best))
+    yield row(ORACLE, best, view.marks(best))
     if len(known.documents) < 2:
         return
     half = halves(len(known.documents), known.seed)
-    pooled, picked = np.zeros_like(both(best)), []
+    pooled, picked = np.zeros_like(view.marks(best)), []
     for number, chosen_on in enumerate((half, ~half), start=1):
         picked.append(methods[_best(all_counts[:, chosen_on])])
-        scored_on = both(picked[-1]) * ~chosen_on[:, None]
+        scored_on = view.marks(picked[-1]) * ~chosen_on[:, None]
         yield row(f"chosen on half {number}, scored on the other", picked[-1], scored_on)
         pooled += scored_on
     yield row(HALVES, picked[0] if picked[0] == picked[1] else None, pooled)
 
 
 def gain_rows(known: Evidence) -> Iterator[dict[str, Any]]:
-    """By how much norms beat weights in the same layer: the change of AER, tested pair by pair of sentences."""
+    """By how much norms beat weights in the same layer: the change of AER, tested pair by pair of sentences, and
+    corrected for all layers of a side and direction."""
     metric = METRICS["aer"]
     for view in known.views if known.scored else ():
+        rows = []
         for layer in range(len(view.study.heads)):
-            weight, norm = (view.marks(Method(measure, view.side, layer)) for measure in MEASURES)
-            found = compare(metric, weight, norm[None], seed=known.seed)
-            yield {
-                **view.place, "layer": layer, "weight": found.whole, "norm": found.score[0],
-                "change": found.change[0], "low": found.low[0], "high": found.high[0], "p": found.p[0],
-            }  # fmt: skip
+            weight, norm = (view.marks(Method(measure, view.side, layer))[0] for measure in MEASURES)
+            changed = compare(metric, weight, norm[None], seed=known.seed)
+            rows.append({
+                **view.place, "layer": layer, "weight": changed.whole, "norm": changed.score[0],
+                "change": changed.change[0], "low": changed.low[0], "high": changed.high[0], "p": changed.p[0],
+            })  # fmt: skip
+        for row, corrected in zip(rows, holm([row["p"] for row in rows]), strict=True):
+            yield row | {"p_corrected": corrected}
 
 
 def norm_rows(known: Evidence) -> Iterator[dict[str, Any]]:
     """Mean norms of layers (joint; no head) and heads, over all queries and keys that meet."""
     for view in known.views:
-        ours, theirs = view.norms[False], view.norms[True]
+        ours, theirs = view.norms[0], spread(view.norms[1:])
         for layer, count in enumerate(view.study.heads):
             for cell in range(1 + count):
                 yield {
                     **view.place, "layer": layer, "head": cell - 1 if cell else None, **ends_of(ours, (layer, cell)),
-                    "n": ours.n[layer, cell], "twin": theirs.value[layer, cell],
+                    "n": ours.n[layer, cell], **ends_of(theirs, (layer, cell), "twin"),
+                    "twins": len(view.norms) - 1,
                 }  # fmt: skip
 
 
@@ -332,15 +345,14 @@ def _best(counts: Numbers) -> int:
     return int(np.argmin(np.nan_to_num(METRICS["aer"].of(counts.sum(1)), nan=np.inf)))
 
 
-def _aer(known: Evidence, counts: Numbers, twin: Numbers) -> dict[str, Any]:
-    (first,) = rated({}, counts, twin, known.copies, ["AER"])
-    if not known.scored:
-        return {"links": first["links"]}
-    return {name: first[name] for name in ("value", "low", "high", "twin", "links")}
+def _aer(known: Evidence, counts: Numbers) -> dict[str, Any]:
+    """The error rate of a choice and of its twins, from the counts (reader, pair, 4)."""
+    (row,) = rated({}, counts, known.copies, ["AER"])
+    return {name: row[name] for name in ((*VALUE, *TWIN, "links") if known.scored else ("links",))}
 
 
 def _choice(direction: str, measure: str, side: str, unit: str, how: str) -> dict[str, Any]:
-    cells = ("layer", "head", "back_layer", "mean_norm", *VALUE, "twin", "links")
+    cells = ("layer", "head", "back_layer", "mean_norm", *VALUE, *TWIN, "links")
     chosen = {"direction": direction, "measure": measure, "side": side, "unit": unit, "how": how}
     return {**chosen, **dict.fromkeys(cells)}
 
@@ -353,7 +365,6 @@ def _place(direction: str, side: str, measure: str, layer: int, head: int | None
 def _linked(place: Mapping[str, Any], view: View, method: Method) -> dict[str, Any]:
     """Without gold: the share of words that have a link."""
     number = view.study.number(method)
-    ours, theirs = (bundle["linked"].result() for bundle in view.read.both.values())
-    cells = ends_of(ours, (number,)) | ends_of(theirs, (number,), "twin")
-    within = {name: np.clip(share, 0.0, 1.0) for name, share in cells.items()}
-    return {**place, "score": "linked", **within, "links": round(float(ours.value[number] * ours.n[number]))}
+    ours, *theirs = (bundle.pooled("linked").result(SHARE, hits=True) for bundle in view.read.bundles)
+    cells = ends_of(ours, (number,)) | ends_of(spread(theirs), (number,), "twin") | {"twins": len(theirs)}
+    return {**place, "score": "linked", **cells, "links": round(float(ours.value[number] * ours.n[number]))}

@@ -44,7 +44,10 @@ def keywords(
     bar: Annotated[
         float | None, Help("The share of the average weight that each word of a phrase has at least. [0.5]")
     ] = None,
-    longest: Annotated[int | None, Help("The most words of a phrase. [5]")] = None,
+    longest: Annotated[
+        int | None,
+        Help("The most words of a phrase; 1: single words. [5, or 1 where most phrases of the study are one word]"),
+    ] = None,
     language: Annotated[str, Help("Whose stemmer compares phrases; or none.")] = "english",
     **running: Unpack[Reading],
 ) -> Result:
@@ -103,7 +106,7 @@ def _asked(
 ) -> tuple[Corpus, Subject, Choice, dict[str, Any]]:  # fmt: skip
     """Texts, model, heads, and how words are weighed and phrases made; what makes no sense is refused."""
     from attlas.studies.shared.keywords.choice import choose_heads
-    from attlas.studies.shared.keywords.phrases import BAR, LONGEST
+    from attlas.studies.shared.keywords.phrases import BAR
     from attlas.studies.shared.keywords.weighing import window_of
     from attlas.text.stems import stemmer
 
@@ -118,7 +121,7 @@ def _asked(
         raise PlanError(f"a phrase has at least one word, and at most {longest} were asked for")
     window_of(model, max_pieces)
     how: dict[str, Any] = {
-        "top": top, "bar": BAR if bar is None else bar, "longest": LONGEST if longest is None else longest,
+        "top": top, "bar": BAR if bar is None else bar, "longest": choice.longest if longest is None else longest,
         "language": language, "max_pieces": max_pieces,
     }  # fmt: skip
     return texts, model, choice, how

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.stats import holm
+from attlas.stats import estimate, holm
+from attlas.stats.flips import FEWEST_UNITS
 from attlas.studies.keywords_study.passes import Integers, Received
-from attlas.studies.shared.keywords.scoring import draws
+from attlas.studies.shared.keywords.scoring import known
 from attlas.studies.shared.keywords.weighing import Kind
 
 FLOOR = 1e-3
@@ -83,32 +84,34 @@ def auc_within(values: NDArray[Any], key: NDArray[np.bool_], edges: Integers) ->
     return found
 
 
-def mean_and_interval(values: Floats, seed: int = 0) -> tuple[Floats, Floats, Floats]:
-    """The mean over documents of (document, column), and the middle 95 % of it over resampled documents."""
-    resampled = draws(len(values), seed) @ values / len(values)
-    low, high = np.quantile(resampled, (0.025, 0.975), axis=0)
-    return values.mean(0), low, high
+def mean_and_interval(values: Floats, within: tuple[float, float] | None = None) -> tuple[Floats, Floats, Floats]:
+    """The mean over documents of (document, column), and its 95 % interval; ``within`` is the range of a value."""
+    mean, _, low, high = estimate(values, np.ones_like(values), within)
+    return mean, low, high
 
 
 def signed_rank(values: Floats) -> Floats:
-    """Wilcoxon's signed-rank test of each column of (document, column): two-sided p; 1 where nothing differs."""
+    """Wilcoxon's signed-rank test of each column of (document, column): two-sided p; 1 where nothing differs, and
+    none (NaN) below :data:`~attlas.stats.flips.FEWEST_UNITS` documents."""
     from scipy.stats import wilcoxon
 
+    if len(values) < FEWEST_UNITS:
+        return np.full(values.shape[1], np.nan)
     return np.array([wilcoxon(column).pvalue if column.any() else 1.0 for column in values.T], dtype=np.float64)
 
 
-def head_columns(seen: Seen, seed: int = 0) -> dict[str, list[float]]:
+def head_columns(seen: Seen) -> dict[str, list[float | None]]:
     """The columns that describe each head on the part that is scored, in the order of heads."""
-    relative, low, high = mean_and_interval(seen.relative, seed)
-    saved, saved_low, saved_high = mean_and_interval(seen.saved, seed)
-    auc, auc_low, auc_high = mean_and_interval(seen.auc, seed)
+    relative, low, high = mean_and_interval(seen.relative)
+    saved, saved_low, saved_high = mean_and_interval(seen.saved)
+    auc, auc_low, auc_high = mean_and_interval(seen.auc, (0.0, 1.0))
     p = signed_rank(seen.relative)
     columns = {
         "key": seen.key.mean(0), "other": seen.other.mean(0), "relative": relative, "low": low, "high": high, "p": p,
         "p_corrected": holm(p), "cross_entropy": seen.even.mean() - saved, "saved": saved, "saved_low": saved_low,
         "saved_high": saved_high, "auc": auc, "auc_low": auc_low, "auc_high": auc_high,
     }  # fmt: skip
-    return {name: values.tolist() for name, values in columns.items()}
+    return {name: [known(value) for value in values] for name, values in columns.items()}
 
 
 def best_first(auc: Sequence[float]) -> list[int]:

@@ -34,7 +34,7 @@ SEEN = (
            ends=("low", "high"), definition="Štefánik", head=True),
     Column("p", "p", "p", "Wilcoxon's signed ranks of relative attention, over texts"),
     Column("p_corrected", "p, corrected", "p", "Wilcoxon's signed ranks of relative attention, over texts",
-           family="all heads of a kind (Holm)", was="p_holm"),
+           family="all heads of a kind (Holm)", none="too few", was="p_holm"),
     Column("key", "key words receive", "number", head=True),
     Column("other", "others receive", "number", head=True),
     Column("saved", "nats saved", "signed", "how much less the cross-entropy is than that of even attention",
@@ -59,6 +59,8 @@ LESS = {  # how far each figure is below chance
 CHOICE = Schema(
     "choice", "The heads that were chosen, the best first.", *PLACE, MEASURE, OVER, Column("rank", "rank", "count"),
     Column("choosing_auc", "AUC, choosing", "share"),
+    Column("longest", "longest phrase", "count", "the most words of a phrase: 1 where most phrases given to the "
+           "texts to choose on are single words", optional=True),
 )  # fmt: skip
 SELECTION = Column("selection", "heads", meaning="which heads weigh the words")
 SET_SIZE = Column("heads", "how many", "count")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from attlas.studies.keywords_study.heads import Floats, auc_within, mean_and_interval
 from attlas.studies.keywords_study.passes import Integers, Part
-from attlas.studies.shared.keywords.scoring import MICRO, interval
+from attlas.studies.shared.keywords.scoring import known, micro
 from attlas.studies.shared.keywords.weighing import Numbers
 from attlas.text.keyphrases import document_stems
 from attlas.text.stems import Stem
@@ -202,14 +202,14 @@ def rows_of(part: Part, documents: Integers) -> Integers:
     return np.concatenate([np.arange(part.starts[one], part.starts[one + 1]) for one in documents])
 
 
-def word_scores(part: Part, scores: Floats, found: Flags, seed: int = 0) -> dict[str, Any]:
+def word_scores(part: Part, scores: Floats, found: Flags) -> dict[str, Any]:
     """How well words are told apart: F1 over all words with what it is made of, and the mean AUC within documents."""
     counted = np.stack([part.key & found, found, part.key], 1).astype(np.float64)
     per_document = np.add.reduceat(counted, part.starts[:-1], axis=0)
-    f1, low, high = interval(MICRO, per_document, seed)
+    f1, low, high = micro(per_document)
     common, marked, key = per_document.sum(0)
     within = auc_within(scores[:, None], part.key, part.starts)[part.mixed]
-    auc, auc_low, auc_high = (float(end[0]) for end in mean_and_interval(within, seed))
+    auc, auc_low, auc_high = (known(end[0]) for end in mean_and_interval(within, (0.0, 1.0)))
     return {
         "f1": f1, "low": low, "high": high, "precision": float(common / marked) if marked else 0.0,
         "recall": float(common / key), "auc": auc, "auc_low": auc_low, "auc_high": auc_high,

@@ -2,7 +2,8 @@
 
 A candidate is, for each kind of attention, the first so many heads by their AUC on the part that heads are chosen on,
 and all heads of the last layer. Each weighs the words of that part, phrases are made of the weights, and the best F1
-of the first ten phrases (against all phrases that were given) wins; of equals, the one with fewer heads. On the part
+of the first ten phrases (against all phrases that were given) wins; of equals, the one with fewer heads. Phrases are
+runs of words, or single words where most phrases given to the texts that heads are chosen on are such. On the part
 that is scored, the winner stands beside the best single head and the last layer, which is what is used of a model
 that nothing is known of.
 """
@@ -16,7 +17,7 @@ import numpy as np
 
 from attlas.studies.keywords_study.heads import best_first
 from attlas.studies.keywords_study.passes import Part, Received
-from attlas.studies.shared.keywords.phrases import rank_phrases
+from attlas.studies.shared.keywords.phrases import LONGEST, rank_phrases
 from attlas.studies.shared.keywords.scoring import given_in, score_rows
 from attlas.studies.shared.keywords.weighing import Kind, Numbers
 from attlas.text.keyphrases import Stems, document_stems
@@ -61,16 +62,16 @@ def weights_by(received: Received, part: str, chosen: Sequence[Candidate]) -> li
     return found
 
 
-def _ranked(part: Part, weights: Numbers, stems: Sequence[Stems]) -> list[list[Stems]]:
+def _ranked(part: Part, weights: Numbers, stems: Sequence[Stems], longest: int) -> list[list[Stems]]:
     """The phrases of each document, the heaviest first, from the weights of all words of a part."""
     return [
-        [phrase.stems for phrase in rank_phrases(document, weights[start:stop], stems=known)]
+        [phrase.stems for phrase in rank_phrases(document, weights[start:stop], stems=known, longest=longest)]
         for document, known, start, stop in zip(part.documents, stems, part.starts, part.starts[1:], strict=False)
     ]
 
 
 def phrase_rows(
-    received: Received, part: str, chosen: Sequence[Candidate], called: str, stem: Stem, seed: int = 0
+    received: Received, part: str, chosen: Sequence[Candidate], called: str, stem: Stem, longest: int = LONGEST
 ) -> list[list[dict[str, Any]]]:
     """For each candidate, how good its phrases are on a part, one row for each depth and gold."""
     laid = received.parts[part]
@@ -82,7 +83,7 @@ def phrase_rows(
             "part": called, "selection": candidate.selection, "measure": candidate.kind.measure,
             "over": candidate.kind.over, "heads": len(candidate.heads), "chosen": False,
         }  # fmt: skip
-        made.append([about | row for row in score_rows(_ranked(laid, weights, stems), given, seed=seed)])
+        made.append([about | row for row in score_rows(_ranked(laid, weights, stems, longest), given)])
     return made
 
 

@@ -26,7 +26,9 @@ from attlas.studies.keywords_study.predicting import (
     word_scores,
 )
 from attlas.studies.keywords_study.selecting import BEST, LAST, candidates, phrase_rows, winner
+from attlas.studies.shared.keywords.phrases import longest_for
 from attlas.studies.shared.keywords.weighing import Kind, Numbers
+from attlas.text.keyphrases import given_phrases
 from attlas.text.stems import Stem
 
 CHOSEN, SCORED, CROSS_VALIDATED = "chosen on", "scored on", "cross-validated"
@@ -47,7 +49,7 @@ def head_step(received: Received, seed: int, say: Say) -> dict[str, Any]:
         chosen, scored = (seen_by_heads(received, part, kind) for part in (CHOSEN, SCORED))
         choosing = {"auc": chosen.auc, "relative": chosen.relative, "saved": chosen.saved}
         means = {f"choosing_{name}": values.mean(0).tolist() for name, values in choosing.items()}
-        kinds.append(head_columns(scored, seed) | means)
+        kinds.append(head_columns(scored) | means)
         count = len(scored.even)
     return {"kinds": kinds, "n": count}
 
@@ -66,7 +68,10 @@ def phrase_step(
     auc = dict(zip(received.kinds, (columns["choosing_auc"] for columns in heads["kinds"]), strict=True))
     tried = candidates(auc, last)
     say(f"phrases of {len(tried)} sets of heads")
-    rows = phrase_rows(received, CHOSEN, tried, CHOSEN, stem, seed)
+    longest = longest_for(
+        phrase for document in received.parts[CHOSEN].documents for phrase in given_phrases(document, stem)
+    )
+    rows = phrase_rows(received, CHOSEN, tried, CHOSEN, stem, longest)
     best = winner(tried, rows)
     rule = next(kind for kind in reversed(received.kinds) if kind.over == "mean")
     single = [number for number, one in enumerate(tried) if one.selection == BEST]
@@ -75,7 +80,7 @@ def phrase_step(
         next(number for number, one in enumerate(tried) if (one.kind, one.selection) == (rule, LAST)),
     ]
     scored = list(dict.fromkeys([best, *beside]))
-    again = phrase_rows(received, SCORED, [tried[number] for number in scored], SCORED, stem, seed)
+    again = phrase_rows(received, SCORED, [tried[number] for number in scored], SCORED, stem, longest)
     for row in (*rows[best], *again[0]):
         row["chosen"] = True
     winning = tried[best]
@@ -84,6 +89,7 @@ def phrase_step(
         "heads": list(winning.heads),
         "kind": list(winning.kind),
         "choosing_auc": [auc[winning.kind][head] for head in winning.heads],
+        "longest": longest,
     }
 
 
@@ -106,14 +112,14 @@ def regression_step(
         strengths.append(learned.fitted[-1].c)
     c = float(np.median(strengths))
     made = [
-        {"part": CROSS_VALIDATED, "heads": step, **word_scores(part, scores[number], found[number], seed), "c": c}
+        {"part": CROSS_VALIDATED, "heads": step, **word_scores(part, scores[number], found[number]), "c": c}
         for number, step in enumerate(steps)
     ]
     say("regression: all documents")
     learned = learn(x, part, np.arange(len(part.documents)), seed, steps)
     x = features(received.relative(SCORED, kind))
     for step, one in zip(steps, learned.fitted, strict=True):
-        scored = _scored(one.scores(x), one.threshold, received, seed)
+        scored = _scored(one.scores(x), one.threshold, received)
         made.append({"part": SCORED, "heads": step, **scored, "c": one.c})
     ranks = np.empty(received.heads, np.int64)
     ranks[learned.order] = np.arange(1, received.heads + 1)
@@ -135,7 +141,7 @@ def mix_step(received: Received, kind: Kind, seed: int, say: Say) -> dict[str, A
     say("scalar mix")
     mixed = learn_mix(received.relative(CHOSEN, kind), received.parts[CHOSEN].key)
     scores = mixed.scores(received.relative(SCORED, kind))
-    row = {"predictor": MIX, **_scored(scores, mixed.threshold, received, seed)}
+    row = {"predictor": MIX, **_scored(scores, mixed.threshold, received)}
     return {"share": mixed.shares.tolist(), "gamma": mixed.gamma, "predictor": row}
 
 
@@ -146,14 +152,14 @@ def predictor_step(
     model. ``auc`` is that of each head on the part that heads are chosen on."""
     say("what needs no model, and the best head")
     part, scored = received.parts[CHOSEN], received.parts[SCORED]
-    every = word_scores(scored, np.zeros(scored.words), np.ones(scored.words, bool), seed)
+    every = word_scores(scored, np.zeros(scored.words), np.ones(scored.words, bool))
     rows: Rows = [{"predictor": EVERY, **every}]
     plain, plain_scored = plain_features(part, stem), plain_features(scored, stem)
     rows.append({"predictor": PLAIN, **_regressed(received, plain, plain_scored, seed)})
     chosen, other = received.relative(CHOSEN, kind), received.relative(SCORED, kind)
     head = best_first(auc)[0]
     threshold = best_threshold(chosen[:, head].astype(np.float64), part.key)
-    rows.append({"predictor": HEAD, **_scored(other[:, head].astype(np.float64), threshold, received, seed)})
+    rows.append({"predictor": HEAD, **_scored(other[:, head].astype(np.float64), threshold, received)})
     both = [np.hstack(pair) for pair in ((features(chosen), plain), (features(other), plain_scored))]
     rows.append({"predictor": BOTH, **_regressed(received, both[0], both[1], seed)})
     return {"rows": rows}
@@ -172,9 +178,9 @@ def _regressed(received: Received, chosen: Numbers, scored: Numbers, seed: int) 
     """How a regression that was learned on the columns of one part scores on those of the other."""
     part = received.parts[CHOSEN]
     (fitted,) = learn(chosen, part, np.arange(len(part.documents)), seed).fitted
-    return _scored(fitted.scores(scored), fitted.threshold, received, seed)
+    return _scored(fitted.scores(scored), fitted.threshold, received)
 
 
-def _scored(scores: Floats, threshold: float, received: Received, seed: int) -> dict[str, Any]:
+def _scored(scores: Floats, threshold: float, received: Received) -> dict[str, Any]:
     found: Flags = scores > threshold
-    return word_scores(received.parts[SCORED], scores, found, seed)
+    return word_scores(received.parts[SCORED], scores, found)

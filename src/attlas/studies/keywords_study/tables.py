@@ -25,7 +25,7 @@ def tables_of(
     phrases, regression, mix, twin = done["phrases"], done["regression"], done["mix"], done.get("twin")
     chosen = dict(zip(("measure", "over"), phrases["kind"], strict=True))
     choice = [
-        {**named[head], **chosen, "rank": rank, "choosing_auc": auc}
+        {**named[head], **chosen, "rank": rank, "choosing_auc": auc, "longest": phrases["longest"]}
         for rank, (head, auc) in enumerate(zip(phrases["heads"], phrases["choosing_auc"], strict=True), start=1)
     ]
     predictors = [*done["predictors"]["rows"], *(step["predictor"] for step in (mix, regression, twin) if step)]

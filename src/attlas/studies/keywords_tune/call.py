@@ -296,7 +296,7 @@ class _Job:
             tagged = list(tag_documents(task, self.tested, each=progress.advance, **how))
         finally:
             progress.finish()
-        rows = tagged_rows(self.tested, tagged, self.given, seed=self.run.seed)
+        rows = tagged_rows(self.tested, tagged, self.given)
         places = {("phrases", "M", "all"): KEYWORDS.get(stage)}
         return [
             {"stage": stage, **row, "published": places.get((row["unit"], row["at"], row["gold"]))} for row in rows

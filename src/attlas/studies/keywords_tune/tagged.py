@@ -90,13 +90,13 @@ def _unit_marks(documents: Sequence[Document], tagged: Sequence[Tagged]) -> dict
 
 
 def tagged_rows(
-    documents: Sequence[Document], tagged: Sequence[Tagged], given: Sequence[Given], *, seed: int = 0
+    documents: Sequence[Document], tagged: Sequence[Tagged], given: Sequence[Given]
 ) -> list[dict[str, Any]]:
     """Scores of a tagger, with intervals over documents: phrases at every depth and by either gold, spans, words."""
     found = [[phrase.stems for phrase in phrases_of(*pair)] for pair in zip(documents, tagged, strict=True)]
-    rows = [{"unit": "phrases", **row} for row in score_rows(found, given, seed=seed)]
+    rows = [{"unit": "phrases", **row} for row in score_rows(found, given)]
     counted = _unit_marks(documents, tagged)
-    return rows + [{"unit": unit, "at": "", "gold": "", **scores_of(each, seed)} for unit, each in counted.items()]
+    return rows + [{"unit": unit, "at": "", "gold": "", **scores_of(each)} for unit, each in counted.items()]
 
 
 def _tagged(

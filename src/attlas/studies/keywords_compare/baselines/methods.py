@@ -3,7 +3,8 @@
 A way has a name (``tf-idf``), a form (of which there may be several), and what it needs beside the text at hand:
 nothing, a corpus, or a model. Rows of attention come first, and the first of these is what all others are held
 against: the heads that a study chose, or those that are shipped for the model, or those of the rule. *first* and
-*random* are what any method must beat: candidates in the order of the text, and in no order at all.
+*random* are what any method must beat: candidates in the order of the text, and in no order at all. *Single
+words* are for texts whose key phrases mostly are such: the same weights, every word by itself.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ OURS, PACKAGES = "attention", ("yake", "keybert")
 Ranking = Callable[[Sequence[Document]], Iterator[list[Named]]]
 _Source = Callable[[Sequence[Document]], Iterator[Pair]]
 _HEADED, _RUNS, _WORDS = "attention's candidates", "runs between stop words", "word weights"
+_SINGLE = "single words"
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Field:
         >>> from attlas.studies.shared.keywords.choice import choose_heads
         >>> field = Field(load(), choose_heads(load()), [])
         >>> [method.label for method in field.methods("tf-idf")]
-        ['tf-idf, word weights', 'tf-idf, n-grams', "tf-idf, attention's candidates"]
+        ['tf-idf, word weights', 'tf-idf, n-grams', "tf-idf, attention's candidates", 'tf-idf, single words']
         >>> field.methods("magic")
         Traceback (most recent call last):
             ...
@@ -97,7 +99,8 @@ class Field:
         if why is not None:
             raise CapabilityError(why)
         forms: dict[str, Callable[[], list[Method]]] = {
-            "attention": partial(self._attention, self.choice, name), "attention weights": self._weights,
+            "attention": lambda: [*self._attention(self.choice, name), self._single(name)],
+            "attention weights": self._weights,
             "embedding": lambda: self._ranking(name, self._closest, "model"),
             "keybert": self._keybert, "yake": self._yake, "tf-idf": self._tfidf, "textrank": self._textrank,
             "first": lambda: self._ranking(name, _in_order), "random": lambda: self._ranking(name, self._shuffled),
@@ -116,17 +119,27 @@ class Field:
 
         return [Method(name, form, "model", partial(rank, heads)) for form, heads in forms.items()]
 
+    def _single(self, name: str) -> Method:
+        """The heads of the choice, every word by itself."""
+
+        def rank(documents: Sequence[Document]) -> Iterator[list[Named]]:
+            return (named(phrases) for _, phrases in self._phrases(documents, longest=1))
+
+        return Method(name, _SINGLE, "model", rank)
+
     def _weights(self) -> list[Method]:
         """The same heads by their weights; nothing new where weights are what is read anyway."""
         if self.choice.measure == "weight":
             return []
         return self._attention(replace(self.choice, measure="weight"), "attention weights")
 
-    def _phrases(self, documents: Sequence[Document], choice: Choice | None = None) -> Iterator[Pair]:
+    def _phrases(
+        self, documents: Sequence[Document], choice: Choice | None = None, longest: int | None = None
+    ) -> Iterator[Pair]:
         """Documents with the phrases of attention, all of them: by other heads than the chosen ones if asked for."""
         every = extract(
             self.subject, documents, choice or self.choice, language=self.language, max_pieces=self.max_pieces,
-            budget=self.budget,
+            budget=self.budget, longest=longest or self.choice.longest,
         )  # fmt: skip
         return ((document, extracted.phrases) for document, extracted in zip(documents, every, strict=True))
 
@@ -186,7 +199,9 @@ class Field:
     def _tfidf(self) -> list[Method]:
         known: dict[str, Any] = {"corpus": self.corpus, "stops": self._stops, "stem": self.stem}
         grams = Method("tf-idf", "n-grams", "corpus", partial(tfidf.by_ngrams, **known))
-        return self._weighing("tf-idf", "corpus", partial(tfidf.weigher, **known), grams)
+        weigh = partial(tfidf.weigher, **known)
+        single = Method("tf-idf", _SINGLE, "corpus", lambda documents: by_words(documents, weigh(), self.stem, 1))
+        return [*self._weighing("tf-idf", "corpus", weigh, grams), single]
 
     def _textrank(self) -> list[Method]:
         published = partial(textrank.as_published, stops=self._stops, stem=self.stem)

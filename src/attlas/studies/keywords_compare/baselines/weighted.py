@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.studies.keywords_compare.baselines.named import Named, named
-from attlas.studies.shared.keywords.phrases import Phrase, rank_phrases
+from attlas.studies.shared.keywords.phrases import LONGEST, Phrase, rank_phrases
 from attlas.text import Document
 from attlas.text.keyphrases import Stems, document_stems
 from attlas.text.stems import Stem
@@ -21,8 +21,10 @@ Pair = tuple[Document, Sequence[Phrase]]  # a document with candidates
 Weigh = Callable[[Document, Stems], NDArray[np.float64]]
 
 
-def by_words(documents: Iterable[Document], weigh: Weigh, stem: Stem | None = None) -> Iterator[list[Named]]:
-    """Phrases of documents from the weights of their words.
+def by_words(
+    documents: Iterable[Document], weigh: Weigh, stem: Stem | None = None, longest: int = LONGEST
+) -> Iterator[list[Named]]:
+    """Phrases of documents from the weights of their words; single words where the longest is 1.
 
     >>> document = Document.from_text("Solar cells age.")
     >>> [phrase.text for phrase in next(by_words([document], lambda *_: np.array([1.0, 2.0, 0.0, 0.0])))]
@@ -30,7 +32,7 @@ def by_words(documents: Iterable[Document], weigh: Weigh, stem: Stem | None = No
     """
     for document in documents:
         stems = document_stems(document, stem)
-        yield named(rank_phrases(document, weigh(document, stems), stems=stems))
+        yield named(rank_phrases(document, weigh(document, stems), stems=stems, longest=longest))
 
 
 def by_candidates(pairs: Iterable[Pair], weigh: Weigh, stem: Stem | None = None) -> Iterator[list[Named]]:

@@ -19,6 +19,7 @@ from attlas.ids import HeadId, Stream
 from attlas.measures.received import OVER
 from attlas.run.parameters import names_of
 from attlas.store import Result
+from attlas.studies.shared.keywords.phrases import LONGEST
 
 # Layers and heads, by the fingerprint of the weights; as ``attlas keywords study`` chose them on the training part of
 # Inspec (see docs/results/keywords.md).
@@ -31,7 +32,8 @@ SHIPPED: dict[str, tuple[tuple[int, int], ...]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """Heads, by which measure they are read (weight or norm), and whether by the mean or the max over queries.
+    """Heads, by which measure they are read (weight or norm), and whether by the mean or the max over queries; and
+    the most words of a phrase, where a study has seen what key phrases look like.
 
     >>> Choice((HeadId("encoder", 5, 9),), "norm", "mean", "by hand").measure
     'norm'
@@ -41,6 +43,7 @@ class Choice:
     measure: str
     over: str
     why: str
+    longest: int = LONGEST
 
     @property
     def options(self) -> dict[str, Any]:
@@ -131,4 +134,5 @@ def from_study(study: Result, subject: Subject) -> Choice:
         )
     rows = study.tables["choice"].to_pylist()
     heads = tuple(HeadId(Stream(row["stream"]), row["layer"], row["head"]) for row in rows)
-    return Choice(heads, rows[0]["measure"], rows[0]["over"], "chosen by a study")
+    longest = rows[0].get("longest") or LONGEST
+    return Choice(heads, rows[0]["measure"], rows[0]["over"], "chosen by a study", longest)

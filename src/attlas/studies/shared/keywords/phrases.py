@@ -7,13 +7,16 @@ place where such a word weighs more does not help it. A run of more than :data:`
 lightest of its inner words, which goes (of equals the one nearest to the middle), until no part is longer. The score
 of a phrase is the sum of its words' weights, over all places where the same phrase (by its stems) is a candidate; so
 3.2 is as much as 3.2 average words. A phrase is written as at its first place. Bar and length were found on the
-training part of Inspec.
+training part of Inspec, whose key phrases mostly have two or three words.
+
+Where key phrases are mostly single words, as in news, runs of words are the wrong candidates: with a longest of 1
+every word that weighs enough stands for itself. :func:`longest_for` says of texts with key phrases which it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +27,7 @@ from attlas.text.keyphrases import Stems, document_stems
 from attlas.text.stems import Stem
 
 BAR, LONGEST = 0.5, 5
+SINGLE = 0.5  # of given phrases, above which single words are sought
 _LETTER = re.compile(r"[^\W\d_]")
 _SIGN = re.compile(r"[\W_]+")
 
@@ -66,6 +70,25 @@ def rank_phrases(
     return sorted(phrases, key=lambda phrase: (-phrase.score, phrase.places[0]))
 
 
+def longest_for(given: Iterable[Stems]) -> int:
+    """The most words of a phrase that suits such key phrases: 1 where more than half of them are single words.
+
+    >>> longest_for([("rain",), ("sun",), ("solar", "cell")]), longest_for([("rain",), ("solar", "cell")])
+    (1, 5)
+    """
+    return 1 if single_share(given) > SINGLE else LONGEST
+
+
+def single_share(given: Iterable[Stems]) -> float:
+    """The share of key phrases that are single words; 0 where there are none.
+
+    >>> single_share([("rain",), ("solar", "cell")])
+    0.5
+    """
+    lengths = [len(phrase) for phrase in given]
+    return lengths.count(1) / max(1, len(lengths))
+
+
 def candidates(
     document: Document, weights: NDArray[np.float64], stems: Stems, *, bar: float = BAR, longest: int = LONGEST
 ) -> list[Span]:
@@ -92,11 +115,12 @@ def _runs(inside: Sequence[bool]) -> list[Span]:
 
 
 def _parted(run: Span, weights: NDArray[np.float64], longest: int) -> list[Span]:
-    """Parts of a run that are no longer than the longest; the lightest inner words are gone."""
+    """Parts of a run that are no longer than the longest; the lightest inner words are gone, except where all words
+    stand for themselves."""
     if run.length <= longest:
         return [run]
-    if run.length == 2:  # there is no inner word
-        return [Span(run.start, run.start + 1), Span(run.start + 1, run.stop)]
+    if longest == 1:
+        return [Span(at, at + 1) for at in range(run.start, run.stop)]
     inner = weights[run.start + 1 : run.stop - 1]
     lightest = np.flatnonzero(inner == inner.min())
     at = run.start + 1 + int(lightest[np.abs(lightest - (len(inner) - 1) / 2).argmin()])

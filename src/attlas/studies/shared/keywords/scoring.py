@@ -5,18 +5,19 @@ M of all of them. Phrases found, given and common to both are counted over all d
 and its successors report it); the mean of the documents' own F1 (macro-average, as the literature on generating
 phrases reports it) stands beside. Precision is over the phrases that were found, also where these are fewer than k.
 ``gold`` says which of the given phrases count: *all*, or those *present* in the text, which alone can be found.
+
+Documents are the units of intervals (:mod:`attlas.stats.intervals`): both averages are ratios of sums over documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.stats import METRICS, Metric
+from attlas.stats import METRICS, estimate
 from attlas.text import Document
 from attlas.text.keyphrases import Stems, document_stems, given_phrases, places
 from attlas.text.stems import Stem
@@ -24,9 +25,8 @@ from attlas.text.stems import Stem
 GOLD = ("all", "present")
 DEPTHS: tuple[int | None, ...] = (5, 10, None)  # None is M: all that were found
 MICRO = METRICS["f1"]
-MACRO = Metric("mean F1", "higher", ("F1", "texts"), lambda sums: np.asarray(sums[..., 0] / sums[..., 1]))
-RESAMPLES = 1000
 Marks = NDArray[np.float64]
+Rated = tuple[float, float | None, float | None]  # a score and its interval, which few documents do not have
 
 
 class Given(NamedTuple):
@@ -64,27 +64,42 @@ def marks(found: Sequence[Sequence[Stems]], given: Sequence[Sequence[Stems]], de
     return rows
 
 
-def _macro(counted: Marks) -> Marks:
-    """The same as F1 of each document, and 1; documents without a phrase on either side do not count."""
+def micro(counted: Marks) -> Rated:
+    """F1 over all documents with its 95 % interval, from what was common, found and given in each.
+
+    >>> [round(number, 2) for number in micro(np.array([[1.0, 2.0, 2.0], [2.0, 2.0, 2.0]] * 6))]
+    [0.75, 0.57, 0.93]
+    """
+    return _ends(2 * counted[:, 0], counted[:, 1] + counted[:, 2])
+
+
+def macro(counted: Marks) -> Rated:
+    """The mean of documents' own F1; those without a phrase on either side do not count.
+
+    >>> [round(number, 2) for number in macro(np.array([[1.0, 2.0, 2.0], [2.0, 2.0, 2.0]] * 6))]
+    [0.75, 0.57, 0.93]
+    """
     both = counted[:, 1] + counted[:, 2]
-    return np.stack([np.divide(2 * counted[:, 0], both, out=np.zeros(len(both)), where=both > 0), both > 0], 1)
+    return _ends(np.divide(2 * counted[:, 0], both, out=np.zeros(len(both)), where=both > 0), both > 0)
 
 
-def interval(metric: Metric, counted: Marks, seed: int = 0) -> tuple[float, float, float]:
-    """A score with the middle 95 % of it over resampled documents."""
-    low, high = np.nanquantile(metric.of(draws(len(counted), seed) @ counted), (0.025, 0.975))
-    return float(metric.score(counted)), float(low), float(high)
+def _ends(sums: Marks, counts: Marks | NDArray[np.bool_]) -> Rated:
+    """A ratio of sums over documents, between 0 and 1, with its interval; 0 where there is nothing to count."""
+    value, _, low, high = estimate(sums, counts, (0.0, 1.0), hits=True)
+    return float(np.nan_to_num(value)), known(low), known(high)
 
 
-@lru_cache(maxsize=4)
-def draws(count: int, seed: int = 0) -> Marks:
-    """How often each of so many documents is drawn, in each of :data:`RESAMPLES` resamples."""
-    generator = np.random.default_rng(seed)
-    return generator.multinomial(count, np.full(count, 1 / count), RESAMPLES).astype(np.float64)
+def known(number: SupportsFloat) -> float | None:
+    """A number as a row of JSON has it: None where there is none.
+
+    >>> known(np.float64(0.5)), known(np.nan)
+    (0.5, None)
+    """
+    return float(number) if np.isfinite(float(number)) else None
 
 
 def score_rows(
-    found: Sequence[Sequence[Stems]], given: Sequence[Given], *, depths: Sequence[int | None] = DEPTHS, seed: int = 0
+    found: Sequence[Sequence[Stems]], given: Sequence[Given], *, depths: Sequence[int | None] = DEPTHS
 ) -> list[dict[str, Any]]:
     """F1 at every depth and by either gold, with intervals: one row each.
 
@@ -96,19 +111,19 @@ def score_rows(
     for gold in GOLD:
         wanted = [one.of(gold) for one in given]
         for depth in depths:
-            scores = scores_of(marks(found, wanted, depth), seed)
+            scores = scores_of(marks(found, wanted, depth))
             rows.append({"at": "M" if depth is None else str(depth), "gold": gold, **scores})
     return rows
 
 
-def scores_of(counted: Marks, seed: int = 0) -> dict[str, Any]:
+def scores_of(counted: Marks) -> dict[str, Any]:
     """Micro and macro F1 with their intervals, precision and recall, from what was common, found and given.
 
     >>> scores_of(np.array([[1.0, 2.0, 2.0]] * 9))["precision"]
     0.5
     """
-    value, low, high = interval(MICRO, counted, seed)
-    mean, mean_low, mean_high = interval(MACRO, _macro(counted), seed)
+    value, low, high = micro(counted)
+    mean, mean_low, mean_high = macro(counted)
     common, some, every = (float(total) for total in counted.sum(0))
     return {
         "f1": value, "low": low, "high": high, "precision": common / some if some else 0.0,
