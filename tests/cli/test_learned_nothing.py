@@ -75,9 +75,8 @@ def test_what_the_user_sees_is_the_red_line_and_no_verdict(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(place)
-    said = attlas(
-        capfd, study, "lot.tsv", "--task", "classification", "--model", "random", "--out", study, *arguments, "--quiet"
-    )
+    how = ("--task", "classification", "--model", "random", "--out", study, "--quiet")
+    said = attlas(capfd, study, "lot.tsv", *how, *arguments)
     assert said.status == 0, said
     told = " ".join(said.out.split())
     assert told.count(LINE) == 1
