@@ -268,7 +268,7 @@ def _standing(task: Task, held: Sequence[Example], trainer: Trainer, seed: int) 
     from attlas.tasks.training import judged
 
     known = standing_of(task, held, judged(task, held, trainer.recipe)[2], seed=seed)._asdict()
-    return {name: value if math.isfinite(value) else None for name, value in known.items()}
+    return {name: value if math.isfinite(value) else None for name, value in known.items()} | {"n": len(held)}
 
 
 def _majority(task: Task, learned: Texted, held: Texted) -> float | None:
