@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_it_says_how_many_heads_matter_and_writes_its_page(models: Path, place: Path, capfd) -> None:
+def test_it_writes_its_page_and_says_that_random_weights_show_nothing(models: Path, place: Path, capfd) -> None:
     said = attlas(
         capfd,
         "ablate",
@@ -59,9 +58,9 @@ def test_it_says_how_many_heads_matter_and_writes_its_page(models: Path, place: 
     )
     assert said.status == 0, said
     told = " ".join(said.out.split())
-    assert re.search(r"\d+ of 12 heads matter at p < 0.01 \(Holm's correction\) to the accuracy of", told)
-    assert re.search(r"Most of all suffers layer \d of the encoder: with \d-\d alone", told)
-    assert "rank correlation with the size of the change of loss" in told
+    assert "has not shown that it can do this task: its accuracy" in told  # random weights, and few texts
+    assert "heads matter" not in told
+    assert "Every head, the worst cut first:" in told
     result = Result.open(Path("out"))
     assert list(result.tables) == ["ablation", "survivors", "whole", "correlation"]
     assert (Path("out") / "report.html").stat().st_size > 100_000

@@ -42,11 +42,10 @@ def model() -> Subject:
 
 
 def texts(kind: str, count: int = 60) -> Corpus:
-    labels = ("bad", "good")
-    made = [
-        Document.from_words(["storm"] * (1 + at % 3), name=f"{kind} {at}", label=labels[at % 2]) for at in range(count)
-    ]
-    return as_corpus(made)
+    labels, words = ("bad", "good"), ["storm"] * 3
+    return as_corpus(
+        [Document.from_words(words[: 1 + at % 3], name=f"{kind} {at}", label=labels[at % 2]) for at in range(count)]
+    )
 
 
 def chosen_on(example: Any) -> bool:
@@ -121,9 +120,7 @@ def test_gradients_are_not_of_the_texts_they_are_correlated_with(
     """Gradients rise with the changes of loss where heads are chosen, and fall with them where they are scored."""
     plant(monkeypatch)
     for survivors in (True, False):
-        result = ablate(
-            model, texts("score"), "classification", choose_on=texts("choose", 40), survivors=survivors
-        )
+        result = ablate(model, texts("score"), "classification", choose_on=texts("choose", 40), survivors=survivors)
         of = {(row["with"], row["quantity"]): row for row in result.rows("correlation")}
         assert of["importance", "loss"]["spearman"] == pytest.approx(1.0)
         assert of["first order", "loss"]["spearman"] == pytest.approx(-1.0)

@@ -114,7 +114,7 @@ def test_the_first_texts_are_the_first_and_a_limit_draws() -> None:
 
 
 def test_both_together_are_refused(model: Subject) -> None:
-    with pytest.raises(PlanError, match="--limit for texts that are drawn, or --first .* but not both"):
+    with pytest.raises(PlanError, match=r"--limit for texts that are drawn, or --first .* but not both"):
         survey(None, "sample", limit=2, first=2)
     with pytest.raises(PlanError, match="give at least 1"):
         survey(None, "sample", first=0)

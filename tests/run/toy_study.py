@@ -28,7 +28,7 @@ class Toy:
         self.pause = pause
 
     def empty(self) -> Bundle:
-        return Bundle({"a": PooledMean(shape=(3,)), "b": PooledMean(shape=())})
+        return Bundle({"a": PooledMean(shape=(3,), blocks=1), "b": PooledMean(shape=(), blocks=1)})
 
     def update(self, bundle: Bundle, batch: Sequence[int]) -> None:
         values = np.stack([np.random.default_rng(item).normal(0, 10.0 ** (item % 9), 3) for item in batch])

@@ -40,7 +40,10 @@ def test_units_are_not_texts_where_texts_of_a_document_are_alike() -> None:
     assert no_better_than_chance(marks(right), ACCURACY, 0.6) is None
     said = no_better_than_chance(marks(right), ACCURACY, 0.6, units=np.repeat(np.arange(10), 20))
     assert said is not None
-    assert "0.8 (10 texts) cannot be told from 0.6, that of always giving the most frequent label" in said
+    assert (
+        "0.8 (200 texts of 10 documents) cannot be told from 0.6, that of always giving the most frequent label"
+        in said
+    )
 
 
 @pytest.mark.parametrize("name", ["perplexity", "loss"])
@@ -66,7 +69,7 @@ def test_with_too_few_texts_nothing_is_shown_and_without_a_chance_level_nothing_
     perfect = marks(np.ones(5))
     said = no_better_than_chance(perfect, ACCURACY, 0.5)
     assert said is not None
-    assert "fewer than 6 texts" in said
+    assert "fewer than 6 of them" in said
     assert no_better_than_chance(marks(np.ones(12)), ACCURACY, 0.5) is None
     assert no_better_than_chance(perfect, ACCURACY, None) is None
     assert not_shown("BLEU", {"score": 3.0, "chance": None}) is None

@@ -110,7 +110,7 @@ def test_of_a_model_that_does_not_do_the_task_nothing_is_concluded() -> None:
 
 
 def test_too_few_texts_are_said_and_a_model_that_does_the_task_has_no_warning() -> None:
-    assert "with fewer than 6 texts there is no interval" in html_page(PAGE, poor(None))
+    assert "with fewer than 6 of them there is no interval" in html_page(PAGE, poor(None))
     assert NOT_SHOWN not in html_page(PAGE, poor(0.01))
     unknown = poor(None, chance=[None], gain=[None], gain_high=[None])
     assert NOT_SHOWN not in html_page(PAGE, unknown)

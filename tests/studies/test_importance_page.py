@@ -77,7 +77,7 @@ def test_sentences_map_and_table_have_one_order() -> None:
 def test_of_a_model_that_is_no_better_than_chance_nothing_is_concluded() -> None:
     result = importance_result()
     row = {"task": "classification", "metric": "accuracy", "better": "higher", "score": 0.52, "chance": 0.5}
-    row |= {"gain": 0.02, "gain_low": -0.05, "gain_high": 0.09, "units": 90}
+    row |= {"gain": 0.02, "gain_low": -0.05, "gain_high": 0.09, "units": 90, "n": 90}
     for low, warned in ((-0.05, True), (0.01, False)):
         poor = Result(result.manifest, {**result.tables, "whole": _columns([row | {"gain_low": low}])})
         check_page(PAGE, poor)

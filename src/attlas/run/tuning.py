@@ -30,7 +30,6 @@ from attlas.run.training import (
     record_of,
     save_trained,
 )
-from attlas.stats import not_shown
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -243,6 +242,8 @@ def _record(
     run: Run, trainer: Trainer, task: Task, learned: Texted, held: Texted, labels: Sequence[str]
 ) -> dict[str, Any]:
     """What training.json says."""
+    from attlas.stats import not_shown
+
     assert trainer.best is not None
     skipped = {f"learned from: {reason}": count for reason, count in learned.skipped.items()}
     skipped |= {f"held out: {reason}": count for reason, count in held.skipped.items()}
@@ -268,7 +269,7 @@ def _standing(task: Task, held: Sequence[Example], trainer: Trainer, seed: int) 
     from attlas.tasks.training import judged
 
     known = standing_of(task, held, judged(task, held, trainer.recipe)[2], seed=seed)._asdict()
-    return {name: value if math.isfinite(value) else None for name, value in known.items()}
+    return {name: value if math.isfinite(value) else None for name, value in known.items()} | {"n": len(held)}
 
 
 def _majority(task: Task, learned: Texted, held: Texted) -> float | None:

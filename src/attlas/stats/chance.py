@@ -94,7 +94,8 @@ def no_better_than_chance(
     """
     if chance is None:
         return None
-    return not_shown(metric.name, standing(marks, metric, chance, units=units)._asdict())
+    known = standing(marks, metric, chance, units=units)
+    return not_shown(metric.name, known._asdict() | {"n": len(np.asarray(marks))})
 
 
 def not_shown(metric: str, row: Mapping[str, Any]) -> str | None:
@@ -107,10 +108,13 @@ def not_shown(metric: str, row: Mapping[str, Any]) -> str | None:
     low: Any = row.get("gain_low")
     if not _known(chance) or (_known(low) and low > 0):
         return None
-    units, high = row.get("units") or row.get("n"), row.get("gain_high")
-    among = f" ({units:,.0f} texts)" if units else ""
+    high, texts = row.get("gain_high"), row.get("n")
+    units = row.get("units") or texts
+    among = "" if not units else f" ({units:,} texts)"
+    if units and texts not in (None, units):
+        among = f" ({texts:,} texts of {units:,} documents)"
     known = f"better by {row['gain']:.3g}, 95 % interval {low:.3g} to {high:.3g}" if _known(low) else (
-        f"with fewer than {FEWEST} texts there is no interval"
+        f"with fewer than {FEWEST} of them there is no interval"
     )  # fmt: skip
     return (
         f"The model has not shown that it can do this task: its {metric} of {row['score']:.3g}{among} cannot be told "

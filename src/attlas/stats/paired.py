@@ -100,9 +100,9 @@ def by_unit(counts: Numbers, units: ArrayLike) -> Numbers:
     if numbers.shape != counts.shape[-2:-1]:
         raise StatsError(f"a unit for each of {counts.shape[-2]} texts was expected, and {numbers.shape} came")
     known, places = np.unique(numbers, return_inverse=True)
-    sums = np.zeros((*counts.shape[:-2], len(known), counts.shape[-1]))
-    np.add.at(sums, (..., places, slice(None)), counts)
-    return sums
+    sums = np.zeros((len(known), *counts.shape[:-2], counts.shape[-1]))
+    np.add.at(sums, places, np.moveaxis(counts, -2, 0))
+    return np.moveaxis(sums, 0, -2)
 
 
 def _middle(values: Numbers) -> Numbers:

@@ -106,7 +106,8 @@ def answer(tables: Tables) -> Finding | None:
         more: Prose | str = split
         costs = say(
             "the cut that costs most is **{name}**: {change:signed}{between}{luck}{alike}",
-            **worst, between=cutting.between(worst, "signed"), name=cutting.head_of(worst, tables), luck=_luck(worst), alike=_alike(rows, worst, "change"),
+            **worst, between=cutting.between(worst, "signed"), name=cutting.head_of(worst, tables),
+            luck=_luck(worst), alike=_alike(rows, worst, "change"),
         )  # fmt: skip
     else:
         in_loss, _, further = _sure(rows, "sure_loss")
@@ -114,7 +115,8 @@ def answer(tables: Tables) -> Finding | None:
         more = say(" and **{sure}** to the loss", sure=in_loss)
         costs = say(
             "the loss rises most without **{name}**: {loss_change:signed}{between}{alike}", **dearest,
-            between=cutting.between(dearest, "signed", "loss_change_low", "loss_change_high"), name=cutting.head_of(dearest, tables),
+            between=cutting.between(dearest, "signed", "loss_change_low", "loss_change_high"),
+            name=cutting.head_of(dearest, tables),
             alike=_alike(rows, dearest, "loss_change"),
         )  # fmt: skip
     return finding(
@@ -204,7 +206,8 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
 
 def whole_model(tables: Tables) -> Iterator[Finding]:
     """What the whole model does, here and there."""
-    for row in tables["whole"]:
+    told = 0 if chance.warning(tables) is None else 1  # the first is the answer then
+    for row in tables["whole"][told:]:
         loss = "" if row["metric"] == "loss" else say(", its loss {loss:number}", loss=row["loss"])
         yield finding(
             "On {corpus} the whole model's {metric} is {score:number}{chance}{loss} ({n:count} texts).",

@@ -35,7 +35,8 @@ LOSS = Schema(
     Column("value", "loss", "number", "in nats", ends=("low", "high")),
     Column("n", "texts", "count"),
 )
-WHOLE = Schema("whole", "What the whole model does on these texts.", Column("task", "task"), *STANDING)
+WHOLE = Schema("whole", "What the whole model does on these texts.", Column("task", "task"), *STANDING,
+               Column("n", "texts", "count"))  # fmt: skip
 CORRELATION = Schema(
     "correlation",
     "How importance agrees with what cutting did, over heads.",

@@ -70,7 +70,8 @@ TIMES = (
     Column("reason", "left out", meaning="why a cell was not timed"),
 )  # fmt: skip
 SPEED = Schema("speed", "How fast the models are, for every number and length of texts.", *TIMES)
-WHOLE = Schema("whole", "What the whole model does on the texts that are scored.", Column("task", "task"), *STANDING)
+WHOLE = Schema("whole", "What the whole model does on the texts that are scored.", Column("task", "task"), *STANDING,
+               Column("n", "texts", "count"))  # fmt: skip
 DRAWN = (
     Schema("line", "The curves, with the draws of chance as one.", ORDER, GONE, HEADS, SCORE, LOSS),
     Schema(

@@ -45,9 +45,8 @@ def standing_row(
 
     score = task.metric if metric is None else metric
     known = standing_of(task, examples, marks, metric=score, seed=seed)._asdict()
-    return {"metric": score.name, "better": score.better} | {
-        name: value if is_known(value) else None for name, value in known.items()
-    }
+    cells = {name: value if is_known(value) else None for name, value in known.items()}
+    return {"metric": score.name, "better": score.better, **cells, "n": len(examples)}
 
 
 def unshown(row: Row) -> str | None:

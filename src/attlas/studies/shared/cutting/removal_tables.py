@@ -2,8 +2,8 @@
 
 Scores and their 95 % intervals are by bootstrap over units (texts, or documents), all patterns on the same resamples,
 so that the share at which a score has fallen by so much has an interval too: it is taken anew on every resample. With
-fewer than :data:`~attlas.stats.intervals.FEWEST` units there are none. Between two steps of a curve the score is taken
-to fall in a straight line, and the first crossing counts.
+fewer than :data:`~attlas.stats.intervals.FEWEST` units there are none. Between two steps of a curve the score is
+taken to fall in a straight line, and the first crossing counts.
 """
 
 from __future__ import annotations
