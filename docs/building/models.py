@@ -59,6 +59,9 @@ def build(folders: list[Path]) -> None:
     lines += _findings([(name, load(name)) for name in REAL if (models_folder() / name).is_dir()])
     lines += [
         "",
+        "smollm2 is SmolLM2-135M-Instruct, a model tuned to follow instructions, dequantised from 4 bits; the others have",
+        "the weights that were published.",
+        "",
         "Families with a softmax of their own (mpnet, gpt_neo above; some ninety in the library) are seen through that",
         "softmax: weights, norms, gates and overrides work, queries and keys stay hidden. A family in which neither way",
         "finds attention is refused with a sentence that says so.",

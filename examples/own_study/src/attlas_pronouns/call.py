@@ -21,7 +21,8 @@ def pronouns(subject: Model = None, corpus: Texts = "sample", **running: Unpack[
         raise CorpusError("it has no parts of speech, which this study needs; give a CoNLL-U file", file=texts.name)
     options = {name: running[name] for name in ("max_pieces", "long", "limit")}
     with begin("pronouns", model, texts, options, running) as run:
-        reading = read_documents(model, texts.documents, limit=running["max_pieces"], long=running["long"])
+        how = {"limit": running["max_pieces"], "long": running["long"]}
+        reading = read_documents(model, texts.documents, articles=texts.articles, **how)
         run.read(draw(reading, running["limit"], run.seed))
         pairs = {example.source: pronouns_and_nouns(example.passage.first.upos) for example in reading.examples}
 
@@ -36,7 +37,7 @@ def pronouns(subject: Model = None, corpus: Texts = "sample", **running: Unpack[
                     counts[row] += 1
             return sums, counts
 
-        part = HeadStatistic(model, to_noun, streams=[model.pieces.own])
+        part = HeadStatistic(model, to_noun, streams=[model.pieces.own], within=(0, 1))
         return run.finish({"heads": part.table(run.carry(part, reading))})
 
 

@@ -10,9 +10,8 @@ HEADS = Schema("heads", "One row for each head.", *PLACE, VALUE, Column("n", "pr
 def answer(tables):
     """The head that gives most."""
     best = tables["heads"].largest("value")[:1]
-    text = (
-        "Head **{name}** gives the nearest noun {value:share} ({low:share} to {high:share}; chance {chance:share})."
-    )
+    ends = "{low:share} to {high:share}; " if best[0]["low"] is not None else ""  # few texts have no interval
+    text = f"Head **{{name}}** gives the nearest noun {{value:share}} ({ends}chance {{chance:share}})."
     return Finding(say(text, name=best.named()[0], **best[0]), (Claim("largest", "heads", "value", keyed(best)),))
 
 
