@@ -11,8 +11,8 @@ There every comparison counts by itself, and each may err half as often, so that
 
 What uniform attention costs may rest on the few texts whose answer changed, or on none. As many texts are added in
 the resamples as Agresti and Coull add to a share, four: two that are lost by the change, and two that are won. There
-is no verdict below :data:`FEWEST` units, for few that are skewed would give too many. How often verdicts are given at a tie is counted by
-``tools/coverage.py``.
+is no verdict below :data:`FEWEST` units, for fewer that are skewed would give too many. How often verdicts are given
+at a tie is counted by ``tools/coverage.py``.
 """
 
 from __future__ import annotations
