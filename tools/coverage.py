@@ -4,7 +4,8 @@ Data are drawn whose truth is known, thousands of times, and put through :mod:`a
 kinds of data stand for what studies meet: a moderate share, a rare one, one case a unit, long units that differ from
 short ones, skewed means, and windows of documents that resemble each other. The tests are those of 144 and 288 heads
 against a rival: how often any of them is named though none is better, and how often a head that is better is found,
-beside a max-T permutation test that is written here by hand and knows the units.
+beside a max-T permutation test that is written here by hand and knows the units. The verdicts of the faithfulness
+card are counted on data that lie at the bar, where there is nothing to judge; and intervals of a bend over few seeds.
 
     python -m tools.coverage --runs 2000 --out docs/results/statistics.md
 """
@@ -23,8 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
-from attlas.stats import above_zero, holm
+from attlas.probes.edges.summary import over_seeds
+from attlas.stats import METRICS, above_zero, holm
 from attlas.stats.pooled import BLOCKS, PooledMean
+from attlas.studies.faith import margins
 
 Numbers = NDArray[np.float64]
 UNITS = (20, 100, 1000)
@@ -215,6 +218,106 @@ def _in_blocks(differences: Numbers, cases: Numbers) -> tuple[Numbers, Numbers]:
     return pooled.rows()
 
 
+Margins = tuple[margins.Margin, bool | None]  # by the card, and whether it held when bars were taken as known
+
+
+def _known_bar(drawn: Numbers, bar: float) -> bool | None:
+    """The verdict of before: the middle 95 % of a bootstrap, beside a bar that is taken as known."""
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return True if low >= bar else False if high < bar else None
+
+
+def taus_at_a_tie(rng: np.random.Generator, units: int, peers: float) -> Margins:
+    """Attention that agrees with gradients as well as it should, where gradients and leave-one-out agree by so
+    much."""
+    both = rng.multivariate_normal([0, 0], [[1, 0.1], [0.1, 1]], units).T
+    tau, other = np.clip(np.array([[np.clip(peers, 0.2, 0.5)], [peers]]) + 0.25 * both, -1, 1)
+    draws = margins.Resamples(range(units), seed=int(rng.integers(2**31)))
+    margin = margins.tau_margin(draws, tau, other)
+    return margin, _known_bar(draws.means(tau)[1:1001], margin.bar)
+
+
+def erased_at_a_tie(rng: np.random.Generator, units: int, skewed: bool) -> Margins:
+    """Attended words that matter half as much as those that gradients name."""
+    rival = rng.gamma(0.7, 0.2 / 0.7, units)
+    over = 0.25 * rival + 0.05 * rng.gamma(0.4, 2.5, units) if skewed else 0.5 * rival + rng.normal(0, 0.1, units)
+    draws = margins.Resamples(range(units), seed=int(rng.integers(2**31)))
+    margin = margins.erased_margin(draws, over, rival)
+    return margin, _known_bar(draws.means(over)[1:1001], margin.bar)
+
+
+def uniform_at_a_tie(rng: np.random.Generator, units: int, accuracy: float, won: float) -> Margins:
+    """A model that loses a tenth of what it is above the most frequent label, which has .5, and wins some texts."""
+    right, luck = rng.random(units) < accuracy, rng.random(units)
+    lost = (margins.NEEDED * (accuracy - 0.5) + won) / accuracy
+    still = np.where(right, luck >= lost, luck < won / (1 - accuracy))
+    frequent = rng.random(units) < 0.5
+    own, under, label = (
+        np.stack([hits, np.ones(units)], -1) for hits in (right, still, frequent == (frequent.mean() >= 0.5))
+    )
+    margin = margins.needed_margin(METRICS["accuracy"], own, under, label, seed=int(rng.integers(2**31)))
+    draws = margins.Resamples(range(units), seed=int(rng.integers(2**31)), count=1000)
+    return margin, _known_bar(draws.means(own[:, 0] - under[:, 0])[1:], -margin.bar)
+
+
+def shuffled_at_a_tie(rng: np.random.Generator, units: int, spread: float) -> Margins:
+    """Shuffled attention that moves a tenth of the probability in half of the instances."""
+    moved = margins.MOVED * np.exp(spread * rng.normal(size=units))
+    drawn = np.median(moved[rng.integers(0, units, (1000, units))], axis=1)
+    return margins.median_margin(moved, range(units), margins.MOVED), _known_bar(drawn, margins.MOVED)
+
+
+TIES: dict[str, tuple[Callable[..., Margins], tuple[float, ...]]] = {
+    "agreement, the bar between its ends": (taus_at_a_tie, (0.35,)),
+    "agreement, the bar at its least": (taus_at_a_tie, (0.2,)),
+    "agreement, the bar at its most": (taus_at_a_tie, (0.5,)),
+    "agreement, references that hardly agree": (taus_at_a_tie, (0.05,)),
+    "erasing": (erased_at_a_tie, (False,)),
+    "erasing, skewed": (erased_at_a_tie, (True,)),
+    "uniform attention": (uniform_at_a_tie, (0.9, 0.02)),
+    "uniform attention, nothing won": (uniform_at_a_tie, (0.9, 0.0)),
+    "shuffled attention": (shuffled_at_a_tie, (1.5,)),
+}  # fmt: skip
+CARD_UNITS = (20, 50, 100, 300)
+
+
+def card_at_a_tie(tie: str, units: int, runs: int) -> tuple[float, float, float, float]:
+    """How often the card says that a test holds and that it does not, though figure and bar are truly the same; and
+    the same with bars taken as known."""
+    draw, parameters = TIES[tie]
+    rng = np.random.default_rng([units, len(tie)])
+    said = np.zeros(4)
+    for _ in range(runs):
+        margin, before = draw(rng, units, *parameters)
+        said += [margin.low >= 0, margin.high < 0, before is True, before is False]
+    holds, fails, held, failed = (said / runs).tolist()
+    return holds, fails, held, failed
+
+
+def bend_covered(seeds: int, runs: int) -> tuple[float, float]:
+    """How often the interval of the mean of so many seeds' bends covers: Student's, and by bootstrap over seeds."""
+    rng = np.random.default_rng(seeds)
+    covered = np.zeros(2)
+    for places in rng.normal(0.0, 1.0, (runs, seeds)):
+        found = over_seeds(places.tolist())
+        low, high = np.quantile(places[rng.integers(0, seeds, (1000, seeds))].mean(1), (0.025, 0.975))
+        covered += [found.low <= 0 <= found.high, low <= 0 <= high]
+    ours, before = (covered / runs).tolist()
+    return ours, before
+
+
+def tie_line(tie: str, units: int, runs: int) -> str:
+    """A line of the table of verdicts at a tie."""
+    holds, fails, held, failed = card_at_a_tie(tie, units, runs)
+    return f"| {tie} | {units} | {holds:.3f} | {fails:.3f} | {held:.3f} | {failed:.3f} |"
+
+
+def bend_line(seeds: int, runs: int) -> str:
+    """A line of the table of bends."""
+    ours, before = bend_covered(seeds, runs)
+    return f"| {seeds} | {ours:.3f} | {before:.3f} |" if seeds > 2 else f"| {seeds} | none | {before:.3f} |"
+
+
 def coverage_line(kind: int, units: int, runs: int) -> str:
     """A line of the table of coverage."""
     cells = [cover(KINDS[kind], parameters, units, runs, seed=units) for parameters in KINDS[kind].parameters]
@@ -243,6 +346,8 @@ def page(runs: int, test_runs: int, power_runs: int, workers: int) -> Iterator[s
         families = ((1, 144), (1, 288), (5, 144), (5, 288))
         errors = [pool.submit(error_line, units, *family, test_runs) for units in SIZES for family in families]
         power = [pool.submit(power_line, *effect, tests, power_runs) for effect in EFFECTS for tests in (144, 288)]
+        ties = [pool.submit(tie_line, tie, units, test_runs) for tie in TIES for units in CARD_UNITS]
+        bends = [pool.submit(bend_line, seeds, test_runs) for seeds in (2, 3, 5)]
         command = f"--runs {runs} --test-runs {test_runs} --power-runs {power_runs}"
         error = 2 * (LEVEL * (1 - LEVEL) / test_runs) ** 0.5
         yield "# Statistics: do intervals cover, do tests keep their level?\n"
@@ -266,6 +371,18 @@ def page(runs: int, test_runs: int, power_runs: int, workers: int) -> Iterator[s
         yield "Ten heads of so many are better than the rival; how many of them are found, on average.\n"
         yield "| units | heads | better by | found by flips | by max-T by hand | ratio |\n|--:|--:|--:|--:|--:|--:|"
         yield from (line.result() for line in power)
+        yield "\n## Verdicts of the faithfulness card at a tie\n"
+        yield (
+            "Figure and bar are truly the same, so that a test neither holds nor fails: how often the card says so "
+            f"all the same. At most {margins.RATE / 2:.3f} is allowed on either side (two standard errors of the "
+            f"simulation are {2 * (0.025 * 0.975 / test_runs) ** 0.5:.4f}). Before, the bar was taken as known.\n"
+        )
+        yield "| test | texts | holds | does not hold | holds, before | does not hold, before |"
+        yield "|---|--:|--:|--:|--:|--:|"
+        yield from (line.result() for line in ties)
+        yield "\n## The bend over few seeds\n"
+        yield "| seeds | covered, Student’s | by bootstrap over seeds, before |\n|--:|--:|--:|"
+        yield from (line.result() for line in bends)
 
 
 def main() -> None:

@@ -53,11 +53,11 @@ def test_findings_are_computed_from_the_tables() -> None:
     assert "more than erasing random words (+0.080, +0.060 to +0.10)" in erasing
     assert "By leave-one-out it is most, 0.30; this attention is number 6 of 10." in erasing
     assert "moves by 0.012 (TVD; mean 0.034)" in shuffled
-    assert "Accuracy changes by −0.0060 (−0.026 to +0.014, p 0.44)." in shuffled
+    assert "Accuracy changes by −0.0060 (−0.026 to +0.014, p > 0.99)." in shuffled
     assert "accuracy changes by −0.24 (−0.26 to −0.22)." in shuffled
     assert "74.7 % of ln 2" in adversary
     assert "the bound was not kept" not in adversary
-    assert "has accuracy 0.87, a change of −0.043 (−0.063 to −0.023): the task needs attention." in needed
+    assert "has accuracy 0.87, a change of −0.043 (−0.063 to −0.023, p 0.02): the task needs attention." in needed
     assert "8.50 times as far" in elsewhere
     published = " ".join(finding.published for finding in PAGE.found(tables_of()))
     assert "SST 0.35 and 0.29 (p < 0.05 in 49 and 36 % of texts)" in published
@@ -95,8 +95,29 @@ def test_a_model_that_learned_nothing_has_a_warning_and_no_verdict() -> None:
 
 
 def test_a_change_is_sure_after_correction_alone() -> None:
-    rows = [{**row, "p_corrected": 8 * row["p"]} for row in faith_result().tables["interventions"].to_pylist()]
-    assert "a change of −0.043 (−0.063 to −0.023, p 0.02)" in said(tables_of(interventions=rows))[-2]
+    assert "a change of −0.043 (−0.063 to −0.023, p 0.02)" in said(tables_of())[-2]
+
+
+def test_a_result_of_old_without_bars_and_corrected_p_is_still_shown() -> None:
+    old = {
+        name: [
+            {key: value for key, value in row.items() if key not in ("bar", "p_corrected") and "margin" not in key}
+            for row in faith_result().tables[name].to_pylist()
+        ]
+        for name in ("card", "interventions")
+    }
+    result = altered(faith_result(), **old)
+    check_page(PAGE, result)
+    assert "a change of −0.043 (−0.063 to −0.023)" in said(tables_of(result))[-2]
+
+
+def test_the_card_states_its_rate_and_shows_what_verdicts_rest_on() -> None:
+    page = html_page(PAGE, faith_result())
+    assert "at most 5 % of runs would give a verdict (2.5 % on either side)" in page
+    assert "beyond the bar" in page
+    for row in faith_result().tables["card"].to_pylist()[:-1]:
+        verdict = "holds" if row["margin_low"] >= 0 else "does not hold" if row["margin_high"] < 0 else "cannot tell"
+        assert row["verdict"] == verdict
 
 
 def test_the_first_word_of_the_answer_counts_verdicts() -> None:

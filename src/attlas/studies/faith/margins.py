@@ -11,8 +11,8 @@ There every comparison counts by itself, and each may err half as often, so that
 
 What uniform attention costs may rest on the few texts whose answer changed, or on none. As many texts are added in
 the resamples as Agresti and Coull add to a share, four: two that are lost by the change, and two that are won. There
-is no verdict below :data:`FEWEST_UNITS` units. How often verdicts are given at a tie is counted by
-``tools/coverage.py``.
+is no verdict below :data:`FEWEST` units, for fewer that are skewed would give too many. How often verdicts are given
+at a tie is counted by ``tools/coverage.py``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attlas.stats import Metric
-from attlas.stats.flips import FEWEST_UNITS
 from attlas.stats.intervals import ALIKE
 from attlas.studies.faith.middles import Middle, by_unit, median_over_units
 
 Numbers = NDArray[np.float64]
 RATE = 0.05  # of verdicts at a tie, both sides together
+FEWEST = 20  # units, below which there is no verdict
 RESAMPLES = 2000
 ADDED = 2  # texts that are lost by a change in the resamples, and as many that are won
 
@@ -96,13 +96,13 @@ def ends_of(drawn: Numbers, units: int, sides: int = 1) -> tuple[float, float]:
     """The interval that resamples of so many units give.
 
     >>> low, high = ends_of(np.random.default_rng(0).normal(size=100_000), 1000)
-    >>> round(low, 1), round(high, 1), ends_of(np.zeros(9), 15)
+    >>> round(low, 1), round(high, 1), ends_of(np.zeros(9), 19)
     (-2.0, 2.0, (nan, nan))
     """
     from scipy.special import ndtr, stdtrit
 
     known = drawn[np.isfinite(drawn)]
-    if units < FEWEST_UNITS or not len(known):
+    if units < FEWEST or not len(known):
         return math.nan, math.nan
     tail = float(ndtr(stdtrit(units - 1, RATE / 2 / sides) * math.sqrt(units / (units - 1))))
     low, high = np.quantile(known, (tail, 1 - tail))
@@ -152,7 +152,7 @@ def median_margin(values: ArrayLike, units: Sequence[int], bar: float, *, above:
     ((0.125, 0.125, 0.125), (0.25, 0.25, 0.25))
     """
     value, low, high = median_over_units(values, units)
-    if len(set(units)) < FEWEST_UNITS:
+    if len(set(units)) < FEWEST:
         low = high = math.nan
     if above:
         return Margin(bar, value - bar, low - bar, high - bar)

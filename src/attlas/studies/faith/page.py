@@ -235,9 +235,9 @@ PAGE = Page(
             "card", "The card",
             "Six tests that attention should pass if a picture of it were to explain what the model says. The card "
             "can stand beside any such picture: `attlas view --card`. A test *holds* if the whole interval of "
-            "*beyond the bar* is above 0, and *does not hold* if it is below; where figure and bar were truly the "
-            f"same, at most {RATE:.0%} of runs would give a verdict ({RATE / 2:.1%} on either side). That is the "
-            "rate of each test by itself.",
+            "*beyond the bar* is 0 or more, and *does not hold* if it is below; where figure and bar were truly the "
+            f"same, at most {100 * RATE:.0f} % of runs would give a verdict ({50 * RATE:.1f} % on either side). That "
+            "is the rate of each test by itself.",
             (Listing("card", "verdict", "name", "value", "bar", "margin", "says", rows=findings.card_figures),),
         ),
         Section(
