@@ -34,7 +34,7 @@ def test_a_run_writes_tables_and_a_page(place: Path, capfd: pytest.CaptureFixtur
     )  # fmt: skip
     assert said.status == 0, said
     assert "attention + vectors" in said.out
-    assert "trees.conllu was divided by article" in said.err
+    assert "trees.conllu was divided by text: 80 % of its sentences train" in said.err
     assert "on disk" in said.err
     assert "attention, epoch 2: train loss" in said.err
     result = Result.open(out)

@@ -140,15 +140,20 @@ def test_what_a_linear_probe_has_more_than_the_network_has_its_sign(
     assert 0 < rows[2]["above_mlp_low"] <= rows[2]["above_mlp"] <= rows[2]["above_mlp_high"]
 
 
-@pytest.mark.usefixtures("planted")
 def test_documents_are_the_units_where_test_has_enough(monkeypatch: pytest.MonkeyPatch, model: Subject) -> None:
-    given = parts()
+    """The same marks of the same sentences: taken by document they leave another doubt."""
+    plant_marks(monkeypatch, lambda part, place, spec: 0.5)
     few = {"epochs": 1, "step_pieces": 48, "twin": False, "control": False, "singles": False}
-    by_text = layers(model, task="spans", **given, **few)
-    test = Corpus(tuple(texts(64, 2)), "documents", "test", "", tuple(at // 4 for at in range(64)))
-    by_document = layers(model, task="spans", **given | {"test": test}, **few)
-    about = [result.manifest.corpus["tasks"]["spans"] for result in (by_text, by_document)]
-    assert [(one["unit"], one["units"]) for one in about] == [("text", 20), ("document", 16)]
+    scored = tuple(texts(64, 2))
+    results = [
+        layers(model, task="spans", **parts() | {"test": Corpus(scored, "documents", "test", "", owners)}, **few)
+        for owners in (tuple(range(64)), tuple(at // 4 for at in range(64)))
+    ]
+    about = [result.manifest.corpus["tasks"]["spans"] for result in results]
+    assert [(one["unit"], one["units"]) for one in about] == [("text", 64), ("document", 16)]
+    alone, together = ([(row["low"], row["value"]) for row in result.rows("scores")] for result in results)
+    assert [value for _, value in alone] == [value for _, value in together]
+    assert not any(one == other for (one, _), (other, _) in zip(alone, together, strict=True))
 
 
 @pytest.mark.usefixtures("planted")

@@ -103,11 +103,11 @@ class Asked(NamedTuple):
 
 
 class Probes(nn.Module):
-    """What all series have that are trained by one training: parameters with the probe as their first axis, some of
-    which may learn at a rate of their own; a penalty; and what is dropped in a step.
+    """What all series have that a training may train or judge: parameters with the probe as their first axis, some of
+    which may learn at a rate of their own, and what is dropped in a step.
 
-    >>> Probes().fast(), Probes().penalty(), Probes().drop(3, torch.Generator())
-    ([], None, None)
+    >>> Probes().fast(), Probes().drop(3, torch.Generator())
+    ([], None)
     """
 
     labels: int
@@ -115,10 +115,6 @@ class Probes(nn.Module):
     def fast(self) -> list[nn.Parameter]:
         """The parameters that learn at the rate of the mix."""
         return []
-
-    def penalty(self) -> Tensor | None:
-        """What parameters cost each probe beside its errors, (probe); None where nothing."""
-        return None
 
     def drop(self, edges: int, generator: torch.Generator) -> Tensor | None:
         """The factors of dropout for one step; None where nothing is dropped."""

@@ -130,9 +130,7 @@ class Training(Generic[Kind]):
             found = losses(
                 self.series(lesson.asked, self.series.drop(len(lesson.edges), dropping)), lesson, self.specs
             )
-            penalty = self.series.penalty()
-            whole = found if penalty is None else found + penalty
-            whole.sum().backward()  # type: ignore[no-untyped-call]
+            found.sum().backward()  # type: ignore[no-untyped-call]
             self.optimiser.step()
             total += len(lesson.edges) * found.detach().double().cpu()
             seen += len(lesson.edges)

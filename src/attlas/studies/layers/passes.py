@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,14 @@ from attlas.models import Example
 from attlas.probes.edges import kept, linear
 from attlas.probes.edges.layout import Answers, Layout, Vocabulary, known_types, lay_out, majority, vocabulary_of
 from attlas.probes.edges.reading import Reader
-from attlas.probes.edges.series import Probes, Series, Spec, Trained, allowed_for, specs_for
+from attlas.probes.edges.series import Series, Spec, Trained, allowed_for, specs_for
 from attlas.probes.edges.states import Mixable, States, Writer, items_of, scales_of
 from attlas.probes.edges.tables import tables_of
 from attlas.probes.edges.training import Schedule, Training, epochs_for
 from attlas.probes.files import size_of
 from attlas.run.session import Run
 from attlas.run.setting import draw
+from attlas.stats.metrics import METRICS
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.checkpoint import checkpoint_file
 from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
@@ -39,7 +40,6 @@ STATES, PROBES = ".states", ".probes.safetensors"
 FORGIVEN = 0.1  # a larger share of edges with labels that training has never seen is refused
 SAID = {"model": "the model", "twin": "the untrained twin"}
 _ARRAYS = ("marks", "label_marks", "weights", "gammas", "dev", "forced")
-_Kind = TypeVar("_Kind", bound=Probes)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Work:
         def train() -> dict[str, NDArray[Any]]:
             nonlocal trained_now
             trained_now = True
-            training = self._training(who, seed, specs, self._series)
+            training = self._training(who, seed, specs)
             series = training.series
             marks, label_marks, forced = training.marks("test")
             if self.run.out is not None and who == "model" and seed == self.run.seed:
@@ -185,15 +185,25 @@ class Work:
 
     def _train_linear(self, who: str, seed: int) -> dict[str, NDArray[Any]]:
         """A linear probe of each layer, of the strength that is best on the validation part."""
-        specs = linear.linear_specs(self.mixable.origins)
-        training = self._training(who, seed, specs, self._linear)
-        chosen = linear.best_of(specs, training.best)
+        specs, train = linear.linear_specs(self.mixable.origins), self.edges.layouts["train"]
+        reader, mixable = self._reader(who, seed, ("gold",))
+        allowed, labels = allowed_for(specs, mixable.origins), len(self.edges.known.names)
+        series = linear.LinearSeries(allowed, mixable.size, labels, paired=train.paired).to(self.run.subject.device)
+        progress = self.run.progress
+        progress.start(f"linear probes, {SAID[who]}, seed {seed}, by layers", len(set(specs)), 0)
+        try:
+            linear.solve(series, reader, seed, progress.advance)
+        finally:
+            progress.finish()
+        training = Training(series, specs, reader, Schedule(seed=seed))
+        dev = METRICS["f1"].score(training.marks("dev").by_sentence)
+        chosen = linear.best_of(specs, dev)
         seen = allowed_for(specs, self.mixable.origins).double().numpy()[chosen]
         marks = training.marks("test")
         return {
             "marks": marks.by_sentence[chosen], "label_marks": marks.by_label[chosen], "forced": marks.forced[chosen],
             "weights": seen / seen.sum(1, keepdims=True), "gammas": np.ones(len(chosen)),
-            "dev": training.best[chosen],
+            "dev": dev[chosen],
         }  # fmt: skip
 
     def _one_label(self) -> bool:
@@ -201,14 +211,16 @@ class Work:
         train, table = self.edges.layouts["train"], self.edges.known.table()
         return bool((table[train.labels].sum(1) == 1).all() and table[train.among].all())
 
-    def _series(self, mixable: Mixable, specs: Sequence[Spec], seed: int) -> Series:
-        allowed, labels = allowed_for(specs, mixable.origins), len(self.edges.known.names)
-        return Series(allowed, mixable.size, labels, paired=self.edges.layouts["train"].paired, seed=seed)
-
-    def _linear(self, mixable: Mixable, specs: Sequence[Spec], seed: int) -> linear.LinearSeries:
-        allowed, train = allowed_for(specs, mixable.origins), self.edges.layouts["train"]
-        labels, edges = len(self.edges.known.names), len(train.spans)
-        return linear.LinearSeries(allowed, mixable.size, labels, edges=edges, paired=train.paired)
+    def _reader(self, who: str, seed: int, kinds: Sequence[str]) -> tuple[Reader, Mixable]:
+        """What reads the states of the model or its twin, which are captured unless they are there."""
+        run, layouts = self.run, self.edges.layouts
+        states, self.scales, mixable = self._states(who)
+        answers = Answers(layouts, self.edges.known, seed)
+        reader = Reader(
+            layouts, answers, states, mixable, self.scales.tolist(), pieces=run.options["step_pieces"],
+            lengths=run.options["lengths"], kinds=kinds, device=run.subject.device,
+        )  # fmt: skip
+        return reader, mixable
 
     def leave(self, who: str) -> None:
         """Give back the room that the states of the model or its twin take."""
@@ -254,27 +266,21 @@ class Work:
             "tasks": {self.run.options["task"]: about | ({"divided": divided} if divided else {})},
         }
 
-    def _training(
-        self, who: str, seed: int, specs: tuple[Spec, ...], make: Callable[[Mixable, Sequence[Spec], int], _Kind]
-    ) -> Training[_Kind]:
-        run, layouts = self.run, self.edges.layouts
-        states, self.scales, mixable = self._states(who)
-        options, device = run.options, run.subject.device
-        reader = Reader(
-            layouts, Answers(layouts, self.edges.known, seed), states, mixable, self.scales.tolist(),
-            pieces=options["step_pieces"], lengths=options["lengths"],
-            kinds=tuple(dict.fromkeys(spec.labels for spec in specs)), device=device,
-        )  # fmt: skip
-        series = make(mixable, specs, seed).to(device)
+    def _training(self, who: str, seed: int, specs: tuple[Spec, ...]) -> Training[Series]:
+        run, layouts, options = self.run, self.edges.layouts, self.run.options
+        reader, mixable = self._reader(who, seed, tuple(dict.fromkeys(spec.labels for spec in specs)))
+        series = Series(
+            allowed_for(specs, mixable.origins), mixable.size, len(self.edges.known.names),
+            paired=layouts["train"].paired, seed=seed,
+        ).to(run.subject.device)  # fmt: skip
         schedule = Schedule(self.epochs, options["learning_rate"], options["mixing_rate"], seed)
         training = Training(series, specs, reader, schedule)
-        kind = specs[0].series
-        whose = {"plan": run.plan.to_dict(), "who": who, "seed": seed, "kind": kind}
+        whose = {"plan": run.plan.to_dict(), "who": who, "seed": seed}
         if run.resume and (earlier := load_arrays(self.checkpoint)) and earlier[1]["whose"] == whose:
             training.restore(earlier[0], earlier[1]["numbers"])
             run.progress.note(f"resuming after {training.epoch} of {schedule.epochs} epochs")
         pieces = int(layouts["train"].rows[-1])
-        name = f"{len(specs)} {'linear ' if kind == 'linear' else ''}probes, {SAID[who]}, seed {seed}"
+        name = f"{len(specs)} probes, {SAID[who]}, seed {seed}"
         run.progress.start(name, pieces * schedule.epochs, pieces * training.epoch)
         saved = time.monotonic()
         try:
