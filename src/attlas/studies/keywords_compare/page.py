@@ -195,7 +195,7 @@ def kinds(tables: Tables) -> Iterator[Finding]:
             yield finding(
                 f"{{single:share}} of the given phrases are single words: {{told}}.{hint}",
                 Claim("total", "whole", "single", value=row["single"]), *claims, single=row["single"],
-                told=listed(told), see="kinds",
+                told=listed(told, between="; "), see="kinds",
             )  # fmt: skip
 
 
