@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -81,6 +81,40 @@ def test_enough_heads_counts_from_the_fewest() -> None:
     rows = [{"heads": 12, "f1": 0.6}, {"heads": 1, "f1": 0.592}, {"heads": 2, "f1": 0.3}]
     assert enough_heads(Rows(rows)) == {"heads": 1, "f1": 0.592}
     assert enough_heads(Rows()) is None
+
+
+def changed(result: Result, table: str, **columns: Callable[[dict[str, Any]], Any]) -> Result:
+    """A result with some columns of a table made anew, row by row."""
+    tables = {name: own.to_pydict() for name, own in result.tables.items()}
+    rows = result.rows(table)
+    tables[table] |= {name: [make(row) for row in rows] for name, make in columns.items()}
+    return Result(result.manifest, tables)
+
+
+def test_heads_that_know_nothing_are_not_recommended() -> None:
+    result = keywords_study_result()
+    assert STUDY.warning(Tables(result, STUDY.schemas, STUDY.derived)) is None
+    for low, auc in ((0.48, 0.52), (None, 0.5)):
+        blind = changed(result, "heads", auc=lambda row, auc=auc: auc, auc_low=lambda row, low=low: low)
+        check_page(STUDY, blind)
+        assert "nothing is to be made of these heads" in str(
+            STUDY.warning(Tables(blind, STUDY.schemas, STUDY.derived))
+        )
+        assert sentences(STUDY, blind)[0].startswith("No head was found that tells key words from others, not even")
+    few = changed(result, "heads", p=lambda row: None, p_corrected=lambda row: None)
+    assert not any("give more to key words than to others" in text for text in sentences(STUDY, few))
+
+
+def test_attention_that_is_no_better_than_chance_is_warned_of() -> None:
+    result = keywords_compare_result()
+    opened = Tables(result, COMPARE.schemas, COMPARE.derived)
+    assert COMPARE.warning(opened) is None
+    drawn = changed(
+        result, "methods", form=lambda row: "attention's candidates" if row["method"] == "random" else row["form"],
+        change_p_corrected=lambda row: 0.4 if row["method"] == "random" else row["change_p_corrected"],
+    )  # fmt: skip
+    told = COMPARE.warning(Tables(drawn, COMPARE.schemas, COMPARE.derived))
+    assert "not better than the same candidates in random order (F1@10 0.10)" in str(told)
 
 
 def test_a_comparison_says_who_is_ahead_and_who_is_not() -> None:

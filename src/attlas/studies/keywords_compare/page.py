@@ -114,6 +114,17 @@ def named(tables: Tables) -> Iterator[Row]:
         yield {**row, "name": _name_of(row), "group": _group_of(row), "each": each}
 
 
+def warning(tables: Tables) -> Prose | None:
+    """That attention finds no more than phrases in random order would be, where that is so."""
+    for row in at_depth(tables).where(_borrows, method="random")[:1]:
+        if not (_sure(row) and row["change"] < 0):
+            return say(
+                "The phrases of attention are not better than the same candidates in random order (F1@10 "
+                "{f1:share}): the model's attention knows nothing of these key phrases.", f1=row["f1"],
+            )  # fmt: skip
+    return None
+
+
 def at(depth: str) -> Callable[[Tables], Finding | None]:
     """How attention stands among the others, by so many first phrases."""
 
@@ -195,7 +206,7 @@ def kinds(tables: Tables) -> Iterator[Finding]:
             yield finding(
                 f"{{single:share}} of the given phrases are single words: {{told}}.{hint}",
                 Claim("total", "whole", "single", value=row["single"]), *claims, single=row["single"],
-                told=listed(told), see="kinds",
+                told=listed(told, between="; "), see="kinds",
             )  # fmt: skip
 
 
@@ -285,6 +296,7 @@ PAGE = Page(
     "keywords-compare",
     title="Key phrases by {model} and by others",
     answer=at("10"),
+    warning=warning,
     chart=charts.dots(
         "named", "name", "f1", key="methods", title="Every method",
         style=Style(pick=("at", "gold"), tell=("group", "macro", "precision", "recall", "change",

@@ -9,14 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, label_of
+from attlas.pages import (
+    Claim,
+    Finding,
+    Listing,
+    Page,
+    Prose,
+    Row,
+    Rows,
+    Section,
+    Style,
+    Tables,
+    charts,
+    keyed,
+    label_of,
+)
 from attlas.pages.findings import finding, value_claim
 from attlas.pages.prose import listed, say, with_interval
-from attlas.store.schema import PLACE, Column, Schema
+from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.keywords.columns import AT, GOLD, MEASURE, OVER, SCORES, TEXTS
 from attlas.studies.shared.wording import side_by_side, words
 
 LEVEL = 0.01  # of a corrected p
+CHANCE = 0.5  # AUC
 NEAR = 0.01  # F1 that is as good as all heads'
 AUC = ("auc_low", "auc_high")
 ONE = ("stream", "layer", "head", "measure", "over")  # what tells one row of the heads from others
@@ -154,6 +169,23 @@ def _best_heads(tables: Tables) -> Rows:
     return tables["heads"].where(**_chosen_kind(tables)).largest("choosing_auc")
 
 
+def _knows(best: Row) -> bool:
+    """Whether a head is above chance, beyond its interval where it has one."""
+    return bool((best["auc_low"] if is_known(best["auc_low"]) else best["auc"]) > CHANCE)
+
+
+def warning(tables: Tables) -> Prose | None:
+    """That no head knows key words, where the one that seemed best does not where it is scored."""
+    for best in _best_heads(tables)[:1]:
+        if not _knows(best):
+            return say(
+                "The head that seemed best where heads were chosen, {head}, does not tell key words from others in "
+                "the texts that are scored (AUC {auc}): nothing is to be made of these heads.", head=label_of(best),
+                auc=with_interval(best, "auc", AUC),
+            )  # fmt: skip
+    return None
+
+
 def answer(tables: Tables) -> Finding | None:
     """The head that tells key words from others best."""
     rows, kind = _best_heads(tables), _chosen_kind(tables)
@@ -162,11 +194,13 @@ def answer(tables: Tables) -> Finding | None:
     best, untrained = rows[0], rows.largest("twin_auc")[:1]
     beside = ", the same head untrained {own:share} and the best of all untrained heads {most:share}"
     return finding(
-        "Head **{head}** tells key words from others best ({kind}): a key word receives more than another word of "
-        "its text with probability (AUC) {auc}, where chance gives 0.50{twin}.",
+        "{verdict} ({kind}): a key word receives more than another word of its text with probability (AUC) {auc}, "
+        "where chance gives 0.50{twin}.",
         Claim("largest", "heads", "choosing_auc", keyed([best]), kind), value_claim("heads", "auc", best, *ONE),
         *(Claim("largest", "heads", "twin_auc", keyed([row]), kind) for row in untrained),
-        see="map", head=label_of(best), kind=_kind_of(best), auc=with_interval(best, "auc", AUC),
+        verdict=say("Head **{head}** tells key words from others best" if _knows(best) else
+                    "**No head** was found that tells key words from others, not even {head}", head=label_of(best)),
+        see="map", kind=_kind_of(best), auc=with_interval(best, "auc", AUC),
         twin=say(beside, own=best["twin_auc"], most=untrained[0]["twin_auc"]) if untrained else "",
     )  # fmt: skip
 
@@ -186,7 +220,7 @@ def best_head(tables: Tables) -> Iterator[Finding]:
 def many(tables: Tables) -> Iterator[Finding]:
     """How many heads give more to key words, and how many less."""
     kind, rows = _chosen_kind(tables), _best_heads(tables)
-    if rows:
+    if rows.known("p_corrected"):  # there is none where there are too few texts
         sure = rows.known("p_corrected").where(lambda row: row["p_corrected"] < LEVEL)
         yield finding(
             "**{more} of {n}** heads give more to key words than to others (p < 0.01 after Holm's correction), "
@@ -279,6 +313,7 @@ PAGE = Page(
     "keywords-study",
     title="Which heads of {model} know the key words of a text?",
     answer=answer,
+    warning=warning,
     chart=charts.head_map(
         "by_kind", "auc", "relative", "times", "saved", style=_PICK, shade=LESS,
         sure=dict.fromkeys(LESS, "datum.chosen ? 0 : 1"),
