@@ -170,7 +170,9 @@ def answer(tables: Tables) -> Finding | None:
     placed, scored = rows.known("expected"), rows.known("score")
     if not placed and not scored:
         return None
-    where = say("No layer adds anything that can be told from chance" if _sound(rows) else "Nothing was learned for sure")
+    where = say(
+        "No layer adds anything that can be told from chance" if _sound(rows) else "Nothing was learned for sure"
+    )
     if placed:
         template = (
             "The score for **{first}** rises around layer {early} of {depth}" if len(placed) == 1
