@@ -125,7 +125,8 @@ def test_probes_that_did_not_train_get_one_red_line_and_no_place() -> None:
     warned = str(PAGE.warning(tables_of(result)))
     assert "The probes did not train: for part of speech (F1 0.1 %; the most frequent label: 20.0 %)" in warned
     assert said(result) == (
-        "Nothing was learned for sure; all layers reach an F1 of 0.1 % and always saying the most frequent label 20.0 %."
+        "Nothing was learned for sure; all layers reach an F1 of 0.1 % and always saying the most frequent label "
+        "20.0 %."
     )
     unsure = made_of(
         {"task": "pos", "measure": "score", "value": 0.25, "low": 0.19, "high": 0.3}, {"task": "pos", **chance}

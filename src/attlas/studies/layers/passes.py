@@ -189,10 +189,10 @@ class Work:
         reader, mixable = self._reader(who, seed, ("gold",))
         allowed, labels = allowed_for(specs, mixable.origins), len(self.edges.known.names)
         series = linear.LinearSeries(allowed, mixable.size, labels, paired=train.paired).to(self.run.subject.device)
-        progress = self.run.progress
-        progress.start(f"linear probes, {SAID[who]}, seed {seed}, by layers", len(set(specs)), 0)
+        progress, pieces = self.run.progress, int(train.rows[-1])
+        progress.start(f"{len(specs)} linear probes, {SAID[who]}, seed {seed}", pieces * len(set(specs)))
         try:
-            linear.solve(series, reader, seed, progress.advance)
+            linear.solve(series, reader, seed, lambda layers: progress.advance(layers * pieces))
         finally:
             progress.finish()
         training = Training(series, specs, reader, Schedule(seed=seed))

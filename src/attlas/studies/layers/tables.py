@@ -103,7 +103,7 @@ def summary(tables: Tables) -> list[Row]:
         score = cells.get((task, *MEASURES["score"]))
         row["seeds"] = None if score is None else score["n"]
         row["share"] = None if row["expected"] is None or not depth else row["expected"] / depth
-        if told and task in PIPELINE:
+        if told and task in PIPELINE and not learned_nothing(row):
             base, reached, expected, centre = PIPELINE[task]
             row |= {
                 "published_expected": expected, "published_centre": centre, "published_base": base,
