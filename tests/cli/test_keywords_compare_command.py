@@ -38,7 +38,7 @@ def test_what_it_says(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for phrase in ("F1@10 of attention, last layer", "textrank, word", "first, runs"):
         assert phrase in " ".join(said.out.split())
     names = {path.name for path in out.iterdir()}
-    tables = {"methods.parquet", "examples.parquet", "given.parquet", "whole.parquet"}
+    tables = {"methods.parquet", "examples.parquet", "given.parquet", "whole.parquet", "lengths.parquet"}
     assert names == {*tables, "manifest.json", "report.html"}
 
 

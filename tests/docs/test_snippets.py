@@ -12,11 +12,11 @@ import inspect
 import io
 import re
 import sys
-import threading
 import tomllib
 import urllib.request
 import webbrowser
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stdout
 from functools import partial
 from importlib import import_module
@@ -182,22 +182,19 @@ def can_be_installed(where: str, install: str, *wanted: str) -> None:
 
 
 def asked_once(run: Callable[[Server], None]) -> Callable[[Server], None]:
-    """A server that ends when it has handed out its page."""
+    """A server that ends when it has handed out its page; in a thread of its own, since a browser that another
+    test has left open keeps the event loop of this one."""
 
     def asked(self: Server) -> None:
-        got: list[str] = []
-
-        def ask() -> None:
-            with urllib.request.urlopen(self.address, timeout=30) as answer:
-                got.append(answer.read().decode())
-            self.stop()
-
-        asking = threading.Thread(target=ask)
-        asking.start()
-        run(self)
-        asking.join()
-        assert got, "the server gave no page"
-        assert "<html" in got[0]
+        with ThreadPoolExecutor(1) as pool:
+            serving = pool.submit(run, self)
+            try:
+                with urllib.request.urlopen(self.address, timeout=30) as answer:
+                    page = answer.read().decode()
+            finally:
+                self.stop()
+            serving.result(timeout=30)
+        assert "<html" in page
 
     return asked
 

@@ -185,8 +185,8 @@ def test_the_unit_is_a_document_and_not_a_window() -> None:
     words = ["Emma", "said", "she", "slept", "."] * 3
     mentions = [Mention(at, at + 1, str(at // 5)) for at, word in enumerate(words) if word in ("Emma", "she")]
     long = sentences(Document.from_words(words, name="long", mentions=mentions))
-    windows = cut(subject, [TALES[0], long, TALES[1]], 24).windows
-    assert [window.unit for window in windows] == [0, 1, 1, 2]
+    windows = cut(subject, [TALES[0], long, TALES[1]], 20).windows
+    assert [window.unit for window in windows] == [0, 1, 1, 1, 2]
     study = Coref(subject, chosen=dict.fromkeys(np.ndindex(len(CANDIDATES), len(KINDS)), Choice(1, 2, 1)))
     study.update(bundle := study.empty(), windows)
     for part, cell in (("heads", (0, 0, 0, 0, 0)), ("baselines", (0, 0)), ("chance", (0, 0))):

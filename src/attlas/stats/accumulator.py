@@ -31,7 +31,7 @@ class Accumulator(Protocol):
     """Something that takes in batches, merges with its like, and can be written down.
 
     >>> from attlas.stats.pooled import PooledMean
-    >>> one: Accumulator = PooledMean(shape=())
+    >>> one: Accumulator = PooledMean(shape=(), blocks=1)
     >>> one.update([2.0, 4.0], [1, 1])
     >>> float(one.result().value)
     3.0
@@ -79,7 +79,7 @@ def describe(accumulator: Accumulator) -> str:
 
     >>> from attlas.stats.pooled import PooledMean
     >>> describe(PooledMean(shape=(2, 3)))
-    'PooledMean(shape=(2, 3))'
+    'PooledMean(shape=(2, 3), blocks=128)'
     """
     parts = ", ".join(f"{name}={value}" for name, value in accumulator.configuration.items())
     return f"{type(accumulator).__name__}({parts})"
@@ -92,7 +92,7 @@ def require_same_configuration(one: Accumulator, other: Accumulator) -> None:
     >>> require_same_configuration(PooledMean(shape=(2,)), PooledMean(shape=(3,)))
     Traceback (most recent call last):
         ...
-    attlas.errors.StatsError: PooledMean(shape=(2,)) cannot be merged with PooledMean(shape=(3,)); ...
+    attlas.errors.StatsError: PooledMean(shape=(2,), blocks=128) cannot be merged with PooledMean(shape=(3,), blocks=128); ...
     """
     if type(one) is not type(other) or one.configuration != other.configuration:
         raise StatsError(
@@ -105,7 +105,7 @@ def header(kind: type[Accumulator]) -> State:
 
     >>> from attlas.stats.pooled import PooledMean
     >>> {key: value.item() for key, value in header(PooledMean).items()}
-    {'kind': 'PooledMean', 'schema': 1}
+    {'kind': 'PooledMean', 'schema': 2}
     """
     return {"kind": np.array(kind.__name__), "schema": np.array(kind.schema)}
 
@@ -117,7 +117,7 @@ def check_header(kind: type[Accumulator], state: Mapping[str, NDArray[Any]], arr
     >>> check_header(PooledMean, {"kind": np.array("PooledMean"), "schema": np.array(9)}, ())
     Traceback (most recent call last):
         ...
-    attlas.errors.StatsError: this state of a PooledMean has schema 9, but this version of attlas reads schema 1; ...
+    attlas.errors.StatsError: this state of a PooledMean has schema 9, but this version of attlas reads schema 2; ...
     """
     name = kind.__name__
     missing = [key for key in ("kind", "schema", *arrays) if key not in state]
@@ -137,7 +137,7 @@ def rebuild(state: Mapping[str, NDArray[Any]]) -> Accumulator:
 
     >>> from attlas.stats.pooled import PooledMean
     >>> describe(rebuild(PooledMean(shape=(2,)).state()))
-    'PooledMean(shape=(2,))'
+    'PooledMean(shape=(2,), blocks=128)'
     """
     name = str(state["kind"]) if "kind" in state else "nothing"
     if name not in KINDS:
