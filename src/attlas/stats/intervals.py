@@ -104,10 +104,11 @@ def _moments(s: Numbers, n: Numbers) -> _Moments:
 
 def _reach(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]:
     """How many standard errors the ends lie below and above the mean (Hall 1992)."""
-    some = np.where(np.abs(skew) < 1e-6, 1e-6, skew)
+    even = np.abs(skew) < 1e-6
+    some = np.where(even, 1.0, skew)
 
     def turned(x: Numbers) -> Numbers:
-        return np.asarray(3 / some * (np.cbrt(1 + some * (x - some / 6)) - 1), dtype=np.float64)
+        return np.where(even, x, 3 / some * (np.cbrt(1 + some * (x - some / 6)) - 1))
 
     below, above = turned(quantile), -turned(-quantile)
     return np.clip(below, _LEAST, _MOST), np.clip(above, _LEAST, _MOST)
