@@ -85,7 +85,7 @@ EXAMPLES = Schema(
     Column("weights", "weights", meaning="(query, key), float32, little-endian"),
     Column("lengths", "lengths ‖f(x)‖ of the keys", meaning="float32, little-endian; none where there are none"),
 )  # fmt: skip
-_TITLES = {"value": "chosen head", "baseline": "best fixed offset", "twin": "untrained twin",
+_TITLES = {"value": "chosen head", "baseline": "best fixed offset", "twin": "untrained twins",
            "published": "published head"}  # fmt: skip
 LINES = Schema(
     "lines", "The better direction of each relation that is charted.",
