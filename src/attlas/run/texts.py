@@ -18,7 +18,6 @@ from attlas.corpora.source import open_source
 from attlas.errors import TextError
 from attlas.run.parameters import Help, Role
 from attlas.run.setting import as_corpus
-from attlas.run.setting import drawn as drawn
 from attlas.text import Document
 
 Given = Annotated[

@@ -16,8 +16,7 @@ from attlas.errors import CapabilityError, CorpusError, PlanError, TextError
 from attlas.ids import parse_layer, refuse_number
 from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, Twins, names_of, study_call
 from attlas.run.session import begin
-from attlas.run.setting import as_corpus, as_subject
-from attlas.run.setting import drawn as kept_of
+from attlas.run.setting import as_corpus, as_subject, drawn
 from attlas.store import Result
 from attlas.store.columns import as_columns
 from attlas.studies.align.aligners import ALIGNERS, check_names
@@ -261,11 +260,11 @@ def _read(
 ) -> tuple[list[int], list[list[Example]]]:
     """The pairs that fit all models, by their numbers, cut for each; what was left out is counted."""
     texts, skipped = run.corpus, Counter[str]()
-    drawn = list(range(len(texts.documents)))
-    if limit is not None and limit < len(drawn):
-        skipped["pairs of sentences not drawn"] = len(drawn) - limit
-        drawn = kept_of(drawn, limit, run.seed)
-    cut_for_each, fits = [], [True] * len(drawn)
+    numbers = list(range(len(texts.documents)))
+    if limit is not None and limit < len(numbers):
+        skipped["pairs of sentences not drawn"] = len(numbers) - limit
+        numbers = drawn(numbers, limit, run.seed)
+    cut_for_each, fits = [], [True] * len(numbers)
     for side, model in enumerate(models):
         if max_pieces is not None and max_pieces > model.pieces.window:
             raise TextError(
@@ -274,7 +273,7 @@ def _read(
             )
         most = max_pieces or model.pieces.window
         pairs = (swapped(texts) if side else texts).documents
-        cut = model.pieces.encode_all([Passage(pairs[at], pairs[at].translation) for at in drawn])
+        cut = model.pieces.encode_all([Passage(pairs[at], pairs[at].translation) for at in numbers])
         for place, example in enumerate(cut):
             if example.length > most and fits[place]:
                 fits[place] = False
@@ -289,7 +288,7 @@ def _read(
             if encoded is not None:
                 skipped["words without a piece of their own"] += len(encoded.segmentation.wordless)
     run.skipped.update(+skipped)
-    return [at for at, fitting in zip(drawn, fits, strict=True) if fitting], examples
+    return [at for at, fitting in zip(numbers, fits, strict=True) if fitting], examples
 
 
 def _tables(

@@ -18,8 +18,7 @@ from attlas.corpora import Corpus
 from attlas.errors import CorpusError, PlanError
 from attlas.run.parameters import Help, Model, Reading, Role, Texts, numbers_of, study_call
 from attlas.run.session import Run, begin
-from attlas.run.setting import as_corpus, as_subject
-from attlas.run.texts import drawn
+from attlas.run.setting import as_corpus, as_subject, drawn
 from attlas.store import Result
 from attlas.store.checkpoint import checkpoint_file
 

@@ -21,8 +21,7 @@ from attlas.run.parameters import Help, Model, Role, Texts, study_call
 from attlas.run.parts import SHARES, parts_of
 from attlas.run.plan import differences
 from attlas.run.session import Run, begin
-from attlas.run.setting import as_corpus
-from attlas.run.texts import drawn
+from attlas.run.setting import as_corpus, drawn
 from attlas.run.tuning import Training, Tuned, opening_of
 from attlas.store import Result, require_free
 from attlas.store.columns import as_columns
