@@ -16,8 +16,11 @@ from attlas.run.tasks import read_for_task, task_for
 from attlas.studies.shared.faith.instances import Instance, instances_of
 from attlas.text import Document
 
-LABELS = {"classification": ("bad", "good"), "tagging:upos": ("NOUN", "VERB", "X")}
-AUTO = {"classification": "AutoModelForSequenceClassification", "tagging:upos": "AutoModelForTokenClassification"}
+LABELS = {
+    "classification": ("bad", "good"),
+    "tagging:upos": ("NOUN", "VERB", "X"),
+    "tagging:chunks": ("O", "B-NP", "I-NP"),
+}
 
 
 def subject(task: str = "classification", family: str = "bert", *, double: bool = False, **options: Any) -> Subject:
@@ -28,7 +31,11 @@ def subject(task: str = "classification", family: str = "bert", *, double: bool 
     config.id2label = dict(enumerate(LABELS[task]))
     config.label2id = {label: number for number, label in config.id2label.items()}
     torch.manual_seed(0)
-    model = getattr(transformers, AUTO[task]).from_config(config).eval()
+    model = (
+        getattr(transformers, f"AutoModelFor{'Sequence' if task == 'classification' else 'Token'}Classification")
+        .from_config(config)
+        .eval()
+    )
     twins.spread(model)
     return Subject.of(model.double() if double else model, twins.tokenizer(family in twins.CAUSAL), family)
 

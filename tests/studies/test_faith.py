@@ -11,8 +11,10 @@ import attlas
 import faith_models
 from attlas.capture.frozen import freeze
 from attlas.errors import AttlasError, CapabilityError, CorpusError, PlanError
+from attlas.pages import Tables
 from attlas.run.progress import Silent
 from attlas.store import Result
+from attlas.studies.faith.page import PAGE
 from attlas.studies.faith.tables import shown_instances
 from attlas.text import Document
 
@@ -28,6 +30,18 @@ def run(
     small = {"steps": 3, "adversary_steps": 3, "permutations": 5}
     model = subject or faith_models.subject(task, family)
     return attlas.faith(model, faith_models.corpus(2), task, **{**small, **options})
+
+
+def test_a_tagger_of_chunks_is_held_against_tags_by_lot() -> None:
+    """By the name that its score really has, so that one that learned nothing is warned of."""
+    small = {"steps": 3, "adversary_steps": 3, "permutations": 5}
+    model = faith_models.subject("tagging:chunks")
+    result = attlas.faith(model, "sample", "tagging:chunks", limit=12, **small)
+    (whole,) = result.tables["whole"].to_pylist()
+    assert whole["metric"] == "chunk F1"
+    assert 0 < whole["chance_score"] < 0.7
+    assert whole["score_low"] <= whole["chance_score"]
+    assert "no better here than tags drawn by lot (chunk F1" in str(PAGE.warning(Tables(result, PAGE.schemas)))
 
 
 def test_every_explanation_stands_in_one_table_beside_chance() -> None:

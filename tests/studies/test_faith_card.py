@@ -121,9 +121,8 @@ def test_a_model_that_learned_nothing_gets_no_verdict() -> None:
         assert set(verdicts(made).values()) == {"cannot tell", ""}
         assert made["says"][-1].startswith("The model does no better than if it had learned nothing")
         assert set(made["margin_low"]) == {None}
-    assert set(verdicts(card(**GOOD, whole={"score_low": 0.03, "chance_score": None, "metric": "f1"})).values()) == {
-        "cannot tell", "",
-    }  # fmt: skip
+    chunks = card(**GOOD, whole={"score_low": 0.03, "chance_score": 0.04, "metric": "chunk F1"})
+    assert set(verdicts(chunks).values()) == {"cannot tell", ""}
 
 
 def test_with_few_texts_nothing_is_judged() -> None:

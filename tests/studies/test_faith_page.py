@@ -87,9 +87,9 @@ def test_a_model_that_does_not_do_the_task_is_warned_of() -> None:
 def test_a_model_that_learned_nothing_has_a_warning_and_no_verdict() -> None:
     whole = [{**row, "score_low": 0.45} for row in faith_result().tables["whole"].to_pylist()]
     assert said(tables_of(whole=whole))[0].startswith("Attention (weights, last layer) ranks the words of a text")
-    poor = {"metric": "f1", "chance_score": None, "score": 0.01, "score_low": 0.0, "score_high": 0.02}
+    poor = {"metric": "chunk F1", "chance_score": 0.05, "score": 0.01, "score_low": 0.0, "score_high": 0.02}
     whole = [{**row, **poor} for row in faith_result().tables["whole"].to_pylist()]
-    assert "no better here than if it had learned nothing (f1 0.010, 0.00 to 0.020; that has 0.05" in str(
+    assert "no better here than tags drawn by lot (chunk F1 0.010, 0.00 to 0.020; that has 0.05" in str(
         PAGE.warning(tables_of(whole=whole))
     )
 

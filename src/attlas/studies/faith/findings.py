@@ -10,9 +10,10 @@ from typing import Any
 from attlas.ids import paper_label
 from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, keyed, listed, say, value_claim
 from attlas.pages.findings import finding
+from attlas.stats.chance import GUESSES
 from attlas.store.schema import is_known
 from attlas.studies.faith.words import WORDS
-from attlas.studies.shared.faith.guard import has_learned, nothing_learned
+from attlas.studies.shared.faith.guard import has_learned
 from attlas.studies.shared.faith.plane import LN2
 from attlas.studies.shared.published import TAU_MODEL, TAUS
 
@@ -256,15 +257,14 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
 
 
 def warning(tables: Tables) -> Prose | None:
-    """A model that does no better than the most frequent label has little to explain."""
+    """A model that does no better than chance has little to explain."""
     row = _whole(tables)
     if has_learned(row):
         return None
-    than = "always giving the most frequent label" if is_known(row["chance_score"]) else "if it had learned nothing"
     return say(
         "{model} does no better here than {than} ({metric} {score:share}, {score_low:share} to {score_high:share}; "
-        "that has {nothing:share}): there is nothing to explain, and no test is judged.",
-        model=tables.model, nothing=nothing_learned(row), **{**row, "than": than},
+        "that has {chance_score:share}): there is nothing to explain, and no test is judged.",
+        model=tables.model, than=GUESSES.get(row["metric"], "chance"), **row,
     )  # fmt: skip
 
 
@@ -276,14 +276,14 @@ def about(tables: Tables) -> Prose:
         "replaced, to see what hangs on it."
     ]
     if is_known(row["score"]):
-        chance = "; always the most frequent label: {chance_score:share}" if is_known(row["chance_score"]) else ""
+        chance = "; {guess}: {chance_score:share}" if is_known(row["chance_score"]) else ""
         said.append(
             "The model’s {metric} is **{score:share}** ({score_low:share} to {score_high:share}" + chance + "), on "
             "{n} instances of {texts} texts."
         )
     if row["attention"]:
         said.append("The attention that is meant: {attention}.")
-    return say(" ".join(said), **row)
+    return say(" ".join(said), guess=GUESSES.get(str(row["metric"]), "chance"), **row)
 
 
 def _claim(table: str, column: str, row: Row) -> Claim:

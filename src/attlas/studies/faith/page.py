@@ -145,7 +145,7 @@ WHOLE = Schema(
     Column("metric", "score"),
     Column("better", "which is better", meaning="higher or lower"),
     Column("score", "score", "share", ends=("score_low", "score_high"), chance="chance_score"),
-    Column("chance_score", "always the most frequent label", "share", "empty where the score is no accuracy",
+    Column("chance_score", "without a model", "share", "always the most frequent label, or tags by lot",
            was="majority"),
     Column("n", "instances", "count"),
     Column("texts", "texts", "count"),

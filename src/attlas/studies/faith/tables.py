@@ -153,7 +153,7 @@ def _whole(measured: Measured) -> Row:
     return {
         "task": measured.task.name, "metric": measured.task.metric.name, "better": measured.task.metric.better,
         "score": found.whole, "score_low": found.score_low[0], "score_high": found.score_high[0],
-        "chance_score": _majority(measured), "n": len(measured.instances),
+        "chance_score": _chance(measured), "n": len(measured.instances),
         "texts": len(set(measured.texts)),
         "layers": measured.chosen.layers, "heads": measured.chosen.heads, "attention": _said(measured),
         "integration_error": float(measured.explained.facts["gap"].mean()),
@@ -173,14 +173,14 @@ def _said(measured: Measured) -> str:
     return f"weights, {of_heads} of layer {layer} of {count}, at {rows if layer == count else 'all pieces'}"
 
 
-def _majority(measured: Measured) -> float | None:
-    """The accuracy of always giving the most frequent label; None for scores that have no such thing."""
-    frequent = _frequent(measured)
-    if frequent is None:
-        return None
+def _chance(measured: Measured) -> float | None:
+    """The score that one gets without a model; None where there is no such thing."""
+    from attlas.run.chance import chance_of
+
     first = np.unique(measured.texts, return_index=True)[1]
-    right, labels = frequent[first].sum(0)
-    return float(right / labels)
+    examples = [measured.instances[at].example for at in first]
+    chance = chance_of(measured.task, examples, seed=measured.seed)
+    return None if chance is None else float(measured.task.metric.score(chance) if np.ndim(chance) else chance)
 
 
 def _frequent(measured: Measured) -> Numbers | None:
