@@ -43,12 +43,12 @@ NOT_RUN = {  # (page, language of the block): why
     ("spans.md", "text"): "lines of a file",
     ("tune.md", "text"): "what a command once printed",
 }
-SMALLER = {  # what is added to a command, so that it is soon done: options of size alone
+SMALLER = {  # what is added to a command, so that it is soon done: options of size, and fewer probes and twins
     "translate-train": "--epochs 1 --layers 1 --width 16 --ffn 16 --vocabulary 100 --max-pieces 40",
     "tune": "--epochs 1 --limit 8",
     "parse": "--epochs 1 --limit 6",
     "prune": "--steps 2 --limit 6",
-    "layers": "--epochs 1 --limit 16",
+    "layers": "--epochs 1 --limit 16 --no-singles",
     "layers case": "",
     "layers convert": "",
     "layers together": "",
@@ -59,10 +59,9 @@ SMALLER = {  # what is added to a command, so that it is soon done: options of s
     "keywords study": "--limit 6 --steps 2 --folds 2",
     "keywords compare": "--limit 4",
     "keywords tune": "--limit 6 --steps 1 --epochs 1",
-    **dict.fromkeys(
-        ("survey", "heads", "relations", "clusters", "noop", "norms", "ablate", "importance"), "--limit 6"
-    ),
-    "align": "--limit 6",
+    **dict.fromkeys(("survey", "noop", "ablate", "importance"), "--limit 6"),
+    **dict.fromkeys(("heads", "relations", "clusters", "norms", "align"), "--limit 6 --twins 1"),
+    "coref": "--twins 1",
 }
 NOT_OURS = ("--help", "--no-deps", "--depth")  # of every command, of pip, and an example of an option of one's own
 REAL = ("README.md", "head_mask.md")  # whose Python looks at the bundled model itself, where it is installed

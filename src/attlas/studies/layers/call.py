@@ -83,7 +83,7 @@ def layers(
     Trains probes on the states of every layer, cumulative and single, beside control labels and the untrained twin.
     Parts that are not given are taken from the corpus, by article. Texts have 128 pieces at most.
 
-    >>> result = layers(None, "sample", "pos", limit=20, epochs=1, control=False, twin=False)
+    >>> result = layers(None, "sample", "pos", limit=20, epochs=1, singles=False, control=False, twin=False)
     >>> sorted(result.tables)
     ['labels', 'scores', 'tasks', 'weights']
     """
