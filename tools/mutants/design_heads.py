@@ -104,8 +104,8 @@ CHANGES = [
         109,
         "noop: gradients are measured where the head was trained (leak)",
         "studies/noop/call.py",
-        'run.carry(part, measured_on, f"{who}gradients")',
-        'run.carry(part, trained_on or measured_on, f"{who}gradients")',
+        'run.carry(part, measured_on, f"{who}gradients", numbered=True)',
+        'run.carry(part, trained_on or measured_on, f"{who}gradients", numbered=True)',
         _NOOP,
     ),
     (

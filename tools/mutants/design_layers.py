@@ -119,9 +119,9 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
     (
         361,
         "parse: the twin is the model itself",
-        "studies/parse/passes.py",
-        "subject = run.subject.twin(run.seed) if twin else run.subject",
-        "subject = run.subject",
+        "studies/parse/call.py",
+        "work.train(who, studied)",
+        "work.train(who, model)",
         PARSE,
     ),
     (
