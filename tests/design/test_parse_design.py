@@ -118,8 +118,8 @@ def test_the_layer_of_the_structural_probe_is_chosen_on_validation(monkeypatch: 
 def test_several_twins_are_other_draws_and_rows_have_their_mean_and_their_spread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    draw, how = Subject.twin, {**parts(), **SMALL}
-    probe, other = "untrained: structural probe", "structural probe"
+    draw, how = Subject.twin, {**parts(), **SMALL, "test": planted.treebank(20, 2), "structural": False}
+    probe, other = "untrained: attention + vectors", "attention"
 
     def figures(result: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         (row,) = [row for row in result.rows("parse") if row["probe"] == probe]
