@@ -32,7 +32,7 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
         350,
         "layers: the twin is the model itself",
         "studies/layers/passes.py",
-        "Mixable(run.subject.twin(run.seed), self.mixable.over)",
+        "Mixable(run.subject.twin(seed), self.mixable.over)",
         "Mixable(run.subject, self.mixable.over)",
         LAYERS,
     ),
