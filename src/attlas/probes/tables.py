@@ -74,7 +74,7 @@ def _main(job: Job, bundles: Sequence[Bundle]) -> Row:
 
 def _mean(bundles: Sequence[Bundle], name: str) -> NDArray[np.float64]:
     """A figure of a probe, the mean over twins."""
-    return np.mean([bundle[name].result().value for bundle in bundles], axis=0)
+    return np.asarray(np.mean([bundle[name].result().value for bundle in bundles], axis=0))
 
 
 def _tested(bundles: Sequence[Bundle]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -91,10 +91,9 @@ def _right(bundles: Sequence[Bundle], place: int) -> Row:
 
 def _reach(job: Job, bundles: Sequence[Bundle]) -> Row:
     """How many twins there are of a probe on them, and the lowest and the highest where there are several."""
-    if not job.twin:
-        return {"twins": None, "twins_low": None, "twins_high": None}
-    values = [_right([bundle], 0)["value"] for bundle in bundles] if len(bundles) > 1 else [None]
-    return {"twins": len(bundles), "twins_low": min(values), "twins_high": max(values)}
+    values = [float(_right([bundle], 0)["value"]) for bundle in bundles]
+    low, high = (min(values), max(values)) if len(values) > 1 else (None, None)
+    return {"twins": len(bundles) if job.twin else None, "twins_low": low, "twins_high": high}
 
 
 def _differences(jobs: Sequence[Job], found: Mapping[str, Sequence[Bundle]]) -> list[Row]:

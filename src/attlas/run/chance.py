@@ -118,8 +118,9 @@ def _of_another(task: Any, examples: Sequence[Example], seed: int) -> Marks:
     written = [""] * len(examples)
     for place, other in zip(order, np.roll(order, 1), strict=True):
         if place != other:
-            written[place] = examples[other].passage.second.text  # type: ignore[union-attr]
-    return task.mark(examples, written).numpy()
+            written[place] = examples[other].passage.documents[1].text
+    marks: Marks = task.mark(examples, written).numpy()
+    return marks
 
 
 def _by_lot(

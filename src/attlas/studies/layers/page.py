@@ -199,8 +199,9 @@ def answer(tables: Tables) -> Finding | None:
 def _apart_of(rows: Rows) -> str:
     """How far several twins lie apart, of a single task; of more their mean is told."""
     low, high = (rows[0].get(f"twin_score_{end}") for end in ("low", "high"))
-    several = len(rows) == 1 and (rows[0].get("twins") or 1) > 1 and is_known(low) and is_known(high)
-    return f" (from {100 * low:.1f} to {100 * high:.1f})" if several else ""
+    if len(rows) > 1 or (rows[0].get("twins") or 1) < 2 or low is None or high is None:
+        return ""
+    return f" (from {100 * low:.1f} to {100 * high:.1f})"
 
 
 def warning(tables: Tables) -> Prose | None:

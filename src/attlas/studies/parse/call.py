@@ -72,7 +72,7 @@ def parse(
     from attlas.probes.vectors import digest
     from attlas.studies.parse.passes import Work, read_sentences
 
-    training = {name: running[name] for name in ("epochs", "patience", "twins")}  # type: ignore[literal-required]
+    training = {name: running[name] for name in ("epochs", "patience", "twins")}
     for name, value in {**training, "rank": rank}.items():
         if value < 1:
             raise PlanError(f"{name} must be at least 1, and {value} was given")
