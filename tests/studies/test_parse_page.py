@@ -163,7 +163,7 @@ def test_several_twins_are_told_with_their_number_and_their_spread() -> None:
                    if row["who"] == "twin" else dict.fromkeys(("twins", "twins_low", "twins_high")))
             for row in main_rows()]  # fmt: skip
     check_page(PAGE, of(rows))
-    assert "that of 3 untrained twins (from 14.0 to 17.0 %) 15.0 %" in said(of(rows))[0]
+    assert "that of 3 untrained twins 15.0 % (from 14.0 to 17.0)" in said(of(rows))[0]
 
 
 def test_the_order_of_the_paper_is_named_where_it_holds_and_where_it_does_not() -> None:

@@ -132,4 +132,28 @@ CHANGES = [
         "unit=example.unit",
         ("tests/studies/test_three_in_one_pass.py",),
     ),
+    (
+        113,
+        "noop: heads are spoken of where the model learned nothing",
+        "studies/noop/page.py",
+        "find(tables) if warning(tables) is None else ()",
+        "find(tables)",
+        ("tests/cli/test_learned_nothing.py",),
+    ),
+    (
+        114,
+        "noop: the first twin stands for all",
+        "studies/noop/tables.py",
+        "np.mean([twin[name] for twin in twins], axis=0)",
+        "twins[0][name]",
+        _NOOP,
+    ),
+    (
+        115,
+        "chance: each text is given its own translation",
+        "run/chance.py",
+        "zip(order, np.roll(order, 1), strict=True):\n        if place != other:",
+        "zip(order, order, strict=True):\n        if len(order) > 1:",
+        ("tests/run/test_chance_levels.py",),
+    ),
 ]

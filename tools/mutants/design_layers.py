@@ -156,4 +156,28 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
         'part["test"].update(answer.right, answer.total, range(len(answer.right)))',
         ("tests/studies/test_parse.py",),
     ),
+    (
+        366,
+        "layers: several twins, all of one seed",
+        "studies/layers/passes.py",
+        "run.subject.twin(seed)",
+        "run.subject.twin(run.seed)",
+        LAYERS,
+    ),
+    (
+        367,
+        "parse: attention need not beat the twin",
+        "studies/parse/page.py",
+        '"attention": ("right-branching", "best fixed offset", "untrained: attention")',
+        '"attention": ("right-branching", "best fixed offset")',
+        ("tests/studies/test_parse_page.py",),
+    ),
+    (
+        368,
+        "parse: the first twin stands for all",
+        "probes/tables.py",
+        "np.mean([right for right, _ in tests], axis=0)",
+        "tests[0][0]",
+        PARSE,
+    ),
 ]

@@ -350,7 +350,7 @@ PAGE = Page(
     title="Does {model} do nothing where its heads rest?",
     answer=answer,
     chart=_lines("classes", "Gradient over that for other keys of the layer", CLASSES, "relative").having(
-        note="dashed: untrained twins (random weights), their mean"
+        note="dashed: untrained (random weights); of several twins the mean"
     ),
     warning=warning,
     about="Heads put much of their attention on [SEP], the first piece or punctuation. Is that a way of doing "

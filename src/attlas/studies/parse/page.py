@@ -164,14 +164,18 @@ def shown(probe: str, find: Callable[[Tables], Iterator[Finding]]) -> Callable[[
 
 
 def _named(row: Row) -> Prose:
-    """What a probe that needs nothing learned is, in words; of several twins, how far they lie apart."""
+    """What a probe that needs nothing learned is, in words."""
     known = {"right-branching": "always naming the next word",
              "best fixed offset": "the word at the best fixed distance"}  # fmt: skip
     if row["probe"] in known:
         return say(known[row["probe"]])
+    return say("that of {twins}", twins=untrained([row]))
+
+
+def _reach(row: Row) -> Prose:
+    """How far several twins lie apart."""
     several = is_known(row.get("twins_low"))
-    apart = say(" (from {twins_low:percent} to {twins_high:percent} %)" if several else "", **row)
-    return say("that of {twins}{apart}", twins=untrained([row]), apart=apart)
+    return say(" (from {twins_low:percent} to {twins_high:percent})" if several else "", **row)
 
 
 def answer(tables: Tables) -> Finding | None:
@@ -180,7 +184,8 @@ def answer(tables: Tables) -> Finding | None:
     if not attention:
         return None
     others = [row for name in ("untrained: attention", "right-branching") for row in _scores(tables, name)]
-    against = listed([say("{what} {value:percent} %", what=_named(row), value=row["value"]) for row in others])
+    against = listed([say("{what} {value:percent} %{reach}", what=_named(row), value=row["value"], reach=_reach(row))
+                      for row in others])  # fmt: skip
     return Finding(
         say("Attention alone finds {score} of all governors{against}.", score=_score(attention[0]),
             against=say("; {others}", others=against) if others else ""),
