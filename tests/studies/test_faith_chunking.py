@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -17,13 +19,13 @@ from attlas.ids import Site, Stream
 from attlas.models.tagger import TaggerSizes, make_tagger, make_word_tokenizer
 from attlas.pages.laws import check_page
 from attlas.stats import METRICS
-from attlas.studies.faith_chunking.bend import bend_of_seeds, fit_bend
+from attlas.studies.faith_chunking.bend import FEWEST, LEAST_SEEDS, bend_of_seeds, fit_bend
 from attlas.studies.faith_chunking.call import faith_chunking
 from attlas.studies.faith_chunking.page import PAGE
 from attlas.studies.faith_chunking.passes import Workshop
 from attlas.studies.faith_chunking.tables import f1, per_word
 from attlas.studies.faith_chunking.taggers import COLUMNS, write_down
-from attlas.studies.faith_chunking.trainings import trainings
+from attlas.studies.faith_chunking.trainings import ENDS, WEIGHTS, trainings
 from attlas.studies.reporting import command_line
 from attlas.tasks.tagging import Tagging, labels_of
 from attlas.text import Document, Passage
@@ -220,3 +222,11 @@ def test_the_page_of_a_real_run_keeps_its_laws_and_says_how_to_repeat_it(result)
     line = command_line(made.manifest)
     assert "attlas faith chunking documents --test documents --weights 0.2,1.0,3.0 --ends 0.2,3.0 --seeds 2" in line
     assert "--learning-rate 0.003" in line
+
+
+def test_a_run_as_it_is_by_default_has_the_seeds_that_the_interval_of_a_bend_needs() -> None:
+    usual = {name: known.default for name, known in inspect.signature(faith_chunking).parameters.items()}
+    every = trainings(list(WEIGHTS), list(ENDS), usual["seeds"], usual["middle"], usual["guided"])
+    points = Counter(training.seed for training in every if training.kind in ("original", "adversary"))
+    assert sum(count >= FEWEST for count in points.values()) == LEAST_SEEDS
+    assert len(every) == 56, "as many as the help says"

@@ -87,7 +87,7 @@ def test_one_seed_has_the_interval_of_its_sentences_and_no_seeds_to_compare() ->
     low, high = ends_of_f1(alone, own)
     assert low == pytest.approx(own["f1"] - 0.006)
     assert high == pytest.approx(own["f1"] + 0.006)
-    assert "meet at KL 0.60 (1 seed, too few for an interval), and" in said(alone)[2]
+    assert "meet at KL 0.60 (1 seed, too few for an interval: it takes 3, --middle 3), and" in said(alone)[2]
     assert "too few seeds" in html_page(PAGE, faith_chunking_result(seeds=1))
     assert "too few seeds" not in html_page(PAGE, faith_chunking_result(seeds=3))
 

@@ -23,14 +23,15 @@ from attlas.text import Document
 WORDS = ("the", "near", "station", "children", "apples", "asked", "nobody", "she", "yesterday")
 COLUMNS = {
     "heads": "stream layer head measure over key other relative low high p p_corrected cross_entropy saved saved_low "
-    "saved_high auc auc_low auc_high choosing_auc choosing_relative choosing_saved twin_auc chosen n",
+    "saved_high auc auc_low auc_high choosing_auc choosing_relative choosing_saved twin_auc twin_auc_low "
+    "twin_auc_high twins chosen n",
     "choice": "stream layer head measure over rank choosing_auc longest",
     "phrases": "part selection measure over heads chosen at gold f1 low high precision recall macro macro_low "
     "macro_high n",
     "regression": "part heads f1 low high precision recall auc c n",
     "regression_weights": "stream layer head weight least most order",
     "mix": "stream layer head share gamma",
-    "predictors": "predictor f1 low high precision recall auc auc_low auc_high n",
+    "predictors": "predictor f1 low high precision recall auc auc_low auc_high n twins twins_low twins_high",
     "whole": "part documents words key_words share given present windows language kind",
 }
 

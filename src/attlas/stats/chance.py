@@ -29,6 +29,8 @@ GUESSES = {
     "chunk F1": "tags drawn by lot",
     "perplexity": "guessing evenly",
     "loss": "knowing nothing but how frequent each answer is",
+    "BLEU": "giving the translation of another text",
+    "chrF": "giving the translation of another text",
     "Spearman": "numbers that have nothing to do with the pairs",
 }
 
@@ -99,7 +101,8 @@ def no_better_than_chance(
 
 
 def not_shown(metric: str, row: Mapping[str, Any]) -> str | None:
-    """The same sentence from a row of a table that has a :class:`Standing`'s fields, those of chance perhaps unknown.
+    """The same sentence from a row of a table that has a :class:`Standing`'s fields, those of chance perhaps unknown;
+    ``guess`` says what chance does, where it is not what is usual for the metric.
 
     >>> not_shown("accuracy", {"score": 0.9, "chance": 0.5, "gain": 0.4, "gain_low": 0.3, "gain_high": 0.5}) is None
     True
@@ -116,10 +119,11 @@ def not_shown(metric: str, row: Mapping[str, Any]) -> str | None:
     known = f"better by {row['gain']:.3g}, 95 % interval {low:.3g} to {high:.3g}" if _known(low) else (
         f"with fewer than {FEWEST} of them there is no interval"
     )  # fmt: skip
+    guess = row.get("guess") or GUESSES.get(metric, "chance")
     return (
         f"The model has not shown that it can do this task: its {metric} of {row['score']:.3g}{among} cannot be told "
-        f"from {chance:.3g}, that of {GUESSES.get(metric, 'chance')} ({known}). So nothing is concluded here about "
-        "what its heads do for the task."
+        f"from {chance:.3g}, that of {guess} ({known}). So nothing is concluded here about what its heads do for the "
+        "task."
     )
 
 

@@ -114,10 +114,24 @@ def _run(one: Trained, seed: int, units: Sequence[int] | None) -> _Run:
 
 
 def _task_rows(who: str, runs: Sequence[_Run], origins: Sequence[Origin]) -> list[dict[str, Any]]:
+    if who == "twin" and len(runs) > 1:
+        return _of_twins([_task_rows(who, [run], origins) for run in runs])
     known = [labels for labels in ("gold", "control") if runs[0].cumulative(labels)]
     measures = [(labels, _of_curve(runs, labels) | _of_mix(runs, labels, origins)) for labels in known]
     measures.append(("gold", _of_singles(runs) | _of_controls(runs)))
     return [_measured(who, labels, name, value) for labels, found in measures for name, value in found.items()]
+
+
+def _of_twins(each: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of several untrained twins as one: the mean of what they have, with the lowest and the highest."""
+    together = []
+    for same in zip(*each, strict=True):
+        values = [row["value"] for row in same if np.isfinite(row["value"])]
+        known = (
+            Estimate(float(np.mean(values)), min(values), max(values), len(values)) if values else Estimate(np.nan)
+        )
+        together.append({**same[0], **known._asdict()})
+    return together
 
 
 def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:

@@ -263,7 +263,8 @@ def _bend_ends(row: Row) -> Prose:
     """The interval of a bend, and over how many seeds; results of old do not say how many."""
     seeds = row.get("seeds")
     if not is_known(row["at_low"]):
-        return say(" ({seeds}, too few for an interval)", seeds=count_of(seeds, "seed")) if seeds else say("")
+        few = say(" ({seeds}, too few for an interval: it takes 3, `--middle 3`)", seeds=count_of(seeds or 0, "seed"))
+        return few if seeds else say("")
     over = count_of(seeds, "seed") if seeds else "seeds"
     return say(" ({at_low:number} to {at_high:number} over {over})", **{**row, "over": over})
 

@@ -6,7 +6,7 @@ that are scored, unless it says else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from attlas.pages import (
@@ -28,7 +28,7 @@ from attlas.pages.findings import finding, value_claim
 from attlas.pages.prose import listed, say, with_interval
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.keywords.columns import AT, GOLD, MEASURE, OVER, SCORES, TEXTS
-from attlas.studies.shared.wording import side_by_side, words
+from attlas.studies.shared.wording import side_by_side, untrained, words
 
 LEVEL = 0.01  # of a corrected p
 CHANCE = 0.5  # AUC
@@ -41,10 +41,13 @@ CHOSEN = Column("chosen", "chosen", "flag", "whether it is among the heads that 
 PART = Column("part", "texts", labels={
     "chosen on": "for choosing", "scored on": "for scoring", "cross-validated": "for choosing, cross-validated",
 })  # fmt: skip
+TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
 SEEN = (
     Column("auc", "AUC", "share", "how often a key word receives more than another word of its text, ties counting "
            "half; 0.5 is chance", ends=AUC, twin="twin_auc", head=True),
-    Column("twin_auc", "AUC, untrained", "share", "of the untrained twin", optional=True),
+    Column("twin_auc", "AUC, untrained", "share", "of the same place in untrained twins, their mean; ends: the "
+           "lowest and the highest, where there are several", ends=("twin_auc_low", "twin_auc_high"), optional=True),
+    TWINS,
     Column("relative", "relative attention", "signed", "what key words receive less what others do, mean over texts",
            ends=("low", "high"), definition="Štefánik", head=True),
     Column("p", "p", "p", "Wilcoxon's signed ranks of relative attention, over texts"),
@@ -116,7 +119,9 @@ MIX = Schema(
 )  # fmt: skip
 PREDICTORS = Schema(
     "predictors", "All that was asked to find key words.", Column("predictor", "predictor"), *WORD_SCORES,
-    Column("auc", "AUC", "share", ends=AUC), TEXTS,
+    Column("auc", "AUC", "share", ends=AUC), TEXTS, TWINS,
+    Column("twins_low", "lowest of the twins", "share", "F1, where there are several", optional=True),
+    Column("twins_high", "highest of the twins", "share", "F1, where there are several", optional=True),
 )  # fmt: skip
 WHOLE = Schema(
     "whole", "What was read.", PART, Column("documents", "documents", "count"), Column("words", "words", "count"),
@@ -186,22 +191,32 @@ def warning(tables: Tables) -> Prose | None:
     return None
 
 
+def shown(find: Callable[[Tables], Iterator[Finding]]) -> Callable[[Tables], Iterator[Finding]]:
+    """What is found of heads, unless the best of them does not tell key words from others."""
+
+    def told(tables: Tables) -> Iterator[Finding]:
+        if warning(tables) is None:
+            yield from find(tables)
+
+    return told
+
+
 def answer(tables: Tables) -> Finding | None:
     """The head that tells key words from others best."""
     rows, kind = _best_heads(tables), _chosen_kind(tables)
     if not rows:
         return None
-    best, untrained = rows[0], rows.largest("twin_auc")[:1]
-    beside = ", the same head untrained {own:share} and the best of all untrained heads {most:share}"
+    best, twin = rows[0], rows.largest("twin_auc")[:1]
+    beside = ", the same head of {twins} {own:share} and the best of all untrained heads {most:share}"
     return finding(
         "{verdict} ({kind}): a key word receives more than another word of its text with probability (AUC) {auc}, "
         "where chance gives 0.50{twin}.",
         Claim("largest", "heads", "choosing_auc", keyed([best]), kind), value_claim("heads", "auc", best, *ONE),
-        *(Claim("largest", "heads", "twin_auc", keyed([row]), kind) for row in untrained),
+        *(Claim("largest", "heads", "twin_auc", keyed([row]), kind) for row in twin),
         verdict=say("Head **{head}** tells key words from others best" if _knows(best) else
                     "**No head** was found that tells key words from others, not even {head}", head=label_of(best)),
         see="map", kind=_kind_of(best), auc=with_interval(best, "auc", AUC),
-        twin=say(beside, own=best["twin_auc"], most=untrained[0]["twin_auc"]) if untrained else "",
+        twin=say(beside, twins=untrained(rows), own=best["twin_auc"], most=twin[0]["twin_auc"]) if twin else "",
     )  # fmt: skip
 
 
@@ -275,12 +290,12 @@ def regression(tables: Tables) -> Iterator[Finding]:
 
 
 def others(tables: Tables) -> Iterator[Finding]:
-    """What stands beside: no model, the untrained twin, a single head."""
+    """What stands beside: no model, untrained twins, a single head."""
     known = {
         "length, place and frequency": "a regression on a word's length, its place and how often it occurs, without "
         "any model, reaches",
         "all heads, with length, place and frequency": "both together",
-        "all heads of the untrained twin": "all heads of the untrained twin",
+        "all heads of the untrained twin": f"all heads of {untrained(tables['predictors'])}",
         "best head": "the best single head",
         "every word": "calling every word a key word",
     }
@@ -321,7 +336,7 @@ PAGE = Page(
     ).having(note="blue: more for key words than for others; red: less; framed: the chosen heads"),
     about="Does attention know which words of a text matter? In **{corpus}** people have said so. Every head of "
     "**{model}** is asked how much the words of a text receive, and whether that is where the key words are.",
-    findings=(best_head, many, kinds, phrases, regression, others, mix),
+    findings=(*map(shown, (best_head, many, kinds, phrases)), regression, others, shown(mix)),
     schemas=(HEADS, CHOICE, PHRASES, REGRESSION, WEIGHTS, MIX, PREDICTORS, WHOLE, BY_KIND, SETS, STEPS),
     derived={"by_kind": by_kind, "sets": sets, "steps": steps},
     sections=(
@@ -332,7 +347,8 @@ PAGE = Page(
             (
                 charts.dots("predictors", "predictor", "f1", "auc", key="all-predictors", title="All predictors",
                             order="-f1"),
-                Listing("predictors", "predictor", "f1", "precision", "recall", "auc", order="-f1"),
+                Listing("predictors", "predictor", "f1", "precision", "recall", "auc", "twins", "twins_low",
+                        "twins_high", order="-f1"),
             ),
             short="Predictors",
         ),
@@ -416,7 +432,9 @@ PAGE = Page(
     },
     limits={
         "Key words are unlike other words anyway.": "They are longer, rarer nouns; much of what a head sees may be "
-        "that. The predictor without a model is a first control, the untrained twin a second.",
+        "that. The predictor without a model is a first control, untrained twins a second.",
+        "An untrained twin is one draw,": "and no level of chance; of several (`--twins`) the mean is told, with the "
+        "lowest and the highest.",
         "People disagree about key phrases,": "and those they gave that do not stand in the text cannot be found by "
         "anybody. Words are marked by stemmed match, which marks every place of a phrase, also where it means "
         "little.",

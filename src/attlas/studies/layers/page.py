@@ -32,14 +32,15 @@ from attlas.store.schema import HEAD, LAYER, Column, Schema, is_known
 from attlas.studies.layers.tables import DERIVED, MEASURES, SHOWN_LABELS, depth_of, learned_nothing, over_heads
 from attlas.studies.shared.layer_runs import TASKS as NAMES
 from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
+from attlas.studies.shared.wording import untrained
 
 ALIKE = 0.03  # nats, within which two means of K are called alike
 SYNTAX, SEMANTICS = ("pos", "constituents", "dependencies"), ("roles", "coreference", "proto-roles", "relations")
 KNOWN = (*NAMES, "spans")
 
 TASK = Column("task", "task", labels=NAMES)
-WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin", "none": "neither"},
-             meaning="the model or its untrained twin", was="model",
+WHO = Column("who", "of", labels={"model": "the model", "twin": "untrained twin", "none": "neither"},
+             meaning="the model or its untrained twins", was="model",
              were={"trained": "model", "untrained": "twin"})  # fmt: skip
 GOLD = Column("labels", "labels", meaning="gold labels, or control labels")
 UP_TO = Column("layer", "layer", "count", "0: what the model reads; l: after l layers")
@@ -52,7 +53,7 @@ TASKS = Schema(
     "The answers: a row for each task, measure, model or twin, and kind of labels.",
     TASK, WHO, GOLD, Column("measure", "measure"),
     Column("value", "value", "number", "F1, points of it, layers or nats, as the measure says", ends=("low", "high")),
-    Column("n", "seeds", "count"),
+    Column("n", "seeds", "count", "of untrained twins: how many; the ends of several are the lowest and the highest"),
 )  # fmt: skip
 SCORES = Schema(
     "scores",
@@ -116,6 +117,7 @@ SUMMARY = Schema(
     _with_ends("selectivity", "selectivity", "percent", twin="twin_selectivity"),
     Column("base_selectivity", "at layer 0", "percent"),
     SEEDS,
+    Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True),
 )
 GAINS = Schema("gains", "What each further layer adds.", TASK, UP_TO,
                Column("gain", "points of F1", "percent", ends=("gain_low", "gain_high")),
@@ -185,13 +187,21 @@ def answer(tables: Tables) -> Finding | None:
                     last=_named(placed[-1]), late=late, close=close)  # fmt: skip
     words = {
         "score": f"all layers reach an F1 of {{mean:percent}} %{' on average' if len(rows) > 1 else ''}",
-        "twin_score": "the untrained twin {mean:percent} %",
+        "twin_score": f"{untrained(rows)} {{mean:percent}} %{_apart_of(rows)}",
         "chance_score": "always saying the most frequent label {mean:percent} %",
     }
     means = [say(words[name], mean=mean) for name in words if (mean := scored.mean(name)) is not None]
     reached = say("; {reached}", reached=listed(means)) if means else ""
     claims = (*_claims(placed, "expected"), *_claims(scored, *words))
     return Finding(say("{where}{reached}.", where=where, reached=reached), claims, see="places")
+
+
+def _apart_of(rows: Rows) -> str:
+    """How far several twins lie apart, of a single task; of more their mean is told."""
+    low, high = (rows[0].get(f"twin_score_{end}") for end in ("low", "high"))
+    if len(rows) > 1 or (rows[0].get("twins") or 1) < 2 or low is None or high is None:
+        return ""
+    return f" (from {100 * low:.1f} to {100 * high:.1f})"
 
 
 def warning(tables: Tables) -> Prose | None:
@@ -393,9 +403,9 @@ def twin(tables: Tables) -> Iterator[Finding]:
         leads = [row["score"] - row["twin_score"] for row in rows]
         least, row = min(zip(leads, rows, strict=True), key=lambda pair: pair[0])
         text = say(
-            "The same probes on the untrained twin score **{mean:percent}** points {way} on average; for {task} they "
-            "are {closest} ({lead:percent} points {task_way}; the twin has {twin:percent}). What it has, words and "
-            "positions alone give away.",
+            "The same probes on {twins} score **{mean:percent}** points {way} on average; for {task} they are "
+            "{closest} ({lead:percent} points {task_way}; untrained: {twin:percent} %). What is in there, words and "
+            "positions alone give away.", twins=untrained(rows),
             mean=abs(fmean(leads)), way=_way(fmean(leads)), task=_named(row), lead=abs(least), task_way=_way(least),
             closest="closest" if least >= 0 else "better than the model's", twin=row["twin_score"],
         )  # fmt: skip
@@ -539,7 +549,7 @@ PAGE = Page(
                 Listing("summary", "task", "expected", "score"),
                 Listing("summary", "task", "published_expected", "share", "published_share", "centre",
                         "published_centre", "k_weights", "k_gains", "control_expected", "control_centre", "seeds",
-                        title="Their places"),
+                        "twins", title="Their places"),
             ),
             short="Places",
         ),
@@ -558,7 +568,7 @@ PAGE = Page(
         Section(
             "scores", "Scores by layer",
             "F1 on test, by the layers that a probe may see. Where the mix of layers 0 to l is far above layer l "
-            "alone, it knows more than any one of them; the untrained twin has learned nothing. Where the linear "
+            "alone, it knows more than any one of them; an untrained twin has learned nothing. Where the linear "
             "line is above that of layer l alone, the MLP underfits. Bands are intervals over test documents or "
             "sentences, or with several seeds their range. Scales differ.",
             (
@@ -623,7 +633,9 @@ PAGE = Page(
         "of the gains is the *expected layer*; K(D) says how far they are from uniform, losses taken as none.",
         "control labels": "every word type has drawn the labels of some training edge; a probe can only know them by "
         "heart. *Selectivity* is gold less control.",
-        "untrained twin": "(random-weights baseline) the same architecture with random weights, probed the same way.",
+        "untrained twin": "(random-weights baseline) the same architecture with random weights, probed the same way. "
+        "One is one draw, and no level of chance; of several (`--twins`) the mean is told, with the lowest and the "
+        "highest.",
         "linear": "a probe without a hidden layer (logistic regression for each label, its weights kept small by the "
         "strength that is best on validation), on the mean of a span's pieces; its score beside the MLP's on the "
         "same layer shows where the MLP underfits.",
@@ -631,7 +643,7 @@ PAGE = Page(
     },
     limits={
         "A probe learns, too.": "That a label can be read off states does not show that the model uses it. Control "
-        "labels say what such a probe learns by heart, the untrained twin what words and positions give away.",
+        "labels say what such a probe learns by heart, untrained twins what words and positions give away.",
         "Mixing weights are not importance.": "Neighbouring layers hold much the same, so that a mix may take "
         "either; a probe that hardly leaves uniform weights (small K) has not chosen. States are brought to one "
         "length before they are mixed, or weights would say which layer has the longest.",

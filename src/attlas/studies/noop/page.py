@@ -11,7 +11,9 @@ from statistics import median
 
 from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, value_claim
 from attlas.pages.prose import Prose, listed, say
-from attlas.store.schema import PLACE, Column, Schema
+from attlas.store.schema import PLACE, Column, Schema, is_known
+from attlas.studies.shared.cutting import chance
+from attlas.studies.shared.cutting.schemas import STANDING
 from attlas.studies.shared.wording import (
     CLARK,
     KEY_NAMES,
@@ -24,6 +26,7 @@ from attlas.studies.shared.wording import (
     of_stream,
     published,
     told,
+    untrained,
     words,
 )
 
@@ -51,7 +54,8 @@ def _gradient(*, head: bool) -> tuple[Column, ...]:
 
 
 _TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
-_TWIN = Column("twin", "untrained twin's |dL/dα|", "number", ends=("twin_low", "twin_high"))
+_OF_TWINS = "mean of the twins; ends: the lowest and the highest, where there are several"
+_TWIN = Column("twin", "untrained twins' |dL/dα|", "number", _OF_TWINS, ends=("twin_low", "twin_high"))
 HEADS = Schema(
     "noop",
     "One row for each head and class or place of key.",
@@ -76,27 +80,30 @@ LAYERS = Schema(
     Column("paid_share", "share of α·|dL/dα|", "share", "of the layer's", twin="twin_paid_share"),
     *_SHARES,
     _TWIN,
-    Column("twin_relative", "untrained twin, over other keys", "number",
+    Column("twin_relative", "untrained twins, over other keys", "number", _OF_TWINS,
            ends=("twin_relative_low", "twin_relative_high")),
     _TWINS,
 )  # fmt: skip
 LOSS = Schema(
     "loss",
-    "The loss itself, of the model and its untrained twin.",
+    "The loss itself, of the model and its untrained twins.",
     Column("task", "task", was="loss"),
     Column("value", "loss", "number", "in nats per prediction; chance is guessing evenly among all choices",
            ends=("low", "high"), twin="twin", chance="chance"),
     Column("accuracy", "right", "percent", "share of right predictions; chance is the most frequent tag's",
            ends=("accuracy_low", "accuracy_high"), twin="twin_accuracy", chance="chance_accuracy"),
     Column("n", "predictions", "count"),
-    Column("twin", "untrained twin's loss", "number", ends=("twin_low", "twin_high"), was="twin_value"),
-    Column("twin_accuracy", "untrained twin, right", "percent", ends=("twin_accuracy_low", "twin_accuracy_high")),
+    Column("twin", "untrained twins' loss", "number", _OF_TWINS, ends=("twin_low", "twin_high"), was="twin_value"),
+    Column("twin_accuracy", "untrained twins, right", "percent", _OF_TWINS,
+           ends=("twin_accuracy_low", "twin_accuracy_high")),
     Column("chance", "even guessing", "number", was="even"),
     Column("chance_accuracy", "most frequent tag, right", "percent", was="majority"),
     Column("majority_tag", "most frequent tag"),
     Column("passes", "passes", "number", "of training, to the best one; none for a head of the model's own"),
     _TWINS,
 )  # fmt: skip
+WHOLE = Schema("whole", "The model's score on the texts that gradients are measured on, against chance.",
+               Column("task", "task"), *STANDING, Column("n", "texts", "count"))  # fmt: skip
 BY_CLASS = Schema("by_class", "The table noop, the resting place first.", *HEADS.columns)
 
 
@@ -122,9 +129,9 @@ def depends(tables: Tables) -> Iterator[Finding]:
             say(
                 "The loss {depends} on attention to {rest}, where heads{of} rest{than}: in layer {at} it takes "
                 "**{weight:share}** of the weight, and |dL/dα| is **{relative:number}** times{ends} that for other "
-                "keys; in the untrained twin it is {twin_relative:number} times.",
+                "keys ({twins}: {twin_relative:number} times{reach}).",
                 depends=depends, than=than, rest=KEY_NAMES[rest], of=of_stream(tables, stream), at=row["layer"] + 1,
-                ends=_ends(row), **row,
+                ends=_ends(row), reach=_reach(row), **{**row, "twins": untrained([row])},
             ),
             (Claim("largest", "noop_layers", "weight", keyed([row], "layer"), {"stream": stream, "keys": rest}),
              value_claim("noop_layers", "relative", row, "stream", "layer", "keys")),
@@ -145,6 +152,12 @@ def _ends(row: Row) -> Prose:
     return say(" ({relative_low:number} to {relative_high:number})" if known else "", **row)
 
 
+def _reach(row: Row) -> Prose:
+    """The lowest and the highest of several twins."""
+    several = (row.get("twins") or 1) > 1 and is_known(row.get("twin_relative_low"))
+    return say(", from {twin_relative_low:number} to {twin_relative_high:number}" if several else "", **row)
+
+
 def rests(tables: Tables) -> Iterator[Finding]:
     """How much heads rest in all the layers where they mostly do, and what rides on it."""
     for stream, rest, rows in _rests(tables):
@@ -154,10 +167,10 @@ def rests(tables: Tables) -> Iterator[Finding]:
         norm = say(", **{norm:share}** of the norm ‖αf(x)‖", norm=whole.mean("norm"))
         yield Finding(
             say(
-                "{rest} takes **{weight:share}** of the weight{of} in {where} (untrained twin {twin:share}), "
+                "{rest} takes **{weight:share}** of the weight{of} in {where} ({twins} {twin:share}), "
                 "with a gradient {ratio:number} times that for other keys. Over all layers it takes {all:share} of "
-                "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| (twin "
-                "{twin_paid:share}).",
+                "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| ({twins} "
+                "{twin_paid:share}).", twins=untrained(rows),
                 rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], weight=kept.mean("weight"),
                 of=of_stream(tables, stream), where=where,
                 twin=kept.mean("twin_weight"), ratio=kept.mean("relative"), all=whole.mean("weight"),
@@ -183,8 +196,8 @@ def from_where(tables: Tables) -> Iterator[Finding]:
             spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
             twin = _small_from(rows, 0.5, "twin_relative")
             text = say(
-                "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; the untrained twin's "
-                "{twin}.",
+                "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; that of {twins} "
+                "{twin}.", twins=untrained(rows),
                 rest=KEY_NAMES[rest], of=of_stream(tables, stream), spans=", ".join(spans),
                 twin="never stays under half" if twin is None else f"stays under half {_from(twin, last)}",
             )  # fmt: skip
@@ -254,8 +267,9 @@ def rest_of_keys(tables: Tables) -> Iterator[Finding]:
                                     value=rows.mean("relative")))  # fmt: skip
         if parts:
             yield Finding(
-                say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, the "
-                    "untrained twin's): {parts}.", of=of_stream(tables, stream), parts=listed(parts)),
+                say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, {twins}): "
+                    "{parts}.", of=of_stream(tables, stream), parts=listed(parts),
+                    twins=untrained(tables["noop_layers"])),
                 tuple(claims), see="layers",
             )  # fmt: skip
 
@@ -267,29 +281,40 @@ def loss(tables: Tables) -> Iterator[Finding]:
         if row.get("majority_tag") is not None:
             trained = say(
                 " It is that of a small linear head, trained here on the other half of the documents with the model "
-                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. The twin's head "
+                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. Each twin's head "
                 "was trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
             )  # fmt: skip
         yield Finding(
             say(
                 "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, "
-                "{accuracy:percent} % right); the untrained twin's is {twin:number} ({twin_accuracy:percent} % "
+                "{accuracy:percent} % right); that of {twins} is {twin:number} ({twin_accuracy:percent} % "
                 "right), and guessing evenly among all choices costs {chance:number}.{trained}",
-                **row, trained=trained,
+                trained=trained, **{**row, "twins": untrained([row])},
             ),
             (value_claim("loss", "value", row, "task"),),
         )  # fmt: skip
 
 
-def warning(tables: Tables) -> Prose | None:
-    """Where the model is no better than guessing, its gradients say little."""
-    for row in tables["loss"].known("value", "chance"):
-        if row["value"] >= row["chance"]:
-            return say(
-                "The model does not do the task {task}: its loss of {value:number} nats is no better than guessing "
-                "evenly ({chance:number}), so that its gradients say little.", **row,
-            )  # fmt: skip
+def warning(tables: Tables) -> str | None:
+    """One line where the model is not shown to do the task, so that its gradients say nothing of heads."""
+    if tables["whole"]:
+        return chance.warning(tables)
+    for row in tables["loss"].known("value", "chance"):  # a result from before scores were held against chance
+        standing = {"metric": "loss", "better": "lower", "score": row["value"], "chance": row["chance"]}
+        return chance.unshown({**standing, "guess": "guessing evenly", "n": tables.manifest.corpus.get("passages")})
     return None
+
+
+def answer(tables: Tables) -> Finding | None:
+    """Whether the loss depends on attention to the resting place, if the model is shown to do the task."""
+    if warning(tables) is None:
+        return first(depends)(tables)
+    return chance.only_the_score(tables) or next(loss(tables), None)
+
+
+def shown(find: chance.Find) -> chance.Find:
+    """What is found, unless the model is not shown to do the task."""
+    return lambda tables: find(tables) if warning(tables) is None else ()
 
 
 def _rests(tables: Tables) -> Iterator[tuple[str, str, Rows]]:
@@ -316,29 +341,29 @@ def all_layers(tables: Tables) -> Rows:
 def _lines(key: str, title: str, keys: tuple[str, ...], *show: str) -> charts.Chart:
     return charts.lines(
         "noop_layers", "layer", *show, key=key, title=title, colour="keys", where={"keys": keys},
-        style=Style(log=True, tell=("weight",)), label=f"{title}, by layer, a line for each, the twin dashed",
+        style=Style(log=True, tell=("weight",)), label=f"{title}, by layer, a line for each, twins dashed",
     )  # fmt: skip
 
 
 PAGE = Page(
     "noop",
     title="Does {model} do nothing where its heads rest?",
-    answer=first(depends),
+    answer=answer,
     chart=_lines("classes", "Gradient over that for other keys of the layer", CLASSES, "relative").having(
-        note="dashed: the untrained twin (random weights)"
+        note="dashed: untrained (random weights); of several twins the mean"
     ),
     warning=warning,
     about="Heads put much of their attention on [SEP], the first piece or punctuation. Is that a way of doing "
     "nothing? How much the loss of **{model}** on **{corpus}** depends on each attention weight was measured, by the "
     "class of the key that it goes to.",
-    findings=(further(depends), rests, from_where, heads, rest_of_keys, loss),
-    schemas=(HEADS, LAYERS, LOSS, BY_CLASS),
+    findings=(*map(shown, (further(depends), rests, from_where, heads, rest_of_keys)), loss),
+    schemas=(HEADS, LAYERS, LOSS, WHOLE, BY_CLASS),
     derived={"by_class": by_class},
     sections=(
         Section(
             "relative", "Against other keys of the same layer",
             "The gradients |dL/dα| of each class, divided by that for other keys of the same layer, with 95 % "
-            "intervals; dashed, the untrained twin. Far below 1 the loss hardly depends on a class: attention that "
+            "intervals; dashed, untrained twins. Far below 1 the loss hardly depends on a class: attention that "
             "is put there does nothing. Above 1 it matters more than the average key's.",
             (_lines("places", "The same by place", PLACES, "relative"),
              Listing("noop_layers", "stream", "layer", "keys", "weight", "norm", "relative",
@@ -347,7 +372,7 @@ PAGE = Page(
         ),
         Section(
             "layers", "Layer by layer",
-            "The gradients themselves, mean over heads and texts; dashed, the untrained twin. Choose α·|dL/dα| to "
+            "The gradients themselves, mean over heads and texts; dashed, untrained twins. Choose α·|dL/dα| to "
             "see what rides on the attention that is really paid. Heights of different layers do not compare: "
             "gradients grow or shrink along the model.",
             (_lines("layers-class", "Gradient by class of key", (*CLASSES, "other"), "value", "paid"),
@@ -394,12 +419,14 @@ PAGE = Page(
         "Each weight is changed alone.": "In a real softmax, what goes to one key is taken from others.",
         "It is partly the vector's length.": "dL/dα is the gradient at the head's output times the key's vector "
         "f(x): a short vector has small gradients wherever it stands, the same finding as its small norm.",
-        "The untrained twin is one draw,": "for it may cost a training of its own: its intervals tell how it varies "
-        "with the texts, not with its random weights.",
+        "Untrained twins are draws:": "one of them is no level of chance. Where a head is trained for each, it "
+        "costs a training of its own, so there is one (`--twins` for more); else there are five, and tables have the "
+        "lowest and the highest beside their mean.",
         "The loss decides.": "What does not matter to this loss may matter to another one.",
         "Gradients are those of a text's mean loss,": "so long texts have smaller ones: compare classes, not "
         "corpora.",
     },
-    unshown={"loss": "its figures stand among the findings", "noop": "it is shown with the resting place first"},
+    unshown={"loss": "its figures stand among the findings", "whole": "it stands on top where it matters",
+             "noop": "it is shown with the resting place first"},
     published="bert-base-uncased (Clark et al. 2019): from layer 5 on, gradients for [SEP] become very small.",
 )  # fmt: skip

@@ -33,10 +33,10 @@ from attlas.errors import NumberError
 from attlas.ids import Site, Stream
 from attlas.measures.quantities import CLASSES
 from attlas.models import AttentionCall, Example
-from attlas.stats import Bundle, PooledMean, Resampled
+from attlas.stats import Bundle, Ledger, PooledMean, Resampled
 from attlas.stats.pooled import BLOCKS
 from attlas.studies.shared.piece_classes import mark, texts_of
-from attlas.tasks import Question, Scored, Task
+from attlas.tasks import Question, Scored, Task, mark_count
 
 PLACES = ("self", "previous", "next")
 KEYS = (*CLASSES, *PLACES)
@@ -103,6 +103,9 @@ def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed
 class NoOp:
     """What is summed, of one task's loss.
 
+    With a number of ``texts``, items come with their numbers, and the marks of each text are written down beside the
+    gradients, to tell whether the model does the task at all.
+
     >>> from attlas.capture import load
     >>> from attlas.tasks import Tagging
     >>> sorted(NoOp(load(), Tagging(load(), "upos", tags=["NOUN"])).empty())[:3]
@@ -111,8 +114,8 @@ class NoOp:
 
     name = "noop"
 
-    def __init__(self, subject: Subject, task: Task, *, seed: int = 0) -> None:
-        self.subject, self.task, self.seed = subject, task, seed
+    def __init__(self, subject: Subject, task: Task, texts: int | None = None, *, seed: int = 0) -> None:
+        self.subject, self.task, self.texts, self.seed = subject, task, texts, seed
         self.streams = task.streams
 
     def empty(self) -> Bundle:
@@ -121,6 +124,8 @@ class NoOp:
         resamples of it and its rival by unit, and what rides on a class in all. Also the loss and the share of right
         predictions."""
         parts: dict[str, Any] = {"loss": PooledMean(()), "right": PooledMean(())}
+        if self.texts is not None:
+            parts["marks"] = Ledger(self.texts, (mark_count(self.task),))
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
             norm = ("norm",) if self.subject.has_norms else ()
@@ -132,12 +137,16 @@ class NoOp:
             parts[f"{stream}-resampled"] = Resampled((2, layers, len(KEYS)), replicates=REPLICATES, seed=self.seed)
         return Bundle(parts)
 
-    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+    def update(self, bundle: Bundle, items: Sequence[Example] | Sequence[tuple[int, Example]]) -> None:
         """Run a batch forward and back, and take in its sums; texts without a prediction do not count."""
-        if not batch:
+        if not items:
             return
+        batch: list[Example] = [item[1] if isinstance(item, tuple) else item for item in items]
         question = self.task.ask(batch)
         passed = forward_and_back(self.subject, self.task, question)
+        if self.texts is not None:
+            numbers = [item[0] for item in items if isinstance(item, tuple)]
+            bundle["marks"].update(numbers, passed.scored.marks.detach().double().cpu().numpy())
         total, count, right = (part.double().cpu().numpy() for part in passed.scored[:3])
         units = [example.unit for example in batch]
         bundle["loss"].update(total, count, units)

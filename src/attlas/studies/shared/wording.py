@@ -72,6 +72,16 @@ def further(find: Callable[[Tables], Iterable[Finding]]) -> Callable[[Tables], I
     return lambda tables: list(find(tables))[1:]
 
 
+def untrained(rows: Iterable[Row]) -> str:
+    """How many untrained twins stand beside rows, in words: a single one is a draw, and called one.
+
+    >>> untrained([{"twins": 1}]), untrained([{"twins": 5}]), untrained([])
+    ('one untrained twin', '5 untrained twins', 'one untrained twin')
+    """
+    count = max((row.get("twins") or 1 for row in rows), default=1)
+    return "one untrained twin" if count == 1 else f"{count} untrained twins"
+
+
 def of_stream(tables: Tables, stream: str) -> str:
     """ " of the decoder", where a page speaks of several streams.
 
