@@ -72,7 +72,7 @@ def noop(
                 posed: Any = make_task(studied, loss, seed=run.seed, score=READ_SCORES.get(loss))
             else:
                 posed, passes = train(run, studied, loss, trained_on, f"{who}training")
-            part = NoOp(studied, posed, seed=run.seed)
+            part = NoOp(studied, posed)
             parts.append((part, run.carry(part, measured_on, f"{who}gradients"), passes))
         (part, bundle, passes), (_, twin, _) = parts
         made_of = tables(part, bundle, twin)
