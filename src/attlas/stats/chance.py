@@ -72,9 +72,9 @@ def standing(marks: ArrayLike, metric: Metric, chance: ArrayLike, *, units: Arra
         bar, known = float(metric.score(chance)), estimate_change(metric, chance, own, units=units)
         low, high = known.low, known.high
     score = float(metric.score(own))
-    sign, ends = (1.0, (low, high)) if metric.better == "higher" else (-1.0, (-high, -low))
+    sign, (low, high) = (1.0, (low, high)) if metric.better == "higher" else (-1.0, (-high, -low))
     number = len(own) if units is None else len(np.unique(np.asarray(units)))
-    return Standing(score, bar, sign * (score - bar), *map(float, ends), number)
+    return Standing(score, bar, sign * (score - bar), float(low), float(high), number)
 
 
 def no_better_than_chance(

@@ -61,7 +61,7 @@ class _Run(NamedTuple):
     @property
     def units(self) -> int:
         """How many units there are."""
-        return self.marks.shape[1]
+        return int(self.marks.shape[1])
 
     def more_ends(self, place: int, other: int) -> tuple[float, float]:
         """The interval of what one probe has more than another."""
