@@ -169,6 +169,17 @@ def test_a_perfect_score_is_not_certain() -> None:
         assert metric.within[0] < known.low < known.high == pytest.approx(metric.within[1])
 
 
+def test_a_perfect_score_by_matthews_may_hide_more_where_a_label_is_rare() -> None:
+    """With so many texts a share of .168 may be wrong; of two even labels that is two times .168 of the score."""
+    even, rare = (estimate_score(METRICS["matthews"], np.eye(4)[[3] * many + [0] * (20 - many)]) for many in (10, 4))
+    assert (float(even.value), float(rare.value)) == (pytest.approx(1), pytest.approx(1))
+    wrong = 1 - 0.025 ** (1 / 20)
+    assert even.low == pytest.approx(1 - 2 * wrong)
+    table = np.array([16 * (1 - wrong), 16 * wrong, 4 * wrong, 4 * (1 - wrong)])
+    assert rare.low == pytest.approx(METRICS["matthews"].of(table))
+    assert rare.low < even.low - 0.05
+
+
 def test_units_are_what_is_left_out_and_five_are_too_few() -> None:
     marks = np.repeat(chunk_marks(7, 12), 5, axis=0)
     owners = np.repeat(np.arange(12), 5)

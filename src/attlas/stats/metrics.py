@@ -34,8 +34,9 @@ class Metric:
 
     Of its interval: ``within`` is the range of the score, with an infinite end where it has none; ``sizes`` are the
     places of those counts that sum up to a unit's cases, none where all do; ``log`` says that the interval is one of
-    the logarithm, ``hits`` that a perfect score, or none, is not certain; and ``account`` makes counts of marks as
-    ``prepare`` does, with the same sums, in which a text also answers for what it does to the counts of others.
+    the logarithm, ``hits`` that a perfect score, or none, is not certain; ``account`` makes counts of marks as
+    ``prepare`` does, with the same sums, in which a text also answers for what it does to the counts of others; and
+    ``mistaken`` says what sums would be if a share of all cases were wrong, where a score falls faster than that.
 
     >>> METRICS["accuracy"].score([[1, 1], [0, 1], [1, 2]]).item()
     0.5
@@ -51,6 +52,7 @@ class Metric:
     log: bool = False
     hits: bool = True
     account: Callable[[Numbers], Numbers] | None = None
+    mistaken: Callable[[Numbers, Numbers], Numbers] | None = None
 
     def counts(self, marks: ArrayLike) -> Numbers:
         """Marks (..., text, column) as things that may be added up over texts.
@@ -141,6 +143,19 @@ def _matthews(sums: Numbers) -> Numbers:
     above = right * total - (given * found).sum(-1)
     below = np.sqrt(total**2 - (found**2).sum(-1)) * np.sqrt(total**2 - (given**2).sum(-1))
     return np.asarray(np.where(below > 0, above / below, 0.0))
+
+
+def mistaken_labels(sums: Numbers, share: Numbers) -> Numbers:
+    """A confusion matrix of the same labels, of which such a share is taken for others, evenly.
+
+    >>> mistaken_labels(np.array([6.0, 2.0, 0.0, 2.0]), np.array(0.25)).tolist()
+    [6.0, 2.0, 0.5, 1.5]
+    """
+    size = round(sums.shape[-1] ** 0.5)
+    given = sums.reshape(*sums.shape[:-1], size, size).sum(-1, keepdims=True)
+    others = (1 - np.eye(size)) / max(1, size - 1)
+    part = np.asarray(share)[..., None, None]
+    return np.asarray(given * ((1 - part) * np.eye(size) + part * others)).reshape(sums.shape)
 
 
 def _perplexity(sums: Numbers) -> Numbers:
@@ -255,7 +270,9 @@ _PER_CENT, _NOT_NEGATIVE, _SIGNED = (0.0, 100.0), (0.0, float("inf")), (-1.0, 1.
 METRICS = {
     "accuracy": Metric("accuracy", "higher", ("right", "all"), _ratio, sizes=(1,)),
     "f1": Metric("chunk F1", "higher", ("common", "found", "given"), _f1, sizes=(1, 2)),
-    "matthews": Metric("Matthews", "higher", ("given by found",), _matthews, within=_SIGNED),
+    "matthews": Metric(
+        "Matthews", "higher", ("given by found",), _matthews, within=_SIGNED, mistaken=mistaken_labels,
+    ),
     "perplexity": Metric(
         "perplexity", "lower", ("nats", "predictions"), _perplexity, within=(1.0, float("inf")), sizes=(1,), log=True,
         hits=False,

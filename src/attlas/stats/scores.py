@@ -29,6 +29,7 @@ Numbers = NDArray[np.float64]
 Ends = tuple[Numbers, Numbers]
 _AT_ONCE = 4_000_000  # numbers in one slice of cells
 _ROUNDING = 1e-18  # of the mean square, below which units do not differ
+_NEAR = 1e-9  # of a share
 
 
 def estimate_score(metric: Metric, marks: ArrayLike, *, units: ArrayLike | None = None) -> Estimate:
@@ -53,7 +54,12 @@ def estimate_score(metric: Metric, marks: ArrayLike, *, units: ArrayLike | None 
             return _inside(free_ends(_moments(score, without, sizes, score)), metric.within)
         first, last = metric.within
         share, shares = ((part - first) / (last - first) for part in (score, without))
-        return ends_within(_moments(share, shares, sizes, share), metric.within, hits=metric.hits)
+        moments = _share(_moments(share, shares, sizes, share))
+        low, high = ends_within(moments, metric.within, hits=metric.hits)
+        if metric.mistaken is not None:  # as many may be wrong as one may have missed
+            perfect = (moments.error == 0) & (moments.mean == 1)
+            low = np.where(perfect, metric.of(metric.mistaken(some.sum(-2), edge(moments))), low)
+        return low, high
 
     return _estimate(metric, counts.shape[:-2], ends, counts)
 
@@ -86,9 +92,9 @@ def estimate_change(
             return free_ends(_moments(new - old, new_without - old_without, sizes, scale))
         most = metric.within[1] - metric.within[0]
         share, shares = ((change / most + 1) / 2 for change in (new - old, new_without - old_without))
-        moments = _moments(share, shares, sizes, scale / most)
+        moments = _share(_moments(share, shares, sizes, scale / most))
         low, high = ends_within(moments, (-most, most), hits=metric.hits)
-        still = (moments.error == 0) & (new == old) & metric.hits
+        still = (moments.error == 0) & (moments.mean == 0.5) & metric.hits
         unseen = np.where(still, most * edge(moments), 0.0)
         return low - unseen, high + unseen
 
@@ -114,6 +120,13 @@ def _moments(score: Numbers, without: Numbers, sizes: Numbers, scale: Numbers) -
     residual = (score - without) * (total - sizes)
     flat = (residual**2).sum(0) <= np.maximum(_ROUNDING * scale**2 * (sizes**2).sum(0), np.finfo(float).tiny)
     return moments_of(score, residual, sizes, flat)
+
+
+def _share(moments: Moments) -> Moments:
+    """Moments of a share, which is none, one half or all where rounding alone keeps it from that."""
+    near = np.round(2 * moments.mean) / 2
+    exact = (moments.error == 0) & (np.abs(moments.mean - near) < _NEAR)
+    return moments._replace(mean=np.where(exact, near, moments.mean))
 
 
 def _moved(new: Numbers, old: Numbers, of_new: Numbers, of_old: Numbers, sizes: Numbers) -> Ends:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attlas.stats import METRICS, Metric
+from attlas.stats import Metric
 from attlas.stats.intervals import ALIKE
 from attlas.studies.faith.middles import Middle, by_unit, median_over_units
 
@@ -201,11 +201,8 @@ def needed_margin(
 def _extremes(metric: Metric, marks: Numbers) -> tuple[Numbers, Numbers]:
     """The marks of a text that is all right, and of one that is all wrong: of as many cases as those of a usual text
     amount to, which resemble each other."""
-    if metric is METRICS["matthews"]:
-        labels = math.isqrt(marks.shape[1])
-        given = marks.reshape(-1, labels, labels).sum((0, 2)) / max(marks.sum(), 1e-9)
-        right = np.diag(given)
-        wrong = given[:, None] * (1 - np.eye(labels)) / max(1, labels - 1)
-        return right.reshape(-1), wrong.reshape(-1)
+    if metric.mistaken is not None:
+        usual = marks.sum(0) / max(marks.sum(), 1e-9)
+        return metric.mistaken(usual, np.array(0.0)), metric.mistaken(usual, np.array(1.0))
     cases = 1 + max(0.0, float(marks[:, -1].mean()) - 1) * ALIKE
     return np.full(marks.shape[1], cases), np.concatenate([[0.0], np.full(marks.shape[1] - 1, cases)])
