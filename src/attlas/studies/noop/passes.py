@@ -105,7 +105,7 @@ class NoOp:
     >>> from attlas.capture import load
     >>> from attlas.tasks import Tagging
     >>> sorted(NoOp(load(), Tagging(load(), "upos", tags=["NOUN"])).empty())[:3]
-    ['encoder-gradient', 'encoder-layers', 'encoder-norm']
+    ['encoder-beside', 'encoder-gradient', 'encoder-layers']
     """
 
     name = "noop"
