@@ -52,6 +52,7 @@ def standing(marks: ArrayLike, metric: Metric, chance: ArrayLike, *, units: Arra
 
     ``units`` are numbers of what counts as independent, one for each text; each text is one where none are given.
 
+    >>> from attlas.stats.metrics import METRICS
     >>> marks = [[1, 1]] * 15 + [[0, 1]] * 5
     >>> known = standing(marks, METRICS["accuracy"], 0.5)
     >>> known.gain, known.gain_low > 0
@@ -83,6 +84,7 @@ def no_better_than_chance(
     """A sentence where a model has not shown that it is better than chance, and None where it has, or where its score
     has no chance level.
 
+    >>> from attlas.stats.metrics import METRICS
     >>> no_better_than_chance([[1, 1]] * 11 + [[0, 1]] * 9, METRICS["accuracy"], 0.5)
     'The model has not shown that it can do this task: its accuracy of 0.55 (20 texts) cannot be told from 0.5, ...'
     >>> no_better_than_chance([[1, 1]] * 19 + [[0, 1]], METRICS["accuracy"], 0.5) is None
