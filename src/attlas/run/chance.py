@@ -95,7 +95,7 @@ def standing_of(
     if chance is None:
         nan = float("nan")
         return Standing(float(score.score(marks)), nan, nan, nan, nan, len(set(units)))
-    return standing(marks, score, chance, units=units, seed=seed)
+    return standing(marks, score, chance, units=units)
 
 
 def _labels(task: Task, example: Example) -> list[Any]:

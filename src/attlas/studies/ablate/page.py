@@ -305,7 +305,7 @@ PAGE = Page(
     sections=(
         Section(
             "sorted", "Each head off in turn",
-            "The changes of the map in order, with 95 % confidence intervals from resampled texts, and below every "
+            "The changes of the map in order, with 95 % confidence intervals over texts, and below every "
             "head, the worst cut first. How many stand clear of the line?",
             (
                 cutting.effects_in_order(),

@@ -160,7 +160,7 @@ def _tables(workshop: Workshop, every: Sequence[Trained], seed: int) -> dict[str
     """All tables but that of single words."""
     from attlas.studies.faith_chunking.tables import tables_of, tables_to_look_at
 
-    tables = tables_of(every, workshop.between(every), workshop.recipe.epochs, seed)
+    tables = tables_of(every, workshop.between(every), workshop.recipe.epochs)
     tables |= tables_to_look_at(every, workshop.shown, workshop.labels)
     return {name: columns for name, columns in tables.items() if columns}
 

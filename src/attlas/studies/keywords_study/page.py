@@ -354,7 +354,7 @@ PAGE = Page(
         ),
         Section(
             "order", "Head after head",
-            "All heads from the best to the worst with 95 % confidence intervals (bootstrap over texts), and each on "
+            "All heads from the best to the worst with 95 % confidence intervals over texts, and each on "
             "the texts it was chosen on against those it is scored on: along the dashed line it is as good on new "
             "texts.",
             (

@@ -140,7 +140,7 @@ DATA = Schema(
     Column("validation", "validation", "count"), Column("test", "test", "count"),
     Column("shares", "shares", meaning="of all edges, in train, validation and test, per cent"),
     Column("sentences", "sentences", meaning="in train, validation and test"),
-    Column("units", "units of intervals", meaning="what of test is resampled"),
+    Column("units", "units of intervals", meaning="what of test counts as independent"),
     Column("types_known", "control word known", "percent"), Column("unseen", "labels unseen in training"),
     Column("epochs", "epochs", "count"), Column("divided", "divided"),
 )  # fmt: skip

@@ -85,7 +85,7 @@ def noop(
                 posed: Any = make_task(studied, loss, seed=run.seed, score=READ_SCORES.get(loss))
             else:
                 posed, passes = train(run, studied, loss, trained_on, f"{who}training")
-            part = NoOp(studied, posed, len(measured_on.examples), seed=run.seed)
+            part = NoOp(studied, posed, len(measured_on.examples))
             parts.append((part, run.carry(part, measured_on, f"{who}gradients", numbered=True), passes))
         (part, bundle, passes), untrained = parts[0], [twin for _, twin, _ in parts[1:]]
         marks = bundle["marks"].result()

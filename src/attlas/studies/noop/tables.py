@@ -19,10 +19,10 @@ import numpy as np
 
 from attlas.ids import Stream
 from attlas.measures.quantities import CLASSES
-from attlas.stats import Bundle, Estimate, Resampled
+from attlas.stats import Bundle, Estimate, estimate
 from attlas.store.columns import as_columns
 from attlas.studies.noop.passes import KEYS
-from attlas.studies.shared.figures import NOT_BELOW_ZERO, SHARE, Array, cells_of, divide, ends_of, middle, spread
+from attlas.studies.shared.figures import NOT_BELOW_ZERO, SHARE, Array, cells_of, divide, ends_of, spread
 
 if TYPE_CHECKING:
     from attlas.capture.reading import Reading
@@ -111,20 +111,17 @@ def _figures(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
         for what in ("gradient", "rival", "paid", "weight", "pairs", "layers", "rides")
     )
     norm = bundle[f"{stream}-norm"].result() if f"{stream}-norm" in bundle else None
-    resampled = bundle[f"{stream}-resampled"]
-    assert isinstance(resampled, Resampled)
-    means = resampled.means()
-    relative = divide(means[:, 0], means[:, 1])
-    few = np.isnan(rival.low).all(1)  # units for an interval
-    low, high = (np.where(few, np.nan, end) for end in middle(relative[1:]))
+    beside = bundle.pooled(f"{stream}-beside").rows()[0]
+    relative = estimate(beside[:, 0], beside[:, 1], NOT_BELOW_ZERO)  # a ratio of sums over units, too
     seen = np.nan_to_num(pairs.value) * pairs.n
     of_heads = gradient._asdict() | {
         "pairs": seen, "relative": divide(gradient.value, rival.value), "paid": paid.value, "weight": weight.value,
         "norm": np.full(weight.value.shape, np.nan) if norm is None else norm.value,
     }  # fmt: skip
     of_layers = layers._asdict() | {
-        "n": layers.n / gradient.value.shape[1], "pairs": seen.sum(1), "relative": relative[0], "relative_low": low,
-        "relative_high": high, "paid": _over_heads(paid), "weight": _over_heads(weight),
+        "n": layers.n / gradient.value.shape[1], "pairs": seen.sum(1), "relative": relative.value,
+        "relative_low": relative.low, "relative_high": relative.high, "paid": _over_heads(paid),
+        "weight": _over_heads(weight),
         "norm": np.full(layers.value.shape, np.nan) if norm is None else _over_heads(norm),
         "paid_share": divide(rides.value, rides.value[:, : len(CLASSES)].sum(-1, keepdims=True)),
     }  # fmt: skip

@@ -27,7 +27,7 @@ ORDER = Column("order", "heads go", labels=ORDERS)
 DRAW = Column("draw", "draw", "index", "of an order by chance")
 GONE = Column("share", "share of heads gone", "percent", "of units: heads, or groups that share keys and values")
 HEADS = Column("heads", "heads", "count")
-SCORE = Column("score", "score", "number", "of the model without them, by bootstrap over texts", ends=("low", "high"))
+SCORE = Column("score", "score", "number", "of the model without them", ends=("low", "high"))
 LOSS = Column("loss", "loss", "number", "mean loss per prediction, in nats")
 METRIC = (Column("metric", "score is"), Column("better", "better when"))
 CURVE = Schema(
@@ -326,7 +326,7 @@ PAGE = Page(
         Section(
             "shares", "What can go",
             "The share of heads that are gone when the score has fallen by so much of the whole model's; in a "
-            "straight line between steps, the first crossing. The interval is over resampled texts. Where a cell is "
+            "straight line between steps, the first crossing. Its interval is over resampled texts. Where a cell is "
             "empty, even the model without any head in these layers is not that much worse. Upright lines of the "
             "chart are what was published of other models and tasks.",
             (Listing("gone", "order", "draw", "one", "five"),), short="What can go",
