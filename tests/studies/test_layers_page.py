@@ -15,7 +15,8 @@ from attlas.pages.findings import holds
 from attlas.pages.laws import check_page, claims_of
 from attlas.pages.markdown import markdown_page
 from attlas.store import Manifest, Result
-from attlas.studies.layers.page import PAGE, order_of
+from attlas.studies.layers.findings import order_of
+from attlas.studies.layers.page import PAGE
 from attlas.studies.reporting import command_line, write_report
 from attlas.studies.shared.published import PIPELINE
 
