@@ -14,7 +14,8 @@ from attlas.pages.html import html_page
 from attlas.pages.laws import check_page, claims_of
 from attlas.store import Result
 from attlas.studies.align.call import align
-from attlas.studies.align.page import PAGE, view_name, views
+from attlas.studies.align.findings import view_name, views
+from attlas.studies.align.page import PAGE
 from bitexts import documents, subject
 
 if TYPE_CHECKING:
