@@ -6,7 +6,8 @@ rate. Error rates stand in tables as shares and in sentences as points out of a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from attlas.measures.names import MEASURES
 from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables
@@ -85,9 +86,19 @@ def _choice(tables: Tables, view: View, measure: str, how: str, unit: str = "lay
     return next(iter(rows.known("value")), None)
 
 
+def _key_of(*rows: Row) -> list[Mapping[str, Any]]:
+    """What tells a choice from others."""
+    return keyed(rows, "direction", "measure", "side", "unit", "how")
+
+
 def _value_of(row: Row) -> Claim:
     """That a choice has its error rate."""
-    return value_claim("choices", "value", row, "direction", "measure", "side", "unit", "how")
+    return Claim("value", "choices", "value", _key_of(row), value=row["value"])
+
+
+def _rate_of(row: Row) -> Claim:
+    """That an aligner has its error rate."""
+    return value_claim("scores", "value", row, "aligner", "trained_on", "direction", "score")
 
 
 def _aligners(tables: Tables, direction: str) -> Rows:
@@ -114,7 +125,9 @@ def answer(tables: Tables) -> Finding | None:
     return finding(
         "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({layer:index}), its links "
         f"have an alignment error rate (AER) of **{{value:percent}}** {ends}; {{told}}.",
-        _value_of(blind), verdict="Yes" if sure else "No" if blind["value"] >= lowest else "Hardly",
+        _value_of(blind),
+        *(_rate_of(row) for row in _aligners(tables, view[1]).where(aligner="diagonal")),
+        *([Claim("below", "choices", "high", _key_of(blind), than=lowest)] if sure else []), verdict="Yes" if sure else "No" if blind["value"] >= lowest else "Hardly",
         view=view_name(*view), told=listed(told), see="layers", **blind,
     )  # fmt: skip
 
@@ -137,14 +150,15 @@ def norms(tables: Tables) -> Iterator[Finding]:
             "Read {view}, the best layer has an AER of {ours} and {theirs}; the mean over layers is {norm:percent} "
             "against {weight:percent}.", view=view_name(*view), ours=ours, theirs=theirs, **means,
         )  # fmt: skip
-        among = {"side": view[0], "direction": view[1]}
+        among: dict[str, Any] = {"side": view[0], "direction": view[1]}
         gains = tables["gains"].where(**among).known("change", "low", "high")
+        among["layer"] = gains.values("layer")
         if gains:
             better, worse = gains.count(lambda row: row["high"] < 0), gains.count(lambda row: row["low"] > 0)
             most = gains.smallest("change")[0]
             gained = say(
-                "; they gain most in layer {layer:index}: {gain:percent} points ({least:percent} to {most:percent})",
-                **most, gain=-most["change"], least=-most["high"], most=-most["low"],
+                "; the rate falls most in layer {layer:index}, by {change:percent} points ({low:percent} to "
+                "{high:percent})", **most,
             ) if most["change"] < 0 else ""  # fmt: skip
             text += say(
                 "Beyond the interval, norms are better in {better} of {n} layers and worse in {worse}{gained}.",
@@ -186,30 +200,35 @@ def choice(tables: Tables) -> Iterator[Finding]:
         sums = "By the sum of its heads' mean norms one would take layer {layer:index}, at {value:percent}."
         text += say(sums, **summed)
     if honest:
-        half = "Chosen on one half of the pairs and scored on the other, the best layer has {value:percent}."
+        half = "The layer that is best on one half of the pairs has {value:percent} on the other."
         text += say(half, **honest)
-    yield Finding(text, tuple(_value_of(row) for row in (blind, oracle, summed, honest) if row), "choices")
+    among = {"side": view[0], "direction": view[1], "head": None}
+    claims = [_value_of(row) for row in (blind, oracle, summed, honest) if row]
+    claims.append(Claim("difference", "choices", "value", _key_of(blind, oracle), value=blind["value"] - oracle["value"]))
+    claims += [Claim("largest", "mean_norms", "value", [{"layer": blind["layer"]}], among)] if (
+        tables["mean_norms"].where(**among)) else []  # fmt: skip
+    yield Finding(text, tuple(claims), "choices")
 
 
 def missed(tables: Tables) -> Iterator[Finding]:
     """From which sides the choice without gold misses the layer that aligns."""
-    told, claims, clean = [], [], 0
+    told, claims, clean = [], [], False
     for view in single(tables) if scored(tables) else ():
         blind, oracle = (_choice(tables, view, "norm", how) for how in (BY_NORM, ORACLE))
         if blind is None or oracle is None:
             continue
         if blind["value"] - oracle["value"] < FAR:
-            clean += 1
+            clean = True
             continue
+        claims += [_value_of(blind), _value_of(oracle)]
         told.append(say(
             "{name} it takes layer {layer:index}, at **{value:percent}**, where layer {best:index} has "
             "**{least:percent}**", name=view_name(*view), best=oracle["layer"], least=oracle["value"], **blind,
         ))  # fmt: skip
-        claims += [_value_of(blind), _value_of(oracle)]
     if told:
         yield finding(
             "The choice without gold **cannot be relied on**: read {told}.{rest}", *claims, told=listed(told),
-            rest=f" From {clean} of {clean + len(told)} sides it comes near." if clean else "", see="choices",
+            rest=" From the other sides it comes near." if clean else "", see="choices",
         )  # fmt: skip
 
 
@@ -222,14 +241,27 @@ def heads(tables: Tables) -> Iterator[Finding]:
         return
     best = rows.smallest("value")[0]
     oracle = _choice(tables, view, best["measure"], ORACLE, "head")
-    gap = layer["value"] - best["value"]
+    more, less = _surely_below(best, layer), _surely_below(layer, best)
+    shown = [Claim("below", "choices", "high", _key_of(first), than=second["low"])
+             for first, second, sure in ((best, layer, more), (layer, best, less)) if sure]  # fmt: skip
     yield finding(
-        "A single head{named} knows {verdict} a layer: chosen on one half and scored on the other, the best head has "
-        "an AER of **{value:percent}** by {measure}, the best layer {of_layer:percent} by norm.",
-        _value_of(best), _value_of(layer), see="map", of_layer=layer["value"], **best,
-        named="" if oracle is None else f" (on all pairs: {label_of(oracle)})",
-        verdict="more than" if gap > 0.005 else "less than" if gap < -0.005 else "as much as",
+        "A single head{named} {verdict} a layer: the head that is best on one half has an AER of **{value:percent}** "
+        "by {measure}{ends} on the other, the layer that is best there {of_layer:percent} by norm{layer_ends}.",
+        _value_of(best), _value_of(layer), *shown, *([] if oracle is None else [_value_of(oracle)]), see="map",
+        of_layer=layer["value"], **best, named="" if oracle is None else f" (on all pairs: {label_of(oracle)})",
+        ends=_bracketed(best), layer_ends=_bracketed(layer),
+        verdict="knows more than" if more else "knows less than" if less else "is not shown to know more or less than",
     )  # fmt: skip
+
+
+def _surely_below(row: Row, other: Row) -> bool:
+    """Whether an error rate is below another for sure: their intervals have nothing in common."""
+    return is_known(row["high"]) and is_known(other["low"]) and bool(row["high"] < other["low"])
+
+
+def _bracketed(row: Row) -> Prose:
+    """The interval of an error rate in brackets, where it has one."""
+    return say(" ({low:percent} to {high:percent})", **row) if is_known(row["low"]) else say("")
 
 
 def beside_aligners(tables: Tables) -> Iterator[Finding]:
@@ -242,16 +274,23 @@ def beside_aligners(tables: Tables) -> Iterator[Finding]:
     names = [f"{row['aligner']} ({row['trained_on']})" if row["trained_on"] else row["aligner"] for row in rows]
     named = dict(zip(names, rows.column("value"), strict=True))
     told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in named.items()]
-    below = [name for name, value in named.items() if value < own["value"]]
+    below = [name for name, row in zip(names, rows, strict=True) if _surely_below(row, own)]
+    near = [name for name, row in zip(names, rows, strict=True) if row["value"] < own["value"] and name not in below]
     among = {"direction": rows[0]["direction"], "score": "AER", "aligner": rows.values("aligner")}
+    verdict = (
+        "All of them are better" if len(below) == len(rows) else "None of them is surely better" if not below
+        else f"Better than attention: {', '.join(below)}"
+    )  # fmt: skip
     yield finding(
         "In the same direction, aligners that know no network have {told}, against {value:percent} by norm in the "
-        "layer chosen without gold. {verdict}.",
-        Claim("count", "scores", "value", among=among, value=len(below), than=own["value"], below=True),
+        "layer chosen without gold. {verdict}{near}.",
+        *(Claim("count", "scores", "high", among=among, value=len(below), than=end, below=True)
+          for end in filter(is_known, [own["low"]])),
+        Claim("count", "scores", "value", among=among, value=len(below) + len(near), than=own["value"], below=True),
+        _value_of(own), *map(_rate_of, rows),
         see="methods", published="fast_align 28.4, GIZA++ 21.0 (German-English, trained on far more text)",
-        told=listed(told), value=own["value"],
-        verdict="All of them are better" if len(below) == len(rows) else "None of them is better" if not below
-        else f"Better than attention: {', '.join(below)}",
+        told=listed(told), value=own["value"], verdict=verdict,
+        near=f"; lower, with intervals that overlap: {', '.join(near)}" if near else "",
     )  # fmt: skip
 
 
@@ -269,6 +308,7 @@ def together(tables: Tables) -> Iterator[Finding]:
             "Both directions put together ({direction}) have **{value:percent}** by {measure}{where}, in layers "
             "chosen without gold; one direction alone has {alone}.",
             Claim("smallest", "choices", "value", keyed([best], "direction", "measure", "side"), among),
+            *(_value_of(row) for _, row in alone if row is not None),
             where=f" {SIDES[best['side']]}" if best["side"] else "", alone=listed(told), see="methods", **best,
         )  # fmt: skip
 
