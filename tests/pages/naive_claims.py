@@ -35,7 +35,7 @@ def chosen(rows: Cells, wanted: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return kept
 
 
-def is_so(claim: Claim, rows: Cells) -> bool:  # noqa: C901, PLR0911, PLR0912 - one branch for each kind
+def is_so(claim: Claim, rows: Cells) -> bool:
     """Whether a claim is true of the rows of its table."""
     rows = chosen(rows, claim.among)
     named = []

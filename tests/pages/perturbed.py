@@ -6,7 +6,7 @@ was corrected is never below what was not. ``settle`` puts right what follows fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np

@@ -104,7 +104,9 @@ def mean_claims(tables: Tables, table: str, among: Mapping[str, Any], *columns: 
     [0.7]
     """
     means = {column: tables[table].where(**dict(among)).mean(column) for column in columns}
-    return [Claim("mean", table, column, among=among, value=mean) for column, mean in means.items() if mean is not None]
+    return [
+        Claim("mean", table, column, among=among, value=mean) for column, mean in means.items() if mean is not None
+    ]
 
 
 def finding(text: str, /, *claims: Claim, see: str = "", published: str = "", **values: Any) -> Finding:

@@ -15,7 +15,7 @@ from typing import Any
 
 from attlas.ids import paper_label
 from attlas.pages.findings import Claim, Finding
-from attlas.pages.prose import Prose, say
+from attlas.pages.prose import Prose
 from attlas.pages.rows import Row, Tables
 from attlas.store.schema import KINDS, is_known
 

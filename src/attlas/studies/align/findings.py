@@ -157,7 +157,7 @@ def norms(tables: Tables) -> Iterator[Finding]:
             better, worse = gains.count(lambda row: row["high"] < 0), gains.count(lambda row: row["low"] > 0)
             most = gains.smallest("change")[0]
             gained = say(
-                "; the rate falls most in layer {layer:index}, by {change:percent} points ({low:percent} to "
+                "; most in layer {layer:index}, where the rate changes by {change:percent} points ({low:percent} to "
                 "{high:percent})", **most,
             ) if most["change"] < 0 else ""  # fmt: skip
             text += say(
@@ -204,7 +204,9 @@ def choice(tables: Tables) -> Iterator[Finding]:
         text += say(half, **honest)
     among = {"side": view[0], "direction": view[1], "head": None}
     claims = [_value_of(row) for row in (blind, oracle, summed, honest) if row]
-    claims.append(Claim("difference", "choices", "value", _key_of(blind, oracle), value=blind["value"] - oracle["value"]))
+    claims.append(
+        Claim("difference", "choices", "value", _key_of(blind, oracle), value=blind["value"] - oracle["value"])
+    )
     claims += [Claim("largest", "mean_norms", "value", [{"layer": blind["layer"]}], among)] if (
         tables["mean_norms"].where(**among)) else []  # fmt: skip
     yield Finding(text, tuple(claims), "choices")

@@ -9,7 +9,7 @@ from statistics import fmean, median
 from typing import Any
 
 from attlas.ids import paper_label
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, keyed, listed, say, value_claim
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, keyed, listed, say, value_claim
 from attlas.pages.findings import finding
 from attlas.stats.chance import GUESSES
 from attlas.store.schema import is_known

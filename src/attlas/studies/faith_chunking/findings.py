@@ -156,7 +156,10 @@ def beside_seeds(tables: Tables) -> Iterator[Finding]:
     if not seeds:
         return
     jsd, tvd = (fmean(seeds.column(column)) for column in ("jsd", "tvd"))
-    claims, off = _means(seeds, "seeds", "kind", "jsd", "tvd"), adversaries(tables).where(lambda row: row["jsd"] > jsd)
+    claims, off = (
+        _means(seeds, "seeds", "kind", "jsd", "tvd"),
+        adversaries(tables).where(lambda row: row["jsd"] > jsd),
+    )
     beyond = off.where(lambda row: row["tvd"] <= tvd)
     said = "No adversary goes farther in attention without going farther in its predictions, too"
     if beyond:

@@ -318,7 +318,11 @@ def _mixed(tables: Tables) -> Iterator[Row]:
     """Heads of the mix with their layer, counted from 1, and what it is times their share."""
     for row in tables["mix"].known("share"):
         place = row["layer"] + 1
-        yield {**{name: row[name] for name in ("stream", "layer", "head")}, "place": place, "weighed": place * row["share"]}
+        yield {
+            **{name: row[name] for name in ("stream", "layer", "head")},
+            "place": place,
+            "weighed": place * row["share"],
+        }
 
 
 def _read_by(tables: Tables) -> str:

@@ -67,7 +67,9 @@ def answer(tables: Tables) -> Finding | None:
             "for **{last}** latest, around {late}{close}"
         )  # fmt: skip
         early, late = (_figure(placed[end], "expected") for end in (0, -1))
-        sure = all(_apart(end, row, "expected") for end in (placed[0], placed[-1]) for row in placed if row is not end)
+        sure = all(
+            _apart(end, row, "expected") for end in (placed[0], placed[-1]) for row in placed if row is not end
+        )
         close = "" if sure else ", by their values: not all intervals are apart"
         if not _apart(placed[0], placed[-1], "expected"):
             close = ", which is not sure"

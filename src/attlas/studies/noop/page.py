@@ -142,7 +142,11 @@ def _verdict(row: Row) -> tuple[str, str, list[tuple[str, str]]]:
     less, more = (ratio if end is None else end for end in (high, low))
     if ratio < 0.8 and less < 1:
         claims = [("below", "relative"), *([("below", "relative_high")] if high is not None else [])]
-        return ("hardly depends", "", claims) if ratio < 0.25 else ("depends less", ", than on that to other keys", claims)
+        return (
+            ("hardly depends", "", claims)
+            if ratio < 0.25
+            else ("depends less", ", than on that to other keys", claims)
+        )
     if ratio >= 1.25 and more > 1:
         claims = [("above", "relative"), *([("above", "relative_low")] if low is not None else [])]
         return "depends more", ", than on that to other keys", claims

@@ -99,7 +99,9 @@ def resting_place(tables: Tables) -> Iterator[Finding]:
         weight, norm, own = figures.values()
         claims = [claim for among in asked.values() for claim in mean_claims(tables, "heads", among, "value")]
         claims += mean_claims(tables, "heads", {**at, "layer": list(means[quantity])}, "chance")
-        claims += [claim for layer in layers for claim in mean_claims(tables, "heads", {**at, "layer": layer}, "value")]
+        claims += [
+            claim for layer in layers for claim in mean_claims(tables, "heads", {**at, "layer": layer}, "value")
+        ]
         but = "but only" if norm is not None and weight is not None and norm < weight / 2 else "and"
         name = places("where")[quantity]
         yield Finding(
