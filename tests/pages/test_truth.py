@@ -1,8 +1,7 @@
 """Every sentence of every page is true of its tables: of invented results, and of them changed at random.
 
 Claims are asked of plain lists (`naive_claims`), not of what pages are made with; numbers, heads and words that
-compare are read off the sentence itself (`attlas.pages.truth`). What a page says first, its notes and its warning must
-at least be sayable.
+compare are read off the sentence itself (`attlas.pages.truth`). Leads, notes and warnings must at least be sayable.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Whether the words of a finding are those of its claims.
 
-:func:`~attlas.pages.findings.holds` asks tables whether a claim is true; that the sentence says what its claims say is
-asked here, by :func:`faults`. Every number and every head that fills a slot of a sentence must be a fact of its claims: a value that is
-claimed, a cell of a row that is claimed, or how many rows there are. What the template itself writes ("p < 0.01") is
-no figure of the table.
+:func:`~attlas.pages.findings.holds` asks tables whether a claim is true; that the sentence says what its claims say
+is asked here, by :func:`faults`. Every number and every head that fills a slot of a sentence must be a fact of its
+claims: a value that is claimed, a cell of a row that is claimed, or how many rows there are. What the template itself
+writes ("p < 0.01") is no figure of the table. Words that compare ("best", "more") need a claim that does.
 """
 
 from __future__ import annotations
@@ -32,8 +32,12 @@ _WORDS = {
         ("above", "below", "count", "difference", "largest", "smallest"),
     ),
 }
-_IDIOMS = re.compile(
-    r"at (?:most|least|best)|no more|not shown to be better|not shown to know more or less|best single head|best layer alone, chosen on validation|most likely|best on other texts|best offset|never rises|for less than|best on one half|best there|surely better|best on other documents|nearest mention|most attended|to which most|most frequent|most of|more about as much|most possible|the most there is|and more|or more"
+_IDIOMS = re.compile(  # what compares nothing, is a name, was chosen on other texts, or is denied
+    r"at (?:most|least|best)|most (?:frequent|likely|of|possible|attended)|to which most|the most there is|"
+    r"and more|or more|more about as much|for less than|"
+    r"best single head|best offset|nearest mention|"
+    r"best on (?:other texts|other documents|one half)|best there|best layer alone, chosen on validation|"
+    r"no more|never rises|surely better|not shown to be better|not shown to know more or less"
 )
 _WRITTEN = ("share", "number", "signed", "percent", "p", "count", "seconds")
 
@@ -41,6 +45,7 @@ _WRITTEN = ("share", "number", "signed", "percent", "p", "count", "seconds")
 def slots_of(prose: Prose) -> Iterator[tuple[Any, str]]:
     """Everything that fills the slots of a sentence, and of the sentences in them, with how it is written.
 
+    >>> from attlas.pages.prose import say
     >>> list(slots_of(say("{a:percent} % {b}", a=0.5, b=say("({c})", c=3))))
     [(0.5, '50.0'), (3, '3')]
     """
@@ -61,7 +66,7 @@ def faults(findings: Iterable[Finding], tables: Tables) -> list[str]:
     >>> from attlas.store import Manifest, Result
     >>> tables = Tables(Result(Manifest("toy"), {"heads": {"head": [4]}}))
     >>> faults([finding("{n} heads are better.", n=5), finding("It is {p:p}.", p=None)], tables)
-    ['no claim tells 5: 5 heads are better.', 'no claim shows better: 5 heads are better.', 'not known: It is unknown.']
+    ['no claim tells 5: 5 heads are better.', 'no claim shows better: 5 heads are better.', 'not known: It is ...']
     """
     names = names_in(tables)
     lines = []
@@ -81,7 +86,8 @@ def unclaimed(finding: Finding, tables: Tables, names: Collection[str] = ()) -> 
     >>> row = tables["heads"][0]
     >>> said = {"head": "1-5", "value": 0.5, "low": 0.4, "most": 0.9}
     >>> claim = value_claim("heads", "value", row, "layer", "head")
-    >>> unclaimed(finding("Head {head} has {value:share} (from {low:share}), not {most:share}.", claim, **said), tables)
+    >>> text = "Head {head} has {value:share} (from {low:share}), not {most:share}."
+    >>> unclaimed(finding(text, claim, **said), tables)
     ['0.90']
     """
     written = {text for claim in finding.claims for text in _facts(claim, tables)}

@@ -121,7 +121,8 @@ def answer(tables: Tables) -> Finding | None:
         ) if dearest["loss_change"] > 0 else say("without none of them the loss rises")  # fmt: skip
     return finding(
         "**{sure} of {all} heads** matter at p < 0.01 (Holm's correction) to the {metric} of {score:number}{chance}"
-        "{more}; {costs}.", *claims, *_scored(tables), see="map", published=PUBLISHED["heads"], sure=sure, all=len(rows),
+        "{more}; {costs}.", *claims, *_scored(tables), see="map", published=PUBLISHED["heads"], sure=sure,
+        all=len(rows),
         metric=whole["metric"], score=whole["score"], chance=chance.by_chance(whole), more=more, costs=costs,
     )  # fmt: skip
 
@@ -183,7 +184,8 @@ def agreement(tables: Tables) -> Iterator[Finding]:
             "Importance by gradients {told} (rank correlation with the size of the change of loss "
             "**{spearman:share}**{between}{more}).",
             *(value_claim("correlation", "spearman", row, "with", "quantity") for row in of.values()),
-            see="importance", **loss, told=told, between=say(", {ends}", ends=ends) if (ends := cutting.ends_of(loss, "spearman")) else "",
+            see="importance", **loss, told=told,
+            between=say(", {ends}", ends=ends) if (ends := cutting.ends_of(loss, "spearman")) else "",
             more=more if "score" in of and metric != "loss" else "",
         )  # fmt: skip
 

@@ -127,7 +127,8 @@ def answer(tables: Tables) -> Finding | None:
         f"have an alignment error rate (AER) of **{{value:percent}}** {ends}; {{told}}.",
         _value_of(blind),
         *(_rate_of(row) for row in _aligners(tables, view[1]).where(aligner="diagonal")),
-        *([Claim("below", "choices", "high", _key_of(blind), than=lowest)] if sure else []), verdict="Yes" if sure else "No" if blind["value"] >= lowest else "Hardly",
+        *([Claim("below", "choices", "high", _key_of(blind), than=lowest)] if sure else []),
+        verdict="Yes" if sure else "No" if blind["value"] >= lowest else "Hardly",
         view=view_name(*view), told=listed(told), see="layers", **blind,
     )  # fmt: skip
 
@@ -252,7 +253,8 @@ def heads(tables: Tables) -> Iterator[Finding]:
         _value_of(best), _value_of(layer), *shown, *([] if oracle is None else [_value_of(oracle)]), see="map",
         of_layer=layer["value"], **best, named="" if oracle is None else f" (on all pairs: {label_of(oracle)})",
         ends=_bracketed(best), layer_ends=_bracketed(layer),
-        verdict="knows more than" if more else "knows less than" if less else "is not shown to know more or less than",
+        verdict="knows more than" if more else "knows less than" if less
+        else "is not shown to know more or less than",
     )  # fmt: skip
 
 

@@ -127,7 +127,8 @@ def answer(tables: Tables) -> Finding | None:
     return finding(
         "Among the other mentions, head **{head}** ({way}), which was best on other documents, finds an antecedent "
         "for **{value:percent} %** of mentions{between}{others}.", *_values(best, twin, chance),
-        between=say(" ({low:percent} to {high:percent} %)", **best) if is_known(best["low"]) else "", others=say("; {others}", others=others) if others.values else "",
+        between=say(" ({low:percent} to {high:percent} %)", **best) if is_known(best["low"]) else "",
+        others=say("; {others}", others=others) if others.values else "",
         **_told(best, "head 5-4 of BERT-base, 65 %; nearest 27, head match 52, rules 69, a neural system 83 "
                 "(Clark et al. 2019)"),
     )  # fmt: skip

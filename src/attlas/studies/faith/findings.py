@@ -162,7 +162,8 @@ def erasing(tables: Tables) -> Iterator[Finding]:
         "probability of the predicted label: {verdict} than erasing random words ({over_random:signed}, {ends}). By "
         "**{best}** it is most, {most:number}; {ahead} of {count} orders take more than this attention.",
         _claim("erasure", "over_random", row), Claim("largest", "erasure", "comprehensiveness", best), *shown,
-        Claim("count", "erasure", "comprehensiveness", value=ahead, than=row["comprehensiveness"]), see="erasure", name=title(row), verdict=verdict,
+        Claim("count", "erasure", "comprehensiveness", value=ahead, than=row["comprehensiveness"]),
+        see="erasure", name=title(row), verdict=verdict,
         ends=_ends(row, "over_random_low", "over_random_high", "signed"),
         best=title(ranked[0]), most=ranked[0]["comprehensiveness"], count=len(ranked), ahead=ahead, **row,
     )  # fmt: skip

@@ -260,7 +260,8 @@ def phrases(tables: Tables) -> Iterator[Finding]:
         keys = ("selection", "measure", "over", "part", "at", "gold", "chosen")
         yield finding(
             "As phrases, the chosen heads ({selection}, {kind}) reach F1@10 {f1}.",
-            *(value_claim("phrases", "f1", row, *keys) for row in (chosen, *others)), see="phrases", selection=chosen["selection"],
+            *(value_claim("phrases", "f1", row, *keys) for row in (chosen, *others)), see="phrases",
+            selection=chosen["selection"],
             kind=_kind_of(chosen), f1=listed([with_interval(chosen, "f1"), *beside], between="; "),
         )  # fmt: skip
 

@@ -37,8 +37,8 @@ def _claims(rows: Rows | list[Row], *names: str) -> tuple[Claim, ...]:
 
 def _sizes(rows: list[Row]) -> Iterator[Claim]:
     """What is told without its sign: a gain, as how much layers bring or cost."""
-    return (Claim("value", "summary", "gain", keyed([row], "task"), value=row["gain"], than=1 if row["gain"] > 0 else -1)
-            for row in rows)  # fmt: skip
+    return (Claim("value", "summary", "gain", keyed([row], "task"), value=row["gain"],
+                  than=1 if row["gain"] > 0 else -1) for row in rows)  # fmt: skip
 
 
 def _named(row: Row) -> str:
@@ -276,7 +276,8 @@ def spread(tables: Tables) -> Iterator[Finding]:
     if not rows:
         return
     told = [say("for {what} is **{syntax:number}** in syntax and **{semantics:number}** in semantics", **row,
-                what={"k_gains": "gains K(D)", "k_weights": "mixing weights K(s)"}[row["by"]]) for row in rows]  # fmt: skip
+                what={"k_gains": "gains K(D)", "k_weights": "mixing weights K(s)"}[row["by"]])
+            for row in rows]  # fmt: skip
     more = [row["syntax"] - row["semantics"] for row in rows]
     verdict = "Whether syntax is more local depends on the measure"
     if max(map(abs, more)) < ALIKE:

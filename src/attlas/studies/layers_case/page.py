@@ -127,7 +127,8 @@ def settling(tables: Tables) -> Iterator[Finding]:
         first, last = (rows.where(settled=end) for end in (early, late))
         yield Finding(
             say("First to settle for good: **{first}** (layer {early}); last: **{last}** (layer {late}). One "
-                "sentence is no order of tasks; runs over a test set show that.", first=listed([TASKS.get(row["task"], row["task"]) for row in first]), early=early,
+                "sentence is no order of tasks; runs over a test set show that.",
+                first=listed([TASKS.get(row["task"], row["task"]) for row in first]), early=early,
                 last=listed([TASKS.get(row["task"], row["task"]) for row in last]), late=late),
             (Claim("smallest", "settled", "settled", keyed(first, "task")),
              Claim("largest", "settled", "settled", keyed(last, "task"))), "panels",

@@ -228,8 +228,8 @@ def apart(tables: Tables) -> Iterator[Finding]:
             continue
         lead = f"Much of what {tables.model} attends to adds little"
         yield finding(
-            "{lead}: {name}{of} takes {by_weight} of the weight in layer {layer:index} and {by_norm} of the norm; even "
-            "attention would give it {chance:share}, and untrained twins have {twin_weight:share} and "
+            "{lead}: {name}{of} takes {by_weight} of the weight in layer {layer:index} and {by_norm} of the norm; "
+            "even attention would give it {chance:share}, and untrained twins have {twin_weight:share} and "
             "{twin_norm:share}.",
             *(value_claim("norms_layers", name, row, *here) for name in ("weight", "norm")),
             Claim("largest", "gaps", "gap", keyed([row], "layer", "keys"), {"stream": stream}), see="shares",

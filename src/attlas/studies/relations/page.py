@@ -139,8 +139,8 @@ def better(tables: Tables) -> Iterator[Finding]:
     number = known.count(sure)
     if known:
         yield finding(
-            f"For **{{better}} of {{n}} relations** with at least {FEWEST} cases, the chosen head is better than the best "
-            "fixed offset (p < 0.01, corrected for all of them).",
+            f"For **{{better}} of {{n}} relations** with at least {FEWEST} cases, the chosen head is better than the "
+            "best fixed offset (p < 0.01, corrected for all of them).",
             _count(known, number), *_better(known.where(sure)),
             *(claim for row in known for claim in _best_offset(tables, row)), better=number, n=len(known),
             see="relations",

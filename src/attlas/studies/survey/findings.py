@@ -130,9 +130,9 @@ def lengths(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
         bands = tables["frequency"].where(stream=stream).known("value")
         means = {first: rows.mean("value") or 0.0 for first, rows in bands.by("rank_from")}
-        rare, claims = say(""), [Claim("count", "spearman", "value", among={"stream": stream}, than=0.0, below=True,
-                                       value=below),
-                                 Claim("median", "spearman", "value", among={"stream": stream}, value=middle)]  # fmt: skip
+        rare, among = say(""), {"stream": stream}
+        claims = [Claim("count", "spearman", "value", among=among, than=0.0, below=True, value=below),
+                  Claim("median", "spearman", "value", among=among, value=middle)]  # fmt: skip
         if len(means) > 1 and means[min(means)] > 0:
             rare = say(" The rarest words' vectors are {ratio:number} times as long as those of the most frequent.",
                        ratio=means[max(means)] / means[min(means)])  # fmt: skip
