@@ -233,6 +233,7 @@ def what_they_do(tables: Tables) -> Iterator[Finding]:
         yield finding(
             "What the {n} heads{where} mostly do: {names}{other}.{twins}",
             *(value_claim("behaviours", "heads", row, "stream", "behaviour") for row in rows),
+            Claim("total", "behaviours", "heads", among={"stream": stream}, value=rows.total("heads")),
             n=round(rows.total("heads")), where=of_stream(tables, stream), see="map",
             names=_counted(own, "heads") if own else "nothing that the bars used here would name",
             other=f"; {round(other)} do none of this" if own and other else "",
