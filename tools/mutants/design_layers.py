@@ -87,7 +87,7 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
     (
         357,
         "layers: pairs whose intervals overlap are called ordered",
-        "studies/layers/page.py",
+        "studies/layers/findings.py",
         "ordered, apart = order.apart_same, order.apart",
         "ordered, apart = order.same, order.pairs",
         PAGE,

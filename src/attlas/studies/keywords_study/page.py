@@ -223,11 +223,16 @@ def answer(tables: Tables) -> Finding | None:
 def best_head(tables: Tables) -> Iterator[Finding]:
     """What else is known of the best head."""
     for best in _best_heads(tables)[:1]:
-        more = say("**{times:number}** times what others do", times=best["key"] / (best["other"] or 1.0))
+        own, times = keyed([best], *ONE), best["key"] / (best["other"] or 1.0)
+        more = say("**{times:number}** times what others do", times=times)
+        saves = best["saved"] > 0
         yield finding(
-            "Key words receive {times} from it, and it saves {saved} nats of the {even:number} that even attention "
-            "has.", value_claim("heads", "saved", best, *ONE), see="table",
-            times=more if best["other"] else "all there is", even=best["cross_entropy"] + best["saved"],
+            "Key words receive {times} from it, and it {saves} {saved} nats against even attention, with "
+            "{cross_entropy:number} left.",
+            Claim("above" if saves else "below", "heads", "saved", own, than=0 if saves else 1e-12),
+            *([Claim("ratio", "heads", "key", own, value=times, than="other")] if best["other"] else []),
+            value_claim("heads", "saved", best, *ONE), see="table", times=more if best["other"] else "all there is",
+            saves="saves" if saves else "saves nothing:", cross_entropy=best["cross_entropy"],
             saved=with_interval(best, "saved", ("saved_low", "saved_high")),
         )  # fmt: skip
 
@@ -240,7 +245,10 @@ def many(tables: Tables) -> Iterator[Finding]:
         yield finding(
             "**{more} of {n}** heads give more to key words than to others (p < 0.01 after Holm's correction), "
             "{less} give less. Being a rarer, longer word is part of it: look at what needs no model.",
-            Claim("count", "heads", "p_corrected", among=kind, value=len(sure), than=LEVEL, below=True), see="map",
+            Claim("count", "heads", "p_corrected", among=kind, value=len(sure), than=LEVEL, below=True),
+            *(Claim("count", "heads", "relative", among={**kind, "p_corrected": sure.values("p_corrected")},
+                    value=sure.count(lambda row, sign=sign: sign * row["relative"] > 0), than=0, below=sign < 0)
+              for sign in (1, -1)), see="map",
             more=sure.count(lambda row: row["relative"] > 0), n=len(rows),
             less=sure.count(lambda row: row["relative"] < 0),
         )  # fmt: skip
@@ -267,7 +275,8 @@ def phrases(tables: Tables) -> Iterator[Finding]:
         keys = ("selection", "measure", "over", "part", "at", "gold", "chosen")
         yield finding(
             "As phrases, the chosen heads ({selection}, {kind}) reach F1@10 {f1}.",
-            value_claim("phrases", "f1", chosen, *keys), see="phrases", selection=chosen["selection"],
+            *(value_claim("phrases", "f1", row, *keys) for row in (chosen, *others)), see="phrases",
+            selection=chosen["selection"],
             kind=_kind_of(chosen), f1=listed([with_interval(chosen, "f1"), *beside], between="; "),
         )  # fmt: skip
 
@@ -282,7 +291,8 @@ def regression(tables: Tables) -> Iterator[Finding]:
         few = enough_heads(rows) or whole
         yield finding(
             "A regression on all {n} heads ({kind}) finds key words with F1 {f1}{trained}{few}.",
-            value_claim("regression", "f1", whole, "part", "heads"), see="regression", n=whole["heads"],
+            *(value_claim("regression", "f1", row, "part", "heads") for row in (whole, few, *folds[:1])),
+            see="regression", n=whole["heads"],
             kind=_read_by(tables), f1=with_interval(whole, "f1"),
             trained=say(", cross-validated where it was trained {f1:share}", f1=folds[0]["f1"]) if folds else "",
             few=say("; **{heads}** of them are enough to come within 0.01 of it", **few) if few != whole else "",
@@ -310,12 +320,25 @@ def mix(tables: Tables) -> Iterator[Finding]:
     """Where the mix of heads lies."""
     rows = tables["mix"].largest("share")
     if rows:
+        places = tables["mixed"]
+        layer, even = places.total("weighed"), places.mean("place")
         yield finding(
             "The mix of heads lies at layer **{layer:number}** on average (an even mix at {even:number}); it gives "
-            "most, in per cent, to **{named}**.", Claim("largest", "mix", "share", keyed(rows[:3])), see="mix",
-            layer=sum(row["share"] * (row["layer"] + 1) for row in rows), even=(1 + tables.layers) / 2,
-            named=rows.sentence("share", "percent", most=3),
+            "most, in per cent, to **{named}**.", Claim("largest", "mix", "share", keyed(rows[:3])),
+            Claim("total", "mixed", "weighed", value=layer), Claim("mean", "mixed", "place", value=even), see="mix",
+            layer=layer, even=even, named=rows.sentence("share", "percent", most=3),
         )  # fmt: skip
+
+
+def _mixed(tables: Tables) -> Iterator[Row]:
+    """Heads of the mix with their layer, counted from 1, and what it is times their share."""
+    for row in tables["mix"].known("share"):
+        place = row["layer"] + 1
+        yield {
+            **{name: row[name] for name in ("stream", "layer", "head")},
+            "place": place,
+            "weighed": place * row["share"],
+        }
 
 
 def _read_by(tables: Tables) -> str:
@@ -338,7 +361,7 @@ PAGE = Page(
     "**{model}** is asked how much the words of a text receive, and whether that is where the key words are.",
     findings=(*map(shown, (best_head, many, kinds, phrases)), regression, others, shown(mix)),
     schemas=(HEADS, CHOICE, PHRASES, REGRESSION, WEIGHTS, MIX, PREDICTORS, WHOLE, BY_KIND, SETS, STEPS),
-    derived={"by_kind": by_kind, "sets": sets, "steps": steps},
+    derived={"by_kind": by_kind, "sets": sets, "steps": steps, "mixed": _mixed},
     sections=(
         Section(
             "predictors", "Against simpler guesses",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, value_claim
+from attlas.pages.findings import mean_claims
 from attlas.pages.prose import Prose, listed, say
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.cutting import chance
@@ -124,7 +125,7 @@ def depends(tables: Tables) -> Iterator[Finding]:
     """Whether the loss depends on attention to the resting place, in the layer where most is paid to it."""
     for stream, rest, rows in _rests(tables):
         row = rows.largest("weight")[0]
-        depends, than = _verdict(row["relative"])
+        depends, than, shown = _verdict(row)
         yield Finding(
             say(
                 "The loss {depends} on attention to {rest}, where heads{of} rest{than}: in layer {at} it takes "
@@ -134,21 +135,35 @@ def depends(tables: Tables) -> Iterator[Finding]:
                 ends=_ends(row), reach=_reach(row), **{**row, "twins": untrained([row])},
             ),
             (Claim("largest", "noop_layers", "weight", keyed([row], "layer"), {"stream": stream, "keys": rest}),
-             value_claim("noop_layers", "relative", row, "stream", "layer", "keys")),
+             value_claim("noop_layers", "relative", row, "stream", "layer", "keys"),
+             *(Claim(kind, "noop_layers", column, keyed([row], "stream", "layer", "keys"), than=1.0)
+               for kind, column in shown)),
             see="relative",
         )  # fmt: skip
 
 
-def _verdict(ratio: float) -> tuple[str, str]:
-    return (
-        ("hardly depends", "") if ratio < 0.25 else ("depends less", ", than on that to other keys") if ratio < 0.8
-        else ("depends as much", ", as on that to other keys") if ratio < 1.25
-        else ("depends more", ", than on that to other keys")
-    )  # fmt: skip
+def _verdict(row: Row) -> tuple[str, str, list[tuple[str, str]]]:
+    """Whether the loss depends less or more on these keys, in words, and what that claims of the ratio and of the
+    end of its interval that is nearer to 1."""
+    ratio, low, high = (row.get(name) for name in ("relative", "relative_low", "relative_high"))
+    less, more = (ratio if end is None else end for end in (high, low))
+    if ratio < 0.8 and less < 1:
+        claims = [("below", "relative"), *([("below", "relative_high")] if high is not None else [])]
+        return (
+            ("hardly depends", "", claims)
+            if ratio < 0.25
+            else ("depends less", ", than on that to other keys", claims)
+        )
+    if ratio >= 1.25 and more > 1:
+        claims = [("above", "relative"), *([("above", "relative_low")] if low is not None else [])]
+        return "depends more", ", than on that to other keys", claims
+    if 0.8 <= ratio < 1.25:
+        return "depends as much", ", as on that to other keys", []
+    return "is not shown to depend otherwise", ", than on that to other keys", []
 
 
 def _ends(row: Row) -> Prose:
-    known = row.get("relative_low") is not None
+    known = is_known(row.get("relative_low")) and is_known(row.get("relative_high"))
     return say(" ({relative_low:number} to {relative_high:number})" if known else "", **row)
 
 
@@ -165,6 +180,7 @@ def rests(tables: Tables) -> Iterator[Finding]:
         kept, among = rows.where(layer=layers), {"stream": stream, "keys": rest, "layer": layers}
         whole = tables["noop_layers"].where(stream=stream, keys=rest).known("paid_share")
         norm = say(", **{norm:share}** of the norm ‖αf(x)‖", norm=whole.mean("norm"))
+        every = {"stream": stream, "keys": rest, "layer": whole.values("layer")}
         yield Finding(
             say(
                 "{rest} takes **{weight:share}** of the weight{of} in {where} ({twins} {twin:share}), "
@@ -177,10 +193,11 @@ def rests(tables: Tables) -> Iterator[Finding]:
                 norm=norm if whole.mean("norm") is not None else "", paid=whole.mean("paid_share"),
                 twin_paid=whole.mean("twin_paid_share"),
             ),
-            (Claim("mean", "noop_layers", "weight", among=among, value=kept.mean("weight")),
-             Claim("mean", "noop_layers", "relative", among=among, value=kept.mean("relative")),
-             Claim("mean", "noop_layers", "paid_share", among={"stream": stream, "keys": rest},
-                   value=whole.mean("paid_share"))),
+            (*mean_claims(tables, "noop_layers", among, "weight", "twin_weight", "relative"),
+             *mean_claims(tables, "noop_layers", every, "weight", "norm", "paid_share", "twin_paid_share"),
+             *([] if "most" not in where else
+               [Claim("largest", "noop_layers", "weight", keyed(kept, "layer"), {"stream": stream, "keys": rest})]),
+             *(value_claim("noop_layers", "weight", row, "stream", "keys", "layer") for row in kept)),
             see="layers",
         )  # fmt: skip
 
@@ -230,13 +247,18 @@ def _from(start: int, last: int) -> str:
     return "in all layers" if not start else "in the last layer" if start == last else f"from layer {start + 1} on"
 
 
+def _parked(tables: Tables) -> Iterator[Row]:
+    """Heads with what they give to the resting place of their stream, and whether that is more than half."""
+    for stream in tables.streams:
+        rows = tables["noop"].where(stream=stream, keys=resting(tables, stream)).known("weight", "relative")
+        yield from ({**row, "parked": row["weight"] > PARKED} for row in rows)
+
+
 def heads(tables: Tables) -> Iterator[Finding]:
     """Whether heads that rest do nothing there."""
     for stream, rest, _ in _rests(tables):
-        among = {"stream": stream, "keys": rest}
-        own = tables["noop"].where(**among).known("weight", "relative")
-        parked = own.where(lambda row: row["weight"] > PARKED).column("relative")
-        free = own.where(lambda row: row["weight"] <= PARKED).column("relative")
+        own = tables["parked"].where(stream=stream)
+        parked, free = (own.where(parked=parks).column("relative") for parks in (True, False))
         if not own:
             continue
         text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own),
@@ -250,8 +272,13 @@ def heads(tables: Tables) -> Iterator[Finding]:
                 low=sum(ratio < 0.5 for ratio in parked), middle=median(parked),
                 free=say("; in the heads that rest less, {middle:number}", middle=median(free)) if free else "",
             )  # fmt: skip
-        claim = Claim("count", "noop", "weight", among=among, than=PARKED, value=len(parked))
-        yield Finding(text, (claim,), see="heads")
+        claims = [Claim("count", "parked", "weight", among={"stream": stream}, than=PARKED, value=len(parked))]
+        for some, parks in ((parked, True), (free, False)):
+            which = {"stream": stream, "parked": parks}
+            claims += [Claim("median", "parked", "relative", among=which, value=median(some)),
+                       Claim("count", "parked", "relative", among=which, value=sum(ratio < 0.5 for ratio in some),
+                             than=0.5, below=True)] if some else []  # fmt: skip
+        yield Finding(text, tuple(claims), see="heads")
 
 
 def rest_of_keys(tables: Tables) -> Iterator[Finding]:
@@ -263,8 +290,8 @@ def rest_of_keys(tables: Tables) -> Iterator[Finding]:
             if keys != rest and rows:
                 parts.append(say("{keys} {ratio:number} ({twin:number})", keys=KEY_NAMES[keys],
                                  ratio=rows.mean("relative"), twin=rows.mean("twin_relative")))  # fmt: skip
-                claims.append(Claim("mean", "noop_layers", "relative", among={"stream": stream, "keys": keys},
-                                    value=rows.mean("relative")))  # fmt: skip
+                which = {"stream": stream, "keys": keys, "layer": rows.values("layer")}
+                claims += mean_claims(tables, "noop_layers", which, "relative", "twin_relative")
         if parts:
             yield Finding(
                 say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, {twins}): "
@@ -358,7 +385,7 @@ PAGE = Page(
     "class of the key that it goes to.",
     findings=(*map(shown, (further(depends), rests, from_where, heads, rest_of_keys)), loss),
     schemas=(HEADS, LAYERS, LOSS, WHOLE, BY_CLASS),
-    derived={"by_class": by_class},
+    derived={"by_class": by_class, "parked": _parked},
     sections=(
         Section(
             "relative", "Against other keys of the same layer",

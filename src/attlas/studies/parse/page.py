@@ -113,13 +113,16 @@ def _score(row: Row) -> Prose:
     return say("**{value:percent} %** ({low:percent}–{high:percent})", **row)
 
 
-def _difference(tables: Tables, probe: str, other: str) -> tuple[Row, float, float, float] | None:
-    """What one probe has more than another, with the ends of its interval, and the row that says so."""
-    for row in tables["differences"].known("low").where(probe=[probe, other], other=[probe, other]):
-        if row["probe"] == probe:
-            return row, row["value"], row["low"], row["high"]
-        return row, -row["value"], -row["high"], -row["low"]
-    return None
+def _either_way(tables: Tables) -> Iterator[Row]:
+    """What one probe has more than another, with the ends of its interval, and what the other has more than it."""
+    for row in tables["differences"].known("low", "high"):
+        ends = {"value": -row["value"], "low": -row["high"], "high": -row["low"]}
+        yield from (row, {**row, "probe": row["other"], "other": row["probe"], **ends})
+
+
+def _difference(tables: Tables, probe: str, other: str) -> Row | None:
+    """What one probe has more than another, where an interval of it is known."""
+    return next(iter(tables["either_way"].where(probe=probe, other=other)), None)
 
 
 def unbeaten(tables: Tables, probe: str) -> list[tuple[Row, Row | None]]:
@@ -207,13 +210,18 @@ def vectors(tables: Tables) -> Iterator[Finding]:
     credit = say("what the heads have learned adds nothing that can be told from chance")
     if more is None:
         credit = say("whether anything is owed to what the heads have learned, so few texts cannot tell")
-    elif more[3] < 0:
-        credit = say("what the heads have learned takes {less:percent} points away", less=-more[1])
-    elif more[2] > 0:
+    elif more["high"] < 0:
+        credit = say("what the heads have learned takes {less:percent} points away", less=-more["value"])
+    elif more["low"] > 0:
         credit = say("{value:percent} points ({low:percent}–{high:percent}) are owed to what the heads have learned",
-                     value=more[1], low=more[2], high=more[3])  # fmt: skip
+                     **more)  # fmt: skip
     gain = both["value"] - alone["value"]
-    claims = [] if more is None else [value_claim("differences", "value", more[0], "probe", "other")]
+    claims = [] if more is None else [value_claim("either_way", "value", more, "probe", "other")]
+    claims += [Claim("difference", "parse", "value", keyed([both, row], "probe"), value=both["value"] - row["value"])
+               for row in (alone, rival)]  # fmt: skip
+    if more is not None and (more["high"] < 0 or more["low"] > 0):
+        kind, end = ("below", "high") if more["high"] < 0 else ("above", "low")
+        claims.append(Claim(kind, "either_way", end, keyed([more], "probe", "other"), than=0))
     yield Finding(
         say(
             "With word vectors it is {score}, {gain:percent} points {way}. The same vectors reach {twin:percent} % "
@@ -232,17 +240,27 @@ def order(tables: Tables) -> Iterator[Finding]:
     rows = _scores(tables, *ORDER)
     if not rows:
         return
-    turned = []
+    turned, level, claims = [], [], list[Claim]()
     for low, high in pairwise(rows):
+        more = _difference(tables, high["probe"], low["probe"])
+        if low["value"] < high["value"] and more is not None and more["low"] <= 0:
+            level.append(say("*{low}* and *{high}*", low=low["probe"], high=high["probe"]))
         if low["value"] >= high["value"]:
             more = _difference(tables, low["probe"], high["probe"])
-            how = "above" if more is not None and more[2] > 0 else "level with"
+            above = more is not None and more["low"] > 0
+            how = "above" if above else "level with"
+            if more is not None and above:
+                claims.append(Claim("above", "either_way", "low", keyed([more], "probe", "other"), than=0))
             turned.append(say("*{low}* ({a:percent}) is {how} *{high}* ({b:percent})", low=low["probe"], how=how,
                               a=low["value"], high=high["probe"], b=high["value"]))  # fmt: skip
     text = ("The paper's order does not hold throughout: {turned}." if turned else
             "The paper's order holds: right-branching is last, then untrained attention with vectors, distances with "
-            "vectors, attention alone, and attention with vectors.")  # fmt: skip
-    yield Finding(say(text, turned=listed(turned)), _right(*rows), published="26, 30, 58, 61, 77")
+            "vectors, attention alone, and attention with vectors{level}.")  # fmt: skip
+    names = [row["probe"] for row in rows]
+    ordered = [Claim("smallest", "parse", "value", keyed(rows, "probe"), {"probe": names})] if not turned else []
+    apart = say("; not to be told apart: {level}", level=listed(level, between=", ")) if level else ""
+    yield Finding(say(text, turned=listed(turned), level=apart), (*_right(*rows), *ordered, *claims),
+                  published="26, 30, 58, 61, 77")  # fmt: skip
 
 
 def structural(tables: Tables) -> Iterator[Finding]:
@@ -331,7 +349,7 @@ PAGE = Page(
     findings=(*(shown("attention", find) for find in (vectors, order)), shown("structural probe", structural),
               *(shown("attention", find) for find in (heads, roots))),
     schemas=(SCORES, DIFFERENCES, WEIGHTS, TRAINING, BY_RELATION, FREQUENT, LAYERS),
-    derived={"frequent": frequent},
+    derived={"frequent": frequent, "either_way": _either_way},
     sections=(
         Section(
             "table", "All probes",
