@@ -172,6 +172,7 @@ def test_instruments_nest_and_select_heads(subject: Subject) -> None:
     with torch.no_grad(), subject.use(outer), subject.use(inner):
         subject.run(batch)
     assert outer.get(subject.sites[0]).shape[1] == 2
+    assert set(outer.kept[subject.sites[0]]) == {"weights"}  # nothing that was not asked for
     assert set(inner.kept) == {Site(stream, 1)}
 
 

@@ -204,6 +204,16 @@ def test_what_would_fill_the_memory_or_the_window_is_refused() -> None:
         subject.look_generating("The farmer slept.", max_new_pieces=500)
 
 
+def test_a_text_that_fills_the_window_is_looked_at_and_one_piece_more_is_refused() -> None:
+    subject = twin("bert")
+    window = subject.pieces.window
+    special = len(subject.look("the").source.pieces) - 1
+    full = subject.look(" ".join(["the"] * (window - special)))
+    assert len(full.source.pieces) == window
+    with pytest.raises(TextError, match=f"the text has {window + 1} pieces .* holds {window}"):
+        subject.look(" ".join(["the"] * (window - special + 1)))
+
+
 def test_two_captures_are_compared() -> None:
     from attlas.views import show
 

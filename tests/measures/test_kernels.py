@@ -45,7 +45,9 @@ def test_both_ways_give_the_same(kind: str, lower: int, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "padded"])
 @pytest.mark.parametrize("scale", [0.7, 60.0])
-def test_scores_however_large_in_tiles_however_small(kind: str, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_however_large_in_tiles_however_small(
+    kind: str, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Exponentials of scores in the hundreds are shifted; several texts, one, or some of its rows are a tile."""
     generator = torch.Generator().manual_seed(4)
     query, key = (torch.randn(3, 2, 70, 4, generator=generator) for _ in range(2))
