@@ -14,13 +14,20 @@ REFERENCE = "tests/docs/test_snippets.py::test_the_reference_is_current"
 OF_A_STUDY = "design/*{0}* studies/test_*{0}*.py cli/test_{0}_command.py"
 _CUT = "design/*cutting* studies/test_removal.py studies/test_importance*.py cli/test_prune_command.py"
 _FAITH = "design/*faith* studies/test_faith*.py tasks/test_guided.py cli/test_faith_command.py"
+_REPLAY = "capture/test_replay.py studies/test_ablate.py"
 TESTS = {
     "stats": "stats design/*paired*",
     "measures": "measures studies/test_survey.py studies/test_norms.py",
     "models": "models capture",
     "models/mixer": "tasks/test_guided.py studies/test_faith_chunking.py",
-    "capture": "capture run/test_measures.py models/test_pruning.py cli/test_view.py cli/test_commands.py",
-    "capture/reading": "run design/*relations* design/*cutting*",
+    "capture": "capture run/test_measures.py cli/test_view.py",
+    "capture/bypass": _REPLAY,
+    "capture/check": "models/test_parity.py cli/test_commands.py",
+    "capture/narrow": _REPLAY,
+    "capture/pruned": "models/test_pruning.py cli/test_prune_command.py",
+    "capture/reading": "capture/test_looking.py run design/*relations* design/*cutting*",
+    "capture/replay": _REPLAY,
+    "capture/routes": _REPLAY,
     "studies/ablate": f"studies/test_ablate*.py {_CUT} cli/test_ablate_command.py",
     "studies/clusters": f"{OF_A_STUDY.format('clusters')} studies/test_arrangement.py",
     "studies/faith": _FAITH,
@@ -53,14 +60,13 @@ def tests_of(file: str) -> tuple[str, ...]:
     """The tests that are to notice a change of this file of the package.
 
     >>> tests_of("stats/flips.py")
-    ('src/attlas/stats/flips.py', 'src/attlas/stats', 'tests/stats', 'tests/design/test_paired_design.py')
+    ('src/attlas/stats/flips.py', 'tests/stats', 'tests/design/test_paired_design.py')
     >>> [test for test in tests_of("studies/coref/call.py") if "cli" in test]
     ['tests/cli/test_coref_command.py']
     """
     parts = Path(file).with_suffix("").parts
     names = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
     patterns = next((TESTS[name] for name in names if name in TESTS), OF_A_STUDY.format(parts[1]))
-    own = (f"src/attlas/{file}",) if parts[0] == "studies" else (f"src/attlas/{file}", f"src/attlas/{parts[0]}")
     beside = [test for pattern in patterns.split() for test in sorted(ROOT.glob(f"tests/{pattern}"))]
     told = (REFERENCE,) if parts[-1] == "call" else ()
-    return (*own, *told, *dict.fromkeys(str(test.relative_to(ROOT)) for test in beside))
+    return (f"src/attlas/{file}", *told, *dict.fromkeys(str(test.relative_to(ROOT)) for test in beside))
