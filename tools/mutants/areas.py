@@ -48,9 +48,13 @@ TESTS = {
     ),
     "studies/shared/cutting": f"{_CUT} studies/test_ablate*.py cli/test_learned_nothing.py",
     "studies/shared/faith": _FAITH,
-    "studies/shared/keywords": "design/*keywords* studies/test_keywords*.py cli/test_keywords_command.py",
+    "studies/shared/keywords": (
+        "studies/test_published.py design/*keywords* studies/test_keywords*.py cli/test_keywords_command.py"
+    ),
     "studies/shared/layer_runs": "studies/test_layers_[cpt]*.py cli/test_layers_case_command.py",
-    "studies/shared/published": "studies/test_layers_page.py studies/test_faith*page.py design/*relations*",
+    "studies/shared/published": (
+        "studies/test_published.py studies/test_layers_page.py studies/test_faith*page.py design/*relations*"
+    ),
     "studies/survey": f"{OF_A_STUDY.format('survey')} studies/test_three_in_one_pass.py cli/test_commands.py",
     "studies/tune": "tasks/test_training.py cli/test_tune_command.py",
 }
