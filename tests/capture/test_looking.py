@@ -151,6 +151,26 @@ def test_pairs_are_neighbours_of_one_article_within_the_limit() -> None:
         read_documents(twin("gpt2"), documents, pairs=True)
 
 
+@pytest.mark.parametrize(
+    ("texts", "articles", "unit", "units"),
+    [
+        (16, [number % 15 for number in range(16)], "text", 16),  # too few articles for a test
+        (17, [number % 16 for number in range(17)], "document", 16),
+        (16, list(range(16)), "text", 16),  # an article each, so a text is all there is
+        (17, None, "text", 17),
+    ],
+)
+def test_articles_are_units_where_there_are_enough_of_them(
+    texts: int, articles: list[int] | None, unit: str, units: int
+) -> None:
+    documents = [Document.from_text(f"Paragraph {number}.") for number in range(texts)]
+    reading = read_documents(twin("bert"), documents, articles=articles)
+    assert (reading.unit, reading.units) == (unit, units)
+    expected = articles if unit == "document" else range(texts)
+    assert expected is not None
+    assert [example.unit for example in reading.examples] == list(expected)
+
+
 def test_translations_are_read_with_their_target() -> None:
     subject = twin("marian")
     document = Document.from_words(["a", "b"], translation=Document.from_words(["c"]))

@@ -22,7 +22,7 @@ TESTS = {
     "models/mixer": "tasks/test_guided.py studies/test_faith_chunking.py",
     "capture": "capture run/test_measures.py cli/test_view.py",
     "capture/bypass": _REPLAY,
-    "capture/check": "models/test_parity.py cli/test_commands.py",
+    "capture/check": "capture/test_check.py models/test_parity.py cli/test_commands.py",
     "capture/narrow": _REPLAY,
     "capture/pruned": "models/test_pruning.py cli/test_prune_command.py",
     "capture/reading": "capture/test_looking.py run design/*relations* design/*cutting*",
