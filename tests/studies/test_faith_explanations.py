@@ -39,6 +39,15 @@ def test_a_head_that_reads_the_mean_reads_all_rows_and_none_of_the_padding() -> 
     assert describe_rows(task, instances) == "all pieces"
 
 
+def test_labels_that_weigh_each_other_up_hide_no_rows() -> None:
+    """Scores of two labels that always sum to zero still depend on the first piece, and on nothing else."""
+    task, instances = faith_models.posed("classification", "bert")
+    with torch.no_grad():
+        weight = task.subject.model.classifier.weight
+        weight[1] = -weight[0]
+    assert describe_rows(task, instances) == "the first piece"
+
+
 def _by_hand(task: Any, instance: Any) -> tuple[np.ndarray, np.ndarray, list[int], np.ndarray]:
     """Weights and lengths of one text alone, its words, and the rows that are read."""
     asked, recorder = ask(task, [instance]), Recorder(kinds={"weights", "values"})

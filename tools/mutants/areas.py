@@ -18,7 +18,7 @@ _REPLAY = "capture/test_replay.py studies/test_ablate.py"
 TESTS = {
     "stats": "stats design/*paired*",
     "measures": "measures studies/test_survey.py studies/test_norms.py",
-    "models": "models capture",
+    "models": "models/test_seam.py models capture",
     "models/mixer": "tasks/test_guided.py studies/test_faith_chunking.py",
     "capture": "capture run/test_measures.py cli/test_view.py",
     "capture/bypass": _REPLAY,
