@@ -45,7 +45,7 @@ def test_labels_that_weigh_each_other_up_hide_no_rows() -> None:
     with torch.no_grad():
         weight = task.subject.model.classifier.weight
         weight[1] = -weight[0]
-    assert describe_rows(task, instances) == "the first piece"
+    assert describe_rows(task, instances) == READ["bert"]
 
 
 def _by_hand(task: Any, instance: Any) -> tuple[np.ndarray, np.ndarray, list[int], np.ndarray]:
