@@ -118,3 +118,18 @@ def test_a_click_on_a_phrase_lights_its_places_one_after_another(
     assert second.locator(".weighed-words").evaluate("one => getComputedStyle(one).direction") == "rtl"
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_of_phrases_that_overlap_the_better_one_keeps_its_place() -> None:
+    phrases = [{"starts": [3, 0], "stops": [5, 2]}, {"starts": [1, 6], "stops": [3, 7]}]
+    places = [(0, 2, 0, 0), (3, 5, 0, 1), (6, 7, 1, 0)]  # start, stop, rank, and which place of its phrase it is
+    assert [tuple(place) for place in shading._free_places(phrases, 10)] == places
+    assert [tuple(place) for place in shading._free_places(phrases, 6)] == places[:2]
+
+
+def test_the_scale_of_weights_ends_at_its_top() -> None:
+    for top, steps in ((4, "0 0.5 1 2 4"), (15, "0 0.5 1 2 4 8 15"), (30, "0 0.5 1 2 4 8 15 30")):
+        words = (
+            re.sub(r"<[^>]+>", "", str(shading.legend(top))).replace("(an average word)", "").replace("and more", "")
+        )
+        assert words.split() == ["weight", *steps.split()]
