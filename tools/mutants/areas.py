@@ -1,8 +1,8 @@
 """Which tests are to notice a change of a file: its own examples, and the tests of its area.
 
 An area is a study, a folder or a file; where several names fit, the longest does. Its tests are patterns below
-``tests/``, the ones that are likely to notice first, for the first failure ends a run. A study that is not listed has
-the tests that are called after it. Defaults of a call are told by the reference, which has a test of its own.
+``tests/``, the ones that are likely to notice first, for the first failure ends a run; those that bear the name of the
+file come before all others. A study that is not listed has the tests that are called after it. Defaults of a call are told by the reference, which has a test of its own.
 """
 
 from __future__ import annotations
@@ -72,5 +72,6 @@ def tests_of(file: str) -> tuple[str, ...]:
     names = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
     patterns = next((TESTS[name] for name in names if name in TESTS), OF_A_STUDY.format(parts[1]))
     beside = [test for pattern in patterns.split() for test in sorted(ROOT.glob(f"tests/{pattern}"))]
+    beside.sort(key=lambda test: parts[-1] not in test.name)
     told = (REFERENCE,) if parts[-1] == "call" else ()
     return (f"src/attlas/{file}", *told, *dict.fromkeys(str(test.relative_to(ROOT)) for test in beside))
