@@ -1,8 +1,9 @@
 """Which tests are to notice a change of a file: its own examples, and the tests of its area.
 
 An area is a study, a folder or a file; where several names fit, the longest does. Its tests are patterns below
-``tests/``, the ones that are likely to notice first, for the first failure ends a run; those that bear the name of the
-file come before all others. A study that is not listed has the tests that are called after it. Defaults of a call are told by the reference, which has a test of its own.
+``tests/``, the ones that are likely to notice first, for the first failure ends a run; those that bear the name of
+the file come before all others. A study that is not listed has the tests that are called after it. Defaults of a call
+are told by the reference, which has a test of its own.
 """
 
 from __future__ import annotations
