@@ -121,6 +121,15 @@ def test_the_interval_of_a_bend_is_over_seeds():
     assert bend_of_seeds([([0, 1], [0, 1])]) == (None, None, 0)
 
 
+@pytest.mark.parametrize("at", [1.0, 1.5, 4.25, 6.5, 7.0])
+def test_a_bend_may_lie_between_any_two_points_within(at: float) -> None:
+    x = np.arange(9.0)
+    bend = fit_bend(x, 3 + np.maximum(x - at, 0))
+    assert bend is not None
+    assert bend.at == pytest.approx(at, abs=0.02)  # half a step of the grid
+    assert (bend.slope_before, bend.slope_after, bend.gain) == pytest.approx((0, 1, 1), abs=0.02)
+
+
 def test_a_curve_that_only_flattens_has_no_bend_worth_the_name():
     x = np.linspace(0, 1, 12)
     found = fit_bend(x, np.sqrt(x))
