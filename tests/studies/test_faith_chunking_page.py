@@ -161,5 +161,6 @@ def test_lambdas_that_would_stand_on_each_other_are_left_unwritten() -> None:
     rows = [{"x": x, "y": y, "said": str(number)} for number, (x, y) in enumerate(places)]
     said = [row["said"] for row in _spaced(rows, "x", "y")]
     assert said == ["0", "", "2", "3", "4", "λ = 5"]
-    rows = [{"x": x, "y": 0, "said": str(number)} for number, x in enumerate((88, 92, 100))]
-    assert [row["said"] for row in _spaced(rows, "x", "y", 100)] == ["0", "", "λ = 2"]
+    for one, other in (("x", "y"), ("y", "x")):
+        rows = [{one: place, other: 0, "said": str(number)} for number, place in enumerate((88, 92, 100))]
+        assert [row["said"] for row in _spaced(rows, "x", "y", 100)] == ["0", "", "λ = 2"]
