@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from invented_keywords import TEXT, keywords_result
 
+import twins
+from attlas.capture import Subject
 from attlas.pages import holds
 from attlas.pages.laws import check_page
 from attlas.store import Result
 from attlas.studies.keywords import page as page_of
 from attlas.studies.keywords import text as shading
-from attlas.studies.keywords.call import keywords
+from attlas.studies.keywords.call import _asked, keywords
 from attlas.studies.keywords.page import PAGE
 from attlas.studies.reporting import page_of as html_of
 
@@ -133,3 +135,18 @@ def test_the_scale_of_weights_ends_at_its_top() -> None:
             re.sub(r"<[^>]+>", "", str(shading.legend(top))).replace("(an average word)", "").replace("and more", "")
         )
         assert words.split() == ["weight", *steps.split()]
+
+
+@pytest.mark.parametrize("bar", [0.0, 0.5, 1.0, 3.0])
+def test_any_bar_from_zero_on_will_do(bar: float) -> None:
+    subject = Subject.of(twins.model("bert"), twins.tokenizer(False), "bert")
+    asked: dict[str, Any] = {
+        "study": None,
+        "heads": ["1-1"],
+        "measure": None,
+        "over": "mean",
+        "top": 5,
+        "longest": None,
+    }
+    *_, how = _asked(subject, "It rained.", bar=bar, language="english", max_pieces=None, **asked)
+    assert how["bar"] == bar
