@@ -56,7 +56,7 @@ TESTS = {
     "studies/shared/published": (
         "studies/test_published.py studies/test_layers_page.py studies/test_faith*page.py design/*relations*"
     ),
-    "studies/survey": f"{OF_A_STUDY.format('survey')} studies/test_three_in_one_pass.py cli/test_commands.py",
+    "studies/survey": "design/*survey* studies/test_survey*.py studies/test_three_in_one_pass.py cli/test_comm*.py",
     "studies/tune": "tasks/test_training.py cli/test_tune_command.py",
 }
 
