@@ -43,7 +43,9 @@ TESTS = {
     "studies/keywords_tune": "studies/test_tagged_phrases.py cli/test_keywords_tune_command.py",
     "studies/prune": f"{_CUT} studies/test_prune_page.py",
     "studies/relations": f"{OF_A_STUDY.format('relations')} studies/test_three_in_one_pass.py",
-    "studies/reporting": "studies/test_first_format.py studies/test_survey_page.py run/test_measures.py",
+    "studies/reporting": (
+        "studies/test_reporting.py studies/test_first_format.py studies/test_survey_page.py run/test_measures.py"
+    ),
     "studies/shared": (
         "design/*survey* design/*norms* studies/test_survey*.py studies/test_norms*.py studies/test_clusters*.py"
     ),
