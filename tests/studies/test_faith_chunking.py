@@ -25,6 +25,7 @@ from attlas.studies.faith_chunking.tables import f1, per_word
 from attlas.studies.faith_chunking.taggers import COLUMNS, write_down
 from attlas.studies.faith_chunking.trainings import trainings
 from attlas.studies.reporting import command_line
+from attlas.tasks.guided import Guided, guided_by
 from attlas.tasks.tagging import Tagging, labels_of
 from attlas.text import Document, Passage
 
@@ -88,6 +89,16 @@ def test_what_is_written_down_is_what_loops_find():
         gold = list(labels_of(document, "chunks"))
         expected = f1_score([gold], [tags], zero_division=0)
         assert METRICS["f1"].score(row[None, :3]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_of_a_tagger_that_guides_itself_the_same_is_written_down():
+    texts = sentences(5, 2)
+    words = make_word_tokenizer([document.text for document in texts] * 2)
+    original, model = (Subject(make_tagger(words, LABELS, TaggerSizes(width=16, ffn=16), seed=s)) for s in (0, 1))
+    examples = model.pieces.encode_all([Passage(document) for document in texts])
+    plain, guided = Tagging(model, "chunks"), Guided(model, "chunks", guided_by(model))
+    ours, theirs = (write_down(task, examples, original) for task in (guided, plain))
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 def test_a_bend_is_found_where_it_was_made():
