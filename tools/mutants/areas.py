@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 REFERENCE = "tests/docs/test_snippets.py::test_the_reference_is_current"
 OF_A_STUDY = "design/*{0}* studies/test_*{0}*.py cli/test_{0}_command.py"
-_CUT = "design/*cutting* studies/test_removal.py studies/test_importance*.py cli/test_prune_command.py"
+_CUT = "design/*cutting* studies/test_removal*.py studies/test_importance*.py cli/test_prune_command.py"
 _FAITH = "design/*faith* studies/test_faith*.py tasks/test_guided.py cli/test_faith_command.py"
 _REPLAY = "capture/test_replay.py studies/test_ablate.py"
 TESTS = {
