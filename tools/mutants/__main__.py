@@ -6,7 +6,7 @@ correction that is dropped), and small changes of arithmetic, drawn by a seed. A
 *survived*: either a test is missing, or the change makes no difference, which is then argued in ``equivalent.toml``.
 
     python -m tools.mutants design              # all 39, about half an hour
-    python -m tools.mutants random --count 150  # a sample
+    python -m tools.mutants random --count 170  # a sample, an hour or two
     python -m tools.mutants random --only stats
 
 What was tried is written to ``out/mutants.jsonl`` line by line, and not tried again while neither the file nor its
