@@ -27,6 +27,7 @@ from attlas.studies.faith_chunking.tables import f1, per_word
 from attlas.studies.faith_chunking.taggers import COLUMNS, write_down
 from attlas.studies.faith_chunking.trainings import ENDS, WEIGHTS, trainings
 from attlas.studies.reporting import command_line
+from attlas.tasks.guided import Guided, guided_by
 from attlas.tasks.tagging import Tagging, labels_of
 from attlas.text import Document, Passage
 
@@ -92,6 +93,16 @@ def test_what_is_written_down_is_what_loops_find():
         assert METRICS["f1"].score(row[None, :3]) == pytest.approx(expected, abs=1e-9)
 
 
+def test_of_a_tagger_that_guides_itself_the_same_is_written_down():
+    texts = sentences(5, 2)
+    words = make_word_tokenizer([document.text for document in texts] * 2)
+    original, model = (Subject(make_tagger(words, LABELS, TaggerSizes(width=16, ffn=16), seed=s)) for s in (0, 1))
+    examples = model.pieces.encode_all([Passage(document) for document in texts])
+    plain, guided = Tagging(model, "chunks"), Guided(model, "chunks", guided_by(model))
+    ours, theirs = (write_down(task, examples, original) for task in (guided, plain))
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
 def test_a_bend_is_found_where_it_was_made():
     draw = np.random.default_rng(0)
     x = np.tile(np.linspace(0, 1, 12), 5)
@@ -121,6 +132,15 @@ def test_the_interval_of_a_bend_is_over_seeds():
     assert bend_of_seeds([*curves[:1], ([0, 1], [0, 1])])[1:] == (None, 1)
     assert bend_of_seeds(curves[:2])[1:] == (None, 2)
     assert bend_of_seeds([([0, 1], [0, 1])]) == (None, None, 0)
+
+
+@pytest.mark.parametrize("at", [1.0, 1.5, 4.25, 6.5, 7.0])
+def test_a_bend_may_lie_between_any_two_points_within(at: float) -> None:
+    x = np.arange(9.0)
+    bend = fit_bend(x, 3 + np.maximum(x - at, 0))
+    assert bend is not None
+    assert bend.at == pytest.approx(at, abs=0.02)  # half a step of the grid
+    assert (bend.slope_before, bend.slope_after, bend.gain) == pytest.approx((0, 1, 1), abs=0.02)
 
 
 def test_a_curve_that_only_flattens_has_no_bend_worth_the_name():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 
@@ -15,6 +16,7 @@ from attlas.pages import Tables, holds
 from attlas.pages.laws import check_page, claims_of
 from attlas.store import Manifest, Result
 from attlas.studies.relations.call import relations
+from attlas.studies.relations.examples import _sentence, examples
 from attlas.studies.relations.page import PAGE
 from attlas.studies.reporting import command_line, page_of
 
@@ -117,3 +119,26 @@ def test_the_page_fits_a_real_result(family: str) -> None:
     assert command_line(result.manifest) == (
         "attlas relations documents --model twin --choose-on documents --max-pieces 128 --seed 3"
     )
+
+
+def test_examples_of_three_relations_are_unfolded() -> None:
+    result = invented()
+    tables = {name: result.tables[name].to_pylist() for name in result.tables}
+    (example,) = tables["examples"]
+    tables["examples"] = [{**example, "relation": label} for label in ("det", "nsubj", "obj", "amod")]
+    several = Result(result.manifest, {name: columns(made) for name, made in tables.items()})
+    html = str(examples(Tables(several, PAGE.schemas, PAGE.derived)))
+    assert (html.count("<details"), len(re.findall(r"<details[^>]* open", html))) == (4, 3)
+
+
+def test_an_example_shows_a_dozen_words_to_each_side() -> None:
+    words = [f"w{number}" for number in range(40)]
+    row = {"words": words, "dependent": 18, "governor": 16, "predicted": 20, "verdict": "wrong"}
+    shown = re.sub(r"<[^>]+>", "", str(_sentence(row))).split()
+    assert shown == ["…", *words[4:33], "…"]
+    row |= {"dependent": 2, "governor": 38, "verdict": "right"}
+    sentence = str(_sentence(row))
+    assert re.sub(r"<[^>]+>", "", sentence).split() == words
+    assert "<mark>w2</mark>" in sentence
+    assert "<b>w38</b>" in sentence
+    assert "<s>" not in sentence
