@@ -8,7 +8,7 @@ claim are made of the same numbers cannot say one thing and mean another.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import Any
@@ -139,10 +139,10 @@ def holds(claim: Claim, tables: Tables) -> bool:
         return len(named) == 1 and len(named[0]) == 1 and _same(named[0][0].get(claim.column), claim.value)
     if claim.kind in ("mean", "median", "total"):
         known = rows.known(claim.column).column(claim.column)
-        taken = {"mean": fmean, "median": median, "total": sum}[claim.kind]
-        return _same(taken(known) if known or claim.kind == "total" else None, claim.value)
+        taken: dict[str, Callable[[list[Any]], float]] = {"mean": fmean, "median": median, "total": sum}
+        return _same(taken[claim.kind](known) if known or claim.kind == "total" else None, claim.value)
     if claim.kind in ("difference", "ratio"):
-        cells = [each[0].get(claim.column) for each in named if len(each) == 1]
+        cells: list[Any] = [each[0].get(claim.column) for each in named if len(each) == 1]
         cells += [named[0][0].get(str(claim.than))] if len(named) == len(cells) == 1 else []
         if len(cells) != 2 or not all(map(is_known, cells)) or (claim.kind == "ratio" and not cells[1]):
             return False

@@ -138,17 +138,18 @@ def against_rules(tables: Tables) -> Iterator[Finding]:
     """The best head among preceding mentions, as the rules choose."""
     best = _row(tables, "preceding", "best head")
     if best is not None:
+        tests = {name: best[name] for name in TESTS if is_known(best.get(name))}
         verdicts = listed([
-            say("{verdict} than {rule} (p {p:p})", verdict="better" if p < SURE else "not shown to be better",
-                rule=rule, p=p)
-            for rule, name in zip(RULES, TESTS, strict=False) if (p := best.get(name)) is not None
+            say("{verdict} than {rule} (p {p:p})", rule=rule, p=tests[name],
+                verdict="better" if tests[name] < SURE else "not shown to be better")
+            for rule, name in zip(RULES, TESTS, strict=False) if name in tests
         ])  # fmt: skip
         yield finding(
             "With the choice that the rules have, among preceding mentions only, head **{head}** is right for "
             "**{value:percent} %**{rules}{verdicts}.",
             *_values(best, *_rule_rows(tables, "all")),
             *(Claim("below", "coref", name, [{key: best[key] for key in ("kind", "candidates", "who")}], than=SURE)
-              for name in TESTS if is_known(p := best.get(name)) and p < SURE), rules=_rules(tables, "all"),
+              for name, p in tests.items() if p < SURE), rules=_rules(tables, "all"),
             verdicts=say(": {verdicts}", verdicts=verdicts) if verdicts.values else "", **_told(best),
         )  # fmt: skip
 

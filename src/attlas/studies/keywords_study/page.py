@@ -28,7 +28,7 @@ from attlas.pages.findings import finding, value_claim
 from attlas.pages.prose import listed, say, with_interval
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.keywords.columns import AT, GOLD, MEASURE, OVER, SCORES, TEXTS
-from attlas.studies.shared.wording import side_by_side, untrained, words
+from attlas.studies.shared.wording import drawn, side_by_side, untrained, words
 
 LEVEL = 0.01  # of a corrected p
 CHANCE = 0.5  # AUC
@@ -212,7 +212,7 @@ def answer(tables: Tables) -> Finding | None:
         "{verdict} ({kind}): a key word receives more than another word of its text with probability (AUC) {auc}, "
         "where chance gives 0.50{twin}.",
         Claim("largest", "heads", "choosing_auc", keyed([best]), kind), value_claim("heads", "auc", best, *ONE),
-        *(Claim("largest", "heads", "twin_auc", keyed([row]), kind) for row in twin),
+        *(Claim("largest", "heads", "twin_auc", keyed([row]), kind) for row in twin), *drawn("heads", rows, *ONE),
         verdict=say("Head **{head}** tells key words from others best" if _knows(best) else
                     "**No head** was found that tells key words from others, not even {head}", head=label_of(best)),
         see="map", kind=_kind_of(best), auc=with_interval(best, "auc", AUC),
@@ -242,15 +242,14 @@ def many(tables: Tables) -> Iterator[Finding]:
     kind, rows = _chosen_kind(tables), _best_heads(tables)
     if rows.known("p_corrected"):  # there is none where there are too few texts
         sure = rows.known("p_corrected").where(lambda row: row["p_corrected"] < LEVEL)
+        more, less = (sum(sign * row["relative"] > 0 for row in sure) for sign in (1, -1))
         yield finding(
             "**{more} of {n}** heads give more to key words than to others (p < 0.01 after Holm's correction), "
             "{less} give less. Being a rarer, longer word is part of it: look at what needs no model.",
             Claim("count", "heads", "p_corrected", among=kind, value=len(sure), than=LEVEL, below=True),
             *(Claim("count", "heads", "relative", among={**kind, "p_corrected": sure.values("p_corrected")},
-                    value=sure.count(lambda row, sign=sign: sign * row["relative"] > 0), than=0, below=sign < 0)
-              for sign in (1, -1)), see="map",
-            more=sure.count(lambda row: row["relative"] > 0), n=len(rows),
-            less=sure.count(lambda row: row["relative"] < 0),
+                    value=count, than=0, below=below) for count, below in ((more, False), (less, True))),
+            see="map", more=more, n=len(rows), less=less,
         )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from attlas.store.schema import is_known
 from attlas.studies.layers.tables import MEASURES, depth_of, learned_nothing, over_heads
 from attlas.studies.shared.layer_runs import TASKS as NAMES
 from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
-from attlas.studies.shared.wording import untrained
+from attlas.studies.shared.wording import drawn, untrained
 
 ALIKE = 0.03  # nats, within which two means of K are called alike
 _PROBE = ("task", "who", "labels", "series", "layer", "seed")
@@ -78,13 +78,15 @@ def answer(tables: Tables) -> Finding | None:
                     last=_named(placed[-1]), late=late, close=close)  # fmt: skip
     words = {
         "score": f"all layers reach an F1 of {{mean:percent}} %{' on average' if len(rows) > 1 else ''}",
-        "twin_score": f"{untrained(rows)} {{mean:percent}} %{_apart_of(rows)}",
+        "twin_score": "{twins} {mean:percent} %{apart}",
         "chance_score": "always saying the most frequent label {mean:percent} %",
     }
-    means = [say(words[name], mean=mean) for name in words if (mean := scored.mean(name)) is not None]
+    beside = {"twins": untrained(rows), "apart": _apart_of(rows)}
+    means = [say(words[name], mean=mean, **beside) for name in words if (mean := scored.mean(name)) is not None]
     reached = say("; {reached}", reached=listed(means)) if means else ""
     which = {"task": scored.values("task")}
     claims = (*_claims(placed, "expected"), *mean_claims(tables, "summary", which, *words), *_claims(scored, *words))
+    claims += drawn("summary", rows, "task")
     claims += (Claim("count", "scores", "layer", value=0, than=depth_of(tables)),) if placed else ()
     if len(placed) > 1:
         claims += (
@@ -94,12 +96,11 @@ def answer(tables: Tables) -> Finding | None:
     return Finding(say("{where}{reached}.", where=where, reached=reached), claims, see="places")
 
 
-def _apart_of(rows: Rows) -> str:
+def _apart_of(rows: Rows) -> Prose:
     """How far several twins lie apart, of a single task; of more their mean is told."""
     low, high = (rows[0].get(f"twin_score_{end}") for end in ("low", "high"))
-    if len(rows) > 1 or (rows[0].get("twins") or 1) < 2 or low is None or high is None:
-        return ""
-    return f" (from {100 * low:.1f} to {100 * high:.1f})"
+    several = len(rows) == 1 and (rows[0].get("twins") or 1) > 1 and is_known(low) and is_known(high)
+    return say(" (from {low:percent} to {high:percent})" if several else "", low=low, high=high)
 
 
 def warning(tables: Tables) -> Prose | None:
@@ -352,14 +353,16 @@ def twin(tables: Tables) -> Iterator[Finding]:
     rows = tables["leads"].smallest("lead")
     if len(rows) > 1:
         row, least, mean = rows[0], rows[0]["lead"], fmean(rows.column("lead"))
+        beside = tables["summary"].known("twin_score")
         text = say(
             "The same probes on {twins} score **{mean:percent}** points {way} on average; for {task} they are "
             "{closest} ({lead:percent} points {task_way}; untrained: {twin:percent} %). What is in there, words and "
-            "positions alone give away.", twins=untrained(tables["summary"].known("twin_score")),
+            "positions alone give away.", twins=untrained(beside),
             mean=abs(mean), way=_way(mean), task=_named(row), lead=abs(least), task_way=_way(least),
             closest="closest" if least >= 0 else "better than the model's", twin=row["twin_score"],
         )  # fmt: skip
-        yield Finding(text, (Claim("mean", "leads", "lead", value=mean, than=1 if mean > 0 else -1),
+        yield Finding(text, (*drawn("summary", beside, "task"),
+                             Claim("mean", "leads", "lead", value=mean, than=1 if mean > 0 else -1),
                              Claim("smallest", "leads", "lead", keyed([row], "task")),
                              Claim("above", "leads", "lead", keyed([row], "task"), than=0) if least > 0
                              else Claim("count", "leads", "lead", among={"task": row["task"]}, than=0, value=0)),

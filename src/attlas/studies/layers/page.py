@@ -168,7 +168,7 @@ PAGE = Page(
     findings=(findings.places, findings.published_order, findings.syntax_first, findings.spread, findings.gain,
               findings.twin, findings.selectivity, findings.single, findings.linear, findings.hesitant),
     schemas=(TASKS, SCORES, WEIGHTS, LABELS, SUMMARY, GAINS, MIX, CURVES, CONTROLS, FREQUENT, HEADS, DATA),
-    derived=DERIVED | {"order_pairs": findings.order_pairs, "local": findings.local, "leads": findings.leads},
+    derived={**DERIVED, "order_pairs": findings.order_pairs, "local": findings.local, "leads": findings.leads},
     sections=(
         Section(
             "table", "Where tasks lie",

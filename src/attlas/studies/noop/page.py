@@ -19,6 +19,7 @@ from attlas.studies.shared.wording import (
     CLARK,
     KEY_NAMES,
     KEY_TITLES,
+    drawn,
     first,
     further,
     layer_by_layer,
@@ -36,6 +37,7 @@ CLASSES = (*RESTS, "punctuation")
 PLACES = ("self", "previous", "next")
 SMALL = {0.5: "half", 0.25: "a quarter", 0.1: "a tenth"}
 PARKED = 0.5
+_LAYER = ("stream", "keys", "layer")  # what tells one row of the layers from others
 _KEYS = Column("keys", "keys", meaning="class or place of the key", labels=KEY_TITLES, was="class")
 _SHARES = (
     Column("weight", "share of weight", "share", twin="twin_weight", head=True),
@@ -135,8 +137,8 @@ def depends(tables: Tables) -> Iterator[Finding]:
                 ends=_ends(row), reach=_reach(row), **{**row, "twins": untrained([row])},
             ),
             (Claim("largest", "noop_layers", "weight", keyed([row], "layer"), {"stream": stream, "keys": rest}),
-             value_claim("noop_layers", "relative", row, "stream", "layer", "keys"),
-             *(Claim(kind, "noop_layers", column, keyed([row], "stream", "layer", "keys"), than=1.0)
+             value_claim("noop_layers", "relative", row, *_LAYER),
+             *(Claim(kind, "noop_layers", column, keyed([row], *_LAYER), than=1.0)
                for kind, column in shown)),
             see="relative",
         )  # fmt: skip
@@ -145,8 +147,8 @@ def depends(tables: Tables) -> Iterator[Finding]:
 def _verdict(row: Row) -> tuple[str, str, list[tuple[str, str]]]:
     """Whether the loss depends less or more on these keys, in words, and what that claims of the ratio and of the
     end of its interval that is nearer to 1."""
-    ratio, low, high = (row.get(name) for name in ("relative", "relative_low", "relative_high"))
-    less, more = (ratio if end is None else end for end in (high, low))
+    ratio, low, high = row["relative"], row.get("relative_low"), row.get("relative_high")
+    less, more = ratio if high is None else high, ratio if low is None else low
     if ratio < 0.8 and less < 1:
         claims = [("below", "relative"), *([("below", "relative_high")] if high is not None else [])]
         return (
@@ -197,7 +199,8 @@ def rests(tables: Tables) -> Iterator[Finding]:
              *mean_claims(tables, "noop_layers", every, "weight", "norm", "paid_share", "twin_paid_share"),
              *([] if "most" not in where else
                [Claim("largest", "noop_layers", "weight", keyed(kept, "layer"), {"stream": stream, "keys": rest})]),
-             *(value_claim("noop_layers", "weight", row, "stream", "keys", "layer") for row in kept)),
+             *(value_claim("noop_layers", "weight", row, *_LAYER) for row in kept),
+             *drawn("noop_layers", rows, *_LAYER)),
             see="layers",
         )  # fmt: skip
 
@@ -218,8 +221,8 @@ def from_where(tables: Tables) -> Iterator[Finding]:
                 rest=KEY_NAMES[rest], of=of_stream(tables, stream), spans=", ".join(spans),
                 twin="never stays under half" if twin is None else f"stays under half {_from(twin, last)}",
             )  # fmt: skip
-            claims = [Claim("below", "noop_layers", "relative", among={**among, "layer": [*range(start, last + 1)]},
-                            than=bar) for start, bar in smallest.items()]  # fmt: skip
+            claims = [_stays(among, "relative", start, last, bar) for start, bar in smallest.items()]
+            claims += [_stays(among, "twin_relative", twin, last, 0.5), *drawn("noop_layers", rows, *_LAYER)]
         else:
             low = known.smallest("relative")[0]
             text = say(
@@ -227,7 +230,8 @@ def from_where(tables: Tables) -> Iterator[Finding]:
                 "keys; it is smallest in layer {layer}, at {ratio:number} of it.",
                 of=of_stream(tables, stream), rest=KEY_NAMES[rest], layer=low["layer"] + 1, ratio=low["relative"],
             )  # fmt: skip
-            claims = [Claim("smallest", "noop_layers", "relative", keyed([low], "layer"), among)]
+            claims = [Claim("smallest", "noop_layers", "relative", keyed([low], "layer"), among),
+                      _stays(among, "relative", None, last, 0.5)]  # fmt: skip
         said = published(stream, f"{CLARK}: from layer 5 on, gradients for [SEP] become very small")
         yield Finding(text, tuple(claims), see="relative", published=said)
 
@@ -241,6 +245,14 @@ def _small_from(rows: Rows, bar: float, column: str = "relative") -> int | None:
         elif start is None:
             start = int(row["layer"])
     return start
+
+
+def _stays(among: Row, column: str, start: int | None, last: int, bar: float) -> Claim:
+    """That a ratio is below a bar from a layer on; where it never stays there, that it is not in the last one."""
+    if start is None:
+        here = {**among, "layer": last}
+        return Claim("count", "noop_layers", column, among=here, value=0, than=bar, below=True)
+    return Claim("below", "noop_layers", column, among={**among, "layer": [*range(start, last + 1)]}, than=bar)
 
 
 def _from(start: int, last: int) -> str:
@@ -297,7 +309,7 @@ def rest_of_keys(tables: Tables) -> Iterator[Finding]:
                 say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, {twins}): "
                     "{parts}.", of=of_stream(tables, stream), parts=listed(parts),
                     twins=untrained(tables["noop_layers"])),
-                tuple(claims), see="layers",
+                (*claims, *drawn("noop_layers", tables["noop_layers"], *_LAYER)), see="layers",
             )  # fmt: skip
 
 
@@ -315,7 +327,7 @@ def loss(tables: Tables) -> Iterator[Finding]:
             say(
                 "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, "
                 "{accuracy:percent} % right); that of {twins} is {twin:number} ({twin_accuracy:percent} % "
-                "right), and guessing evenly among all choices costs {chance:number}.{trained}",
+                "right), and that of guessing evenly among all choices {chance:number}.{trained}",
                 trained=trained, **{**row, "twins": untrained([row])},
             ),
             (value_claim("loss", "value", row, "task"),),

@@ -233,7 +233,7 @@ def apart(tables: Tables) -> Iterator[Finding]:
             "{twin_norm:share}.",
             *(value_claim("norms_layers", name, row, *here) for name in ("weight", "norm")),
             Claim("largest", "gaps", "gap", keyed([row], "layer", "keys"), {"stream": stream}), see="shares",
-            **{f"by_{name}": _with_ends(row, name) for name in ("weight", "norm")},
+            by_weight=_with_ends(row, "weight"), by_norm=_with_ends(row, "norm"),
             lead=lead if row["norm"] < row["weight"] / 2
             else "Weight and norm tell much the same; they differ most here",
             name=KEY_NAMES[row["keys"]], of=of, **row,

@@ -132,8 +132,8 @@ def unbeaten(tables: Tables, probe: str) -> list[tuple[Row, Row | None]]:
     told: list[tuple[Row, Row | None]] = []
     for rival in rivals:
         more = _difference(tables, probe, rival["probe"])
-        if more is None or not more[2] > 0:
-            told.append((rival, None if more is None else {"more": more[1], "low": more[2], "high": more[3]}))
+        if more is None or not more["low"] > 0:
+            told.append((rival, more))
     return told
 
 
@@ -144,7 +144,7 @@ def warning(tables: Tables) -> Prose | None:
         for rival, more in sorted(unbeaten(tables, probe), key=lambda pair: -pair[0]["value"])[:1]:
             told = "too few texts for an interval"
             if more is not None:
-                told = "a difference of {more:percent} points, 95 % interval {low:percent} to {high:percent}"
+                told = "a difference of {value:percent} points, 95 % interval {low:percent} to {high:percent}"
             parts.append(say(
                 "the probe on {read} ({value:percent} %) is not surely better than {what} ({other:percent} %; "
                 "{told})", read=READ[probe], value=_scores(tables, probe)[0]["value"], what=_named(rival),
