@@ -101,6 +101,39 @@ def test_sentences_are_true_of_invented_results_and_of_changed_ones(study: str) 
             raise AssertionError(f"{study}, seed {seed}, {', '.join(changes)}: {error}") from error
 
 
+def of_several_twins(page: Page, result: Result) -> Result:
+    """The same, had so many twins been drawn as nothing else counts; with their lowest and highest, where told."""
+    columns = {name: table.to_pydict() for name, table in result.tables.items()}
+    for schema in page.schemas:
+        table, names = columns.get(schema.table, {}), {column.name for column in schema.columns}
+        if table and "twins" in names:
+            size = len(next(iter(table.values())))
+            table |= {"twins": [97] * size}
+            table |= {name: [value] * size for name, value in (("twins_low", 0.123), ("twins_high", 0.789))
+                      if name in names}  # fmt: skip
+    if result.manifest.study.startswith("layers"):  # where rows are means of seeds, or of twins
+        tasks = columns["tasks"]
+        tasks["n"] = [97 if who == "twin" else n for who, n in zip(tasks["who"], tasks["n"], strict=True)]
+    return Result(result.manifest, columns)
+
+
+SEVERAL = {  # those whose pages tell how many there were
+    **{name: RESULTS[name] for name in ("keywords-study", "layers", "noop", "parse")},
+    "layers, one task": lambda: layers_result(("pos",), layers=3, sentences=40),
+}
+
+
+@pytest.mark.parametrize("study", SEVERAL)
+def test_so_many_twins_as_are_told_were_drawn(study: str) -> None:
+    """Sentences may write the number of twins, and how far apart they lie; claims must know of both."""
+    page, result = studies()[study.partition(",")[0]].load_page(), SEVERAL[study]()
+    several = of_several_twins(page, result)
+    check_truth(page, several)
+    check_truth(page, perturbed(page, several, np.random.default_rng(0))[0])
+    findings = page.found(Tables(several, page.schemas, page.derived))
+    assert any("97 untrained twins" in str(told.text) for told in findings)
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_changes_something(change: str) -> None:
     """A change that does nothing to any result would make the test above weaker than it looks."""
