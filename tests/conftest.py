@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,13 +23,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--require-browser", action="store_true", help="Fail, not skip, where there is no browser.")
 
 
-@pytest.fixture(autouse=True)
-def pages_tell_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever a test runs a study for: every sentence of the page of its result is true of its tables."""
-    session = sys.modules.get("attlas.run.session")
-    if session is None:
-        return
-    finish = session.Run.finish
+@pytest.fixture(scope="session", autouse=True)
+def pages_tell_the_truth() -> Iterator[None]:
+    """Whatever a test, or a fixture of many tests, runs a study for: every sentence of the page of its result is true
+    of its tables."""
+    from attlas.run.session import Run
+
+    finish = Run.finish
 
     def finished(run: Any, tables: Any, **more: Any) -> Any:
         from attlas.pages import Tables, holds
@@ -43,13 +42,14 @@ def pages_tell_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
             page = study.load_page()
             rows = Tables(result, page.schemas, page.derived)
             findings = page.found(rows)
-            assert all(holds(claim, rows) for found in findings for claim in found.claims), (
-                "a page says what is not so"
-            )
+            untrue = [str(told.text) for told in findings if not all(holds(claim, rows) for claim in told.claims)]
+            assert not untrue, "a page says what is not so"
             assert not faults(findings, rows)
         return result
 
-    monkeypatch.setattr(session.Run, "finish", finished)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "finish", finished)
+        yield
 
 
 @pytest.fixture(scope="session")

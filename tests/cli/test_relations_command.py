@@ -55,7 +55,7 @@ def test_a_run_ends_with_a_table_and_a_page(place: Path, model: Path, capfd: pyt
     said = attlas(capfd, "relations", "tree.conllu", "--model", model, "-q", "-o", "out")
     assert (said.status, said.err) == (0, "")
     assert "nsubj" in said.out
-    assert "The best single head" in said.out
+    assert "The single head that was best on other texts" in said.out
     assert said.out.endswith("report: out/report.html\n")
     result = Result.open("out")
     assert list(result.tables) == ["relations", "relation_heads", "offsets", "examples"]

@@ -53,7 +53,7 @@ DOCUMENTS = Schema(
 
 def answer(tables: Tables) -> Finding:
     """The first phrases, and what the first of them weighs."""
-    documents, best, heads = tables["documents"], tables["phrases"].largest("score"), tables.options.get("heads")
+    documents, best, heads = tables["documents"], tables["phrases"].largest("score"), tables["readers"]
     words = int(documents.total("words"))
     read = Claim("total", "documents", "words", value=words)
     if not best:
@@ -64,11 +64,17 @@ def answer(tables: Tables) -> Finding:
         f"{{by}} {what if len(documents) > 1 else 'the key phrases of {name}'} are **{{first}}**: the first weighs "
         "as much as **{score:number}** average words.",
         Claim("largest", "phrases", "score", keyed(best[:1], "document", "rank")),
-        value_claim("phrases", "score", best[0], "document", "rank"), read, see="texts",
+        value_claim("phrases", "score", best[0], "document", "rank"), read,
+        *([Claim("count", "readers", "layer", value=len(heads), than=-1)] if heads else []), see="texts",
         name="this text" if documents[0]["name"] == "text" else _name(documents[0]), n=len(documents), words=words,
         score=best[0]["score"], first=listed(best.values("phrase")[:3]),
         by=f"By {count_of(len(heads), 'head')} ({tables.options.get('why', 'chosen')})" if heads else "By attention",
     )  # fmt: skip
+
+
+def readers(tables: Tables) -> list[Row]:
+    """The heads whose attention was read, as far as the plan says it."""
+    return [{"layer": layer, "head": head} for layer, head in tables.options.get("heads") or ()]
 
 
 def texts(tables: Tables) -> Markup:
@@ -152,6 +158,7 @@ PAGE = Page(
     answer=answer,
     about=_about,
     schemas=(PHRASES, WORDS, DOCUMENTS),
+    derived={"readers": readers},
     sections=(
         Section(
             "texts", "Word by word",
