@@ -64,7 +64,8 @@ class Subject:
         self.missing = opened.missing
         self.model: PreTrainedModel = opened.model
         self.layout = opened.layout
-        self.seam = Seam(opened.model, opened.layout.modules, private=opened.layout.private)
+        layout = opened.layout
+        self.seam = Seam(opened.model, layout.modules, private=layout.private, repeats=layout.repeats)
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
         self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
 

@@ -136,17 +136,22 @@ def adopt(name: str, model: PreTrainedModel, tokenizer: Any) -> Opened:
     (<Stream.ENCODER: 'encoder'>,)
     """
     seam.register()
-    before = model.config._attn_implementation
+    before, training = model.config._attn_implementation, model.training
     with _quiet():
         try:
-            model.set_attn_implementation(seam.NAME)
-        except (ValueError, KeyError):
-            model.set_attn_implementation(before)
-        model.train(False)
-        layout = sites.find_sites(model, probing_inputs(model))
-        if layout.private and model.config._attn_implementation == seam.NAME:
-            model.set_attn_implementation("eager")
+            try:
+                model.set_attn_implementation(seam.NAME)
+            except (ValueError, KeyError):
+                model.set_attn_implementation(before)
+            model.train(False)
             layout = sites.find_sites(model, probing_inputs(model))
+            if layout.private and model.config._attn_implementation == seam.NAME:
+                model.set_attn_implementation("eager")
+                layout = sites.find_sites(model, probing_inputs(model))
+        except BaseException:  # whoever gave the model has it back as it was
+            model.set_attn_implementation(before)
+            model.train(training)
+            raise
     return Opened(name, model, tokenizer, layout, fingerprint(model))
 
 

@@ -109,7 +109,8 @@ def intercept(seam: Seam) -> Iterator[None]:
     """
 
     def meet(module: nn.Module, weights: Tensor, values: Tensor, product: Callable[[Tensor], Tensor]) -> Tensor:
-        call = AttentionCall(seam.site(module), None, None, values, None, 1.0, given=weights, module=module)
+        site, again = seam.site(module)
+        call = AttentionCall(site, None, None, values, None, 1.0, given=weights, module=module, again=again)
         # The seam's layout is (batch, query, head, width); the family's own is (batch, head, query, width).
         return seam.carry(call, lambda: product(weights).transpose(1, 2)).transpose(1, 2)
 

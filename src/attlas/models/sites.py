@@ -5,13 +5,19 @@ so we look instead: one short forward pass with a source of seven pieces and a t
 shows up at the seam with its lengths, and those say which stream it is in; the order of calls says which layer. W_O
 is the first linear module that is fed exactly the heads' outputs. A family whose attention does not reach the seam
 is watched through its softmax (:mod:`attlas.models.private`).
+
+A pass may leave traces in a model (BigBird gives up its sparse attention for good when it reads a short text), so
+every module is put back as it was. What is found must make sense: an encoder-decoder has three streams, and a call
+whose keys are source and target together is neither of them; where it does not, the model is refused, and not shown in
+part.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -27,7 +33,8 @@ SOURCE_LENGTH, TARGET_LENGTH = 7, 5
 
 @dataclass(frozen=True)
 class Layout:
-    """What was found: modules and their sites, heads per site, output projections, and by which way.
+    """What was found: modules and their sites, heads per site, output projections, and by which way; ``repeats`` are
+    the modules that call their attention more than once for a layer, and how often.
 
     >>> Layout({}, {}, {}, private=False).streams
     ()
@@ -37,6 +44,7 @@ class Layout:
     heads: dict[Site, int]
     projections: dict[Site, nn.Module]
     private: bool
+    repeats: dict[nn.Module, int] = field(default_factory=dict)
 
     @property
     def streams(self) -> tuple[Stream, ...]:
@@ -59,6 +67,7 @@ class _Seen:
     keys: int
     causal: bool
     output: Tensor
+    turn: int = 0
     projection: nn.Module | None = None
 
 
@@ -67,6 +76,7 @@ class _Finder(Instrument):
 
     def __init__(self) -> None:
         self.seen: list[_Seen] = []
+        self.turns: Counter[nn.Module] = Counter()
 
     def finish(self, call: AttentionCall, output: Tensor) -> Tensor:
         assert call.module is not None
@@ -77,7 +87,20 @@ class _Finder(Instrument):
         _, heads, queries, keys = weights.shape
         ahead = torch.ones(queries, keys, dtype=torch.bool, device=weights.device).triu(1)
         causal = queries == keys and not bool(weights[..., ahead].any())
-        self.seen.append(_Seen(module, heads, queries, keys, causal, output.detach().flatten(2).clone()))
+        flat = output.detach().flatten(2).clone()
+        self.seen.append(_Seen(module, heads, queries, keys, causal, flat, self.turns[module]))
+
+    @contextmanager
+    def counting(self, model: nn.Module) -> Iterator[None]:
+        """Count how often each module is called, to tell two layers from two calls of one."""
+        handles = [
+            module.register_forward_pre_hook(lambda module, _: self.turns.update([module])) for module in model.modules()
+        ]
+        try:
+            yield
+        finally:
+            for handle in handles:
+                handle.remove()
 
 
 def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
@@ -90,10 +113,12 @@ def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
         ...
     attlas.errors.CapabilityError: Linear: no attention was found, ...
     """
-    seen = _watch_seam(model, inputs)
+    with as_it_was(model):
+        seen = _watch_seam(model, inputs)
     private = not seen
     if private:
-        seen = _watch_softmax(model, inputs)
+        with as_it_was(model):
+            seen = _watch_softmax(model, inputs)
     if not seen:
         raise CapabilityError(
             f"{type(model).__name__}: no attention was found, neither at the model library's attention interface "
@@ -103,14 +128,49 @@ def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
     heads: dict[Site, int] = {}
     projections: dict[Site, nn.Module] = {}
     translating = "decoder_input_ids" in inputs
-    for call in seen:
-        stream = _stream(call, translating)
+    repeats = _repeats(seen)
+    for call in (call for number, call in enumerate(seen) if not _is_again(seen, number)):
+        stream = _stream(call, translating, type(model).__name__)
         site = Site(stream, sum(other.stream is stream for other in heads))
         modules.setdefault(call.module, []).append(site)
         heads[site] = call.heads
         if call.projection is not None:
             projections[site] = call.projection
-    return Layout(modules, dict(sorted(heads.items(), key=_order)), projections, private)
+    layout = Layout(modules, dict(sorted(heads.items(), key=_order)), projections, private, repeats)
+    missing = [stream for stream in Stream if stream not in layout.streams] if translating else []
+    if missing:
+        raise CapabilityError(
+            f"{type(model).__name__}: of its three streams the attention of {' and '.join(missing)} was not found "
+            f"(that of {' and '.join(layout.streams)} was): it is computed in blocks, or in a way of its own; choose "
+            "an encoder-decoder with ordinary attention"
+        )
+    return layout
+
+
+@contextmanager
+def as_it_was(model: nn.Module) -> Iterator[None]:
+    """Put every module of a model back as it was at the end of a ``with`` block: its flags, and the modules in it.
+
+    >>> layer = nn.Sequential(nn.Identity())
+    >>> with as_it_was(layer):
+    ...     layer.mode, layer[0] = "dense", nn.ReLU()
+    >>> layer, hasattr(layer, "mode")
+    (Sequential(
+      (0): Identity()
+    ), False)
+    """
+    before = [
+        (module, dict(vars(module)), dict(module._modules), dict(module._buffers)) for module in list(model.modules())
+    ]
+    try:
+        yield
+    finally:
+        for module, attributes, modules, buffers in before:
+            vars(module).clear()
+            vars(module).update(attributes)
+            for now, then in ((module._modules, modules), (module._buffers, buffers)):
+                now.clear()
+                now.update(then)  # type: ignore[arg-type]
 
 
 def output_matrix(projection: nn.Module, heads: int) -> Tensor:
@@ -124,12 +184,31 @@ def output_matrix(projection: nn.Module, heads: int) -> Tensor:
     return matrix.reshape(heads, -1, matrix.shape[1])
 
 
-def _stream(call: _Seen, translating: bool) -> Stream:
+def _stream(call: _Seen, translating: bool, name: str) -> Stream:
     if not translating:
         return Stream.DECODER if call.causal else Stream.ENCODER
     if call.queries == SOURCE_LENGTH:
         return Stream.ENCODER
+    if call.keys not in (SOURCE_LENGTH, TARGET_LENGTH):
+        raise CapabilityError(
+            f"{name}: its decoder attends to source and target in one softmax, and attlas tells the two streams apart; "
+            "choose an encoder-decoder with cross attention of its own"
+        )
     return Stream.DECODER if call.keys == TARGET_LENGTH else Stream.CROSS
+
+
+def _is_again(seen: list[_Seen], number: int) -> bool:
+    """Whether a call is one more of the same module in the same turn, on the same queries and keys."""
+    call = seen[number]
+    return any(
+        other.module is call.module and other.turn == call.turn and other.keys == call.keys for other in seen[:number]
+    )
+
+
+def _repeats(seen: list[_Seen]) -> dict[nn.Module, int]:
+    """The modules that call their attention more than once in one turn, and how often."""
+    calls = Counter((call.module, call.turn, call.keys) for call in seen)
+    return {module: count for (module, _, _), count in calls.items() if count > 1}
 
 
 def _order(item: tuple[Site, int]) -> tuple[int, int]:
@@ -140,7 +219,7 @@ def _watch_seam(model: nn.Module, inputs: dict[str, Tensor]) -> list[_Seen]:
     finder = _Finder()
     everywhere = Seam(model, {module: [Site(Stream.DECODER, 0)] for module in model.modules()}, private=False)
     try:
-        with torch.no_grad(), everywhere.put_on(finder), _watch_projections(model, finder):
+        with torch.no_grad(), everywhere.put_on(finder), finder.counting(model), _watch_projections(model, finder):
             model(**inputs)
     finally:
         everywhere.close()
@@ -156,8 +235,11 @@ def _watch_softmax(model: nn.Module, inputs: dict[str, Tensor]) -> list[_Seen]:
         return output
 
     followed = [module for module in model.modules() if not isinstance(module, nn.Dropout)]
-    with torch.no_grad(), stack.follow(followed), Interception(stack, meet), _watch_projections(model, finder):
-        model(**inputs)
+    with ExitStack() as watching:
+        for watch in (torch.no_grad(), stack.follow(followed), finder.counting(model), Interception(stack, meet)):
+            watching.enter_context(watch)
+        with _watch_projections(model, finder):
+            model(**inputs)
     return finder.seen
 
 
