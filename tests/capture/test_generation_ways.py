@@ -63,7 +63,9 @@ def test_beams_of_a_translation_follow_the_text_that_was_chosen() -> None:
     capture = subject.look_generating("The farmer slept.", max_new_pieces=6, min_new_tokens=6, num_beams=3)
     batch, recorder = subject.batch(["The farmer slept."]), Recorder(["weights"])
     with torch.no_grad():
-        written = subject.model.generate(**batch.inputs, do_sample=False, num_beams=3, max_new_tokens=6, min_new_tokens=6)
+        written = subject.model.generate(
+            **batch.inputs, do_sample=False, num_beams=3, max_new_tokens=6, min_new_tokens=6
+        )
         with subject.use(recorder):
             subject.model(**batch.inputs, decoder_input_ids=written[:, :-1])
     for site in subject.sites:

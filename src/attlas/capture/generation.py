@@ -92,12 +92,16 @@ def _refuse_other_orders(subject: Subject, options: dict[str, Any]) -> None:
         if options.get(name):
             raise CapabilityError(f"{subject.name}: {name} cannot be looked at, since {why}; leave it out")
     if options.get("num_return_sequences", 1) != 1:
-        raise CapabilityError(f"{subject.name}: one text is looked at, and num_return_sequences asks for more; leave it out")
+        raise CapabilityError(
+            f"{subject.name}: one text is looked at, and num_return_sequences asks for more; leave it out"
+        )
     usual = getattr(subject.model.generation_config, "cache_implementation", None)
     cache = options.get("cache_implementation", usual)
     if cache not in CACHES:
         known = ", ".join(repr(name) for name in CACHES if name)
-        raise CapabilityError(f"{subject.name}: a cache of the kind {cache!r} cannot be looked at; choose one of {known}")
+        raise CapabilityError(
+            f"{subject.name}: a cache of the kind {cache!r} cannot be looked at; choose one of {known}"
+        )
     if options.get("past_key_values") is not None:
         raise CapabilityError(f"{subject.name}: what was read into past_key_values was not seen; give the whole text")
 

@@ -28,8 +28,10 @@ from attlas.models import (
     Seam,
     find_residuals,
     head_of,
+    is_compiled,
     open_model,
     output_matrix,
+    place_of,
     probing_inputs,
 )
 
@@ -71,15 +73,20 @@ class Subject:
 
     @classmethod
     def of(cls, model: PreTrainedModel, tokenizer: Any, name: str | None = None) -> Subject:
-        """Take a model that is in memory already onto the seam.
+        """Take a model that is in memory already onto the seam, and let it prove itself; a model that cannot is
+        left as it was.
 
         >>> subject = load()
         >>> Subject.of(subject.model, subject.pieces.tokenizer, "mine").name
         'mine'
         """
-        from attlas.models import adopt
+        from attlas.capture.check import prove
+        from attlas.models import adopted
 
-        return cls(adopt(name or type(model).__name__, model, tokenizer))
+        with adopted(name or type(model).__name__, model, tokenizer) as opened:
+            subject = cls(opened)
+            prove(subject)
+        return subject
 
     def twin(self, seed: int = 0) -> Subject:
         """The same architecture before any training, with random weights drawn by the seed: what chance looks like.
@@ -171,8 +178,7 @@ class Subject:
         >>> load().device.type
         'cpu'
         """
-        device: torch.device = self.model.device
-        return device
+        return place_of(self.model)
 
     @property
     def has_queries(self) -> bool:
@@ -289,6 +295,11 @@ class Subject:
         >>> recorder.get(subject.sites[0]).shape
         torch.Size([1, 12, 5, 5])
         """
+        if is_compiled(self.model):
+            raise CapabilityError(
+                f"{self.name} was compiled since it was opened, and a compiled model does not come by the seam; look "
+                "at it before model.compile()"
+            )
         with self.seam.put_on(*instruments):
             yield
 

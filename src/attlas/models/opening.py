@@ -135,10 +135,31 @@ def adopt(name: str, model: PreTrainedModel, tokenizer: Any) -> Opened:
     >>> adopt("tiny", BertModel(BertConfig(**small)), None).layout.streams
     (<Stream.ENCODER: 'encoder'>,)
     """
+    with adopted(name, model, tokenizer) as opened:
+        return opened
+
+
+@contextmanager
+def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opened]:
+    """As :func:`adopt`, for the length of a ``with`` block in which the model may be tried: if anything goes wrong,
+    whoever gave it has it back as it was.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> model = BertModel(BertConfig(**small))
+    >>> with adopted("tiny", model, None):
+    ...     raise CapabilityError("tiny: it is too small")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: tiny: it is too small
+    >>> model.config._attn_implementation, model.training
+    ('sdpa', True)
+    """
+    _refuse_unseeable(name, model)
     seam.register()
     before, training = model.config._attn_implementation, model.training
-    with _quiet():
-        try:
+    try:
+        with _quiet():
             try:
                 model.set_attn_implementation(seam.NAME)
             except (ValueError, KeyError):
@@ -148,11 +169,39 @@ def adopt(name: str, model: PreTrainedModel, tokenizer: Any) -> Opened:
             if layout.private and model.config._attn_implementation == seam.NAME:
                 model.set_attn_implementation("eager")
                 layout = sites.find_sites(model, probing_inputs(model))
-        except BaseException:  # whoever gave the model has it back as it was
-            model.set_attn_implementation(before)
-            model.train(training)
-            raise
-    return Opened(name, model, tokenizer, layout, fingerprint(model))
+        yield Opened(name, model, tokenizer, layout, fingerprint(model))
+    except BaseException:
+        model.set_attn_implementation(before)
+        model.train(training)
+        raise
+
+
+def _refuse_unseeable(name: str, model: Any) -> None:
+    """What hides its attention from us, or puts more into it than the text."""
+    if hasattr(model, "_orig_mod") or is_compiled(model):
+        raise CapabilityError(
+            f"{name} is compiled, and a compiled model does not come by the seam; give the model as it was before "
+            "torch.compile"
+        )
+    adapters = getattr(model, "peft_config", None)
+    if isinstance(adapters, Mapping) and any(getattr(one, "is_prompt_learning", False) for one in adapters.values()):
+        raise CapabilityError(
+            f"{name} has learned prompts (prompt or prefix tuning): its attention goes to pieces that no text has; "
+            "give a model with adapters on its matrices (LoRA), or the base model"
+        )
+    if not hasattr(model, "set_attn_implementation"):
+        raise CapabilityError(
+            f"{name}: a {type(model).__name__} is no model of the transformers library; give one of those"
+        )
+
+
+def is_compiled(model: torch.nn.Module) -> bool:
+    """Whether a model was compiled in place.
+
+    >>> is_compiled(torch.nn.Linear(2, 2))
+    False
+    """
+    return any(getattr(module, "_compiled_call_impl", None) is not None for module in model.modules())
 
 
 def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) -> Opened:
@@ -165,11 +214,15 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
     >>> twins[0] == twins[1], len({*twins, fingerprint(tiny)})
     (True, 3)
     """
+    base = model.get_base_model() if hasattr(model, "get_base_model") else model  # below its adapters
+    config = copy.deepcopy(base.config)
+    if hasattr(config, "quantization_config"):  # random weights are not packed
+        del config.quantization_config
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        fresh = shrunken(type(model), model.config)(copy.deepcopy(model.config))
-    fresh.__class__ = type(model)
-    fresh.to(device=model.device, dtype=model.dtype)  # type: ignore[call-arg]
+        fresh = shrunken(type(base), config)(config)
+    fresh.__class__ = type(base)
+    fresh.to(device=place_of(model), dtype=model.dtype)  # type: ignore[call-arg]
     return adopt(f"untrained {name}", fresh, tokenizer)
 
 
@@ -215,10 +268,22 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     vocabulary = config.get_text_config().vocab_size
     padding = getattr(config, "pad_token_id", None)
     ids = [i for i in range(vocabulary) if i != padding][-sites.SOURCE_LENGTH :]
-    inputs = {"input_ids": torch.tensor([ids], device=model.device)}
+    inputs = {"input_ids": torch.tensor([ids], device=place_of(model))}
     if config.is_encoder_decoder:
         inputs["decoder_input_ids"] = inputs["input_ids"][:, : sites.TARGET_LENGTH]
     return inputs
+
+
+def place_of(model: PreTrainedModel) -> torch.device:
+    """The device that a model takes its inputs from: its own, or the memory where its weights lie on disk.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> place_of(BertModel(BertConfig(**small))), place_of(BertModel(BertConfig(**small)).to("meta"))
+    (device(type='cpu'), device(type='cpu'))
+    """
+    device: torch.device = model.device
+    return torch.device("cpu") if device.type == "meta" else device
 
 
 def fingerprint(
@@ -228,7 +293,7 @@ def fingerprint(
     they are known).
 
     Tensors named in ``without`` count by their shapes alone: what a checkpoint does not hold is drawn anew at every
-    load, and the model is the same one for all that.
+    load, and the model is the same one for all that. So do those that lie on disk.
 
     >>> fingerprint(torch.nn.Linear(2, 2)) == fingerprint(torch.nn.Linear(2, 2))
     False
@@ -239,9 +304,13 @@ def fingerprint(
     digest = hashlib.sha256()
     known = _totals(model) if totals is None else totals
     with torch.no_grad():
-        for name, tensor in sorted(model.state_dict().items()):
-            if name in without:
+        for name, tensor in sorted(_tensors(model)):
+            if name in without or tensor.is_meta:
                 digest.update(f"{name} {tuple(tensor.shape)} drawn".encode())
+                continue
+            if not _is_plain(tensor):
+                for part in _parts(tensor):
+                    digest.update(f"{name} {tuple(part.shape)}".encode() + part.float().cpu().numpy().tobytes())
                 continue
             flat = tensor.detach().reshape(-1)
             sample = flat[:: max(1, flat.numel() // 1024)].double().cpu()
@@ -252,9 +321,30 @@ def fingerprint(
 
 
 def _totals(model: torch.nn.Module) -> dict[str, float]:
-    """The sum of every tensor of a model."""
+    """The sum of every tensor of a model that is a plain one and in memory."""
     with torch.no_grad():
-        return {name: tensor.sum(dtype=torch.float64).item() for name, tensor in model.state_dict().items()}
+        return {name: tensor.sum(dtype=torch.float64).item() for name, tensor in _tensors(model) if _is_plain(tensor)}
+
+
+def _tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """What a state dict of the model would hold. To ask for one is to change some models: those of bitsandbytes put
+    their weights into another order for it."""
+    for place, module in model.named_modules(remove_duplicate=False):
+        kept = {n: b for n, b in module._buffers.items() if n not in module._non_persistent_buffers_set}
+        for name, tensor in {**module._parameters, **kept}.items():
+            if tensor is not None:
+                yield f"{place}.{name}" if place else name, tensor
+
+
+def _parts(tensor: Any) -> list[torch.Tensor]:
+    """The plain tensors that a packed one is made of."""
+    names = tensor.__tensor_flatten__()[0] if hasattr(tensor, "__tensor_flatten__") else ["data"]
+    return [getattr(tensor, name).detach() for name in names]
+
+
+def _is_plain(tensor: Any) -> bool:
+    """Whether a tensor can be read as it is: not packed into few bits by a class of its own, and not on disk."""
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta
 
 
 def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
@@ -370,7 +460,7 @@ def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
 def _refuse_damaged(shown: str, model: PreTrainedModel, totals: Mapping[str, float]) -> None:
     """A single bad number spreads through a whole model, or hides where attention does not see it."""
     for name, _ in model.named_parameters():
-        if not math.isfinite(totals[name]):
+        if not math.isfinite(totals.get(name, 0.0)):
             raise NumberError(f"NaN or infinity in the weights of {shown} ({name}); get an undamaged copy of them")
 
 

@@ -286,6 +286,16 @@ class Seam:
         for module in self.sites:
             _SEAMS.pop(module, None)
 
+    @property
+    def shared(self) -> frozenset[Site]:
+        """The sites whose module serves other layers, too.
+
+        >>> layer = nn.Identity()
+        >>> len(Seam(layer, {layer: [Site("encoder", 0), Site("encoder", 1)]}, private=False).shared)
+        2
+        """
+        return frozenset(site for sites in self.sites.values() if len(sites) > 1 for site in sites)
+
     def site(self, module: nn.Module) -> tuple[Site, bool]:
         """The site at which a module is being called now, and whether it was called there before in this pass.
 
@@ -452,12 +462,14 @@ def register() -> None:
 
 
 def _refuse_unknown(module: nn.Module, rest: dict[str, Any]) -> None:
-    unknown = [name for name, value in rest.items() if name not in HARMLESS and value is not None and value is not False]
+    unknown = [
+        name for name, value in rest.items() if name not in HARMLESS and value is not None and value is not False
+    ]
     if unknown:
         raise CapabilityError(
             f"{type(module).__name__} hands its attention an argument that attlas does not know "
-            f"({', '.join(sorted(unknown))}), and without it the attention would be another; leave it out of the call, "
-            "or choose another model"
+            f"({', '.join(sorted(unknown))}), and without it the attention would be another; leave it out "
+            "of the call, or choose another model"
         )
 
 

@@ -8,8 +8,8 @@ is watched through its softmax (:mod:`attlas.models.private`).
 
 A pass may leave traces in a model (BigBird gives up its sparse attention for good when it reads a short text), so
 every module is put back as it was. What is found must make sense: an encoder-decoder has three streams, and a call
-whose keys are source and target together is neither of them; where it does not, the model is refused, and not shown in
-part.
+whose keys are source and target together is of none of them; where it does not, the model is refused, and not shown
+in part.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ class _Finder(Instrument):
     def counting(self, model: nn.Module) -> Iterator[None]:
         """Count how often each module is called, to tell two layers from two calls of one."""
         handles = [
-            module.register_forward_pre_hook(lambda module, _: self.turns.update([module])) for module in model.modules()
+            module.register_forward_pre_hook(lambda module, _: self.turns.update([module]))
+            for module in model.modules()
         ]
         try:
             yield
@@ -174,14 +175,62 @@ def as_it_was(model: nn.Module) -> Iterator[None]:
 
 
 def output_matrix(projection: nn.Module, heads: int) -> Tensor:
-    """W_O as one matrix per head: (head, width, hidden).
+    """W_O as one matrix per head: (head, width, hidden). Of a module that is more than its weight (an adapter on it,
+    weights in four bits) the matrix is what it makes of the unit vectors.
 
     >>> output_matrix(nn.Linear(8, 5), 2).shape
     torch.Size([2, 4, 5])
+    >>> class Adapter(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.base_layer, self.more = nn.Linear(8, 5), nn.Linear(8, 5)
+    ...     def forward(self, x):
+    ...         return self.base_layer(x) + self.more(x)
+    >>> adapter = Adapter()
+    >>> whole = adapter.base_layer.weight + adapter.more.weight
+    >>> torch.allclose(output_matrix(adapter, 2).reshape(8, 5), whole.T, atol=1e-6)
+    True
     """
-    weight: Tensor = projection.weight  # type: ignore[assignment]
-    matrix = weight.T if isinstance(projection, nn.Linear) else weight  # GPT-2's Conv1D keeps (in, out)
+    weight = getattr(projection, "weight", None)
+    plain = type(weight) in (nn.Parameter, Tensor) and weight.is_floating_point() and not weight.is_meta
+    plain = plain and not hasattr(projection, "base_layer")
+    if plain and isinstance(projection, nn.Linear):
+        matrix = weight.T
+    elif plain and type(projection).__name__ == "Conv1D":  # GPT-2's keeps (in, out)
+        matrix = weight
+    else:
+        matrix = _measured(projection)
     return matrix.reshape(heads, -1, matrix.shape[1])
+
+
+def output_bias(projection: nn.Module) -> Tensor | float:
+    """What an output projection adds to its product.
+
+    >>> output_bias(nn.Linear(3, 2, bias=False))
+    0.0
+    """
+    if isinstance(projection, nn.Linear) or type(projection).__name__ == "Conv1D":
+        bias: Tensor | None = projection.bias
+        return 0.0 if bias is None else bias
+    with torch.no_grad():
+        added: Tensor = projection(_unit_vectors(projection)[:1] * 0)[0]
+    return added
+
+
+def _measured(projection: nn.Module) -> Tensor:
+    with torch.no_grad():
+        units = _unit_vectors(projection)
+        matrix: Tensor = projection(units) - projection(units[:1] * 0)
+    return matrix
+
+
+def _unit_vectors(projection: nn.Module) -> Tensor:
+    inner = getattr(projection, "base_layer", projection)
+    parameters = list(projection.parameters())
+    kinds = [parameter.dtype for parameter in parameters if parameter.is_floating_point()]
+    place = parameters[0].device
+    device = torch.device("cpu") if place.type == "meta" else place  # what lies on disk is fetched for the product
+    return torch.eye(int(inner.in_features), device=device, dtype=kinds[0] if kinds else torch.float32)  # type: ignore[arg-type]
 
 
 def _stream(call: _Seen, translating: bool, name: str) -> Stream:
@@ -191,7 +240,7 @@ def _stream(call: _Seen, translating: bool, name: str) -> Stream:
         return Stream.ENCODER
     if call.keys not in (SOURCE_LENGTH, TARGET_LENGTH):
         raise CapabilityError(
-            f"{name}: its decoder attends to source and target in one softmax, and attlas tells the two streams apart; "
+            f"{name}: its decoder attends to source and target in one softmax, and attlas tells the two apart; "
             "choose an encoder-decoder with cross attention of its own"
         )
     return Stream.DECODER if call.keys == TARGET_LENGTH else Stream.CROSS
@@ -245,7 +294,8 @@ def _watch_softmax(model: nn.Module, inputs: dict[str, Tensor]) -> list[_Seen]:
 
 @contextmanager
 def _watch_projections(model: nn.Module, finder: _Finder) -> Iterator[None]:
-    """Give the latest call the first linear module that is fed exactly its heads' outputs."""
+    """Give the latest call the first linear module that is fed exactly its heads' outputs; one with an adapter on it
+    comes before the one inside."""
 
     def look(module: nn.Module, args: tuple[Any, ...]) -> None:
         latest = finder.seen[-1] if finder.seen else None
@@ -254,7 +304,10 @@ def _watch_projections(model: nn.Module, finder: _Finder) -> Iterator[None]:
         if args[0].shape == latest.output.shape and torch.equal(args[0], latest.output):
             latest.projection = module
 
-    linear = [m for m in model.modules() if isinstance(m, nn.Linear) or type(m).__name__ == "Conv1D"]
+    linear = [
+        module for module in model.modules()
+        if isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D" or hasattr(module, "base_layer")
+    ]  # fmt: skip
     handles = [module.register_forward_pre_hook(look) for module in linear]
     try:
         yield
