@@ -29,7 +29,7 @@ from attlas.measures.rows import fast_statistics, matrix_statistics
 from attlas.models import AttentionCall, Batch
 from attlas.models.opening import probing_inputs
 from attlas.models.seam import HEADS_LEFT
-from attlas.models.sites import output_bias
+from attlas.models.sites import output_bias, output_matrix
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
@@ -210,7 +210,8 @@ def eager_weights(subject: Subject, batch: Batch) -> dict[Site, Tensor]:
     for name, stream in names.items():
         for layer, weights in enumerate(getattr(output, name, None) or ()):
             if weights is not None:
-                found[Site(stream, layer)] = weights
+                scores = bool((weights.isfinite() & ((weights < 0) | (weights > 1 + _one(subject)))).any())
+                found[Site(stream, layer)] = weights.softmax(-1) if scores else weights  # SqueezeBERT reports scores
     return found
 
 
@@ -351,7 +352,7 @@ def _drawn_heads(subject: Subject, full: bool) -> list[tuple[Site, int]]:
 @contextmanager
 def _cut_out(subject: Subject, site: Site, head: int) -> Iterator[None]:
     """The model with a head's part of what W_O is fed set to zero, for the length of a ``with`` block."""
-    width = subject.output_matrix(site).shape[1]
+    width = output_matrix(subject.layout.projections[site], subject.heads(site)).shape[1]
 
     def cut(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         fed = args[0].clone()
@@ -452,7 +453,9 @@ def _rebuilding(subject: Subject, batch: Batch | None = None) -> Iterator[dict[S
         if not calls:
             return
         site, heads = calls.pop()
-        matrix = subject.output_matrix(site)
+        if subject.layout.projections.get(site) is not module:
+            return
+        matrix = output_matrix(module, subject.heads(site))
         rebuilt = torch.einsum("bhqw,hwd->bqd", heads.float(), matrix.float())
         rebuilt = rebuilt + output_bias(module)
         side = batch.queries(site.stream) if batch is not None else None

@@ -97,10 +97,10 @@ def open_model(
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
         head = _own_head(config) if task_head is None else None if task_head == "none" else task_head
-        model, missing = _weights(shown, source, config, head, seam.NAME, weights)
+        model, missing = _weights(shown, source, config, head, seam.name_for(config), weights)
         if missing and head and task_head is None:  # a head that nobody asked for is had whole or not at all
             head = None
-            model, missing = _weights(shown, source, config, None, seam.NAME, weights)
+            model, missing = _weights(shown, source, config, None, seam.name_for(config), weights)
         totals = _totals(model)  # the weights are read through once, for both uses of their sums
         _refuse_damaged(shown, model, totals)
         model = _place(model, device)
@@ -161,19 +161,29 @@ def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opene
     try:
         with _quiet():
             try:
-                model.set_attn_implementation(seam.NAME)
+                model.set_attn_implementation(seam.name_for(model.config))
             except (ValueError, KeyError):
-                model.set_attn_implementation(before)
+                _set_attention(model, "eager")
             model.train(False)
+            if model.config._attn_implementation == before:  # it does not let itself be told
+                _set_attention(model, "eager")
             layout = sites.find_sites(model, probing_inputs(model))
-            if layout.private and model.config._attn_implementation == seam.NAME:
-                model.set_attn_implementation("eager")
+            if layout.private and model.config._attn_implementation != "eager":
+                _set_attention(model, "eager")
                 layout = sites.find_sites(model, probing_inputs(model))
         yield Opened(name, model, tokenizer, layout, fingerprint(model))
     except BaseException:
-        model.set_attn_implementation(before)
+        _set_attention(model, before)
         model.train(training)
         raise
+
+
+def _set_attention(model: Any, name: str) -> None:
+    """Choose a model's attention; a family that does not go by the library's interface reads its configuration."""
+    model.set_attn_implementation(name)
+    if model.config._attn_implementation != name:
+        for config in {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}.values():
+            config._attn_implementation = name
 
 
 def _refuse_unseeable(name: str, model: Any) -> None:
@@ -265,13 +275,19 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     torch.Size([1, 7])
     """
     config = model.config
-    vocabulary = config.get_text_config().vocab_size
+    vocabulary = min(config.get_text_config().vocab_size, _embedded(model))
     padding = getattr(config, "pad_token_id", None)
     ids = [i for i in range(vocabulary) if i != padding][-sites.SOURCE_LENGTH :]
     inputs = {"input_ids": torch.tensor([ids], device=place_of(model))}
     if config.is_encoder_decoder:
         inputs["decoder_input_ids"] = inputs["input_ids"][:, : sites.TARGET_LENGTH]
     return inputs
+
+
+def _embedded(model: PreTrainedModel) -> int:
+    """How many pieces a model has a vector for."""
+    embedding = model.get_input_embeddings()
+    return int(getattr(embedding, "num_embeddings", 0) or model.config.get_text_config().vocab_size)
 
 
 def place_of(model: PreTrainedModel) -> torch.device:

@@ -30,7 +30,10 @@ from torch import Tensor, nn
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 
-NAME = "attlas"
+NAME, ADDITIVE_NAME = "attlas", "attlas_additive"
+ADDITIVE = frozenset(
+    {"nllb-moe"}
+)  # families whose own code, and not only their attention, reads the eager kind of mask
 HEADS_LEFT = "attlas_heads_left"  # on a pruned module: for how many heads a position bias is made, which are left
 HARMLESS = frozenset({  # what models pass on that the mask, or the model itself, has taken care of
     "cache_position", "cu_seq_lens_k", "cu_seq_lens_q", "deterministic", "max_length_k", "max_length_q",
@@ -450,15 +453,26 @@ def attend(
 
 
 def register() -> None:
-    """Make the seam known to the model library, with the mask function that belongs to it.
+    """Make the seam known to the model library, with the mask function that belongs to it: boolean, or additive.
 
     >>> register()
     """
     from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
+    from transformers.masking_utils import eager_mask, sdpa_mask
 
-    AttentionInterface.register(NAME, attend)
-    AttentionMaskInterface.register(NAME, sdpa_mask)
+    for name, mask in ((NAME, sdpa_mask), (ADDITIVE_NAME, eager_mask)):
+        AttentionInterface.register(name, attend)
+        AttentionMaskInterface.register(name, mask)
+
+
+def name_for(config: Any) -> str:
+    """The name under which a model of this configuration is opened on the seam.
+
+    >>> from types import SimpleNamespace
+    >>> name_for(SimpleNamespace(model_type="bert")), name_for(SimpleNamespace(model_type="nllb-moe"))
+    ('attlas', 'attlas_additive')
+    """
+    return ADDITIVE_NAME if getattr(config, "model_type", "") in ADDITIVE else NAME
 
 
 def _refuse_unknown(module: nn.Module, rest: dict[str, Any]) -> None:

@@ -115,7 +115,14 @@ def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
     attlas.errors.CapabilityError: Linear: no attention was found, ...
     """
     with as_it_was(model):
+        parts = list(model.modules())
         seen = _watch_seam(model, inputs)
+        if list(model.modules()) != parts:
+            raise CapabilityError(
+                f"{type(model).__name__}: reading a text as short as ours it changes its attention for good, from "
+                "sparse to full, and attlas sees the full one alone; set attention_type to original_full in its "
+                "configuration"
+            )
     private = not seen
     if private:
         with as_it_was(model):
@@ -235,6 +242,11 @@ def _unit_vectors(projection: nn.Module) -> Tensor:
 
 def _stream(call: _Seen, translating: bool, name: str) -> Stream:
     if not translating:
+        if (call.queries, call.keys) != (SOURCE_LENGTH, SOURCE_LENGTH):
+            raise CapabilityError(
+                f"{name}: a layer has {call.queries} queries and {call.keys} keys for {SOURCE_LENGTH} pieces of text, so "
+                "that its attention cannot be laid over the text; choose a model that keeps a place for every piece"
+            )
         return Stream.DECODER if call.causal else Stream.ENCODER
     if call.queries == SOURCE_LENGTH:
         return Stream.ENCODER
@@ -283,7 +295,7 @@ def _watch_softmax(model: nn.Module, inputs: dict[str, Tensor]) -> list[_Seen]:
         finder.note(module, weights, output.transpose(1, 2))
         return output
 
-    followed = [module for module in model.modules() if not isinstance(module, nn.Dropout)]
+    followed = [module for module in model.modules() if any(True for _ in module.children())]  # no softmax by itself
     with ExitStack() as watching:
         for watch in (torch.no_grad(), stack.follow(followed), finder.counting(model), Interception(stack, meet)):
             watching.enter_context(watch)
