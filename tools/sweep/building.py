@@ -74,9 +74,88 @@ KEYS = r"num_key_value_heads|num_kv_heads|n_head_kv|num_key_value_head|multi_que
 PIECES = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS, "decoder_start_token_id": PAD}
 LAYER_COUNTS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers")
 
-# What the rules get wrong, by family: fields of the configuration (``text_config.x`` reaches into a part; a value of None
-# leaves the library's own default standing), and what else a family needs.
-SPECIAL: dict[str, dict[str, Any]] = {}
+# What the rules get wrong, by family: fields of its configuration (``text_config.x`` reaches into a part).
+_ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+_SECTIONS = {"rope_parameters": {**_ROPE, "mrope_section": [2, 1, 1], "partial_rotary_factor": 1.0}}
+_TWO_ROPES = {"full_attention": _ROPE, "sliding_attention": _ROPE}
+_HYBRID = ["linear_attention", "full_attention", "linear_attention"]
+_ZAMBA = ["linear_attention", "hybrid", "linear_attention", "hybrid"]
+_GEMMA3N = {
+    "num_hidden_layers": 4, "num_kv_shared_layers": 2, "intermediate_size": [INNER] * 4,
+    "layer_types": ["sliding_attention", "full_attention"] * 2, "activation_sparsity_pattern": [0.95, 0.95, 0.0, 0.0],
+}  # fmt: skip
+_INDEXER = {
+    "indexer_n_heads": 2, "indexer_kv_heads": 1, "indexer_head_dim": WIDTH, "indexer_budget": 4,
+    "indexer_compress_ratio": 2,
+}  # fmt: skip
+SPECIAL: dict[str, dict[str, Any]] = {
+    "bamba": {"attn_layer_indices": [1]},
+    "blt": {"encoder_hash_byte_group_vocab": 64, "encoder_config.hidden_size_global": HIDDEN,
+            "decoder_config.hidden_size_global": HIDDEN},
+    "cohere_compass_text": {"rope_parameters": _TWO_ROPES,
+                            "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
+    "dbrx": {"attn_config.rope_theta": 10000.0, "attn_config.kv_n_heads": 2},
+    "deepseek_ocr2_text": {"num_experts_per_tok": 2, "mlp_layer_types": ["dense", "sparse", "sparse"]},
+    "deepseek_v2": {"num_experts_per_tok": 2},
+    "diffusion_gemma": {"text_config.global_head_dim": 2 * WIDTH},
+    "diffusion_gemma_text": {"global_head_dim": 2 * WIDTH},
+    "dots1": {"n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2, "max_window_layers": 1,
+              "layer_types": ["full_attention", "sliding_attention", "sliding_attention"]},
+    "embedding_gemma2_text": {"global_head_dim": 2 * WIDTH},
+    "ernie4_5_vl_moe_text": {"rope_parameters": {**_ROPE, "mrope_section": [1, 1, 2]},
+                             "moe_intermediate_size": [INNER, INNER // 2]},
+    "esm": {"vocab_size": VOCABULARY, "position_embedding_type": "rotary", "mask_token_id": 4},
+    "esmc": {"vocab_size": VOCABULARY},
+    "falcon_h1": {"mamba_d_ssm": HIDDEN},
+    "gemma3n": _GEMMA3N,
+    "gemma3n_text": _GEMMA3N,
+    "gemma4": {"text_config.global_head_dim": 2 * WIDTH},
+    "gemma4_assistant": {"text_config.global_head_dim": 2 * WIDTH, "text_config.hidden_size_per_layer_input": 0},
+    "gemma4_text": {"global_head_dim": 2 * WIDTH},
+    "gemma4_unified": {"text_config.global_head_dim": 2 * WIDTH},
+    "gemma4_unified_assistant": {"text_config.global_head_dim": 2 * WIDTH},
+    "gemma4_unified_text": {"global_head_dim": 2 * WIDTH},
+    "glm4v_moe_text": _SECTIONS,
+    "glm4v_text": _SECTIONS,
+    "glm5_next_text": {"index_kpool": 2},
+    "glm_image_text": _SECTIONS,
+    "glm_ocr_text": _SECTIONS,
+    "granitemoehybrid": {"layer_types": _HYBRID},
+    "hrm_text": {"num_layers_per_stack": None, "num_hidden_layers": 1},
+    "hunyuan_v1_dense": {"head_dim": WIDTH},
+    "hunyuan_v1_moe": {"head_dim": WIDTH},
+    "hunyuan_vl_text": {"head_dim": WIDTH},
+    "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
+    "layoutlmv3": {"coordinate_size": 6, "shape_size": 4},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv"]},
+    "lilt": {"hidden_size": 48},
+    "mamba2": {"num_heads": 8},
+    "ministral": {"head_dim": WIDTH},
+    "mistral4": {"head_dim": 2 * WIDTH},
+    "musicgen": {"num_codebooks": 1},
+    "musicgen_melody": {"num_codebooks": 1},
+    "nemotron": {"num_key_value_heads": 2},
+    "paddleocr_vl_text": _SECTIONS,
+    "qwen2_5_omni_text": _SECTIONS,
+    "qwen2_5_vl_text": _SECTIONS,
+    "qwen2_vl_text": _SECTIONS,
+    "qwen3_omni_moe_talker_text": {"shared_expert_intermediate_size": INNER},
+    "qwen4_exp": _INDEXER,
+    "qwen4_exp_text": _INDEXER,
+    "reformer": {"axial_pos_embds_dim": [8, 24], "axial_pos_shape": [16, 16], "hash_seed": 0, "num_buckets": 4},
+    "rwkv": {"attention_hidden_size": HIDDEN},
+    "squeezebert": {"embedding_size": HIDDEN},
+    "step3p5": {"sliding_window": 6, "rope_parameters": _TWO_ROPES, "num_sliding_attention_heads": HEADS,
+                "layer_types": ["full_attention", "sliding_attention", "full_attention"]},
+    "t5gemma2_encoder": {"text_config.dropout_rate": 0.0},
+    "xlstm": {"num_heads": 2},
+    "xmod": {"default_language": "en_XX"},
+    "zamba": {"num_hidden_layers": 4, "layers_block_type": _ZAMBA, "attention_hidden_size": 2 * HIDDEN,
+              "attention_head_dim": 2 * HIDDEN // HEADS},
+    "zamba2": {"num_hidden_layers": 4, "layers_block_type": _ZAMBA, "hybrid_layer_ids": [1, 3],
+               "attention_hidden_size": 2 * HIDDEN, "attention_head_dim": 2 * HIDDEN // HEADS,
+               "num_query_groups": HEADS, "mamba_headdim": 2 * HIDDEN // HEADS},
+}  # fmt: skip
 
 
 def tiny_config(family: Family) -> Any:
@@ -146,32 +225,25 @@ def _shrunk(config: Any, special: Mapping[str, Any]) -> dict[str, Any]:
     depth = next((given[name] for name in LAYER_COUNTS if isinstance(given.get(name), int)), 0)
     deeper = [value for value in given.values() if isinstance(value, list) and len(value) == depth > LAYERS]
     kinds = max((len({str(kind) for kind in value}) for value in deeper), default=0)
-    layers = special.get("layers", max(LAYERS, kinds if kinds <= 6 else 0))
+    layers = max(LAYERS, kinds if kinds <= 6 else 0)
     fields: dict[str, Any] = {}
     for name, value in given.items():
         if name in NEVER:
             continue
-        if name in parts or hasattr(getattr(config, name, None), "to_dict"):
+        part = vars(config).get(name)
+        if name in parts or hasattr(part, "to_dict"):
             own = {key.partition(".")[2]: v for key, v in special.items() if key.startswith(f"{name}.")}
-            part = getattr(config, name, None)
             if part is not None:
                 fields[name] = type(part)(**_shrunk(part, own))
             continue
-        small = _small(name, value, given, depth, layers)
-        if small is not value or isinstance(value, (list, dict)) or value is None:
-            fields[name] = small
-        else:
-            fields[name] = value
+        fields[name] = _small(name, value, given, depth, layers)
     if config.is_encoder_decoder:
         fields["decoder_start_token_id"] = PAD
-    fields |= {key: value for key, value in special.items() if "." not in key and key not in HINTS}
-    return {name: value for name, value in fields.items() if not (name in special and special[name] is DEFAULT)}
+    return fields | {name: value for name, value in special.items() if "." not in name}
 
 
 NEVER = {"transformers_version", "model_type", "architectures", "_name_or_path", "id2label", "label2id", "dtype",
          "output_attentions", "output_hidden_states", "return_dict", "problem_type", "per_layer_config"}  # fmt: skip
-HINTS = {"layers"}
-DEFAULT = object()  # leave this field to the library
 
 
 def _small(name: str, value: Any, given: Mapping[str, Any], depth: int, layers: int) -> Any:

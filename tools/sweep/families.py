@@ -25,6 +25,9 @@ ALONE = (
 # Called *_text, and readers of sound or of pictures.
 OTHER = ("kyutai_speech_to_text", "sam3_lite_text", "speech_to_text")
 
+# Of these the part that writes is built, since the whole needs packages for pictures.
+PARTS = {"gemma3n": "Gemma3nForCausalLM"}
+
 
 class Family(NamedTuple):
     """A model type of the library, and the name of the class that is built."""
@@ -49,7 +52,9 @@ def current() -> list[Family]:
     plain = auto.MODEL_MAPPING_NAMES
     families = []
     for kind in sorted(CONFIG_MAPPING.keys()):
-        if kind in translating:
+        if kind in PARTS:
+            name = PARTS[kind]
+        elif kind in translating:
             name = translating[kind]
         elif kind in causal and kind not in masked:
             name = causal[kind]
