@@ -244,8 +244,8 @@ def _stream(call: _Seen, translating: bool, name: str) -> Stream:
     if not translating:
         if (call.queries, call.keys) != (SOURCE_LENGTH, SOURCE_LENGTH):
             raise CapabilityError(
-                f"{name}: a layer has {call.queries} queries and {call.keys} keys for {SOURCE_LENGTH} pieces of text, "
-                "so that its attention cannot be laid over the text; choose a model that keeps a place for every piece"
+                f"{name}: a layer has {call.queries} queries and {call.keys} keys for {SOURCE_LENGTH} pieces, so that "
+                "its attention cannot be laid over the text; choose a model that keeps a place for every piece"
             )
         return Stream.DECODER if call.causal else Stream.ENCODER
     if call.queries == SOURCE_LENGTH:
