@@ -115,14 +115,18 @@ def examine(
 
 
 def output_of(result: Any) -> Tensor:
-    """The main output of a forward pass: logits where there are some, else the last hidden state.
+    """The main output of a forward pass: logits where there are some, else the last hidden state, or what is pooled.
 
     >>> from types import SimpleNamespace
     >>> output_of(SimpleNamespace(last_hidden_state=torch.ones(1))).shape
     torch.Size([1])
     """
-    found = getattr(result, "logits", None)
-    output: Tensor = found if found is not None else result.last_hidden_state
+    named = (getattr(result, name, None) for name in ("logits", "last_hidden_state", "pooler_output"))
+    output: Tensor | None = next((tensor for tensor in named if tensor is not None), None)
+    if output is None:
+        raise CapabilityError(
+            f"a {type(result).__name__} holds neither logits nor states, so that nothing can be compared"
+        )
     return output
 
 

@@ -22,7 +22,7 @@ from urllib.request import getproxies
 
 import torch
 
-from attlas.errors import CapabilityError, ModelError, NumberError
+from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError
 from attlas.models import bundled, pruning, seam, sites
 
 if TYPE_CHECKING:
@@ -104,11 +104,14 @@ def open_model(
         totals = _totals(model)  # the weights are read through once, for both uses of their sums
         _refuse_damaged(shown, model, totals)
         model = _place(model, device)
-        layout = sites.find_sites(model, probing_inputs(model))
-        if layout.private:
+        _refuse_unseeable(shown, model)
+        layout = _layout(model)
+        if layout is None or layout.private:
             # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
             model = _place(_weights(shown, source, config, head, "eager", weights)[0], device)
-            layout = sites.find_sites(model, probing_inputs(model))
+            layout = _layout(model)
+        if layout is None:
+            raise _unreadable(shown, model)
     return Opened(shown, model, tokenizer, layout, fingerprint(model, totals, without=missing), missing)
 
 
@@ -167,15 +170,41 @@ def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opene
             model.train(False)
             if model.config._attn_implementation == before:  # it does not let itself be told
                 _set_attention(model, "eager")
-            layout = sites.find_sites(model, probing_inputs(model))
-            if layout.private and model.config._attn_implementation != "eager":
+            layout = _layout(model)
+            if (layout is None or layout.private) and model.config._attn_implementation != "eager":
                 _set_attention(model, "eager")
-                layout = sites.find_sites(model, probing_inputs(model))
+                layout = _layout(model)
+            if layout is None:
+                raise _unreadable(name, model)
         yield Opened(name, model, tokenizer, layout, fingerprint(model))
     except BaseException:
         _set_attention(model, before)
         model.train(training)
         raise
+
+
+def _layout(model: PreTrainedModel) -> sites.Layout | None:
+    """Where a model's attention is, or None where it cannot read a few pieces of text in this way."""
+    try:
+        return sites.find_sites(model, probing_inputs(model))
+    except AttlasError:
+        raise
+    except Exception:
+        return None
+
+
+def _unreadable(name: str, model: PreTrainedModel) -> CapabilityError:
+    """Why a model cannot read a few pieces of text; it is asked once more for its reason."""
+    try:
+        with torch.no_grad():
+            model(**probing_inputs(model))
+        why = "its attention was lost on the way"
+    except Exception as error:
+        why = _first(error)
+    return CapabilityError(
+        f"{name} ({type(model).__name__}) cannot read a text by itself ({why}); attlas looks at models that take "
+        "pieces of text and nothing else"
+    )
 
 
 def _set_attention(model: Any, name: str) -> None:
@@ -192,6 +221,11 @@ def _refuse_unseeable(name: str, model: Any) -> None:
         raise CapabilityError(
             f"{name} is compiled, and a compiled model does not come by the seam; give the model as it was before "
             "torch.compile"
+        )
+    if getattr(getattr(model, "config", None), "attention_type", None) == "block_sparse":
+        raise CapabilityError(
+            f"{name} attends sparsely, by blocks, and turns itself to full attention for good when it reads a short "
+            "text; set attention_type to original_full in its configuration to look at that"
         )
     adapters = getattr(model, "peft_config", None)
     if isinstance(adapters, Mapping) and any(getattr(one, "is_prompt_learning", False) for one in adapters.values()):
@@ -275,7 +309,7 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     torch.Size([1, 7])
     """
     config = model.config
-    vocabulary = min(config.get_text_config().vocab_size, _embedded(model))
+    vocabulary = _embedded(model)
     padding = getattr(config, "pad_token_id", None)
     ids = [i for i in range(vocabulary) if i != padding][-sites.SOURCE_LENGTH :]
     inputs = {"input_ids": torch.tensor([ids], device=place_of(model))}
@@ -286,8 +320,10 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
 
 def _embedded(model: PreTrainedModel) -> int:
     """How many pieces a model has a vector for."""
-    embedding = model.get_input_embeddings()
-    return int(getattr(embedding, "num_embeddings", 0) or model.config.get_text_config().vocab_size)
+    vocabulary = getattr(model.config.get_text_config(), "vocab_size", None)
+    rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    known = [int(size) for size in (vocabulary, rows) if size]
+    return min(known, default=sites.SOURCE_LENGTH + 1)
 
 
 def place_of(model: PreTrainedModel) -> torch.device:

@@ -115,14 +115,7 @@ def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
     attlas.errors.CapabilityError: Linear: no attention was found, ...
     """
     with as_it_was(model):
-        parts = list(model.modules())
         seen = _watch_seam(model, inputs)
-        if list(model.modules()) != parts:
-            raise CapabilityError(
-                f"{type(model).__name__}: reading a text as short as ours it changes its attention for good, from "
-                "sparse to full, and attlas sees the full one alone; set attention_type to original_full in its "
-                "configuration"
-            )
     private = not seen
     if private:
         with as_it_was(model):
@@ -244,10 +237,15 @@ def _stream(call: _Seen, translating: bool, name: str) -> Stream:
     if not translating:
         if (call.queries, call.keys) != (SOURCE_LENGTH, SOURCE_LENGTH):
             raise CapabilityError(
-                f"{name}: a layer has {call.queries} queries and {call.keys} keys for {SOURCE_LENGTH} pieces, so that "
-                "its attention cannot be laid over the text; choose a model that keeps a place for every piece"
+                f"{name}: a layer has {call.queries} queries and {call.keys} keys for {SOURCE_LENGTH} pieces: its "
+                "attention cannot be laid over the text; choose a model that keeps a place for every piece"
             )
         return Stream.DECODER if call.causal else Stream.ENCODER
+    if call.queries not in (SOURCE_LENGTH, TARGET_LENGTH):
+        raise CapabilityError(
+            f"{name}: a layer has {call.queries} queries for a source of {SOURCE_LENGTH} pieces and a target of "
+            f"{TARGET_LENGTH}: it writes in several streams at once; choose an encoder-decoder with one"
+        )
     if call.queries == SOURCE_LENGTH:
         return Stream.ENCODER
     if call.keys not in (SOURCE_LENGTH, TARGET_LENGTH):
