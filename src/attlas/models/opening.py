@@ -168,7 +168,7 @@ def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opene
             except (ValueError, KeyError):
                 _set_attention(model, "eager")
             model.train(False)
-            if model.config._attn_implementation == before:  # it does not let itself be told
+            if model.config._attn_implementation not in (seam.name_for(model.config), "eager"):  # it did not listen
                 _set_attention(model, "eager")
             layout = _layout(model)
             if (layout is None or layout.private) and model.config._attn_implementation != "eager":
