@@ -84,21 +84,22 @@ _GEMMA3N = {
     "num_hidden_layers": 4, "num_kv_shared_layers": 2, "intermediate_size": [INNER] * 4,
     "layer_types": ["sliding_attention", "full_attention"] * 2, "activation_sparsity_pattern": [0.95, 0.95, 0.0, 0.0],
 }  # fmt: skip
+_DIFFUSION = {"global_head_dim": 2 * WIDTH, "num_experts": 4, "top_k_experts": 2, "moe_intermediate_size": INNER}
 _INDEXER = {
     "indexer_n_heads": 2, "indexer_kv_heads": 1, "indexer_head_dim": WIDTH, "indexer_budget": 4,
     "indexer_compress_ratio": 2,
 }  # fmt: skip
 SPECIAL: dict[str, dict[str, Any]] = {
     "bamba": {"attn_layer_indices": [1]},
-    "blt": {"encoder_hash_byte_group_vocab": 64, "encoder_config.hidden_size_global": HIDDEN,
+    "blt": {"num_hidden_layers": LAYERS, "encoder_hash_byte_group_vocab": 64, "encoder_config.hidden_size_global": HIDDEN,
             "decoder_config.hidden_size_global": HIDDEN},
     "cohere_compass_text": {"rope_parameters": _TWO_ROPES,
                             "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
-    "dbrx": {"attn_config.rope_theta": 10000.0, "attn_config.kv_n_heads": 2},
+    "dbrx": {"attn_config.rope_theta": 10000.0, "attn_config.kv_n_heads": 2, "attn_config.clip_qkv": 8.0},
     "deepseek_ocr2_text": {"num_experts_per_tok": 2, "mlp_layer_types": ["dense", "sparse", "sparse"]},
     "deepseek_v2": {"num_experts_per_tok": 2},
-    "diffusion_gemma": {"text_config.global_head_dim": 2 * WIDTH},
-    "diffusion_gemma_text": {"global_head_dim": 2 * WIDTH},
+    "diffusion_gemma": {f"text_config.{name}": value for name, value in _DIFFUSION.items()},
+    "diffusion_gemma_text": _DIFFUSION,
     "dots1": {"n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 2, "max_window_layers": 1,
               "layer_types": ["full_attention", "sliding_attention", "sliding_attention"]},
     "embedding_gemma2_text": {"global_head_dim": 2 * WIDTH},
@@ -110,10 +111,10 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "gemma3n": _GEMMA3N,
     "gemma3n_text": _GEMMA3N,
     "gemma4": {"text_config.global_head_dim": 2 * WIDTH},
-    "gemma4_assistant": {"text_config.global_head_dim": 2 * WIDTH, "text_config.hidden_size_per_layer_input": 0},
+    "gemma4_assistant": {"text_config.global_head_dim": 2 * WIDTH, "text_config.num_kv_shared_layers": LAYERS},
     "gemma4_text": {"global_head_dim": 2 * WIDTH},
     "gemma4_unified": {"text_config.global_head_dim": 2 * WIDTH},
-    "gemma4_unified_assistant": {"text_config.global_head_dim": 2 * WIDTH},
+    "gemma4_unified_assistant": {"text_config.global_head_dim": 2 * WIDTH, "text_config.num_kv_shared_layers": LAYERS},
     "gemma4_unified_text": {"global_head_dim": 2 * WIDTH},
     "glm4v_moe_text": _SECTIONS,
     "glm4v_text": _SECTIONS,
@@ -124,7 +125,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "hrm_text": {"num_layers_per_stack": None, "num_hidden_layers": 1},
     "hunyuan_v1_dense": {"head_dim": WIDTH},
     "hunyuan_v1_moe": {"head_dim": WIDTH},
-    "hunyuan_vl_text": {"head_dim": WIDTH},
+    "hunyuan_vl_text": {"head_dim": WIDTH, "rope_parameters": {**_ROPE, "mrope_section": [1, 1, 1, 1]}},
     "jamba": {"attn_layer_period": 2, "attn_layer_offset": 1},
     "layoutlmv3": {"coordinate_size": 6, "shape_size": 4},
     "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv"]},
@@ -134,12 +135,14 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "mistral4": {"head_dim": 2 * WIDTH},
     "musicgen": {"num_codebooks": 1},
     "musicgen_melody": {"num_codebooks": 1},
+    "nemo_speechlm": {"audio_config.diarization_config.chunk_length": 500},
+    "neomme": {"rope_parameters": {"full_attention": {**_ROPE, "partial_rotary_factor": 0.5},
+                                   "sliding_attention": {**_ROPE, "partial_rotary_factor": 1.0}}},
     "nemotron": {"num_key_value_heads": 2},
     "paddleocr_vl_text": _SECTIONS,
     "qwen2_5_omni_text": _SECTIONS,
     "qwen2_5_vl_text": _SECTIONS,
     "qwen2_vl_text": _SECTIONS,
-    "qwen3_omni_moe_talker_text": {"shared_expert_intermediate_size": INNER},
     "qwen4_exp": _INDEXER,
     "qwen4_exp_text": _INDEXER,
     "reformer": {"axial_pos_embds_dim": [8, 24], "axial_pos_shape": [16, 16], "hash_seed": 0, "num_buckets": 4},
@@ -148,7 +151,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "step3p5": {"sliding_window": 6, "rope_parameters": _TWO_ROPES, "num_sliding_attention_heads": HEADS,
                 "layer_types": ["full_attention", "sliding_attention", "full_attention"]},
     "t5gemma2_encoder": {"text_config.dropout_rate": 0.0},
-    "xlstm": {"num_heads": 2},
+    "xlstm": {"num_heads": 2, "hidden_size": 128, "embedding_dim": 128},
     "xmod": {"default_language": "en_XX"},
     "zamba": {"num_hidden_layers": 4, "layers_block_type": _ZAMBA, "attention_hidden_size": 2 * HIDDEN,
               "attention_head_dim": 2 * HIDDEN // HEADS},
@@ -157,11 +160,17 @@ SPECIAL: dict[str, dict[str, Any]] = {
                "num_query_groups": HEADS, "mamba_headdim": 2 * HIDDEN // HEADS},
 }  # fmt: skip
 
+# Families whose default configuration is refused by the library, and what it must be given.
+GIVEN: dict[str, dict[str, Any]] = {
+    "gemma4_assistant": {"text_config": {"model_type": "gemma4_text", "hidden_size_per_layer_input": 0,
+                                         "vocab_size_per_layer_input": 0}},
+}  # fmt: skip
+
 
 def tiny_config(family: Family) -> Any:
     """The configuration of a tiny model."""
     kind = config_class(family)
-    default = kind()
+    default = kind(**GIVEN.get(family.kind, {}))
     fields = _shrunk(default, SPECIAL.get(family.kind, {}))
     return kind(**fields)
 
@@ -194,11 +203,12 @@ def spread(model: torch.nn.Module, seed: int = 0) -> None:
         numbers = torch.randn(parameter.shape, generator=draw, dtype=torch.float32)
         parameter.copy_((numbers * scale + mean).to(parameter.dtype))
 
+    fixed = {id(p) for m in model.modules() if "Sinusoidal" in type(m).__name__ for p in m.parameters()}
     embeddings = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Embedding)}
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             last = name.rsplit(".", 1)[-1]
-            if not parameter.is_floating_point() or re.search(r"A_log|dt_bias|\.D$|time_|a_param|lambda", name):
+            if id(parameter) in fixed or not parameter.is_floating_point() or re.search(r"A_log|dt_bias|\.D$|time_|a_param|lambda", name):
                 continue
             if id(parameter) in embeddings:
                 normal(parameter, 0.0, 0.7)

@@ -22,8 +22,8 @@ ALONE = (
     "openai_privacy_filter", "splinter", "step3p5", "t5gemma2_encoder", "udop", "visual_bert",
 )  # fmt: skip
 
-# Called *_text, and readers of sound or of pictures.
-OTHER = ("kyutai_speech_to_text", "sam3_lite_text", "speech_to_text")
+# Called *_text, and made for sound or pictures.
+OTHER = ("kyutai_speech_to_text", "qwen3_omni_moe_talker_text", "sam3_lite_text", "speech_to_text")
 
 # Of these the part that writes is built, since the whole needs packages for pictures.
 PARTS = {"gemma3n": "Gemma3nForCausalLM"}
