@@ -21,7 +21,7 @@ from tools.sweep.building import PAD, VOCABULARY
 
 LONG, SHORTER, SHORT, TARGET = 26, 11, 5, 9
 PROJECTIONS = re.compile(
-    r"(^|\.)(o_proj|out_proj|dense|c_proj|wo|o|out_lin|out_layer|to_out|linear_out|o_lin|proj_out|attn_out|project_out"
+    r"(^|\.)(o_proj|out_proj|dense|c_proj|[wW]o|o|out_lin|out_layer|to_out|linear_out|o_lin|proj_out|attn_out|project_out"
     r"|dense_output|output_linear|output_projection|resid_proj|attention_out|out)(\.0|\.linear)?$"
 )
 ATTENTION = re.compile(r"attn|attention|mixer", re.IGNORECASE)
@@ -29,9 +29,8 @@ NOT_TEXT = re.compile(
     r"vision|visual|image|audio|speech|linear_attn|mamba|experts|mlp|patcher|qformer|bottleneck|indexer",
     re.IGNORECASE,
 )
-RECURRENT = re.compile(
-    r"Linear(?!$)|Lightning|Mamba|Delta|Recurrent|Conv(?!Bert)|KDA|Mixer2|SSM"
-)  # classes that are no attention
+RECURRENT = re.compile(r"Lightning|Mamba|Delta|RecurrentBlock|ShortConv|SSM")  # classes that are no attention
+LINEAR = ("Linear", "Conv1D", "QuantLinear")
 CROSS = re.compile(r"cross|encoder_attn|encdec|enc_dec|encoderattention", re.IGNORECASE)
 
 
@@ -187,11 +186,12 @@ def projection_calls(model: Any, case: Case, own: str, fed: re.Pattern[str] | No
     handles = []
     for name, module in model.named_modules():
         parent = name.rpartition(".")[0]
-        if not ((fed or PROJECTIONS).search(name) and ATTENTION.search(parent)) or NOT_TEXT.search(name):
+        holder = type(model.get_submodule(parent)).__name__
+        if not (fed or PROJECTIONS).search(name) or not ATTENTION.search(f"{parent} {holder}"):
             continue
-        if RECURRENT.search(type(model.get_submodule(parent)).__name__):
+        if NOT_TEXT.search(name) or RECURRENT.search(holder):
             continue
-        if fed is None and not isinstance(module, nn.Linear) and type(module).__name__ != "Conv1D":
+        if fed is None and not isinstance(module, nn.Linear) and type(module).__name__ not in LINEAR:
             continue
         stream = own
         if translating:
