@@ -75,7 +75,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.sweep", description=__doc__.partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these families, anew")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--limit-seconds", type=int, default=120, help="for one family")
+    parser.add_argument("--limit-seconds", type=int, default=240, help="for one family")
     parser.add_argument("--again", action="store_true", help="forget what was answered before")
     parser.add_argument("--new", action="store_true", help="name the families that the list does not hold")
     return parser.parse_args()

@@ -134,6 +134,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv"]},
     "lilt": {"hidden_size": 48},
     "mamba2": {"num_heads": 8},
+    "minimax_m3_vl_text": {"layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse"]},
     "ministral": {"head_dim": WIDTH},
     "mistral4": {"head_dim": 2 * WIDTH},
     "musicgen": {"num_codebooks": 1},

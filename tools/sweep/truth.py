@@ -29,7 +29,9 @@ NOT_TEXT = re.compile(
     r"vision|visual|image|audio|speech|linear_attn|mamba|experts|mlp|patcher|qformer|bottleneck|indexer",
     re.IGNORECASE,
 )
-RECURRENT = re.compile(r"Lightning|Mamba|Delta|RecurrentBlock|ShortConv|SSM")  # classes that are no attention
+RECURRENT = re.compile(
+    r"Lightning|Mamba|Delta|(?<!Kimi)LinearAttention|RecurrentBlock|ShortConv|SSM"
+)  # classes that are no attention
 LINEAR = ("Linear", "Conv1D", "QuantLinear")
 CROSS = re.compile(r"cross|encoder_attn|encdec|enc_dec|encoderattention", re.IGNORECASE)
 
