@@ -150,7 +150,7 @@ class _Questions:
         worst, note = 0.0, ""
         for case in self.cases:
             ours = output_of(run(self.plain, case))
-            apart = distance(real(ours, case), real(expected[case.name], case))
+            apart = relative(real(ours, case), real(expected[case.name], case))
             if apart > worst:
                 worst, note = apart, f"another output after adoption ({case.name})"
         if 0 < worst <= TOLERANCE:
