@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -337,7 +338,8 @@ class _Questions:
     def loaded(self) -> Answer:
         import attlas
 
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / self.family.kind
             try:
                 self.eager.save_pretrained(folder)
             except Exception as error:
