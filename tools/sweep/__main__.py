@@ -21,6 +21,7 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -93,16 +94,17 @@ def _preload() -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     transformers.logging.set_verbosity(50)
-    transformers.logging.disable_progress_bar()
+    transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     for family in (Family("bert", "BertModel"), Family("gpt2", "GPT2LMHeadModel")):
         build(family)
 
 
-def _sweep(families: list[Family], jobs: int, limit: int) -> Any:
+def _sweep(families: list[Family], jobs: int, limit: int) -> Iterator[dict[str, Any]]:
     """Rows, in the order in which processes end."""
     folder = KEPT.parent / "sweep"
     folder.mkdir(parents=True, exist_ok=True)
-    waiting, running = list(families), {}
+    waiting = list(families)
+    running: dict[int, tuple[Family, Path, float]] = {}
     while waiting or running:
         while waiting and len(running) < jobs:
             family = waiting.pop(0)

@@ -299,7 +299,7 @@ def _small(name: str, value: Any, given: Mapping[str, Any], depth: int, layers: 
 
 def _rope(value: dict[str, Any]) -> dict[str, Any]:
     """Rotary parameters: sections of a head's width are made to fit; the rest stays."""
-    small = {}
+    small: dict[str, Any] = {}
     for name, entry in value.items():
         if isinstance(entry, dict):
             small[name] = _rope(entry)

@@ -54,6 +54,7 @@ def current() -> list[Family]:
     )
     plain = auto.MODEL_MAPPING_NAMES
     families = []
+    name: Any
     for kind in sorted(CONFIG_MAPPING.keys()):
         if kind in PARTS:
             name = PARTS[kind]
@@ -95,13 +96,8 @@ def _own_model(config: Any) -> str | None:
     module = _modeling(config)
     for name, value in vars(module).items() if module is not None else ():
         own = isinstance(value, type) and value.__module__ == module.__name__
-        if (
-            own
-            and getattr(value, "config_class", None) is config
-            and name.endswith("Model")
-            and "PreTrained" not in name
-        ):
-            return name
+        if own and name.endswith("Model") and "PreTrained" not in name and value.config_class is config:
+            return str(name)
     return None
 
 

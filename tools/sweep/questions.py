@@ -109,10 +109,10 @@ class _Questions:
         self.sheet, self.family, self.plain, self.eager = sheet, family, plain, eager
         self.cases, self.before, self.truths = cases, before, truths
         self.words = tokenizer()
+        self.subject: Any = None
 
     def ask(self) -> None:
         """Ask all; without a subject only what a refusal must leave as it was."""
-        self.subject: Any = None
         self.put("adopt", self.adopted)
         if self.subject is None:
             self.put("untouched", lambda: self.same_bits({c.name: self.before[c.name] for c in self.cases}))
@@ -349,7 +349,7 @@ class _Questions:
             answer = self.weights(subject)
             if answer.verdict != WRONG or answer.number is None:
                 return answer
-            kind = type(subject.model)
+            kind: Any = type(subject.model)
             options = {"attn_implementation": "eager", "dtype": self.plain.dtype, "output_loading_info": True}
             theirs, loading = kind.from_pretrained(folder, **options)
         if loading["missing_keys"]:
@@ -445,7 +445,8 @@ def tokenizer() -> Any:
         single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 1), ("</s>", EOS)]
     )
     special_pieces = {"bos": "<s>", "eos": "</s>", "cls": "<s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>"}
-    return PreTrainedTokenizerFast(
+    fast: Any = PreTrainedTokenizerFast
+    return fast(
         tokenizer_object=inner,
         mask_token="<mask>",
         model_max_length=200,
