@@ -40,6 +40,7 @@ class Sheet:
     reason: str = ""
     text_alone: bool = True
     library: float | None = None  # how far the library's own two ways, plain and eager, are apart
+    left_out: str = ""  # passes in which those two disagree, which are not asked
     said_by: str = ""
 
     @property

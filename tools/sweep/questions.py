@@ -54,6 +54,7 @@ FED = {"bitnet": re.compile(r"attn_sub_norm$")}
 HEAD_WIDTHS = {"convbert": WIDTH}
 # Families that report weights before sinks have taken their part: ours are compared as parts of what is left.
 BEFORE_SINKS = {"granite_swa", "granitemoe_swa"}
+AGREEING = 1e-3  # where the library's own plain and eager outputs are further apart, neither says what is true
 # Questions of the doctor whose answer is "no" for every family with a private softmax.
 EXPECTED_NO = {"queries and keys can be seen"}
 
@@ -93,7 +94,11 @@ def ask(family: Family, dtype: torch.dtype = torch.float32) -> Sheet:
             sheet.answers["adopt"] = refusal_of(lambda: adopt(plain, family))
             sheet.answers["adopt"].note += f" [the model itself: {last_line(error)}]"
         return sheet
-    sheet.library = max(relative(real(before[c.name], c), real(truths[c.name].output, c)) for c in cases)
+    apart = {c.name: relative(real(before[c.name], c), real(truths[c.name].output, c)) for c in cases}
+    sheet.library = max(apart.values())
+    agreed = [case for case in cases if apart[case.name] <= AGREEING]
+    sheet.left_out = ", ".join(case.name for case in cases if agreed and case not in agreed)
+    cases = agreed or cases
     sheet.said_by = truths[cases[0].name].said_by
     _Questions(sheet, family, plain, eager, cases, before, truths).ask()
     return sheet
@@ -332,8 +337,8 @@ class _Questions:
 
     def after_the_doctor(self) -> Answer:
         """The doctor leaves a model as it found it: its output, and what can be recorded of it."""
-        answer = self.untouched()
-        return answer if answer.verdict == WRONG else self.weights(self.subject)
+        answer = self.weights(self.subject)
+        return answer if answer.verdict == WRONG else self.untouched()
 
     def loaded(self) -> Answer:
         import attlas
