@@ -1,8 +1,8 @@
 """Is what attlas sees true, in every text family of the model library? ``make sweep``.
 
-Each family of ``families.txt`` is built tiny and asked the questions of :mod:`tools.sweep.questions`, in a process of its
-own that is ended when it takes too long. What was answered is kept in ``out/sweep.jsonl`` line by line and not asked
-again (``--again`` forgets it); a whole sweep writes the table ``tools/sweep/table.jsonl``.
+Each family of ``families.txt`` is built tiny and asked the questions of :mod:`tools.sweep.questions`, in a process of
+its own that is ended when it takes too long. What was answered is kept in ``out/sweep.jsonl`` line by line and not
+asked again (``--again`` forgets it); a whole sweep writes the table ``tools/sweep/table.jsonl``.
 
     python -m tools.sweep                     # all that was not answered yet
     python -m tools.sweep --only bert t5      # these, anew
@@ -21,9 +21,11 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tools.sweep.answers import TRACEBACK, Answer, Sheet
 from tools.sweep.families import Family, current, frozen
 
 ROOT = Path(__file__).parents[2]
@@ -62,11 +64,11 @@ def main() -> int:
 
 def said(row: dict[str, Any]) -> str:
     """A family's class, and every answer that is not exact, in one line."""
-    odd = [
-        f"{name}: {answer['verdict']}{'' if answer['number'] is None else ' by {:.1e}'.format(answer['number'])}, {answer['note']}"
-        for name, answer in row["answers"].items()
-        if answer["verdict"] != "exact"
-    ]
+    odd = []
+    for name, answer in row["answers"].items():
+        number = "" if answer["number"] is None else f" by {answer['number']:.1e}"
+        if answer["verdict"] != "exact":
+            odd.append(f"{name}: {answer['verdict']}{number}, {answer['note']}")
     return " | ".join([f"{row['family']}: {row['class']}", *([row["reason"]] if row["reason"] else []), *odd])
 
 
@@ -74,7 +76,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.sweep", description=__doc__.partition("\n")[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these families, anew")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--limit-seconds", type=int, default=120, help="for one family")
+    parser.add_argument("--limit-seconds", type=int, default=240, help="for one family")
     parser.add_argument("--again", action="store_true", help="forget what was answered before")
     parser.add_argument("--new", action="store_true", help="name the families that the list does not hold")
     return parser.parse_args()
@@ -92,16 +94,17 @@ def _preload() -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     transformers.logging.set_verbosity(50)
-    transformers.logging.disable_progress_bar()
+    transformers.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     for family in (Family("bert", "BertModel"), Family("gpt2", "GPT2LMHeadModel")):
         build(family)
 
 
-def _sweep(families: list[Family], jobs: int, limit: int) -> Any:
+def _sweep(families: list[Family], jobs: int, limit: int) -> Iterator[dict[str, Any]]:
     """Rows, in the order in which processes end."""
     folder = KEPT.parent / "sweep"
     folder.mkdir(parents=True, exist_ok=True)
-    waiting, running = list(families), {}
+    waiting = list(families)
+    running: dict[int, tuple[Family, Path, float]] = {}
     while waiting or running:
         while waiting and len(running) < jobs:
             family = waiting.pop(0)
@@ -120,7 +123,11 @@ def _sweep(families: list[Family], jobs: int, limit: int) -> Any:
                 os.kill(process, signal.SIGKILL)
                 os.waitpid(process, 0)
             del running[process]
-            yield json.loads(file.read_text(encoding="utf-8")) if file.exists() else _lost(family, limit if late else None)
+            yield (
+                json.loads(file.read_text(encoding="utf-8"))
+                if file.exists()
+                else _lost(family, limit if late else None)
+            )
             break
         else:
             time.sleep(0.05)
@@ -146,9 +153,8 @@ def _child(family: Family, file: Path) -> None:
 
 def _lost(family: Family, limit: int | None) -> dict[str, Any]:
     reason = f"took longer than {limit} s" if limit is not None else "its process died"
-    answer = {"verdict": "traceback", "number": None, "note": reason}
-    return {"family": family.kind, "model": family.model, "class": "traceback", "way": "", "streams": "", "reason": "",
-            "text_alone": True, "answers": {"all": answer}}  # fmt: skip
+    sheet = Sheet(family.kind, family.model, {"all": Answer(TRACEBACK, None, reason)})
+    return sheet.row()
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

@@ -1,11 +1,11 @@
 """The text families of the model library, by name: a frozen list, ``families.txt``.
 
 Each line holds a model type and the class that is built for it: the one that writes for a decoder or an
-encoder-decoder, the plain model for an encoder. The list was made by :func:`current` from the auto mappings for causal,
-masked and sequence-to-sequence language models and for text encoding, from the text parts (``*_text``) of models of
-several kinds of input, and from a few readers of text that have a plain model alone (:data:`ALONE`). It is kept as a
-file so that what is counted does not change unseen: ``python -m tools.sweep --new`` names what the installed library has
-beside it.
+encoder-decoder, the plain model for an encoder. The list was made by :func:`current` from the auto mappings for
+causal, masked and sequence-to-sequence language models and for text encoding, from the text parts (``*_text``) of
+models of several kinds of input, and from a few readers of text that have a plain model alone (:data:`ALONE`). It
+is kept as a file so that what is counted does not change unseen: ``python -m tools.sweep --new`` names what the
+installed library has beside it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ALONE = (
     "openai_privacy_filter", "splinter", "step3p5", "t5gemma2_encoder", "udop", "visual_bert",
 )  # fmt: skip
 
-# Called *_text, and readers of sound or of pictures.
-OTHER = ("kyutai_speech_to_text", "sam3_lite_text", "speech_to_text")
+# Called *_text, and made for sound or pictures.
+OTHER = ("kyutai_speech_to_text", "qwen3_omni_moe_talker_text", "sam3_lite_text", "speech_to_text")
 
 # Of these the part that writes is built, since the whole needs packages for pictures.
 PARTS = {"gemma3n": "Gemma3nForCausalLM"}
@@ -48,9 +48,13 @@ def current() -> list[Family]:
     from transformers.models.auto import modeling_auto as auto
 
     causal, masked = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES
-    translating, encoding = auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, auto.MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES
+    translating, encoding = (
+        auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+        auto.MODEL_FOR_TEXT_ENCODING_MAPPING_NAMES,
+    )
     plain = auto.MODEL_MAPPING_NAMES
     families = []
+    name: Any
     for kind in sorted(CONFIG_MAPPING.keys()):
         if kind in PARTS:
             name = PARTS[kind]
@@ -69,7 +73,7 @@ def current() -> list[Family]:
 
 
 def config_class(family: Family) -> Any:
-    """The configuration class of a family's model: that of its class, which may be the text part of the type's own."""
+    """The configuration class of a family's model, which may be that of the text part of the type's own."""
     from transformers import CONFIG_MAPPING
 
     own = CONFIG_MAPPING[family.kind]
@@ -92,8 +96,8 @@ def _own_model(config: Any) -> str | None:
     module = _modeling(config)
     for name, value in vars(module).items() if module is not None else ():
         own = isinstance(value, type) and value.__module__ == module.__name__
-        if own and getattr(value, "config_class", None) is config and name.endswith("Model") and "PreTrained" not in name:
-            return name
+        if own and name.endswith("Model") and "PreTrained" not in name and value.config_class is config:
+            return str(name)
     return None
 
 
