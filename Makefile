@@ -39,7 +39,7 @@ coverage: $(READY)
 # Changed copies of the code, each against the tests of its area: of the design of experiments, and of arithmetic.
 mutants: $(READY)
 	$(BIN)/python -m tools.mutants design --most 2
-	$(BIN)/python -m tools.mutants random --count 150
+	$(BIN)/python -m tools.mutants random --count 170 --most 8
 
 # Every text family of the model library, built tiny and held against the library itself; goes on where it was ended.
 sweep: $(READY)

@@ -20,6 +20,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent / "src" / "attlas"
 FIGURES = ("capture", "corpora", "measures", "models", "probes", "stats", "studies/shared", "tasks", "text")
+WORDING = (  # what only words and draws the figures of a result
+    "page.py", "findings.py", "wording.py", "clusters/maps.py", "faith/words.py", "faith_chunking/rows.py",
+    "keywords/text.py", "layers_case/drawing.py", "layers_case/panels.py",
+)  # fmt: skip
 MARK = "<!-- code: {} -->"
 
 
@@ -64,11 +68,12 @@ def build_study(name: str, folders: list[str]) -> None:
 
 
 def code_of(study: str) -> str:
-    """The fingerprint of all code that decides a study's figures: its own folder, and what it is built on."""
+    """The fingerprint of all code that decides a study's figures: its own folder, and what it is built on; not of
+    what only words and draws them."""
     digest = hashlib.sha256()
     for part in (*FIGURES, f"studies/{study}"):
         for file in sorted((PACKAGE / part).rglob("*.py")):
-            if file.name != "page.py":
+            if not any(map(file.match, WORDING)):
                 digest.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:12]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,6 +22,34 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Continuous integration asks for a browser; a machine of one's own may do without."""
     parser.addoption("--require-browser", action="store_true", help="Fail, not skip, where there is no browser.")
+
+
+@pytest.fixture(autouse=True)
+def pages_tell_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a test runs a study for: every sentence of the page of its result is true of its tables."""
+    session = sys.modules.get("attlas.run.session")
+    if session is None:
+        return
+    finish = session.Run.finish
+
+    def finished(run: Any, tables: Any, **more: Any) -> Any:
+        from attlas.pages import Tables, holds
+        from attlas.pages.truth import faults
+        from attlas.studies import studies
+
+        result = finish(run, tables, **more)
+        study = studies().get(result.manifest.study)
+        if study is not None and study.page:
+            page = study.load_page()
+            rows = Tables(result, page.schemas, page.derived)
+            findings = page.found(rows)
+            assert all(holds(claim, rows) for found in findings for claim in found.claims), (
+                "a page says what is not so"
+            )
+            assert not faults(findings, rows)
+        return result
+
+    monkeypatch.setattr(session.Run, "finish", finished)
 
 
 @pytest.fixture(scope="session")

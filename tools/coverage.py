@@ -2,7 +2,9 @@
 
 Data are drawn whose truth is known, thousands of times, and put through :mod:`attlas.stats` as studies do it. Six
 kinds of data stand for what studies meet: a moderate share, a rare one, one case a unit, long units that differ from
-short ones, skewed means, and windows of documents that resemble each other. The tests are those of 144 and 288 heads
+short ones, skewed means, and windows of documents that resemble each other. Scores that are no means (chunk F1,
+Matthews' correlation, perplexity, Spearman's, BLEU) and changes of scores have data of their own, with the percentile
+bootstrap beside the interval that is given. The tests are those of 144 and 288 heads
 against a rival: how often any of them is named though none is better, and how often a head that is better is found,
 beside a max-T permutation test that is written here by hand and knows the units. The verdicts of the faithfulness
 card are counted on data that lie at the bar, where there is nothing to judge; and intervals of a bend over few seeds.
@@ -25,13 +27,14 @@ from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
 from attlas.probes.edges.summary import over_seeds
-from attlas.stats import METRICS, above_zero, holm
+from attlas.stats import METRICS, above_zero, estimate_change, estimate_score, holm
 from attlas.stats.pooled import BLOCKS, PooledMean
 from attlas.studies.faith import margins
 
 Numbers = NDArray[np.float64]
 UNITS = (20, 100, 1000)
 LEVEL = 0.01  # of the tests
+RESAMPLES = 300  # of the bootstrap that scores had before
 SIZES = (16, 20, 30, 50, 100)
 EFFECTS = ((20, 0.4), (20, 0.5), (50, 0.2), (50, 0.3), (100, 0.15), (100, 0.2))  # units, and better by how much
 
@@ -143,6 +146,162 @@ def _over_exact(data: Data, width: Numbers, independent: bool) -> float:
     low = np.where(hits > 0, beta.ppf(0.025, hits, cases - hits + 1), 0.0)
     high = np.where(hits < cases, beta.ppf(0.975, hits + 1, cases - hits), 1.0)
     return float(width.mean() / (high - low).mean())
+
+
+class Scored(NamedTuple):
+    """Marks of runs, (run, unit, column), those of a changed model where the change counts, and the truth."""
+
+    marks: Numbers
+    changed: Numbers | None
+    truth: float
+
+
+MANY = 200_000  # units that stand for all, where the truth has no formula
+CHUNKS = 8  # of a unit, on average
+
+
+def chunks(rng: np.random.Generator, units: int, runs: int, share: float, alike: float, lost: float = 0.0) -> Scored:
+    """Units of some eight chunks, of which a share is found, and as many wrong ones as are missed; a changed model
+    loses some of those found, finds a quarter as many of the missed, and half as many wrong ones more."""
+    given = 1 + rng.poisson(CHUNKS - 1, (runs, units))
+    common = _hits(rng, given, share, alike)
+    wrong = rng.poisson(CHUNKS * (1 - share), given.shape)
+    marks = np.stack([common, common + wrong, given], -1)
+    right = CHUNKS * share
+    score = right / CHUNKS
+    if not lost:
+        return Scored(marks, None, score)
+    kept = common - _hits(rng, common.astype(int), lost, alike) + rng.binomial((given - common).astype(int), lost / 4)
+    changed = np.stack([kept, kept + wrong + rng.poisson(CHUNKS * lost / 2, given.shape), given], -1)
+    still = right * (1 - lost) + (CHUNKS - right) * lost / 4
+    after = 2 * still / (still + CHUNKS * (1 - share) + CHUNKS * lost / 2 + CHUNKS)
+    return Scored(marks, changed, after - score)
+
+
+def labels(rng: np.random.Generator, units: int, runs: int, share: float, found: float, left: float) -> Scored:
+    """Texts of two labels: the share of the second, how often it is found, and how often the first is."""
+    second = rng.random((runs, units)) < share
+    said = np.where(second, rng.random(second.shape) < found, rng.random(second.shape) >= left)
+    expected = [(1 - share) * left, (1 - share) * (1 - left), share * (1 - found), share * found]
+    return Scored(np.eye(4)[2 * second + said], None, float(METRICS["matthews"].of(expected)))
+
+
+def answers(rng: np.random.Generator, units: int, runs: int, lost: float, won: float) -> Scored:
+    """Texts of which four in five are answered; a changed model loses and wins some answers."""
+    right, luck = rng.random((runs, units)) < 0.8, rng.random((runs, units))
+    still, every = np.where(right, luck >= lost, luck < won), np.ones(right.shape)
+    return Scored(np.stack([right, every], -1), np.stack([still, every], -1), 0.2 * won - 0.8 * lost)
+
+
+def losses(
+    rng: np.random.Generator, units: int, runs: int, spread: float, slope: float = 0.0, more: float = 0.0
+) -> Scored:
+    """Texts of very different lengths with some three nats a word, which may go up with the length; a changed model
+    has more, and more in some texts than in others."""
+
+    def drawn(generator: np.random.Generator, size: tuple[int, ...]) -> tuple[Numbers, Numbers, Numbers]:
+        length = generator.normal(size=size)
+        words = np.maximum(1, np.round(60 * np.exp(0.7 * length)))
+        own = 3 * np.exp(slope * length + spread * generator.normal(size=size) - spread**2 / 2)
+        added = more * np.exp(0.5 * generator.normal(size=size) - 0.125)
+        return words, generator.gamma(words / 1.5, 1.5 * own), words * added
+
+    words, nats, added = drawn(rng, (runs, units))
+    many, theirs, further = drawn(np.random.default_rng(5), (MANY,))
+    truth = np.exp(theirs.sum() / many.sum())
+    marks, changed = (np.stack([part, words], -1) for part in (nats, nats + added))
+    if not more:
+        return Scored(marks, None, float(truth))
+    return Scored(marks, changed, float(np.exp((theirs + further).sum() / many.sum()) - truth))
+
+
+def ratings(rng: np.random.Generator, units: int, runs: int, correlation: float, levels: int, uneven: bool) -> Scored:
+    """Pairs with a similarity that was found and one that was given, in so many levels, or in any number; uneven
+    where pairs that are found to be very like or unlike are given less surely."""
+
+    def drawn(generator: np.random.Generator, size: tuple[int, ...]) -> Numbers:
+        one, other = generator.normal(size=(2, *size))
+        given = correlation * one + (1 - correlation**2) ** 0.5 * other * (np.abs(one) if uneven else 1.0)
+        return np.stack(
+            [one, np.clip(np.round(given * levels / 5), -levels / 2, levels / 2) if levels else given], -1
+        )
+
+    truth = METRICS["spearman"].score(drawn(np.random.default_rng(5), (MANY,)))
+    return Scored(drawn(rng, (runs, units)), None, float(truth))
+
+
+def translations(rng: np.random.Generator, units: int, runs: int, quality: float, alike: float) -> Scored:
+    """Sentences of some twenty words, whose words match as often as the sentence is good, and longer pieces less."""
+
+    def drawn(generator: np.random.Generator, size: tuple[int, ...]) -> Numbers:
+        written = 6 + generator.poisson(14, size)
+        own = generator.beta(quality * (1 / alike - 1), (1 - quality) * (1 / alike - 1), size)
+        reference = np.maximum(4, written + generator.integers(-2, 5, size))
+        possible = [written - order for order in range(4)]
+        matching = [generator.binomial(possible[order], own ** (1 + 0.7 * order)) for order in range(4)]
+        return np.stack([*matching, *possible, written, reference], -1).astype(float)
+
+    truth = METRICS["bleu"].score(drawn(np.random.default_rng(5), (MANY,)))
+    return Scored(drawn(rng, (runs, units)), None, float(truth))
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score, or a change of one: how its data are drawn, and with which parameters."""
+
+    title: str
+    metric: str
+    draw: Callable[..., Scored]
+    parameters: tuple[tuple[float, ...], ...]
+
+
+SCORES = (
+    Score("chunk F1", "f1", chunks, ((0.3, 0), (0.3, 0.2), (0.8, 0), (0.8, 0.2), (0.95, 0), (0.95, 0.2))),
+    Score("Matthews", "matthews", labels,
+          ((0.5, 0.7, 0.7), (0.5, 0.9, 0.9), (0.3, 0.6, 0.8), (0.3, 0.9, 0.95), (0.5, 0.5, 0.5), (0.2, 0.8, 0.9))),
+    Score("perplexity", "perplexity", losses, ((0.1,), (0.2,), (0.3,), (0.2, -0.1), (0.2, 0.1))),
+    Score("Spearman", "spearman", ratings,
+          ((0, 0, 0), (0.5, 0, 0), (0.8, 0, 0), (0.95, 0, 0), (0.5, 5, 0), (0.85, 5, 0), (0.5, 0, 1))),
+    Score("BLEU", "bleu", translations, ((0.4, 0.05), (0.6, 0.05), (0.6, 0.2), (0.8, 0.1))),
+    Score("change of chunk F1", "f1", chunks,
+          ((0.8, 0.0, 0.1), (0.8, 0.2, 0.1), (0.8, 0.1, 0.02), (0.5, 0.2, 0.3), (0.95, 0.1, 0.02))),
+    Score("change of accuracy", "accuracy", answers, ((0.1, 0.1), (0.3, 0.1), (0.05, 0.05), (0.02, 0), (0.01, 0.01))),
+    Score("change of perplexity", "perplexity", losses,
+          ((0.2, 0, 0.05), (0.2, 0, 0.5), (0.2, 0.1, 0.2), (0.3, -0.1, 0.1))),
+)  # fmt: skip
+
+
+def cover_score(score: Score, parameters: tuple[float, ...], units: int, runs: int, seed: int = 0) -> float:
+    """How often the interval of a score, or of its change, holds the truth."""
+    data, metric = score.draw(np.random.default_rng(seed), units, runs, *parameters), METRICS[score.metric]
+    if data.changed is None:
+        low, high = estimate_score(metric, data.marks)[2:]
+    else:
+        ends = [estimate_change(metric, *pair)[2:] for pair in zip(data.marks, data.changed, strict=True)]
+        low, high = np.transpose(ends)
+    return float(((low <= data.truth) & (data.truth <= high)).mean())
+
+
+def bootstrapped(score: Score, parameters: tuple[float, ...], units: int, runs: int, seed: int = 0) -> float:
+    """The same of the middle 95 % of resampled units, on the same data."""
+    data, metric = score.draw(np.random.default_rng(seed), units, runs, *parameters), METRICS[score.metric]
+    copies = np.random.default_rng([seed, 1]).multinomial(units, np.full(units, 1 / units), size=RESAMPLES)
+
+    def resampled(marks: Numbers) -> Numbers:
+        return metric.of(np.tensordot(copies.astype(float), metric.counts(marks), axes=(1, 1)))
+
+    drawn = resampled(data.marks) if data.changed is None else resampled(data.changed) - resampled(data.marks)
+    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    return float(((low <= data.truth) & (data.truth <= high)).mean())
+
+
+def score_line(score: int, units: int, runs: int) -> str:
+    """A line of the table of scores."""
+    every = SCORES[score].parameters
+    ours = [cover_score(SCORES[score], parameters, units, runs, seed=units) for parameters in every]
+    before = [bootstrapped(SCORES[score], parameters, units, runs, seed=units) for parameters in every]
+    cells = " | ".join(f"{np.mean(covered):.3f} | {min(covered):.3f}" for covered in (ours, before))
+    return f"| {SCORES[score].title} | {units:,} | {cells} |"
 
 
 def heads_and_rival(
@@ -343,6 +502,12 @@ def page(runs: int, test_runs: int, power_runs: int, workers: int) -> Iterator[s
     """The whole page of results, line by line."""
     with ProcessPoolExecutor(workers) as pool:
         coverage = [pool.submit(coverage_line, kind, units, runs) for kind in range(len(KINDS)) for units in UNITS]
+        fewer = {
+            units: max(1, runs // (8 if units >= 1000 else 2)) for units in UNITS
+        }  # of scores, which take longer
+        scores = [
+            pool.submit(score_line, score, units, fewer[units]) for score in range(len(SCORES)) for units in UNITS
+        ]
         families = ((1, 144), (1, 288), (5, 144), (5, 288))
         errors = [pool.submit(error_line, units, *family, test_runs) for units in SIZES for family in families]
         power = [pool.submit(power_line, *effect, tests, power_runs) for effect in EFFECTS for tests in (144, 288)]
@@ -359,6 +524,13 @@ def page(runs: int, test_runs: int, power_runs: int, workers: int) -> Iterator[s
         yield "\n## Intervals\n"
         yield "| data | units | covered, mean | worst | width over the exact interval's |\n|---|--:|--:|--:|--:|"
         yield from (line.result() for line in coverage)
+        yield "\n## Scores, and changes of scores\n"
+        yield (
+            "Intervals are those of `attlas.stats.estimate_score` and `estimate_change`, by unit; beside them stands "
+            "the percentile bootstrap over units, which attlas used before.\n"
+        )
+        yield "| score | units | covered, mean | worst | by bootstrap, mean | worst |\n|---|--:|--:|--:|--:|--:|"
+        yield from (line.result() for line in scores)
         yield f"\n## Heads named wrongly, at a level of {LEVEL}\n"
         yield (
             "The chance that any head is called better than its rival though none is; windows of a unit share its "

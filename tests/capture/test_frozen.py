@@ -78,6 +78,24 @@ def test_a_run_of_ones_own_is_what_is_frozen() -> None:
     assert torch.allclose(kept.weights[model.sites[0]][0], torch.full((4, length, length), 1 / length))
 
 
+def test_a_pass_holds_as_many_texts_as_the_budget_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short texts together, padding counted; one that is longer than the budget alone."""
+    model = subject()
+    texts = examples(model, "a b a b a b a b a b", "a", "b", "a b", "c")
+    lengths = [text.source.length for text in texts]
+    passes: list[list[int]] = []
+
+    def run(some: list[Example]) -> None:
+        passes.append([text.source.length for text in some])
+        model.run(model.pieces.batch(some))
+
+    monkeypatch.setattr("attlas.capture.frozen.BUDGET", 3 * min(lengths))
+    kept = freeze(model, texts, run=run)
+    short, middle, long = sorted(set(lengths))
+    assert passes == [[short] * 3, [middle], [long]]
+    assert [weights.shape[-1] for weights in kept.weights[model.sites[0]]] == lengths
+
+
 def test_a_model_of_another_shape_is_refused(tmp_path: Path) -> None:
     small = subject()
     config = twins.config("bert")

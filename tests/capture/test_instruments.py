@@ -8,8 +8,10 @@ import torch
 import twins
 from attlas.capture import Fold, Gates, Override, Recorder, Selection, Subject
 from attlas.capture.check import TARGETS, TEXTS, output_of
+from attlas.capture.instruments import uniform_weights
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site, Stream
+from attlas.models import AttentionCall
 
 FAMILIES = ["bert", "albert", "mpnet", "gpt2", "llama", "t5", "marian"]
 
@@ -172,6 +174,7 @@ def test_instruments_nest_and_select_heads(subject: Subject) -> None:
     with torch.no_grad(), subject.use(outer), subject.use(inner):
         subject.run(batch)
     assert outer.get(subject.sites[0]).shape[1] == 2
+    assert set(outer.kept[subject.sites[0]]) == {"weights"}  # nothing that was not asked for
     assert set(inner.kept) == {Site(stream, 1)}
 
 
@@ -195,3 +198,10 @@ def test_outputs_are_weights_times_values(subject: Subject) -> None:
         built = recorder.get(site, "weights") @ recorder.get(site, "values")
         assert torch.allclose(recorder.get(site, "outputs"), built, atol=1e-5)
     assert Stream.CROSS not in subject.streams or subject.pieces.translating
+
+
+def test_even_weights_are_shared_among_the_keys() -> None:
+    q, k = torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 5, 4)
+    assert torch.allclose(
+        uniform_weights(AttentionCall(Site(Stream.CROSS, 0), q, k, k, None, 1.0)), torch.tensor(0.2)
+    )

@@ -151,6 +151,26 @@ def test_pairs_are_neighbours_of_one_article_within_the_limit() -> None:
         read_documents(twin("gpt2"), documents, pairs=True)
 
 
+@pytest.mark.parametrize(
+    ("texts", "articles", "unit", "units"),
+    [
+        (16, [number % 15 for number in range(16)], "text", 16),  # too few articles for a test
+        (17, [number % 16 for number in range(17)], "document", 16),
+        (16, list(range(16)), "text", 16),  # an article each, so a text is all there is
+        (17, None, "text", 17),
+    ],
+)
+def test_articles_are_units_where_there_are_enough_of_them(
+    texts: int, articles: list[int] | None, unit: str, units: int
+) -> None:
+    documents = [Document.from_text(f"Paragraph {number}.") for number in range(texts)]
+    reading = read_documents(twin("bert"), documents, articles=articles)
+    assert (reading.unit, reading.units) == (unit, units)
+    expected = articles if unit == "document" else range(texts)
+    assert expected is not None
+    assert [example.unit for example in reading.examples] == list(expected)
+
+
 def test_translations_are_read_with_their_target() -> None:
     subject = twin("marian")
     document = Document.from_words(["a", "b"], translation=Document.from_words(["c"]))
@@ -202,6 +222,16 @@ def test_what_would_fill_the_memory_or_the_window_is_refused() -> None:
         subject.look_generating("The farmer slept.", max_new_pieces=5, most_weights=12 * length**2)
     with pytest.raises(TextError, match="and 500 to write do not fit into the window of llama, which holds 128"):
         subject.look_generating("The farmer slept.", max_new_pieces=500)
+
+
+def test_a_text_that_fills_the_window_is_looked_at_and_one_piece_more_is_refused() -> None:
+    subject = twin("bert")
+    window = subject.pieces.window
+    special = len(subject.look("the").source.pieces) - 1
+    full = subject.look(" ".join(["the"] * (window - special)))
+    assert len(full.source.pieces) == window
+    with pytest.raises(TextError, match=f"the text has {window + 1} pieces .* holds {window}"):
+        subject.look(" ".join(["the"] * (window - special + 1)))
 
 
 def test_two_captures_are_compared() -> None:

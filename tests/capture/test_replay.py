@@ -99,6 +99,19 @@ def test_a_mean_stands_in_for_a_head(subject: Subject) -> None:
             assert torch.allclose(found[head][real], expected[real], atol=1e-5), (site, head)
 
 
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_one_pattern_of_one_text_is_replayed_too(family: str) -> None:
+    subject = make(family)
+    replay, site = Replay(subject), subject.sites[0]
+    kept = replay.record(subject.batch([TEXTS[0]]))
+    xi = torch.tensor([[0.0, 1.0, 1.0, 1.0]])
+    found = replayed(replay, kept, site, xi)
+    with torch.no_grad(), subject.use(Gates({site: xi[0]})):
+        expected = output_of(subject.run(kept.batch))
+    assert torch.allclose(found[0], expected, atol=1e-5)
+    assert not replay.why_full
+
+
 def test_gates_in_between_are_weights_and_several_may_be_closed(subject: Subject) -> None:
     site = subject.sites[len(subject.sites) // 2]
     replay = Replay(subject)

@@ -1,4 +1,5 @@
-"""A classifier that has learned nothing, through ablate, importance, prune and tune: one red line, and no verdict."""
+"""A classifier that has learned nothing, through ablate, importance, prune, noop and tune: one red line, and no
+verdict; and a translator with random weights, the same."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ WORDS = ("the", "old", "bridge", "near", "station", "children", "storm", "apples
 LINE = "The model has not shown that it can do this task: its accuracy of"
 VERDICTS = (
     "matter at p", "costs most", "gains most", "lose no", "make up half", "depends most", "can go", "has fallen by",
-    "never falls", "at its best", "rank correlation", "even when all are gone", "try: attlas",
+    "never falls", "at its best", "rank correlation", "even when all are gone", "try: attlas", "where heads",
+    "rides on", "other keys", "put more than half",
 )  # fmt: skip
 
 
@@ -66,6 +68,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("ablate", ("--choose-on", "known.tsv")),
         ("importance", ()),
         ("prune", ("--choose-on", "known.tsv", "--steps", "3", "--keep", ".5", "--no-speed")),
+        ("noop", ("--twins", "2")),
     ],
 )
 def test_what_the_user_sees_is_the_red_line_and_no_verdict(
@@ -92,6 +95,51 @@ def test_what_the_user_sees_is_the_red_line_and_no_verdict(
     console = Console(width=300, force_terminal=True, color_system="standard", record=True)
     print_page(studies()[study].load_page(), Result.open(study), console)
     assert f"\x1b[31m{LINE}" in console.export_text(styles=True)
+
+
+@pytest.mark.parametrize(
+    ("study", "arguments", "score"),
+    [
+        ("ablate", ("--heads", "cross 1-1", "--no-survivors", "--no-importance"), "BLEU"),
+        ("noop", ("--twins", "1"), "perplexity"),
+    ],
+)
+def test_a_translator_with_random_weights_gets_the_red_line_too(
+    study: str,
+    arguments: tuple[str, ...],
+    score: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    model = transformers.MarianMTModel(twins.config("marian"))
+    twins.spread(model)
+    model.save_pretrained("random")
+    twins.tokenizer(False).save_pretrained("random")
+    lines = [f"{text.text} ||| {text.text.lower()}" for text in documents(20, 0, known=True)]
+    Path("bitext.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    said = attlas(
+        capfd,
+        study,
+        "bitext.txt",
+        "--task",
+        "translation",
+        "--model",
+        "random",
+        "--out",
+        "out",
+        "--quiet",
+        *arguments,
+    )
+    assert said.status == 0, said
+    told = " ".join(said.out.split())
+    assert told.count("has not shown that it can do this task") == 1
+    guess = {"BLEU": "giving the translation of another text", "perplexity": "how frequent each piece is"}[score]
+    assert f"its {score} of" in told
+    assert guess in told
+    assert not [verdict for verdict in VERDICTS if verdict in told]
 
 
 def test_prune_writes_no_model_unless_asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,6 +83,41 @@ def test_heads_are_chosen_on_the_texts_that_are_not_scored(monkeypatch: pytest.M
     assert f1 == 1.0
 
 
+def test_several_twins_are_other_draws_and_have_their_lowest_and_highest(
+    monkeypatch: pytest.MonkeyPatch, model: Subject
+) -> None:
+    draw, seeds = Subject.twin, []
+
+    def drawing(self: Subject, seed: int = 0) -> Subject:
+        seeds.append(seed)
+        return draw(self, seed)
+
+    def figures(result: Any) -> tuple[list[float], dict[str, Any]]:
+        (row,) = [row for row in result.rows("predictors") if row["twins"]]
+        return [row["twin_auc"] for row in result.rows("heads")], row
+
+    shuffled = [Document.from_words(np.random.default_rng(number).permutation(text("").forms).tolist(),
+                                    name=str(number), keyphrases=["bridge"]) for number in range(16)]  # fmt: skip
+    how: dict[str, Any] = {"test": shuffled[8:], "folds": 2, "steps": [1]}
+    monkeypatch.setattr(Subject, "twin", drawing)
+    both = keywords_study(model, shuffled[:8], **how, twins=2)
+    assert seeds == [0, 1]
+    singles = []
+    for number in range(2):
+        monkeypatch.setattr(Subject, "twin", lambda self, seed=0, number=number: draw(self, number))
+        singles.append(figures(keywords_study(model, shuffled[:8], **how)))
+    for place, row in enumerate(both.rows("heads")):
+        drawn = [auc[place] for auc, _ in singles]
+        told = [row[name] for name in ("twin_auc", "twin_auc_low", "twin_auc_high")]
+        assert told == pytest.approx([sum(drawn) / 2, min(drawn), max(drawn)])
+        assert row["twins"] == 2
+    f1 = [row["f1"] for _, row in singles]
+    row = figures(both)[1]
+    assert [row[name] for name in ("f1", "twins_low", "twins_high")] == pytest.approx([sum(f1) / 2, min(f1), max(f1)])
+    assert row["low"] is None, "a mean of twins has no interval over texts"
+    assert singles[0][0] != singles[1][0]
+
+
 def test_the_first_texts_are_to_choose_on_and_the_others_to_score_on() -> None:
     train, test = (as_corpus([text(f"{name} {at}") for at in range(6)]) for name in ("choose", "score"))
     assert split(train, test, 0) == (train, test)

@@ -19,11 +19,13 @@ import torch
 import twins
 from attlas.capture import Subject
 from attlas.corpora import Corpus
+from attlas.pages import Tables
 from attlas.probes.edges.series import Spec
 from attlas.probes.edges.states import Mixable, Writer
 from attlas.probes.edges.training import Marks, Training
 from attlas.store import Result
 from attlas.studies.layers.call import layers
+from attlas.studies.layers.page import PAGE
 from attlas.text import Document, Edge, Span
 
 SMALL: dict[str, Any] = {"epochs": 6, "step_pieces": 48}
@@ -91,6 +93,29 @@ def test_the_twin_is_not_the_model_and_control_labels_are_not_gold(model: Subjec
         assert singles["model", series, 1] < 0.8
         assert singles["model", series, 2] > 0.99
         assert singles["twin", series, 2] < 0.8
+
+
+def test_several_twins_are_other_draws_and_have_their_lowest_and_highest(
+    monkeypatch: pytest.MonkeyPatch, model: Subject
+) -> None:
+    seeds, draw = [], Subject.twin
+
+    def drawing(self: Subject, seed: int = 0) -> Subject:
+        seeds.append(seed)
+        return draw(self, seed)
+
+    monkeypatch.setattr(Subject, "twin", drawing)
+    few: dict[str, Any] = SMALL | {"epochs": 1, "control": False, "singles": False}
+    result = layers(model, task="spans", **parts(), **few, seed=7, twins=3)
+    assert seeds == [7, 8, 9]
+    drawn = [row["value"] for row in result.rows("scores") if row["who"] == "twin" and row["layer"] == 3]
+    (row,) = [row for row in result.rows("tasks") if (row["measure"], row["who"]) == ("score", "twin")]
+    assert len(set(drawn)) > 1
+    assert row["n"] == 3
+    told = [row[name] for name in ("value", "low", "high")]
+    assert told == pytest.approx([sum(drawn) / 3, min(drawn), max(drawn)])
+    answer = str(PAGE.answer(Tables(result, PAGE.schemas, PAGE.derived)).text)  # type: ignore[union-attr]
+    assert f"3 untrained twins {100 * told[0]:.1f} % (from {100 * told[1]:.1f} to {100 * told[2]:.1f})" in answer
 
 
 def plant_marks(monkeypatch: pytest.MonkeyPatch, score: Callable[[str, int, Spec], float]) -> None:

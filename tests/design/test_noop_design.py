@@ -53,7 +53,7 @@ def test_no_text_is_both_trained_on_and_measured(monkeypatch: pytest.MonkeyPatch
 
     def measuring(self: Any, bundle: Any, batch: Any) -> None:
         who = "model" if self.subject is model else "twin"
-        measured.setdefault(who, set()).update(example.passage.first.name for example in batch)
+        measured.setdefault(who, set()).update(example.passage.first.name for _, example in batch)
         assert self.task.subject is self.subject
         update(self, bundle, batch)
 
@@ -68,12 +68,41 @@ def test_no_text_is_both_trained_on_and_measured(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_twin_is_not_the_model(model: Subject) -> None:
-    ours, theirs = noop(model, TEXTS[:8], "masked-lm"), noop(model.twin(0), TEXTS[:8], "masked-lm")
+    how: Any = {"task": "masked-lm", "twins": 1}
+    ours, theirs = noop(model, TEXTS[:8], **how), noop(model.twin(0), TEXTS[:8], **how)
     for place, row in rows_of(ours).items():
         assert row["twin"] == pytest.approx(rows_of(theirs)[place]["value"], rel=1e-4)
         assert row["twin_relative"] == pytest.approx(rows_of(theirs)[place]["relative"], rel=1e-4)
         assert row["twin"] != pytest.approx(row["value"], rel=1e-3)
         assert row["twins"] == 1
+        assert row["twin_low"] is row["twin_relative_high"] is None, "a single draw has no spread"
+
+
+def test_twins_are_drawn_one_by_one_and_their_spread_is_told(model: Subject) -> None:
+    """Five where each costs a pass, with other weights each; one where each would need a training."""
+    seeds, own = [], Subject.twin
+
+    def drawing(self: Subject, seed: int = 0) -> Subject:
+        seeds.append(seed)
+        return own(self, seed)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Subject, "twin", drawing)
+        result = noop(model, TEXTS[:8], "masked-lm")
+        assert seeds == [0, 1, 2, 3, 4]
+        trained = noop(model, TEXTS, "tagging:upos")
+        assert seeds[5:] == [0]
+    assert {row["twins"] for row in trained.rows("noop")} == {1}
+    singles = [rows_of(noop(model.twin(seed), TEXTS[:8], "masked-lm", twins=1)) for seed in range(5)]
+    for place, row in rows_of(result).items():
+        for name, ends in (("value", ("twin", "twin_low", "twin_high")),
+                           ("relative", ("twin_relative", "twin_relative_low", "twin_relative_high"))):  # fmt: skip
+            drawn = [single[place][name] for single in singles]
+            told = [row[end] for end in ends]
+            assert told == pytest.approx([sum(drawn) / 5, min(drawn), max(drawn)], rel=1e-4)
+        assert row["twins"] == 5
+    (loss,) = result.rows("loss")
+    assert loss["twin_low"] < loss["twin"] < loss["twin_high"]
 
 
 def plant(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The statistics of changes under test: paired resamples, the seen difference, enough shuffles, intervals of 95 %."""
+"""The statistics of changes under test: both models on the same units, the seen difference, enough shuffles, 95 %."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def marks(values: np.ndarray) -> np.ndarray:
     return np.stack([values, np.ones_like(values)], -1)
 
 
-def test_both_models_are_resampled_together() -> None:
+def test_both_models_are_compared_on_the_same_texts() -> None:
     """Texts differ far more from each other than the models do; unpaired, that would be the interval."""
     rng = np.random.default_rng(0)
     whole = rng.normal(3.0, 1.0, 100)
@@ -46,7 +46,7 @@ def test_there_are_as_many_shuffles_as_the_correction_needs(cuts: int) -> None:
     assert (p[1:] == 1).all()
 
 
-def test_units_are_swapped_and_drawn_as_a_whole() -> None:
+def test_units_are_swapped_and_left_out_as_a_whole() -> None:
     """Twenty documents of ten alike texts are twenty units, not two hundred."""
     rng = np.random.default_rng(2)
     effects = rng.normal(0.3, 1.0, 20)
@@ -72,18 +72,18 @@ def test_few_texts_have_no_interval(texts: int, known: bool) -> None:
 
 
 def test_intervals_of_a_correlation_are_of_95_per_cent() -> None:
-    """As wide as Fisher's for normal numbers, and the truth is inside about as often as that."""
-    rng, truth, heads, runs = np.random.default_rng(3), 0.5, 60, 60
+    """Hardly wider than Fisher's, who knows that numbers are normal, and the truth is inside as often as said."""
+    rng, truth, heads, runs = np.random.default_rng(3), 0.5, 60, 200
     ratios, inside = [], {"pearson": 0, "spearman": 0}
     by_rank = 6 / math.pi * math.asin(truth / 2)
-    for seed in range(runs):
+    for _ in range(runs):
         one = rng.normal(size=heads)
         other = truth * one + math.sqrt(1 - truth**2) * rng.normal(size=heads)
-        found = correlate(one, other, seed=seed)
+        found = correlate(one, other)
         reach = 1.959964 / math.sqrt(heads - 3)
         fisher = [math.tanh(math.atanh(found.pearson) + sign * reach) for sign in (-1, 1)]
         ratios.append((found.pearson_high - found.pearson_low) / (fisher[1] - fisher[0]))
         inside["pearson"] += found.pearson_low <= truth <= found.pearson_high
         inside["spearman"] += found.spearman_low <= by_rank <= found.spearman_high
-    assert np.mean(ratios) == pytest.approx(1.0, abs=0.12)
-    assert all(count >= 0.88 * runs for count in inside.values())
+    assert 1.0 < np.mean(ratios) < 1.2
+    assert all(count >= 0.92 * runs for count in inside.values())

@@ -113,3 +113,28 @@ def test_the_layer_of_the_structural_probe_is_chosen_on_validation(monkeypatch: 
     (row,) = [row for row in result.rows("parse") if row["probe"] == "structural probe"]
     assert row["chosen"] == "layer 1"
     assert (row["validation"], row["value"] < 0.9) == (1, True)
+
+
+def test_several_twins_are_other_draws_and_rows_have_their_mean_and_their_spread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    draw, how = Subject.twin, {**parts(), **SMALL, "test": planted.treebank(20, 2), "structural": False}
+    probe, other = "untrained: attention + vectors", "attention"
+
+    def figures(result: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        (row,) = [row for row in result.rows("parse") if row["probe"] == probe]
+        (more,) = [row for row in result.rows("differences") if (row["probe"], row["other"]) == (probe, other)]
+        return row, more
+
+    both = figures(parse(planted.subject(), **how, twins=2))
+    singles = []
+    for number in range(2):
+        monkeypatch.setattr(Subject, "twin", lambda self, seed=0, number=number: draw(self, number))
+        singles.append(figures(parse(planted.subject(), **how)))
+    values = [row["value"] for row, _ in singles]
+    assert values[0] != values[1]
+    assert both[0]["value"] == pytest.approx(sum(values) / 2)
+    assert (both[0]["twins"], both[0]["n"]) == (2, singles[0][0]["n"])
+    assert (both[0]["twins_low"], both[0]["twins_high"]) == pytest.approx((min(values), max(values)))
+    assert both[1]["value"] == pytest.approx(sum(more["value"] for _, more in singles) / 2)
+    assert [row["twins_low"] for row, _ in singles] == [None, None], "a single draw has no spread"

@@ -98,15 +98,19 @@ def test_the_interval_of_a_score_holds_the_truth_about_as_often_as_it_says() -> 
 
 @pytest.mark.parametrize("units", [12, 40])
 def test_the_interval_of_a_difference_holds_the_truth_about_as_often_as_it_says(units: int) -> None:
+    """Of the two scores' own interval, and of what is resampled."""
     rng = np.random.default_rng(2)
-    held = 0
+    held, held_by_resamples = 0, 0
     for trial in range(200):
         hits = rng.binomial(9, np.clip(rng.normal([0.8, 0.6], 0.1, (units, 2)), 0, 1)).T
         marks = np.stack([hits, np.full_like(hits, 9), np.full_like(hits, 9)], -1).astype(float)
         drawn = summary.resampled(marks, seed=trial, resamples=400)
         low, high = summary.middle(drawn[:, 0] - drawn[:, 1], units)
-        held += bool(low <= 0.2 <= high)
-    assert 180 <= held <= 198
+        held_by_resamples += bool(low <= 0.2 <= high)
+        low_end, high_end = summary.difference_interval(*marks)
+        held += low_end <= 0.2 <= high_end
+    assert 184 <= held <= 198
+    assert 180 <= held_by_resamples <= 198
 
 
 def test_intervals_are_by_unit_and_there_is_none_with_five() -> None:

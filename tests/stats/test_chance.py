@@ -55,7 +55,7 @@ def test_where_less_is_better_the_sign_is_turned(name: str) -> None:
     assert standing(losses, METRICS[name], high).gain > 0
 
 
-def test_scores_that_are_no_means_are_bootstrapped_over_units() -> None:
+def test_scores_that_are_no_means_have_intervals_over_units_too() -> None:
     rng = np.random.default_rng(1)
     given = rng.random(80)
     related = np.stack([given + 0.3 * rng.random(80), given], -1)

@@ -51,8 +51,11 @@ def test_a_constant_difference_over_few_texts_proves_nothing() -> None:
     assert np.isnan(above_zero(np.ones((5, 3)), np.ones((5, 1))).p).all()
 
 
-def test_where_nothing_ever_differs_p_is_one() -> None:
-    p, corrected = above_zero(np.zeros((20, 3)), np.ones((20, 1)))
+@pytest.mark.parametrize("at_once", [20_000_000, 3 * 999, 1])
+def test_where_nothing_ever_differs_p_is_one(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every flip is counted, and once, in however many slices they are made."""
+    monkeypatch.setattr("attlas.stats.flips._AT_ONCE", at_once)
+    p, corrected = above_zero(np.zeros((20, 3)), np.ones((20, 1)), flips=2000)
     assert p.tolist() == corrected.tolist() == [1.0, 1.0, 1.0]
 
 

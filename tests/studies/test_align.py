@@ -16,6 +16,7 @@ from attlas.store import Result
 from attlas.studies.align import baselines as beside
 from attlas.studies.align.baselines import add_baselines
 from attlas.studies.align.call import align
+from attlas.studies.align.handed import pair_rows, sample
 from attlas.studies.align.passes import Alignment
 from attlas.studies.align.tables import BY_NORM, HALVES, ORACLE, Evidence, Method, Read, halves
 from attlas.studies.reporting import command_line
@@ -92,6 +93,31 @@ def test_what_is_handed_out_is_chosen_by_mean_norms(both: Result, tmp_path: Path
         bitext.write_text("".join(f"{a} ||| {b}\n" for a, b, _ in PAIRS), encoding="utf-8")
         again = [text.links.sure for text in read_bitext(bitext, file) if text.links]
         assert again == handed(result)
+
+
+def test_pairs_are_shown_with_their_own_error_rates() -> None:
+    """A = {0-0, 1-0}, S = {0-0}, P = {0-0, 1-1}: 1 - (1 + 1) / (2 + 1); and no figure for a pair without gold."""
+    texts = [document("a b", "x y", "0-0 1p1"), document("a b", "x y")]
+    shown = list(pair_rows(texts, [0, 1], [7, 8], {"mine": [links("0-0 1-0")] * 2}))
+    assert [row["aer"] for row in shown] == [pytest.approx(1 / 3), None]
+    assert [(row["pair"], row["sure"], row["possible"], row["predicted"]) for row in shown] == [
+        (7, "0-0", "1-1", "0-0 1-0"),
+        (8, None, None, "0-0 1-0"),
+    ]
+
+
+def test_of_many_pairs_the_best_the_worst_and_some_between_are_shown() -> None:
+    """Of 70 pairs the first ten have the right link, the last ten the wrong one, those between both."""
+    texts = [document("a b", "x y", "0-0")] * 70
+    good, bad = links("0-0"), links("1-1")
+    found = [good] * 10 + [good | bad] * 50 + [bad] * 10
+    chosen = sample(texts, found, 3)
+    assert set(chosen) >= {*range(10), *range(60, 70)}
+    assert len(chosen) == 40
+    assert chosen == sorted(set(chosen))
+    assert sample(texts, found, 3) == chosen != sample(texts, found, 4)
+    assert sample(texts[:40], found[:40], 3) == list(range(40))
+    assert len(sample([document("a b", "x y")] * 70, found, 3)) == 40
 
 
 def test_a_head_can_be_handed_out() -> None:

@@ -14,7 +14,8 @@ from attlas.pages.html import html_page
 from attlas.pages.laws import check_page, claims_of
 from attlas.store import Result
 from attlas.studies.align.call import align
-from attlas.studies.align.page import PAGE, view_name, views
+from attlas.studies.align.findings import view_name, views
+from attlas.studies.align.page import PAGE
 from bitexts import documents, subject
 
 if TYPE_CHECKING:
@@ -44,16 +45,17 @@ def test_findings_are_computed_from_the_tables() -> None:
     assert "30.0 (95 % interval 28.0 to 32.0); untrained twins (random weights) 80.0 and the diagonal" in answer
     assert "Read with input, the best layer has an AER of 25.0 by norm (23.0 to 27.0; layer 3) and 35.0 by" in given
     assert "the mean over layers is 38.3 against 48.3" in given
-    assert "better in 2 of 3 layers and worse in none; they gain most in layer" in given
+    assert "better in 2 of 3 layers and worse in none; most in layer 2, where the rate changes by −10.0" in given
     assert "45.0 by norm (43.0 to 47.0; layer 2) and 50.0 by weight" in output
     assert (
         "layer 2 with input, that of the largest mean norm, at 30.0 by norm. The gold would choose layer 3, at"
         in choice
     )
-    assert "costs 5.0 points. Chosen on one half of the pairs and scored on the other, the best layer has" in choice
+    assert "costs 5.0 points. The layer that is best on one half of the pairs has 26.0 on the other" in choice
     assert "head (on all pairs: 3-1) knows less than a layer" in head
-    assert "36.0 by norm, the best layer 26.0" in head
-    assert "Better than attention: eflomal (these pairs and more.tsv), eflomal (these pairs)." in aligners
+    assert "36.0 by norm (34.0 to 38.0) on the other, the layer that is best there 26.0" in head
+    assert "Better than attention: eflomal (these pairs and more.tsv); lower, with" in aligners
+    assert aligners.endswith("intervals that overlap: eflomal (these pairs).")
     published = [finding.published for finding in PAGE.found(opened(align_result()))]
     assert any("47.7 by weight, 41.4 by norm" in text for text in published)
 
@@ -118,7 +120,7 @@ def test_a_choice_without_gold_that_misses_is_called_so() -> None:
     changed = Result(result.manifest, tables)
     (text,) = [text for text in told(changed) if "cannot be relied on" in text]
     assert "read with output it takes layer 1, at 65.0, where layer 2 has 45.0." in text
-    assert "From 1 of 2 sides it comes near." in text
+    assert "From the other sides it comes near." in text
     assert not any("cannot be relied on" in text for text in told(result))
     check_page(PAGE, changed)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +12,14 @@ import pytest
 import twins
 from attlas.capture import Subject
 from attlas.capture.check import eager_weights
+from attlas.corpora import read
 from attlas.errors import CapabilityError, CorpusError
-from attlas.studies.coref.call import Cut, coref, cut
+from attlas.run.setting import as_corpus
+from attlas.studies.coref.call import Cut, coref, cut, whole_documents
 from attlas.studies.coref.mentions import CANDIDATES, KINDS, known_mentions, question_of
 from attlas.studies.coref.passes import DIRECTIONS, Choice, Coref, Window, choose_heads
 from attlas.studies.coref.sieves import BASELINES, choose
+from attlas.studies.coref.tables import _told
 from attlas.text import Document, Mention
 
 
@@ -191,6 +195,44 @@ def test_the_unit_is_a_document_and_not_a_window() -> None:
     study.update(bundle := study.empty(), windows)
     for part, cell in (("heads", (0, 0, 0, 0, 0)), ("baselines", (0, 0)), ("chance", (0, 0))):
         assert (bundle[part].rows()[1][:, *cell] > 0).sum() == 3
+
+
+def test_cases_are_of_the_head_that_is_best_for_all_kinds_among_all_mentions() -> None:
+    subject = subject_of("bert")
+    windows = cut(subject, TALES, 64).windows
+    cells, best = list(np.ndindex(len(CANDIDATES), len(KINDS))), Choice(1, 2, 1)
+    kept = []
+    for others in (best, Choice(0, 0, 0)):
+        study = Coref(subject, chosen=dict.fromkeys(cells, others) | {(0, 0): best})
+        study.update(bundle := study.empty(), windows)
+        kept.append(bundle["cases"].result())
+    assert kept[0] == kept[1]
+    study = Coref(subject, chosen=dict.fromkeys(cells, Choice(0, 0, 0)))
+    study.update(bundle := study.empty(), windows)
+    assert bundle["cases"].result() != kept[0]
+
+
+def test_a_treebank_is_read_by_document_and_refused_by_sentence(tmp_path: Path) -> None:
+    rows = "1\tEmma\t_\t_\t_\t_\t0\troot\t_\tEntity=(e1)\n\n1\tShe\t_\t_\t_\t_\t0\troot\t_\tEntity=(e1)\n\n"
+    (tmp_path / "a.conllu").write_text(f"# newdoc id = a\n{rows}# newdoc id = b\n{rows}", encoding="utf-8")
+    by_document = whole_documents(tmp_path / "a.conllu")
+    assert [len(document.words) for document in by_document.documents] == [2, 2]
+    assert whole_documents(by_document) is by_document
+    assert len(whole_documents(as_corpus(TALES)).documents) == len(TALES)
+    with pytest.raises(CorpusError, match="read sentence by sentence"):
+        whole_documents(read(tmp_path / "a.conllu"))
+
+
+def test_a_case_is_told_with_eight_words_to_each_side() -> None:
+    """The antecedent is word 30, the mention word 32, and the words chosen stand before, between and far behind."""
+    words = [f"w{number}" for number in range(90)]
+    document = Document.from_words(words, name="long", mentions=(Mention(30, 31, "c"), Mention(32, 33, "c")))
+    window = SimpleNamespace(question=question_of(document), passage=SimpleNamespace(first=document))
+    for word, first, last in ((30, 22, 40), (20, 12, 40), (35, 22, 43), (80, 22, 64)):
+        told = _told(window, 1, word)  # type: ignore[arg-type]
+        assert (told["mention"], told["antecedent"], told["chose"]) == ("w32", "w30", f"w{word}")
+        assert told["before"].split() == ["…", *words[first:32]]
+        assert told["after"].split() == [*words[33 : last + 1], "…"]
 
 
 def test_the_best_head_is_chosen_by_kind_and_candidates() -> None:

@@ -123,6 +123,10 @@ def test_what_cannot_be_looked_for_is_refused() -> None:
     task, instances = faith_models.posed()
     with pytest.raises(PlanError, match="a bound between 0 and 1"):
         Search(bound=1.5)
+    assert Search(steps=1, restarts=1).steps == 1
+    for nothing in ({"steps": 0}, {"restarts": 0}):
+        with pytest.raises(PlanError, match="no step to look in"):
+            Search(**nothing)
     with pytest.raises(CapabilityError, match="no layer 4; choose one from 1 to 3"):
         sites_of(task, "3")
     model = Reweighed(task)

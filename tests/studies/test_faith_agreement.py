@@ -28,11 +28,12 @@ def test_agreement_is_that_of_a_loop_over_instances() -> None:
     rows = [dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
     assert len(rows) == 3 * (1 + 2 + 1)
     for against, beside in zip(REFERENCES, (1, 2, 3), strict=True):
-        taus, overlaps, sure = [], [], []
+        taus, overlaps, sure, first = [], [], [], []
         for one, other, there in zip(values[:, 0], values[:, beside], real, strict=True):
             a, b = one[there], other[there]
             found = kendalltau(a, b, method="asymptotic")
             k = math.ceil(len(a) / 10)
+            first.append(k)
             taus.append(found.statistic)
             sure.append(found.pvalue < 0.05)
             overlaps.append(len(set(np.argsort(-a)[:k]) & set(np.argsort(-b)[:k])) / k)
@@ -41,6 +42,7 @@ def test_agreement_is_that_of_a_loop_over_instances() -> None:
         assert row["overlap"] == pytest.approx(np.mean(overlaps))
         assert row["significant"] == pytest.approx(np.mean(sure))
         assert row["low"] < row["tau"] < row["high"]
+        assert (row["k"], row["n"]) == (pytest.approx(np.mean(first)), 12)
     random = [row for row in rows if row["explanation"] == "random"]
     assert all(abs(row["tau"]) < 0.2 for row in random)
 

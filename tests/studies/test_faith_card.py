@@ -15,6 +15,7 @@ from attlas.studies.faith.margins import (
     MOVED,
     Margin,
     Resamples,
+    _extremes,
     erased_margin,
     median_margin,
     needed_margin,
@@ -139,6 +140,16 @@ def test_a_score_that_is_chance_leaves_open_whether_attention_is_needed() -> Non
     given = tables(**GOOD)
     made = card_rows(given, {**margins(**GOOD), "uniform": margin}, {})
     assert verdicts(made)["uniform"] == "cannot tell"
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_text_that_is_all_right_is_so_by_matthews_too(labels: int) -> None:
+    metric, given = METRICS["matthews"], np.arange(40) % labels
+    marks = np.eye(labels**2)[given * (labels + 1)]
+    right, wrong = _extremes(metric, marks)
+    assert right.sum() == wrong.sum() == pytest.approx(1)
+    assert metric.of(marks.sum(0) + right) == pytest.approx(1)
+    assert metric.of(wrong) < 0
 
 
 def test_what_was_not_measured_is_left_out() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -17,14 +19,15 @@ from attlas.ids import Site, Stream
 from attlas.models.tagger import TaggerSizes, make_tagger, make_word_tokenizer
 from attlas.pages.laws import check_page
 from attlas.stats import METRICS
-from attlas.studies.faith_chunking.bend import bend_of_seeds, fit_bend
+from attlas.studies.faith_chunking.bend import FEWEST, LEAST_SEEDS, bend_of_seeds, fit_bend
 from attlas.studies.faith_chunking.call import faith_chunking
 from attlas.studies.faith_chunking.page import PAGE
 from attlas.studies.faith_chunking.passes import Workshop
 from attlas.studies.faith_chunking.tables import f1, per_word
 from attlas.studies.faith_chunking.taggers import COLUMNS, write_down
-from attlas.studies.faith_chunking.trainings import trainings
+from attlas.studies.faith_chunking.trainings import ENDS, WEIGHTS, trainings
 from attlas.studies.reporting import command_line
+from attlas.tasks.guided import Guided, guided_by
 from attlas.tasks.tagging import Tagging, labels_of
 from attlas.text import Document, Passage
 
@@ -90,6 +93,16 @@ def test_what_is_written_down_is_what_loops_find():
         assert METRICS["f1"].score(row[None, :3]) == pytest.approx(expected, abs=1e-9)
 
 
+def test_of_a_tagger_that_guides_itself_the_same_is_written_down():
+    texts = sentences(5, 2)
+    words = make_word_tokenizer([document.text for document in texts] * 2)
+    original, model = (Subject(make_tagger(words, LABELS, TaggerSizes(width=16, ffn=16), seed=s)) for s in (0, 1))
+    examples = model.pieces.encode_all([Passage(document) for document in texts])
+    plain, guided = Tagging(model, "chunks"), Guided(model, "chunks", guided_by(model))
+    ours, theirs = (write_down(task, examples, original) for task in (guided, plain))
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
 def test_a_bend_is_found_where_it_was_made():
     draw = np.random.default_rng(0)
     x = np.tile(np.linspace(0, 1, 12), 5)
@@ -119,6 +132,15 @@ def test_the_interval_of_a_bend_is_over_seeds():
     assert bend_of_seeds([*curves[:1], ([0, 1], [0, 1])])[1:] == (None, 1)
     assert bend_of_seeds(curves[:2])[1:] == (None, 2)
     assert bend_of_seeds([([0, 1], [0, 1])]) == (None, None, 0)
+
+
+@pytest.mark.parametrize("at", [1.0, 1.5, 4.25, 6.5, 7.0])
+def test_a_bend_may_lie_between_any_two_points_within(at: float) -> None:
+    x = np.arange(9.0)
+    bend = fit_bend(x, 3 + np.maximum(x - at, 0))
+    assert bend is not None
+    assert bend.at == pytest.approx(at, abs=0.02)  # half a step of the grid
+    assert (bend.slope_before, bend.slope_after, bend.gain) == pytest.approx((0, 1, 1), abs=0.02)
 
 
 def test_a_curve_that_only_flattens_has_no_bend_worth_the_name():
@@ -220,3 +242,11 @@ def test_the_page_of_a_real_run_keeps_its_laws_and_says_how_to_repeat_it(result)
     line = command_line(made.manifest)
     assert "attlas faith chunking documents --test documents --weights 0.2,1.0,3.0 --ends 0.2,3.0 --seeds 2" in line
     assert "--learning-rate 0.003" in line
+
+
+def test_a_run_as_it_is_by_default_has_the_seeds_that_the_interval_of_a_bend_needs() -> None:
+    usual = {name: known.default for name, known in inspect.signature(faith_chunking).parameters.items()}
+    every = trainings(list(WEIGHTS), list(ENDS), usual["seeds"], usual["middle"], usual["guided"])
+    points = Counter(training.seed for training in every if training.kind in ("original", "adversary"))
+    assert sum(count >= FEWEST for count in points.values()) == LEAST_SEEDS
+    assert len(every) == 56, "as many as the help says"

@@ -16,6 +16,7 @@ from attlas.pages.laws import check_page, claims_of
 from attlas.store import Result
 from attlas.studies.faith_chunking.findings import adversaries, differs, ends_of_f1, original
 from attlas.studies.faith_chunking.page import PAGE
+from attlas.studies.faith_chunking.rows import _spaced
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -87,7 +88,7 @@ def test_one_seed_has_the_interval_of_its_sentences_and_no_seeds_to_compare() ->
     low, high = ends_of_f1(alone, own)
     assert low == pytest.approx(own["f1"] - 0.006)
     assert high == pytest.approx(own["f1"] + 0.006)
-    assert "meet at KL 0.60 (1 seed, too few for an interval), and" in said(alone)[2]
+    assert "meet at KL 0.60 (1 seed, too few for an interval: it takes 3, --middle 3), and" in said(alone)[2]
     assert "too few seeds" in html_page(PAGE, faith_chunking_result(seeds=1))
     assert "too few seeds" not in html_page(PAGE, faith_chunking_result(seeds=3))
 
@@ -122,7 +123,11 @@ def test_the_page_keeps_its_laws_and_tells_ours_from_theirs(seeds: int) -> None:
 
 def test_a_claim_fails_when_the_tables_are_others() -> None:
     moved = [{**row, "f1": row["f1"] / 2} for row in rows_of("summary")]
-    claims = [claim for claim in claims_of(PAGE, faith_chunking_result()) if claim.column == "f1"]
+    claims = [
+        claim
+        for claim in claims_of(PAGE, faith_chunking_result())
+        if claim.column == "f1" and claim.table == "summary"
+    ]
     assert len(adversaries(tables_of())) == len(WEIGHTS)
     assert claims
     assert not any(holds(claim, tables_of(summary=moved)) for claim in claims)
@@ -152,3 +157,14 @@ def test_every_chart_is_drawn_and_can_be_changed(open_report: Callable[[Path], P
     for width in (1280, 500):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), width
+
+
+def test_lambdas_that_would_stand_on_each_other_are_left_unwritten() -> None:
+    """On a chart of 100 by 100 a lambda takes 4, the last one, which is spelled out, twice as much."""
+    places = [(100, 100), (83, 0), (87, 0), (91.5, 0), (92, 9), (100, 0)]
+    rows = [{"x": x, "y": y, "said": str(number)} for number, (x, y) in enumerate(places)]
+    said = [row["said"] for row in _spaced(rows, "x", "y")]
+    assert said == ["0", "", "2", "3", "4", "λ = 5"]
+    for one, other in (("x", "y"), ("y", "x")):
+        rows = [{one: place, other: 0, "said": str(number)} for number, place in enumerate((88, 92, 100))]
+        assert [row["said"] for row in _spaced(rows, "x", "y", 100)] == ["0", "", "λ = 2"]

@@ -13,6 +13,7 @@ from attlas.capture import Recorder
 from attlas.studies.faith import explanations as made
 from attlas.studies.faith.erasing import Eraser
 from attlas.studies.faith.explanations import Named
+from attlas.studies.shared.faith import instances as instances_module
 from attlas.studies.shared.faith.instances import ask, describe_rows, predicted, sites_of
 
 FAMILIES = ["bert", "distilbert", "modernbert", "gpt2", "llama"]
@@ -37,6 +38,33 @@ def test_a_head_that_reads_the_mean_reads_all_rows_and_none_of_the_padding() -> 
     assert torch.equal(asked.rows, asked.real)
     assert not asked.real.all()
     assert describe_rows(task, instances) == "all pieces"
+
+
+def test_rows_are_looked_for_until_several_texts_have_shown_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One text of a few pieces could be read in more ways than one; after several it is known."""
+    task, posed = faith_models.posed(family="bert")
+    sizes: list[int] = []
+
+    def counted(task: Any, question: Any) -> torch.Tensor:
+        sizes.append(len(question.real))
+        return looked_for(task, question)
+
+    looked_for = instances_module._looked_for
+    monkeypatch.setattr(instances_module, "_looked_for", counted)
+    first = ask(task, posed[:1])
+    several, again, last = ask(task, posed), ask(task, posed), ask(task, posed[:1])
+    assert sizes == [1, len(posed)]
+    assert torch.equal(several.rows, again.rows)
+    assert torch.equal(first.rows, last.rows)
+
+
+def test_labels_that_weigh_each_other_up_hide_no_rows() -> None:
+    """Scores of two labels that always sum to zero still depend on the first piece, and on nothing else."""
+    task, instances = faith_models.posed("classification", "bert")
+    with torch.no_grad():
+        weight = task.subject.model.classifier.weight
+        weight[1] = -weight[0]
+    assert describe_rows(task, instances) == READ["bert"]
 
 
 def _by_hand(task: Any, instance: Any) -> tuple[np.ndarray, np.ndarray, list[int], np.ndarray]:

@@ -51,7 +51,7 @@ def test_findings_are_computed_from_the_tables() -> None:
     assert "Most like gradients is the order by norms, last layer (0.30)." in agreement
     assert "takes 0.14 from the probability" in erasing
     assert "more than erasing random words (+0.080, +0.060 to +0.10)" in erasing
-    assert "By leave-one-out it is most, 0.30; this attention is number 6 of 10." in erasing
+    assert "By leave-one-out it is most, 0.30; 5 of 10 orders take more than this attention." in erasing
     assert "moves by 0.012 (TVD; mean 0.034)" in shuffled
     assert "Accuracy changes by −0.0060 (−0.026 to +0.014, p > 0.99)." in shuffled
     assert "accuracy changes by −0.24 (−0.26 to −0.22)." in shuffled

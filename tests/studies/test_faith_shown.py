@@ -12,6 +12,7 @@ from attlas.store import Manifest, Result
 from attlas.store.columns import as_columns
 from attlas.studies.faith.page import SHOWN
 from attlas.studies.faith.shown import shown_rows
+from attlas.studies.faith.words import _picture
 from attlas.studies.shared.faith.adversary import Search, adversaries
 from attlas.studies.shared.faith.instances import _example, ask, instances_of, predicted, sites_of
 from attlas.studies.shared.faith.last import Reweighed
@@ -53,6 +54,9 @@ def test_weights_in_the_table_are_those_of_the_model(family: str, layers: str) -
             again = predicted(task, asked, task.run(asked.question))[0]
         assert again.max().item() == pytest.approx(row["adversary_confidence"], abs=1e-5)
         assert row["confidence"] == pytest.approx(row["adversary_confidence"], abs=0.05 + 1e-5)
+        ((_, _, selection),) = _picture(row, {}, "it").pairs
+        assert selection["query"] == int(asked.rows[0].nonzero()[0])  # the first row that is read
+        assert selection["layer"] == model.last.layer
     table = Result(Manifest("faith"), {"shown": as_columns(rows)}).table
     assert tuple(table.column_names) == SHOWN.names
     assert table.to_pylist()[0]["own"] == rows[0]["own"]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 from invented_keywords import TEXT, keywords_result
 
+import twins
+from attlas.capture import Subject
 from attlas.pages import holds
 from attlas.pages.laws import check_page
 from attlas.store import Result
 from attlas.studies.keywords import page as page_of
 from attlas.studies.keywords import text as shading
-from attlas.studies.keywords.call import keywords
+from attlas.studies.keywords.call import _asked, keywords
 from attlas.studies.keywords.page import PAGE
 from attlas.studies.reporting import page_of as html_of
 
@@ -118,3 +120,33 @@ def test_a_click_on_a_phrase_lights_its_places_one_after_another(
     assert second.locator(".weighed-words").evaluate("one => getComputedStyle(one).direction") == "rtl"
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_of_phrases_that_overlap_the_better_one_keeps_its_place() -> None:
+    phrases = [{"starts": [3, 0], "stops": [5, 2]}, {"starts": [1, 6], "stops": [3, 7]}]
+    places = [(0, 2, 0, 0), (3, 5, 0, 1), (6, 7, 1, 0)]  # start, stop, rank, and which place of its phrase it is
+    assert [tuple(place) for place in shading._free_places(phrases, 10)] == places
+    assert [tuple(place) for place in shading._free_places(phrases, 6)] == places[:2]
+
+
+def test_the_scale_of_weights_ends_at_its_top() -> None:
+    for top, steps in ((4, "0 0.5 1 2 4"), (15, "0 0.5 1 2 4 8 15"), (30, "0 0.5 1 2 4 8 15 30")):
+        words = (
+            re.sub(r"<[^>]+>", "", str(shading.legend(top))).replace("(an average word)", "").replace("and more", "")
+        )
+        assert words.split() == ["weight", *steps.split()]
+
+
+@pytest.mark.parametrize("bar", [0.0, 0.5, 1.0, 3.0])
+def test_any_bar_from_zero_on_will_do(bar: float) -> None:
+    subject = Subject.of(twins.model("bert"), twins.tokenizer(False), "bert")
+    asked: dict[str, Any] = {
+        "study": None,
+        "heads": ["1-1"],
+        "measure": None,
+        "over": "mean",
+        "top": 5,
+        "longest": None,
+    }
+    *_, how = _asked(subject, "It rained.", bar=bar, language="english", max_pieces=None, **asked)
+    assert how["bar"] == bar

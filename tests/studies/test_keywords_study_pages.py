@@ -58,7 +58,7 @@ def test_pages_keep_the_laws_and_claims_fail_where_tables_are_changed(
 def test_a_study_is_told_from_its_tables() -> None:
     best, saved, many, kinds, phrases, regression, against, mix = sentences(STUDY, keywords_study_result())
     assert best.startswith("Head 3-4 tells key words from others best (norm, mean)")
-    assert "(AUC) 0.85 (0.82–0.88), where chance gives 0.50, the same head untrained 0.55" in best
+    assert "(AUC) 0.85 (0.82–0.88), where chance gives 0.50, the same head of one untrained twin 0.55" in best
     assert saved.startswith("Key words receive 1.70 times what others do from it, and it saves 0.35 (0.30–0.40) nats")
     assert many.startswith("7 of 12 heads give more to key words")
     assert kinds.endswith(
@@ -67,7 +67,7 @@ def test_a_study_is_told_from_its_tables() -> None:
     assert "(3 best heads, norm, mean) reach F1@10 0.39 (0.37–0.41); best head 0.33" in phrases
     assert "all 12 heads (norm, mean) finds key words with F1 0.59 (0.57–0.61)" in regression
     assert "8 of them are enough to come within 0.01" in regression
-    assert "without any model, reaches 0.45 (0.43–0.47); all heads of the untrained twin 0.42" in against
+    assert "without any model, reaches 0.45 (0.43–0.47); all heads of one untrained twin 0.42" in against
     assert mix.startswith("The mix of heads lies at layer 2.41 on average (an even mix at 2.00)")
 
 
@@ -100,7 +100,10 @@ def test_heads_that_know_nothing_are_not_recommended() -> None:
         assert "nothing is to be made of these heads" in str(
             STUDY.warning(Tables(blind, STUDY.schemas, STUDY.derived))
         )
-        assert sentences(STUDY, blind)[0].startswith("No head was found that tells key words from others, not even")
+        answer, regression, beside = sentences(STUDY, blind)
+        assert answer.startswith("No head was found that tells key words from others, not even")
+        assert regression.startswith("A regression on all")
+        assert beside.startswith("Beside it")
     few = changed(result, "heads", p=lambda row: None, p_corrected=lambda row: None)
     assert not any("give more to key words than to others" in text for text in sentences(STUDY, few))
 

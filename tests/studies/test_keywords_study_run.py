@@ -15,22 +15,27 @@ import twins
 from attlas.capture import Subject
 from attlas.errors import CorpusError, PlanError
 from attlas.run.progress import Silent
+from attlas.run.session import Run, begin
+from attlas.run.setting import as_corpus
 from attlas.store import Result
-from attlas.studies.keywords_study.call import keywords_study
+from attlas.studies.keywords_study.call import _room, keywords_study
+from attlas.studies.keywords_study.passes import Received, lay_out
 from attlas.studies.shared.keywords.choice import from_study
+from attlas.studies.shared.keywords.weighing import Kind
 from attlas.text import Document
 
 WORDS = ("the", "near", "station", "children", "apples", "asked", "nobody", "she", "yesterday")
 COLUMNS = {
     "heads": "stream layer head measure over key other relative low high p p_corrected cross_entropy saved saved_low "
-    "saved_high auc auc_low auc_high choosing_auc choosing_relative choosing_saved twin_auc chosen n",
+    "saved_high auc auc_low auc_high choosing_auc choosing_relative choosing_saved twin_auc twin_auc_low "
+    "twin_auc_high twins chosen n",
     "choice": "stream layer head measure over rank choosing_auc longest",
     "phrases": "part selection measure over heads chosen at gold f1 low high precision recall macro macro_low "
     "macro_high n",
     "regression": "part heads f1 low high precision recall auc c n",
     "regression_weights": "stream layer head weight least most order",
     "mix": "stream layer head share gamma",
-    "predictors": "predictor f1 low high precision recall auc auc_low auc_high n",
+    "predictors": "predictor f1 low high precision recall auc auc_low auc_high n twins twins_low twins_high",
     "whole": "part documents words key_words share given present windows language kind",
 }
 
@@ -57,6 +62,23 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("study") / "whole"
     keywords_study(twin(), abstracts(16), test=abstracts(12, 1), folds=3, budget=200, out=out)
     return out
+
+
+def test_the_room_that_is_asked_for_is_what_the_files_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = twin()
+    parts = {name: lay_out(name, subject, abstracts(count)) for name, count in (("chosen on", 3), ("scored on", 2))}
+    kinds = (Kind("weight", "mean"), Kind("norm", "mean"))
+    asked: dict[str, int] = {}
+
+    def scratch(run: Run, name: str, needed: dict[str, int], **more: Any) -> Path:
+        asked.update(needed)
+        return tmp_path
+
+    monkeypatch.setattr(Run, "scratch", scratch)
+    with begin("toy", subject, as_corpus(abstracts(3)), {}) as run:
+        _room(run, parts, len(kinds), 1.0)
+    files = Received(tmp_path / "files", parts, kinds, 12, {})
+    assert asked == {name: files._file(name).stat().st_size for name in parts}
 
 
 def test_all_tables_are_there(whole: Path) -> None:

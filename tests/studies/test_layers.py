@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from attlas.run.session import Run
 from attlas.store import Result
 from attlas.studies.layers.call import layers
 from attlas.studies.layers.page import PAGE
+from attlas.studies.layers.passes import Work
 from attlas.text import Document, Edge, Passage, Span
 
 SMALL: dict[str, Any] = {"epochs": 2, "step_pieces": 48, "checkpoint_every": 0.0}
@@ -100,6 +102,18 @@ def test_a_killed_run_goes_on_to_the_same_numbers(stop_at: str, tmp_path: Path) 
     assert rows(resumed) == rows(whole)
     first, second = (load_kept(tmp_path / name).series.state_dict() for name in ("whole", "cut"))
     assert all(np.array_equal(first[name], second[name]) for name in first)
+
+
+@pytest.mark.parametrize(
+    ("labels", "among", "one"),
+    [([0, 1], [2, 2], True), ([0, 2], [2, 2], False), ([0, 1], [2, 0], False), ([2, 2], [0, 1], False)],
+)
+def test_one_label_is_forced_where_each_edge_has_one_of_all(labels: list[int], among: list[int], one: bool) -> None:
+    """Sets 0 and 1 are single labels, set 2 is both."""
+    train = SimpleNamespace(labels=np.array(labels), among=np.array(among))
+    known = SimpleNamespace(table=lambda: np.array([[True, False], [False, True], [True, True]]))
+    work: Any = SimpleNamespace(edges=SimpleNamespace(layouts={"train": train}, known=known))
+    assert Work._one_label(work) is one
 
 
 def test_heads_can_be_mixed_instead_of_layers() -> None:

@@ -15,7 +15,8 @@ from attlas.pages.findings import holds
 from attlas.pages.laws import check_page, claims_of
 from attlas.pages.markdown import markdown_page
 from attlas.store import Manifest, Result
-from attlas.studies.layers.page import PAGE, order_of
+from attlas.studies.layers.findings import order_of
+from attlas.studies.layers.page import PAGE
 from attlas.studies.reporting import command_line, write_report
 from attlas.studies.shared.published import PIPELINE
 
@@ -152,7 +153,7 @@ def test_a_task_whose_layers_add_nothing_sure_gets_no_place() -> None:
 def test_where_the_network_underfits_and_where_it_says_nothing_is_told() -> None:
     result = invented(("pos", "roles"), layers=4, sentences=300)
     text = said(result)
-    assert "The MLP underfits here: a linear probe of the same layer is better by more than its interval" in text
+    assert "a linear probe of the same layer is better by more than its interval" in text
     rows = [row for row in result.tables["scores"].to_pylist() if row["series"] == "linear" and row["who"] == "model"]
     ahead = [row for row in rows if row["above_mlp_low"] > 0]
     assert 0 < len(ahead) < len(rows)

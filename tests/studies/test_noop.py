@@ -116,7 +116,7 @@ def test_sums_equal_naive_loops_and_do_not_depend_on_the_batch(family: str) -> N
         np.testing.assert_allclose(one.n, other.n)
     rows = {
         (row["stream"], row["layer"], row["head"], row["keys"]): row
-        for row in _rows(tables(study, together, together)["noop"])
+        for row in _rows(tables(study, together, [together])["noop"])
     }
     for stream in task.streams:
         site, head = Site(stream, 1), 2
@@ -218,7 +218,7 @@ def test_a_twin_stands_in_every_row_and_the_parameters_stay_as_they_were(tmp_pat
         rows = result.tables[name].to_pylist()
         assert {row["keys"] for row in rows} == {"cls", "punctuation", "other", "self", "previous"}
         assert all(row["twin"] is not None and row["twin_weight"] is not None for row in rows)
-        assert all(row["twin"] != row["value"] and row["twins"] == 1 for row in rows)
+        assert all(row["twin"] != row["value"] and row["twins"] == 5 for row in rows)
         assert all(0 <= row["low"] <= row["value"] <= row["high"] for row in rows)
     loss = result.tables["loss"].to_pylist()[0]
     assert loss["chance"] == pytest.approx(np.log(model.model.config.vocab_size))

@@ -34,11 +34,13 @@ def test_findings_are_computed_from_the_tables() -> None:
         in answer
     )
     assert "takes 0.60 of the weight, and |dL/dα| is 1.50 times (1.35 to 1.65) that for other keys" in answer
-    assert "in the untrained twin it is 1.00 times" in answer
-    assert "[SEP] takes 0.60 of the weight in layers 1–4 (untrained twin 0.10), with a gradient 0.54 times" in rests
+    assert "(one untrained twin: 1.00 times)" in answer
+    assert (
+        "[SEP] takes 0.60 of the weight in layers 1–4 (one untrained twin 0.10), with a gradient 0.54 times" in rests
+    )
     assert "0.60 of the weight, 0.070 of the norm ‖αf(x)‖ and 0.30 of what rides on the weight" in rests
     assert "under half from layer 2 on, under a quarter from layer 3 on, under a tenth in the last layer" in fades
-    assert "the untrained twin's never stays under half" in fades
+    assert "that of one untrained twin never stays under half" in fades
     assert "all 12 heads put more than half of the weight on [SEP]; in 9 of them" in parked
     assert "periods and commas 1.00 (1.00)" in rest
 
@@ -47,16 +49,29 @@ def test_a_trained_head_is_shown_beside_the_majority_and_names_are_escaped() -> 
     page = html_page(PAGE, noop_result(majority=0.17, name="<b>bold"))
     assert "Does &lt;b&gt;bold do nothing where its heads rest?" in page
     assert "the most frequent tag (NOUN) would be right in 17.0 %" in page
-    assert "the untrained twin&#39;s is 2.70 (20.0 % right)" in page or "twin's is 2.70 (20.0 % right)" in page
+    assert "that of one untrained twin is 2.70 (20.0 % right)" in page
     assert "trained here" not in html_page(PAGE, noop_result())
 
 
 def test_a_model_that_guesses_is_warned_of() -> None:
     result = noop_result()
     columns = {name: table.to_pydict() for name, table in result.tables.items()}
-    columns["loss"]["value"] = [3.0]
-    assert "does not do the task masked-lm" in html_page(PAGE, Result(result.manifest, columns))
-    assert "does not do the task" not in html_page(PAGE, result)
+    columns["loss"]["value"] = [3.0]  # a result from before there was a table of the whole model
+    page = html_page(PAGE, Result(result.manifest, columns))
+    assert "its loss of 3 (20 texts) cannot be told from 2.8, that of guessing evenly" in page
+    assert "[SEP], where heads" not in page
+    assert "has not shown" not in html_page(PAGE, result)
+
+
+def test_several_twins_are_told_with_their_number_and_their_spread() -> None:
+    columns = {name: table.to_pydict() for name, table in noop_result().tables.items()}
+    for table in columns.values():
+        table["twins"] = [5] * len(next(iter(table.values())))
+    result = Result(noop_result().manifest, columns)
+    check_page(PAGE, result)
+    answer, *_, loss = said(result)
+    assert "(5 untrained twins: 1.00 times, from 0.90 to 1.10)" in answer
+    assert "that of 5 untrained twins is 2.70" in loss
 
 
 def test_older_results_without_norms_do_not_speak_of_them() -> None:

@@ -115,9 +115,60 @@ def test_a_page_and_its_claims_hold() -> None:
     assert not all(holds(claim, changed) for claim in claims_of(PAGE, result))
 
 
+def warned(result: Result) -> str:
+    return str(PAGE.warning(Tables(result, PAGE.schemas, PAGE.derived)) or "")
+
+
+@pytest.mark.parametrize(
+    ("rival", "told"),
+    [
+        (
+            "right-branching",
+            "always naming the next word (60.0 %; a difference of 0.0 points, 95 % interval −0.5 to 0.5)",
+        ),
+        ("best fixed offset", "the word at the best fixed distance (60.0 %"),
+        ("untrained: attention", "that of one untrained twin (60.0 %"),
+    ],
+)
+def test_attention_that_beats_not_all_it_must_gets_the_red_line_and_no_verdict(rival: str, told: str) -> None:
+    rows = main_rows(**{rival: 0.6})
+    line, sentences = warned(of(rows)), said(of(rows))
+    assert line.startswith("The probes have not shown that the model holds trees: the probe on attention alone")
+    assert told in line
+    assert len(sentences) == 2, "the figures, and what the structural probe says of states"
+    assert sentences[1].startswith("The structural probe on the states")
+    check_page(PAGE, of(rows))
+
+
+def test_states_that_do_not_beat_the_twin_are_not_spoken_of() -> None:
+    rows = main_rows(**{"untrained: structural probe": 0.649})
+    assert "the probe on states (65.0 %) is not surely better than that of one untrained twin" in warned(of(rows))
+    assert not any("structural probe on" in sentence for sentence in said(of(rows)))
+    assert any("paper's order" in sentence for sentence in said(of(rows)))
+    assert warned(of(main_rows())) == ""
+
+
+def test_with_too_few_texts_for_an_interval_nothing_is_concluded() -> None:
+    result = of(main_rows())
+    tables = {name: table.to_pydict() for name, table in result.tables.items()}
+    for end in ("low", "high"):
+        tables["differences"][end] = [None] * len(tables["differences"][end])
+    few = Result(result.manifest, tables)
+    assert warned(few).count("too few texts for an interval") == 2
+    assert len(said(few)) == 1
+
+
+def test_several_twins_are_told_with_their_number_and_their_spread() -> None:
+    rows = [row | ({"twins": 3, "twins_low": row["value"] - 0.01, "twins_high": row["value"] + 0.02}
+                   if row["who"] == "twin" else dict.fromkeys(("twins", "twins_low", "twins_high")))
+            for row in main_rows()]  # fmt: skip
+    check_page(PAGE, of(rows))
+    assert "that of 3 untrained twins 15.0 % (from 14.0 to 17.0)" in said(of(rows))[0]
+
+
 def test_the_order_of_the_paper_is_named_where_it_holds_and_where_it_does_not() -> None:
     holds_so = " ".join(said(of(main_rows())))
-    assert "Attention alone finds 60.0 % (58.0–62.0) of all governors; that of the untrained twin 15.0 %" in holds_so
+    assert "Attention alone finds 60.0 % (58.0–62.0) of all governors; that of one untrained twin 15.0 %" in holds_so
     assert "The paper's order holds" in holds_so
     assert "20.0 points (19.5–20.5) are owed to what the heads have learned" in holds_so
     rows = main_rows()

@@ -17,6 +17,7 @@ from attlas.capture import Subject, load
 from attlas.capture.check import eager_weights
 from attlas.corpora import read
 from attlas.errors import CorpusError
+from attlas.stats import Estimate
 from attlas.studies.relations.call import read_sentences, relations
 from attlas.studies.relations.passes import DIRECTIONS, OFFSETS, Choice, Relations, key_of, labels_of
 from attlas.studies.relations.tables import Margins
@@ -249,3 +250,15 @@ def test_long_sentences_are_left_out_and_counted() -> None:
     reading = read_sentences(subject, sample, lengths[9], None, 0)
     assert sorted(example.length for example in reading.examples) == [n for n in lengths if n <= lengths[9]]
     assert reading.skipped[f"longer than {lengths[9]} pieces"] == sum(n > lengths[9] for n in lengths)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_interval_of_a_margin_stays_between_always_worse_and_always_better(side: int) -> None:
+    """A head that is right, or wrong, in 19 of 20 units where the offset is not: .95 one way or the other."""
+    rows = np.full((20, 1, 1, 1, 1), float(side))
+    rows[0] = 0
+    nothing = Estimate(*np.zeros((4, 1, 1)))
+    found = Margins(rows, np.ones((20, 1)), nothing, np.zeros(1, dtype=np.int64)).estimate(0, 0, 0, 0)
+    nearer, further = sorted((abs(float(found.low)), abs(float(found.high))))
+    assert float(found.value) == pytest.approx(0.95 * side)
+    assert 0.6 < nearer < 0.95 < further <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 
@@ -15,6 +16,7 @@ from attlas.pages import Tables, holds
 from attlas.pages.laws import check_page, claims_of
 from attlas.store import Manifest, Result
 from attlas.studies.relations.call import relations
+from attlas.studies.relations.examples import _sentence, examples
 from attlas.studies.relations.page import PAGE
 from attlas.studies.reporting import command_line, page_of
 
@@ -59,10 +61,13 @@ def invented(name: str = "tiny", word: str = "farmer") -> Result:
         "governor": 1, "predicted": 2, "pieces": ["The", word, "slept"], "piece_words": [0, 1, 2],
         "piece_documents": [0, 0, 0], "weights": np.full((3, 3), 1 / 3, "<f4").tobytes(), "lengths": None,
     }  # fmt: skip
-    offsets = {"relation": "det", "offset": 1, "value": 0.35, "n": 200, "low": 0.3, "high": 0.4}
+    offsets = [
+        {"relation": label, "offset": -1 - step, "value": 0.35 - 0.1 * step, "n": 200, "low": 0.1, "high": 0.4}
+        for label, step in product(LABELS, range(3))
+    ]
     corpus = {"name": "tree", "chosen_on": 1200, "scored_on": 40}
     manifest = Manifest("relations", plan={"options": {"measure": "weight"}}, model={"name": name}, corpus=corpus)
-    tables = {"relations": rows, "relation_heads": heads, "offsets": [offsets], "examples": [example]}
+    tables = {"relations": rows, "relation_heads": heads, "offsets": offsets, "examples": [example]}
     return Result(manifest, {table: columns(made) for table, made in tables.items()})
 
 
@@ -72,13 +77,14 @@ def test_findings_are_computed_from_the_tables() -> None:
     found = [str(finding.text) for finding in PAGE.found(Tables(result, PAGE.schemas, PAGE.derived))]
     answer, better, first, second, _, popular, many = found
     assert answer == (
-        "The best single head, 2-3 (dependent to governor), finds 45.0 % of all governors (40.0 to 50.0 %); the best "
-        "fixed offset (1 word back) finds 35.0 %, the best heads of untrained twins (random weights) 10.0 %."
+        "The single head that was best on other texts, 2-3 (dependent to governor), finds 45.0 % of all governors "
+        "(40.0 to 50.0 %); the best fixed offset (1 word back) finds 35.0 %, the heads that were best on other texts "
+        "of untrained twins (random weights) 10.0 %."
     )
     assert better.startswith("For 3 of 4 relations with at least 20 cases")
     assert first == "Surely furthest above its offset is 2-3 for det: 90.0 % against 35.0 % (untrained: 10.0 %)."
     assert second.startswith("Then 2-3 for obj")
-    assert popular == "One head, 2-3, is the best for 3 of these relations."
+    assert popular == "One head, 2-3, was the best on other texts for 3 of these relations."
     assert many.startswith("2 of 6 heads beat the offset")
 
 
@@ -113,3 +119,26 @@ def test_the_page_fits_a_real_result(family: str) -> None:
     assert command_line(result.manifest) == (
         "attlas relations documents --model twin --choose-on documents --max-pieces 128 --seed 3"
     )
+
+
+def test_examples_of_three_relations_are_unfolded() -> None:
+    result = invented()
+    tables = {name: result.tables[name].to_pylist() for name in result.tables}
+    (example,) = tables["examples"]
+    tables["examples"] = [{**example, "relation": label} for label in ("det", "nsubj", "obj", "amod")]
+    several = Result(result.manifest, {name: columns(made) for name, made in tables.items()})
+    html = str(examples(Tables(several, PAGE.schemas, PAGE.derived)))
+    assert (html.count("<details"), len(re.findall(r"<details[^>]* open", html))) == (4, 3)
+
+
+def test_an_example_shows_a_dozen_words_to_each_side() -> None:
+    words = [f"w{number}" for number in range(40)]
+    row = {"words": words, "dependent": 18, "governor": 16, "predicted": 20, "verdict": "wrong"}
+    shown = re.sub(r"<[^>]+>", "", str(_sentence(row))).split()
+    assert shown == ["…", *words[4:33], "…"]
+    row |= {"dependent": 2, "governor": 38, "verdict": "right"}
+    sentence = str(_sentence(row))
+    assert re.sub(r"<[^>]+>", "", sentence).split() == words
+    assert "<mark>w2</mark>" in sentence
+    assert "<b>w38</b>" in sentence
+    assert "<s>" not in sentence

@@ -18,7 +18,10 @@ from attlas.corpora import Corpus
 from attlas.errors import ModelError, NumberError
 from attlas.ids import Stream
 from attlas.measures.quantities import QUANTITIES
+from attlas.measures.rows import uniform_call
+from attlas.models import AttentionCall
 from attlas.studies.shared.piece_classes import draw_pairs, half_of, tags_of, word_ranks
+from attlas.studies.survey import passes
 from attlas.studies.survey.call import survey
 from attlas.studies.survey.passes import Survey
 from attlas.studies.survey.portraits import portrait
@@ -61,6 +64,23 @@ def test_fast_equals_matrix_on_every_figure(family: str) -> None:
         for key, row in one.items():
             assert row["value"] == pytest.approx(other[key]["value"], abs=1e-4), (table, key)
             assert row["n"] == pytest.approx(other[key]["n"], abs=1e-3)
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_what_even_attention_gives_is_computed_once_for_all_layers(
+    family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def counted(call: AttentionCall) -> AttentionCall:
+        asked.append(call.site)
+        return uniform_call(call)
+
+    monkeypatch.setattr(passes, "uniform_call", counted)
+    subject = twin(family)
+    study = Survey(subject, tags=tags_of(TREES), edges=True)
+    study.update(study.empty(), read_documents(subject, TREES).examples)
+    assert (len(asked), len(subject.sites)) == (1, 3)
 
 
 @pytest.mark.parametrize("family", sorted(twins.TRANSLATING))

@@ -19,7 +19,8 @@ from attlas.errors import CorpusError, PlanError, StoreError
 from attlas.ids import Stream
 from attlas.run.progress import Silent
 from attlas.run.setting import as_corpus
-from attlas.studies.translate_train.call import Translator, translate_train
+from attlas.studies.translate_train import passes
+from attlas.studies.translate_train.call import Translator, _hold_out, translate_train
 from attlas.text import Document, Passage
 
 WHO = {"Der Bauer": "The farmer", "Die Köchin": "The cook", "Niemand": "Nobody", "Das Kind": "The child"}
@@ -172,6 +173,37 @@ def test_what_is_held_out_is_not_learned_and_long_pairs_are_counted() -> None:
     assert made.record["bleu"][0]["name"] == "held out of documents"
     few = translate_train(PAIRS, validation=PAIRS[:4], limit=10, **{**QUICK, "epochs": 1})
     assert few.record["texts"] == {"learned": 10, "held_out": 4}
+
+
+@pytest.mark.parametrize(("pairs", "held"), [(2, 1), (20, 1), (40, 2)])
+def test_a_twentieth_of_the_pairs_is_held_out_and_of_two_one(pairs: int, held: int) -> None:
+    rest, apart = _hold_out(PAIRS[:pairs], as_corpus(PAIRS[:pairs]), 0)
+    assert (len(rest), len(apart.documents)) == (pairs - held, held)
+    assert {pair.text for pair in (*rest, *apart.documents)} == {pair.text for pair in PAIRS[:pairs]}
+
+
+def test_pieces_per_second_are_those_of_all_passes(learned: Translator) -> None:
+    record = learned.record
+    read = record["pieces"]["learned"] * QUICK["epochs"]
+    assert record["stopped_by"] == "all passes done"
+    assert record["pieces_per_second"] * record["seconds"] == pytest.approx(read, rel=0.1)
+
+
+def test_a_side_that_fills_the_window_is_scored_and_a_longer_one_refused(
+    learned: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from attlas.tasks import Translation
+
+    task = Translation(learned.subject)
+    texts = as_corpus(PAIRS[:3])
+    longest = max(
+        example.length for example in task.subject.pieces.encode_bare([Passage(d, d.translation) for d in PAIRS[:3]])
+    )
+    monkeypatch.setattr(task.subject.pieces, "window", longest)
+    assert passes.score(task, "test", texts, Silent())["pairs"] == 3
+    monkeypatch.setattr(task.subject.pieces, "window", longest - 1)
+    with pytest.raises(CorpusError, match=f"more than the {longest - 1} pieces"):
+        passes.score(task, "test", texts, Silent())
 
 
 def test_beams_and_time() -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tools.mutants import areas
+from tools.mutants.__main__ import equivalents
 from tools.mutants.design import DESIGN, Design
 from tools.mutants.random_changes import apply, changes_of, draw
 
@@ -37,5 +39,40 @@ def test_small_changes_leave_docstrings_messages_and_annotations_alone(tmp_path:
         compile(apply(change, source), "a.py", "exec")
 
 
-def test_a_sample_is_the_same_for_the_same_seed() -> None:
-    assert [change.key for change in draw(ROOT, 5, 0)] == [change.key for change in draw(ROOT, 5, 0)]
+def test_how_a_page_looks_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text('chart.mark_rule(opacity=0.5).encode(x=1)\ntag("rect", width=13)\n', encoding="utf-8")
+    assert [(change.before, change.line) for change in changes_of(file, "a.py")] == [("1", 1)]
+
+
+def test_a_sample_stays_the_same_when_other_lines_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.mutants.random_changes.AREAS", ("stats",))
+    folder = tmp_path / "src" / "attlas" / "stats"
+    folder.mkdir(parents=True)
+    for name in ("a", "b"):
+        (folder / f"{name}.py").write_text("x = y + z\nv = y * z\n", encoding="utf-8")
+    before = [change.key for change in draw(tmp_path, 9, 0)]
+    assert [change.key for change in draw(tmp_path, 2, 0)] == before[:2]
+    assert [change.key for change in draw(tmp_path, 9, 1)] != before
+    (folder / "a.py").write_text("x = y + z\nw = y - z\nv = y * z\n", encoding="utf-8")
+    after = [change.key for change in draw(tmp_path, 9, 0)]
+    assert [key for key in after if "w = " not in key] == before
+    assert len(after) == len(before) + 1 == 5
+
+
+@pytest.mark.parametrize("area", areas.TESTS)
+def test_every_pattern_of_an_area_has_tests(area: str) -> None:
+    assert (ROOT / "src" / "attlas" / area).exists() or (ROOT / "src" / "attlas" / f"{area}.py").exists()
+    assert all(list((ROOT / "tests").glob(pattern)) for pattern in areas.TESTS[area].split())
+
+
+def test_every_study_has_an_area_with_tests() -> None:
+    for call in (ROOT / "src" / "attlas" / "studies").glob("*/call.py"):
+        own = [test for test in areas.tests_of(f"studies/{call.parent.name}/call.py") if test.startswith("tests/")]
+        assert len(own) > 1, f"{call.parent.name}: {areas.OF_A_STUDY} finds nothing"
+
+
+def test_what_makes_no_difference_is_still_in_the_code() -> None:
+    files = {key.split(":")[0] for key in equivalents()}
+    offered = {change.key for file in files for change in changes_of(ROOT / "src" / "attlas" / file, file)}
+    assert set(equivalents()) <= offered

@@ -50,4 +50,12 @@ CHANGES = [
         "corrected = found.p",
         _KEYWORDS,
     ),
+    (
+        46,
+        "keywords study: several twins, all of one seed",
+        "studies/keywords_study/call.py",
+        "run.subject.twin(run.seed + twin)",
+        "run.subject.twin(run.seed)",
+        _KEYWORDS,
+    ),
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 CUTTING = "tests/design/test_cutting_design.py"
 PAIRED = "tests/design/test_paired_design.py"
 CHANCE = "tests/stats/test_chance.py"
+SCORES = "tests/stats/test_scores.py"
 NOTHING = "tests/cli/test_learned_nothing.py"
 
 CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
@@ -27,9 +28,8 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
         "chosen = read_for_task(posed, scored_on, **how, seed=seed)", (CUTTING,),
     ),
     (
-        22, "paired: bootstrap of the change not paired", "stats/paired.py",
-        "ends[2:, number] = _middle(drawn - of_whole)", "ends[2:, number] = _middle(drawn - of_whole[::-1])",
-        (PAIRED,),
+        22, "paired: the interval of the change not paired", "stats/scores.py",
+        "_left_out(metric, first[None])", "_left_out(metric, first[None, ::-1])", (PAIRED,),
     ),
     (
         23, "paired: the seen difference not counted in", "stats/paired.py",
@@ -40,8 +40,9 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
         "max(SHUFFLES, PER_CUT * len(flat))", "1000", (PAIRED,),
     ),
     (
-        27, "correlate: 80 % interval", "stats/correlation.py",
-        "(0.025, 0.975)", "(0.1, 0.9)", (PAIRED,),
+        27, "correlate: 80 % interval (today: the quantile of all intervals)", "stats/intervals.py",
+        "quantile = stdtrit(np.maximum(units - 1, 1.0), (1 + LEVEL) / 2)",
+        "quantile = stdtrit(np.maximum(units - 1, 1.0), 0.9)", (PAIRED,),
     ),
     (
         40, "ablate: gradients taken on the texts they are correlated with", "studies/ablate/call.py",
@@ -57,8 +58,8 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
     ),
     (
         43, "guard: chance is not compared text by text", "stats/chance.py",
-        "others = rival * cases if alone else rival[:, 0]",
-        "others = (rival if alone else rival[:, 0].sum() / rival[:, 1].sum()) * cases", (CHANCE,),
+        "if not np.ndim(chance):", "if not np.ndim(chance := metric.score(chance) if np.ndim(chance) else chance):",
+        (CHANCE,),
     ),
     (
         44, "prune: a model that learned nothing is written", "studies/prune/call.py",
@@ -67,5 +68,25 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
     (
         45, "tune: goes on with a model that learned nothing", "run/training.py",
         "            if not warned:\n", "            if True:\n", (NOTHING,),
+    ),
+    (
+        46, "scores: ranks as if a text had nothing to do with those of others", "stats/scores.py",
+        "counts = metric.accounts(marks)", "counts = metric.counts(marks)", (SCORES,),
+    ),
+    (
+        47, "scores: where nothing changed, nothing could have", "stats/scores.py",
+        "most * edge(moments)", "0 * edge(moments)", (SCORES,),
+    ),
+    (
+        48, "scores: units are not left out, they are left alone", "stats/scores.py",
+        "metric.of(sums - counts).T", "metric.of(counts).T", (SCORES,),
+    ),
+    (
+        49, "scores: texts are units, not documents", "stats/scores.py",
+        "return counts if units is None else by_unit(counts, units)", "return counts", (SCORES,),
+    ),
+    (
+        50, "scores: perplexity is not taken on its own scale", "stats/metrics.py",
+        "sizes=(1,), log=True", "sizes=(1,), log=False", (SCORES,),
     ),
 ]  # fmt: skip

@@ -1,7 +1,8 @@
 """Small changes of arithmetic, drawn by a seed: another operator, another comparison, a number one larger.
 
 Changes are made where the syntax tree has an operator, a comparison, a number or a call of min, max, argmin, argmax,
-sum or mean, and nowhere else: not in docstrings, annotations, messages or imports.
+sum or mean, and nowhere else: not in docstrings, annotations, messages or imports, nor in how a page looks. Each
+change has a lot of its own, by the seed and its line: the sample stays the same where other lines change.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 AREAS = ("measures", "stats", "models/seam.py", "models/mixer.py", "models/projections.py", "capture", "studies")
-SKIPPED = ("page.py", "findings.py", "drawing.py", "panels.py", "__init__.py")  # words and charts
+SKIPPED = ("page.py", "findings.py", "drawing.py", "panels.py", "maps.py", "plane.py", "__init__.py")  # words, charts
 OPERATORS = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*", ast.Pow: "*",
     ast.BitAnd: "|", ast.BitOr: "&",
@@ -41,6 +42,10 @@ class Change(NamedTuple):
         """What tells it from others, and stays the same when lines above it come and go."""
         return f"{self.file}: {self.text.strip()}: {self.before} -> {self.after} @{self.column}"
 
+    def lot(self, seed: int) -> float:
+        """A number by which changes are drawn: those of the lowest."""
+        return random.Random(f"{seed} {self.key}").random()
+
 
 def changes_of(file: Path, name: str) -> Iterator[Change]:
     """All changes that a file offers.
@@ -62,9 +67,11 @@ def changes_of(file: Path, name: str) -> Iterator[Change]:
 
 
 def _unread(node: ast.AST) -> list[ast.AST]:
-    """Parts that no figure depends on: annotations, raised messages, f-strings, defaults of a dataclass."""
+    """Parts that no figure depends on: annotations, raised messages, f-strings, how a mark or tag looks."""
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Assert):
         return [node]
+    if isinstance(node, ast.Call) and _called(node).startswith(("mark_", "tag")):
+        return list(node.keywords)
     if isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
         return [node.annotation]
     if isinstance(node, ast.FunctionDef) and node.returns is not None:
@@ -91,10 +98,13 @@ def _of_node(node: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, str, s
         if written.isascii() and written:
             yield node.lineno, node.col_offset, written, repr(node.value + 1)
     elif isinstance(node, ast.Call):
-        function = node.func
-        called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        function, called = node.func, _called(node)
         if called in CALLS and function.end_lineno is not None and function.end_col_offset is not None:
             yield function.end_lineno, function.end_col_offset - len(called), called, CALLS[called]
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else str(getattr(node.func, "id", ""))
 
 
 def _symbol(operator: ast.AST) -> str:
@@ -127,12 +137,11 @@ def draw(root: Path, count: int, seed: int) -> list[Change]:
         for file in ([package / area] if area.endswith(".py") else (package / area).rglob("*.py"))
         if file.name not in SKIPPED
     )
-    offered = []
-    generator = random.Random(seed)
+    offered: list[Change] = []
     for file in files:
-        own = list(changes_of(file, str(file.relative_to(root / "src" / "attlas"))))
-        offered += generator.sample(own, min(3, len(own)))
-    return generator.sample(offered, min(count, len(offered)))
+        own = changes_of(file, str(file.relative_to(package)))
+        offered += sorted(own, key=lambda change: change.lot(seed))[:3]
+    return sorted(offered, key=lambda change: change.lot(seed))[:count]
 
 
 def apply(change: Change, source: str) -> str:

@@ -89,7 +89,7 @@ class Subject:
         return subject
 
     def twin(self, seed: int = 0) -> Subject:
-        """The same architecture before any training, with random weights drawn by the seed: what chance looks like.
+        """The same architecture before any training, with random weights drawn by the seed: one draw.
 
         >>> load().twin().name
         'untrained all-MiniLM-L6-v2'

@@ -8,15 +8,19 @@ claim are made of the same numbers cannot say one thing and mean another.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from statistics import fmean, median
 from typing import Any
 
 from attlas.pages.prose import Prose, say
 from attlas.pages.rows import Row, Rows, Tables
 from attlas.store.schema import is_known
 
-KINDS = ("largest", "smallest", "value", "mean", "total", "above", "below", "count")
+KINDS = (
+    "largest", "smallest", "value", "mean", "median", "total", "difference", "ratio", "distinct", "above", "below",
+    "count",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,11 @@ class Claim:
 
     - ``largest``, ``smallest``: the rows ``rows`` are those with the largest (smallest) ``column``, in this order;
     - ``value``: the one row that ``rows`` names has ``value`` in ``column``;
-    - ``mean``, ``total``: the mean (sum) of ``column`` is ``value``;
+    - ``mean``, ``median``, ``total``: the mean (median, sum) of ``column`` is ``value``; of these and of ``value``, a
+      number ``than`` is what a sentence tells the value as a multiple of;
+    - ``difference``, ``ratio``: ``value`` is what ``column`` of the first of two ``rows`` is more than (over) that of
+      the second, or, with one row, than its column ``than``;
+    - ``distinct``: ``column`` has ``value`` different values;
     - ``above``, ``below``: in each of ``rows`` (all, where none is named) ``column`` is above (below) ``than``, a
       number or another column;
     - ``count``: ``value`` rows have a ``column`` above ``than`` (below it, with ``below=True``; with ``size=True``
@@ -87,6 +95,20 @@ def value_claim(table: str, column: str, row: Row, *keys: str) -> Claim:
     return Claim("value", table, column, keyed([row], *keys), value=row[column])
 
 
+def mean_claims(tables: Tables, table: str, among: Mapping[str, Any], *columns: str) -> list[Claim]:
+    """The claims that columns have the means they have, of those that are known at all.
+
+    >>> from attlas.store import Manifest, Result
+    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"value": [0.5, 0.9], "norm": [None, None]}}))
+    >>> [claim.value for claim in mean_claims(tables, "heads", {}, "value", "norm")]
+    [0.7]
+    """
+    means = {column: tables[table].where(**dict(among)).mean(column) for column in columns}
+    return [
+        Claim("mean", table, column, among=among, value=mean) for column, mean in means.items() if mean is not None
+    ]
+
+
 def finding(text: str, /, *claims: Claim, see: str = "", published: str = "", **values: Any) -> Finding:
     """A finding whose sentence is a template, filled with these values; a row may be handed whole.
 
@@ -115,8 +137,18 @@ def holds(claim: Claim, tables: Tables) -> bool:
         return 0 < len(named) == len(values) == len(others) and all(map(_same, values, others))
     if claim.kind == "value":
         return len(named) == 1 and len(named[0]) == 1 and _same(named[0][0].get(claim.column), claim.value)
-    if claim.kind in ("mean", "total"):
-        return _same(rows.mean(claim.column) if claim.kind == "mean" else rows.total(claim.column), claim.value)
+    if claim.kind in ("mean", "median", "total"):
+        known = rows.known(claim.column).column(claim.column)
+        taken: dict[str, Callable[[list[Any]], float]] = {"mean": fmean, "median": median, "total": sum}
+        return _same(taken[claim.kind](known) if known or claim.kind == "total" else None, claim.value)
+    if claim.kind in ("difference", "ratio"):
+        cells: list[Any] = [each[0].get(claim.column) for each in named if len(each) == 1]
+        cells += [named[0][0].get(str(claim.than))] if len(named) == len(cells) == 1 else []
+        if len(cells) != 2 or not all(map(is_known, cells)) or (claim.kind == "ratio" and not cells[1]):
+            return False
+        return _same(cells[0] - cells[1] if claim.kind == "difference" else cells[0] / cells[1], claim.value)
+    if claim.kind == "distinct":
+        return len(rows.values(claim.column)) == claim.value
     if claim.kind == "count":
         return sum(_passes(row, claim, below=claim.below) for row in rows) == claim.value
     asked = Rows(row for each in named for row in each) if named else rows

@@ -3,7 +3,7 @@
 :func:`check_schema` asks whether columns are named by the one rule of all tables; :func:`check_page` whether a page
 and a result fit: tables have the columns of their schemas, charts and tables of the page name columns that exist,
 what charts are drawn from is Vega-Lite, every table is shown or said not to be, sections that are linked to are
-there, and every claim of a finding is true.
+there, every claim of a finding is true, and the words of a sentence are those of its claims.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from attlas.pages.charts.base import Spec
 from attlas.pages.findings import Claim, holds
 from attlas.pages.page import Custom, Listing, Page
 from attlas.pages.rows import Tables
+from attlas.pages.truth import faults
 from attlas.store import Result
 from attlas.store.schema import Schema
 
@@ -58,8 +59,8 @@ def check_page(page: Page, result: Result) -> None:
     tables = Tables(result, page.schemas, page.derived)
     for name in result.manifest.tables:
         assert name in tables.schemas, f"{page.study}: the table {name!r} has no schema"
-        faults = tables.schema(name).differs(tables.arrow[name].column_names)
-        assert not faults, f"{page.study}: table {name!r}: {'; '.join(faults)}"
+        amiss = tables.schema(name).differs(tables.arrow[name].column_names)
+        assert not amiss, f"{page.study}: table {name!r}: {'; '.join(amiss)}"
     taken = {section.key for section in page.sections} & IDS
     assert not taken, f"{page.study}: the page itself has parts called {sorted(taken)}; call the sections otherwise"
     parts = [part for section in page.sections for part in section.parts]
@@ -83,6 +84,8 @@ def check_page(page: Page, result: Result) -> None:
         for claim in finding.claims:
             assert holds(claim, tables), f"{page.study}: this is not so: {finding.text} ({claim})"
     assert any(finding.claims for finding in findings), f"{page.study}: no finding makes a claim that can be tested"
+    wrong = faults(findings, tables)
+    assert not wrong, f"{page.study}: {'; '.join(wrong)}"
 
 
 def check_spec(spec: Spec, name: str = "the chart") -> None:

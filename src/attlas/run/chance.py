@@ -1,7 +1,9 @@
-"""What one gets in a task without a model: the most frequent label, tags by lot, an even guess.
+"""What one gets in a task without a model: the most frequent label, tags by lot, how frequent each piece is, the
+translation of another text.
 
 Where it answers text by text, chance leaves marks as the model does, so that :mod:`attlas.stats.chance` can compare
-the two on the same texts. The most frequent label is that of the very texts that are scored: chance may look.
+the two on the same texts. The most frequent label is that of the very texts that are scored, and so are the
+frequencies of labels and pieces: chance may look.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.stats import METRICS, Metric, Standing, standing
+from attlas.stats.chance import GUESSES
 
 if TYPE_CHECKING:
     from attlas.models import Example
     from attlas.tasks import Task
 
 Marks = NDArray[np.float64]
+PREDICTING = ("causal-lm", "masked-lm", "translation")  # pieces
+PIECES = "knowing nothing but how frequent each piece is"
 
 
 def chance_of(task: Task, examples: Sequence[Example], *, metric: Metric | None = None, seed: int = 0) -> Any:
@@ -38,22 +43,35 @@ def chance_of(task: Task, examples: Sequence[Example], *, metric: Metric | None 
     score = task.metric if metric is None else metric
     if score in (METRICS["matthews"], METRICS["spearman"]):
         return 0.0
-    choices = getattr(task, "choices", None)
-    if task.name in ("causal-lm", "masked-lm") and choices:
-        return {"perplexity": float(choices), "loss": math.log(choices)}.get(score.name)
-    if task.name != "classification" and not task.name.startswith("tagging:"):
-        return None
+    if score in (METRICS["bleu"], METRICS["chrf"]):
+        return _of_another(task, examples, seed)
     labels = [_labels(task, example) for example in examples]
     frequent = Counter(label for text in labels for label in text)
     if not frequent:
         return None
     if score is METRICS["f1"]:
         return _by_lot(task, examples, labels, frequent, seed)
-    if score is METRICS["loss"]:
+    if score in (METRICS["loss"], METRICS["perplexity"]):
         nats = {label: -math.log(count / frequent.total()) for label, count in frequent.items()}
-        return np.array([[sum(nats[label] for label in text) / max(1, len(text)), 1.0] for text in labels])
+        sums = [(sum(nats[label] for label in text), len(text)) for text in labels]
+        return np.array([(total, count) if score is METRICS["perplexity"] else (total / max(1, count), 1.0)
+                         for total, count in sums])  # fmt: skip
     most = frequent.most_common(1)[0][0]
     return np.array([[sum(label == most for label in text), len(text)] for text in labels], dtype=np.float64)
+
+
+def guess_of(task: Task, metric: Metric | None = None) -> str:
+    """What chance does in a task, in words.
+
+    >>> from attlas.capture import load
+    >>> from attlas.tasks import make_task
+    >>> guess_of(make_task(load(), "similarity"))
+    'numbers that have nothing to do with the pairs'
+    """
+    score = task.metric if metric is None else metric
+    if task.name in PREDICTING and score in (METRICS["loss"], METRICS["perplexity"]):
+        return PIECES
+    return GUESSES.get(score.name, "chance")
 
 
 def standing_of(
@@ -77,17 +95,32 @@ def standing_of(
     if chance is None:
         nan = float("nan")
         return Standing(float(score.score(marks)), nan, nan, nan, nan, len(set(units)))
-    return standing(marks, score, chance, units=units, seed=seed)
+    return standing(marks, score, chance, units=units)
 
 
-def _labels(task: Task, example: Example) -> list[str]:
-    """The labels of an example that the task asks for, and the model knows."""
+def _labels(task: Task, example: Example) -> list[Any]:
+    """What the task asks for in an example: labels that the model knows, or pieces; nothing in other tasks."""
+    from attlas.tasks import NOTHING
     from attlas.tasks.tagging import wordwise
 
+    if task.name in PREDICTING:
+        asked = task.ask([example]).labels
+        return asked[asked != NOTHING].tolist()
     if task.name == "classification":
         return [example.passage.first.label or ""]
     known = set(getattr(task, "tags", ()))
-    return [tag for tag in wordwise(example, task.name.split(":")[1]) if tag in known]
+    return [tag for tag in wordwise(example, task.name.split(":")[1]) if tag in known] if known else []
+
+
+def _of_another(task: Any, examples: Sequence[Example], seed: int) -> Marks:
+    """Marks of giving each text the translation of another one, drawn by lot; a single one has no other."""
+    order = np.random.default_rng(seed).permutation(len(examples))
+    written = [""] * len(examples)
+    for place, other in zip(order, np.roll(order, 1), strict=True):
+        if place != other:
+            written[place] = examples[other].passage.documents[1].text
+    marks: Marks = task.mark(examples, written).numpy()
+    return marks
 
 
 def _by_lot(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading as Texted
     from attlas.models import Example
+    from attlas.stats import Metric
     from attlas.tasks import Task
     from attlas.tasks.training import Trainer
 
@@ -242,16 +243,18 @@ def _record(
     run: Run, trainer: Trainer, task: Task, learned: Texted, held: Texted, labels: Sequence[str]
 ) -> dict[str, Any]:
     """What training.json says."""
-    from attlas.stats import not_shown
+    from attlas.stats import METRICS, not_shown
+    from attlas.tasks import READ_SCORES
 
     assert trainer.best is not None
     skipped = {f"learned from: {reason}": count for reason, count in learned.skipped.items()}
     skipped |= {f"held out: {reason}": count for reason, count in held.skipped.items()}
     metric, weights = task.metric, run.subject.model.parameters()
-    standing = None if task.writes else _standing(task, held.examples, trainer, run.seed)
+    read = METRICS[READ_SCORES[task.name]] if task.writes else metric  # of what is read, not written
+    standing = _standing(task, read, held.examples, trainer, run.seed)
     return record_of(
         run, trainer, task=task.name, labels=labels, skipped=skipped, majority=_majority(task, learned, held),
-        standing=standing, warning=None if standing is None else not_shown(metric.name, standing),
+        standing=standing, warning=not_shown(read.name, standing),
         score={"name": metric.name, "better": metric.better, "value": trainer.best.score},
         stopped_early=trainer.step < trainer.steps,
         texts={"learned": len(learned.examples), "held_out": len(held.examples)},
@@ -263,13 +266,14 @@ def _record(
     )  # fmt: skip
 
 
-def _standing(task: Task, held: Sequence[Example], trainer: Trainer, seed: int) -> dict[str, Any]:
+def _standing(task: Task, metric: Metric, held: Sequence[Example], trainer: Trainer, seed: int) -> dict[str, Any]:
     """How the trained model stands against chance on the texts held out."""
-    from attlas.run.chance import standing_of
+    from attlas.run.chance import guess_of, standing_of
     from attlas.tasks.training import judged
 
-    known = standing_of(task, held, judged(task, held, trainer.recipe)[2], seed=seed)._asdict()
-    return {name: value if math.isfinite(value) else None for name, value in known.items()} | {"n": len(held)}
+    known = standing_of(task, held, judged(task, held, trainer.recipe)[2], metric=metric, seed=seed)._asdict()
+    cells = {name: value if math.isfinite(value) else None for name, value in known.items()}
+    return cells | {"guess": guess_of(task, metric), "n": len(held)}
 
 
 def _majority(task: Task, learned: Texted, held: Texted) -> float | None:

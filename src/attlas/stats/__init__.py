@@ -20,6 +20,7 @@ from attlas.stats.multiple import holm
 from attlas.stats.paired import Comparison, compare
 from attlas.stats.pooled import PooledMean
 from attlas.stats.resampled import Resampled
+from attlas.stats.scores import estimate_change, estimate_score
 
 __all__ = [
     "METRICS",
@@ -43,6 +44,8 @@ __all__ = [
     "compare",
     "correlate",
     "estimate",
+    "estimate_change",
+    "estimate_score",
     "holm",
     "no_better_than_chance",
     "not_shown",

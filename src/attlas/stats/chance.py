@@ -3,9 +3,9 @@
 A model that has learned nothing still has scores, and heads that change them. So its score is set against what one
 gets without a model: always giving the most frequent label, guessing evenly. Where the simple answer gives marks of
 every text too, the two are compared text by text, and else with the number alone. The difference has a 95 % interval
-over units (texts, or documents): that of :func:`attlas.stats.intervals.estimate` where the score is a mean over
-cases, and else by bootstrap over units. If it reaches down to zero, or if there are too few units for one, the model
-has not shown that it can do the task.
+over units (texts, or documents): that of a change of score, or that of the score, less the number
+(:mod:`attlas.stats.scores`). If it reaches down to zero, or if there are too few units for one, the model has not
+shown that it can do the task.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from attlas.errors import StatsError
-from attlas.stats.intervals import FEWEST, estimate
-from attlas.stats.metrics import METRICS, Metric
-from attlas.stats.paired import by_unit
+from attlas.stats.intervals import FEWEST
+from attlas.stats.metrics import Metric
+from attlas.stats.scores import estimate_change, estimate_score
 
-Numbers = NDArray[np.float64]
-RESAMPLES = 2000
 GUESSES = {
     "accuracy": "always giving the most frequent label",
     "Matthews": "always giving the most frequent label",
     "chunk F1": "tags drawn by lot",
     "perplexity": "guessing evenly",
     "loss": "knowing nothing but how frequent each answer is",
+    "BLEU": "giving the translation of another text",
+    "chrF": "giving the translation of another text",
     "Spearman": "numbers that have nothing to do with the pairs",
 }
 
@@ -49,13 +49,12 @@ class Standing(NamedTuple):
     units: int
 
 
-def standing(
-    marks: ArrayLike, metric: Metric, chance: ArrayLike, *, units: ArrayLike | None = None, seed: int = 0
-) -> Standing:
+def standing(marks: ArrayLike, metric: Metric, chance: ArrayLike, *, units: ArrayLike | None = None) -> Standing:
     """How a model that has left these marks, (text, column), stands against chance: a score, or marks of its own.
 
     ``units`` are numbers of what counts as independent, one for each text; each text is one where none are given.
 
+    >>> from attlas.stats.metrics import METRICS
     >>> marks = [[1, 1]] * 15 + [[0, 1]] * 5
     >>> known = standing(marks, METRICS["accuracy"], 0.5)
     >>> known.gain, known.gain_low > 0
@@ -64,21 +63,21 @@ def standing(
     >>> standing(marks, METRICS["accuracy"], always).chance
     0.5
     """
-    counts = metric.counts(marks)
-    if counts.ndim != 2:
-        raise StatsError(f"marks of texts, (text, column), were expected, and {counts.shape} came")
-    own = np.arange(len(counts)) if units is None else units
-    rival: Numbers | None = None
-    if np.ndim(chance):
-        rival = metric.counts(chance)
-        if rival.shape != counts.shape:
-            raise StatsError(f"chance has marks of shape {rival.shape}, and the model of {counts.shape}")
-    ours, theirs = by_unit(counts, own), None if rival is None else by_unit(rival, own)
-    score = float(metric.of(ours.sum(0)))
-    bar = float(np.asarray(chance)) if theirs is None else float(metric.of(theirs.sum(0)))
-    sign = 1.0 if metric.better == "higher" else -1.0
-    low, high = _ends(metric, ours, bar if theirs is None else theirs, sign, seed)
-    return Standing(score, bar, sign * (score - bar), low, high, len(ours))
+    own = np.asarray(marks, dtype=np.float64)
+    if own.ndim != 2:
+        raise StatsError(f"marks of texts, (text, column), were expected, and {own.shape} came")
+    if not np.ndim(chance):
+        bar, known = float(np.asarray(chance)), estimate_score(metric, own, units=units)
+        low, high = known.low - bar, known.high - bar
+    elif np.shape(chance) != own.shape:
+        raise StatsError(f"chance has marks of shape {np.shape(chance)}, and the model of {own.shape}")
+    else:
+        bar, known = float(metric.score(chance)), estimate_change(metric, chance, own, units=units)
+        low, high = known.low, known.high
+    score = float(metric.score(own))
+    sign, (low, high) = (1.0, (low, high)) if metric.better == "higher" else (-1.0, (-high, -low))
+    number = len(own) if units is None else len(np.unique(np.asarray(units)))
+    return Standing(score, bar, sign * (score - bar), float(low), float(high), number)
 
 
 def no_better_than_chance(
@@ -87,6 +86,7 @@ def no_better_than_chance(
     """A sentence where a model has not shown that it is better than chance, and None where it has, or where its score
     has no chance level.
 
+    >>> from attlas.stats.metrics import METRICS
     >>> no_better_than_chance([[1, 1]] * 11 + [[0, 1]] * 9, METRICS["accuracy"], 0.5)
     'The model has not shown that it can do this task: its accuracy of 0.55 (20 texts) cannot be told from 0.5, ...'
     >>> no_better_than_chance([[1, 1]] * 19 + [[0, 1]], METRICS["accuracy"], 0.5) is None
@@ -99,7 +99,8 @@ def no_better_than_chance(
 
 
 def not_shown(metric: str, row: Mapping[str, Any]) -> str | None:
-    """The same sentence from a row of a table that has a :class:`Standing`'s fields, those of chance perhaps unknown.
+    """The same sentence from a row of a table that has a :class:`Standing`'s fields, those of chance perhaps unknown;
+    ``guess`` says what chance does, where it is not what is usual for the metric.
 
     >>> not_shown("accuracy", {"score": 0.9, "chance": 0.5, "gain": 0.4, "gain_low": 0.3, "gain_high": 0.5}) is None
     True
@@ -116,30 +117,12 @@ def not_shown(metric: str, row: Mapping[str, Any]) -> str | None:
     known = f"better by {row['gain']:.3g}, 95 % interval {low:.3g} to {high:.3g}" if _known(low) else (
         f"with fewer than {FEWEST} of them there is no interval"
     )  # fmt: skip
+    guess = row.get("guess") or GUESSES.get(metric, "chance")
     return (
         f"The model has not shown that it can do this task: its {metric} of {row['score']:.3g}{among} cannot be told "
-        f"from {chance:.3g}, that of {GUESSES.get(metric, 'chance')} ({known}). So nothing is concluded here about "
-        "what its heads do for the task."
+        f"from {chance:.3g}, that of {guess} ({known}). So nothing is concluded here about what its heads do for the "
+        "task."
     )
-
-
-def _ends(metric: Metric, ours: Numbers, rival: Numbers | float, sign: float, seed: int) -> tuple[float, float]:
-    """The interval of how much better the model is, over units."""
-    if len(ours) < FEWEST:
-        return float("nan"), float("nan")
-    alone = not isinstance(rival, np.ndarray)
-    if metric in (METRICS["accuracy"], METRICS["loss"]):  # a mean over cases, whose number both have in common
-        cases = ours[:, 1]
-        others = rival * cases if alone else rival[:, 0]  # type: ignore[index]
-        right = metric is METRICS["accuracy"]
-        known = estimate(sign * (ours[:, 0] - others), cases, (-1.0, 1.0) if right else None, hits=right)
-        return float(known.low), float(known.high)
-    copies = np.random.default_rng(seed).multinomial(len(ours), np.full(len(ours), 1 / len(ours)), size=RESAMPLES)
-    drawn = metric.of(copies @ ours)
-    gains = sign * (drawn - (rival if alone else metric.of(copies @ np.asarray(rival))))
-    gains = gains[np.isfinite(gains)]
-    low, high = np.quantile(gains, (0.025, 0.975)) if len(gains) else (np.nan, np.nan)
-    return float(low), float(high)
 
 
 def _known(value: Any) -> bool:

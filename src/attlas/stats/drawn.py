@@ -60,8 +60,8 @@ class Drawn:
         return {"cells": self.cells, "keep": self.keep, "width": self.width, "size": self.size}
 
     def update(self, cells: ArrayLike, draws: ArrayLike, places: ArrayLike, values: ArrayLike) -> None:
-        """Take in cases: the cell of each, its random number, where it was found (cases, width) and its values
-        (cases, size).
+        """Take in cases: the cell of each, its random number, where it was found (cases, width) and its values,
+        (cases, ...), ``size`` of them whatever their axes.
 
         >>> sample = Drawn(cells=2, keep=1, width=1, size=1)
         >>> sample.update([1], [0.3], [[4]], [[0.25]])

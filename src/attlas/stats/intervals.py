@@ -15,7 +15,8 @@ brings a sum s_u over n_u cases; the estimate is the ratio r = Σs_u / Σn_u. Wh
   correlation within a unit) amount to.
 
 With fewer than :data:`FEWEST` units there is no interval. How often these cover the truth is measured by
-``tools/coverage.py``.
+``tools/coverage.py``. Scores that are no ratio have intervals made of the same parts (:mod:`attlas.stats.scores`):
+:class:`Moments` is what an interval is made of, :func:`free_ends` and :func:`ends_within` make it.
 """
 
 from __future__ import annotations
@@ -70,40 +71,65 @@ def estimate(
     if known.any():
         parts = (s[:, known], n[:, known]) if s.ndim > 1 else (s[:, None], n[:, None])
         closed = within is not None and bool(np.isfinite(within).all())
-        ends = _within(*parts, within, hits) if within and closed else _free(*parts)
+        ends = _within(*parts, within, hits) if within and closed else free_ends(_moments(*parts))
         ends = ends if within is None else (np.maximum(ends[0], within[0]), np.minimum(ends[1], within[1]))
         low[known], high[known] = (end if s.ndim > 1 else end[0] for end in ends)
     return Estimate(value, total, low, high)
 
 
-class _Moments(NamedTuple):
-    """What an interval is made of: mean, standard error, quantile, skewness of the mean, units of equal size."""
+class Moments(NamedTuple):
+    """What an interval is made of: mean, standard error, quantile, skewness of the mean, the number of units that are
+    as good as units of equal size, and that of cases.
+
+    >>> Moments._fields
+    ('mean', 'error', 'quantile', 'skew', 'units', 'cases')
+    """
 
     mean: Numbers
     error: Numbers
     quantile: Numbers
     skew: Numbers
     units: Numbers
+    cases: Numbers
 
 
-def _moments(s: Numbers, n: Numbers) -> _Moments:
+def moments_of(mean: Numbers, residual: Numbers, n: Numbers, flat: NDArray[np.bool_]) -> Moments:
+    """From what each unit of so many cases adds to the error of the sum, (unit, cell) both; ``flat`` are cells in
+    which units do not differ.
+
+    >>> values = np.array([[1.0], [2.0], [6.0]])
+    >>> moments = moments_of(values.mean(0), values - 3, np.ones((3, 1)), np.array([False]))
+    >>> moments.error.round(3).tolist(), moments.units.tolist()  # three residuals over 1 - 1/3, over 3
+    ([1.871], [3.0])
+    """
     from scipy.special import stdtrit
 
     total = n.sum(0)
-    mean = s.sum(0) / total
-    residual = s - mean * n
     squares = (residual**2).sum(0)
-    flat = squares <= _FLAT * np.maximum((s**2).sum(0), np.finfo(float).tiny)
     leverage = n / total
     error = np.sqrt(np.where(flat, 0.0, ((residual / (1 - leverage)) ** 2).sum(0))) / total
     skew = np.divide((residual**3).sum(0), squares**1.5, out=np.zeros_like(mean), where=~flat)
     units = total**2 / (n**2).sum(0)
     quantile = stdtrit(np.maximum(units - 1, 1.0), (1 + LEVEL) / 2)
-    return _Moments(mean, error, quantile, skew, units)
+    return Moments(mean, error, quantile, skew, units, total)
 
 
-def _reach(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]:
-    """How many standard errors the ends lie below and above the mean (Hall 1992)."""
+def _moments(s: Numbers, n: Numbers) -> Moments:
+    """Those of a mean over cases."""
+    mean = s.sum(0) / n.sum(0)
+    residual = s - mean * n
+    flat = (residual**2).sum(0) <= _FLAT * np.maximum((s**2).sum(0), np.finfo(float).tiny)
+    return moments_of(mean, residual, n, flat)
+
+
+def reach(moments: Moments) -> tuple[Numbers, Numbers]:
+    """How many standard errors the ends lie below and above the mean (Hall 1992).
+
+    >>> parts = (np.array([2.0]), np.array([1.0]), np.array([2.0]), np.array([0.1]), np.array([9.0]), np.array([9.0]))
+    >>> [end.round(2).item() for end in reach(Moments(*parts))]
+    [1.86, 2.17]
+    """
+    quantile, skew = moments.quantile, moments.skew
     even = np.abs(skew) < 1e-6
     some = np.where(even, 1.0, skew)
 
@@ -114,31 +140,57 @@ def _reach(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]:
     return np.clip(below, _LEAST, _MOST), np.clip(above, _LEAST, _MOST)
 
 
-def _free(s: Numbers, n: Numbers) -> tuple[Numbers, Numbers]:
-    """The ends of an interval of a quantity without a range."""
-    moments = _moments(s, n)
-    below, above = _reach(moments.quantile, moments.skew)
+def free_ends(moments: Moments) -> tuple[Numbers, Numbers]:
+    """The ends of an interval of a quantity without a range.
+
+    >>> parts = (np.array([2.0]), np.array([1.0]), np.array([2.0]), np.array([0.0]), np.array([9.0]), np.array([9.0]))
+    >>> [end.item() for end in free_ends(Moments(*parts))]
+    [0.0, 4.0]
+    """
+    below, above = reach(moments)
     return moments.mean - below * moments.error, moments.mean + above * moments.error
 
 
+def edge(moments: Moments) -> Numbers:
+    """How large a share may be of which not one case was seen, the cases of a unit being alike by :data:`ALIKE`.
+
+    >>> parts = (np.array([0.0]), np.array([0.0]), np.array([2.0]), np.array([0.0]), np.array([9.0]), np.array([9.0]))
+    >>> edge(Moments(*parts)).round(3).item()  # one case a unit: Clopper and Pearson's
+    0.336
+    """
+    cases_a_unit = moments.cases / moments.units
+    share: Numbers = 1 - ((1 - LEVEL) / 2) ** ((1 + (cases_a_unit - 1) * ALIKE) / moments.cases)
+    return share
+
+
 def _within(s: Numbers, n: Numbers, within: tuple[float, float], hits: bool) -> tuple[Numbers, Numbers]:
-    """The ends of an interval of a quantity that has a range."""
+    """The ends of an interval of a mean over cases that have a range."""
+    first, last = within
+    return ends_within(_moments((s - first * n) / (last - first), n), within, hits=hits)
+
+
+def ends_within(share: Moments, within: tuple[float, float], *, hits: bool) -> tuple[Numbers, Numbers]:
+    """The ends of an interval of a quantity that has a range, from the moments of the share of the range that it
+    takes up.
+
+    >>> parts = (np.array([0.5]), np.array([0.1]), np.array([2.0]), np.array([0.0]), np.array([9.0]), np.array([9.0]))
+    >>> [end.round(2).item() for end in ends_within(Moments(*parts), (0, 100), hits=True)]
+    [29.13, 70.87]
+    """
     from scipy.special import betaincinv, ndtri
 
     first, last = within
-    moments = _moments((s - first * n) / (last - first), n)
-    share = np.clip(moments.mean, 0.0, 1.0)
-    spread, varies = share * (1 - share), (moments.error > 0) & (moments.mean > 0) & (moments.mean < 1)
-    cases = np.divide(spread, moments.error**2, out=np.ones_like(share), where=varies)
-    own = np.divide(1 - 2 * share, np.sqrt(spread * cases), out=np.zeros_like(share), where=varies)
-    below, above = _reach(moments.quantile, np.where(varies, moments.skew - own, 0.0))
+    mean = np.clip(share.mean, 0.0, 1.0)
+    spread, varies = mean * (1 - mean), (share.error > 0) & (share.mean > 0) & (share.mean < 1)
+    cases = np.divide(spread, share.error**2, out=np.ones_like(mean), where=varies)
+    own = np.divide(1 - 2 * mean, np.sqrt(spread * cases), out=np.zeros_like(mean), where=varies)
+    below, above = reach(share._replace(skew=np.where(varies, share.skew - own, 0.0)))
     normal = ndtri((1 + LEVEL) / 2)
     fewer, more = cases * (normal / below) ** 2, cases * (normal / above) ** 2
-    low = np.where(varies, betaincinv(fewer * share, fewer * (1 - share) + 1, (1 - LEVEL) / 2), share)
-    high = np.where(varies, betaincinv(more * share + 1, more * (1 - share), (1 + LEVEL) / 2), share)
+    low = np.where(varies, betaincinv(fewer * mean, fewer * (1 - mean) + 1, (1 - LEVEL) / 2), mean)
+    high = np.where(varies, betaincinv(more * mean + 1, more * (1 - mean), (1 + LEVEL) / 2), mean)
     if hits:  # "never" is not certain
-        cases_a_unit = n.sum(0) / moments.units
-        edge = 1 - ((1 - LEVEL) / 2) ** ((1 + (cases_a_unit - 1) * ALIKE) / n.sum(0))
-        high = np.where(~varies & (share <= 0), edge, high)
-        low = np.where(~varies & (share >= 1), 1 - edge, low)
+        high = np.where(~varies & (mean <= 0), edge(share), high)
+        low = np.where(~varies & (mean >= 1), 1 - edge(share), low)
+    low, high = (np.where(np.isnan(share.error), np.nan, end) for end in (low, high))
     return first + (last - first) * low, first + (last - first) * high

@@ -3,10 +3,14 @@
 Accuracy, chunk F1 or BLEU are not means over texts, but each is a function of counts that add up: right and all
 predictions; chunks found, given and common; matching and possible n-grams. Once these *marks* are written down text
 by text, a score of any resample or reshuffle of the texts is a product of matrices and one formula, and a paired test
-costs next to nothing. Spearman's correlation is put into that form by ranking once: it is Pearson's of the ranks.
+costs next to nothing. Spearman's correlation is put into that form by ranking once: it is Pearson's of the ranks;
+what a text does to the ranks of the others is told apart, for intervals (:meth:`Metric.accounts`).
 The four scores of a word alignment share their marks: links predicted and sure, predicted and possible (which every
 sure link is too), predicted, and sure. The error rate is 1 - (|A&S| + |A&P|) / (|A| + |S|); precision asks for
 possible links, recall for sure ones.
+
+A score also declares what its interval must know (:mod:`attlas.stats.scores`): its range, whether it is its logarithm
+that behaves well, and which counts say how large a unit is.
 
 All formulas take arrays with any axes in front.
 """
@@ -19,12 +23,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from attlas.errors import StatsError
+
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Metric:
     """A score, what is written down of a text for it (``columns``), and whether ``higher`` or ``lower`` is better.
+
+    Of its interval: ``within`` is the range of the score, with an infinite end where it has none; ``sizes`` are the
+    places of those counts that sum up to a unit's cases, none where all do; ``log`` says that the interval is one of
+    the logarithm, ``hits`` that a perfect score, or none, is not certain; ``account`` makes counts of marks as
+    ``prepare`` does, with the same sums, in which a text also answers for what it does to the counts of others; and
+    ``mistaken`` says what sums would be if a share of all cases were wrong, where a score falls faster than that.
 
     >>> METRICS["accuracy"].score([[1, 1], [0, 1], [1, 2]]).item()
     0.5
@@ -35,6 +47,12 @@ class Metric:
     columns: tuple[str, ...]
     formula: Callable[[Numbers], Numbers]
     prepare: Callable[[Numbers], Numbers] | None = None
+    within: tuple[float, float] = (0.0, 1.0)
+    sizes: tuple[int, ...] = ()
+    log: bool = False
+    hits: bool = True
+    account: Callable[[Numbers], Numbers] | None = None
+    mistaken: Callable[[Numbers, Numbers], Numbers] | None = None
 
     def counts(self, marks: ArrayLike) -> Numbers:
         """Marks (..., text, column) as things that may be added up over texts.
@@ -44,6 +62,26 @@ class Metric:
         """
         found = np.asarray(marks, dtype=np.float64)
         return found if self.prepare is None else self.prepare(found)
+
+    def accounts(self, marks: ArrayLike) -> Numbers:
+        """Marks as counts whose sums are the same, and which say what a score owes to each text.
+
+        >>> METRICS["spearman"].counts([[1, 5], [2, 7], [3, 6]])[:, -1].tolist()
+        [1.0, 6.0, 6.0]
+        >>> METRICS["spearman"].accounts([[1, 5], [2, 7], [3, 6]])[:, -1].round(2).tolist()
+        [1.33, 5.83, 5.83]
+        >>> METRICS["f1"].accounts([[1, 2, 3]]).tolist()
+        [[1.0, 2.0, 3.0]]
+        """
+        return self.counts(marks) if self.account is None else self.account(np.asarray(marks, dtype=np.float64))
+
+    def cases(self, counts: Numbers) -> Numbers:
+        """How many cases counts (..., column) are of.
+
+        >>> METRICS["f1"].cases(np.array([2.0, 4.0, 3.0])).item()
+        7.0
+        """
+        return np.asarray(counts[..., list(self.sizes)].sum(-1) if self.sizes else counts.sum(-1))
 
     def of(self, sums: ArrayLike) -> Numbers:
         """The score that follows from sums of counts; NaN where there is nothing to score.
@@ -72,6 +110,21 @@ class Metric:
         return -change if self.better == "higher" else +change
 
 
+def by_unit(counts: Numbers, units: ArrayLike) -> Numbers:
+    """Counts (..., text, column) added up over the texts of each unit, in the order of the units' numbers.
+
+    >>> by_unit(np.array([[1.0], [2.0], [4.0]]), [7, 3, 7]).tolist()
+    [[2.0], [5.0]]
+    """
+    numbers = np.asarray(units)
+    if numbers.shape != counts.shape[-2:-1]:
+        raise StatsError(f"a unit for each of {counts.shape[-2]} texts was expected, and {numbers.shape} came")
+    known, places = np.unique(numbers, return_inverse=True)
+    sums = np.zeros((len(known), *counts.shape[:-2], counts.shape[-1]))
+    np.add.at(sums, places, np.moveaxis(counts, -2, 0))
+    return np.moveaxis(sums, 0, -2)
+
+
 def _ratio(sums: Numbers) -> Numbers:
     return np.asarray(sums[..., 0] / sums[..., 1])
 
@@ -90,6 +143,19 @@ def _matthews(sums: Numbers) -> Numbers:
     above = right * total - (given * found).sum(-1)
     below = np.sqrt(total**2 - (found**2).sum(-1)) * np.sqrt(total**2 - (given**2).sum(-1))
     return np.asarray(np.where(below > 0, above / below, 0.0))
+
+
+def mistaken_labels(sums: Numbers, share: Numbers) -> Numbers:
+    """A confusion matrix of the same labels, of which such a share is taken for others, evenly.
+
+    >>> mistaken_labels(np.array([6.0, 2.0, 0.0, 2.0]), np.array(0.25)).tolist()
+    [6.0, 2.0, 0.5, 1.5]
+    """
+    size = round(sums.shape[-1] ** 0.5)
+    given = sums.reshape(*sums.shape[:-1], size, size).sum(-1, keepdims=True)
+    others = (1 - np.eye(size)) / max(1, size - 1)
+    part = np.asarray(share)[..., None, None]
+    return np.asarray(given * ((1 - part) * np.eye(size) + part * others)).reshape(sums.shape)
 
 
 def _perplexity(sums: Numbers) -> Numbers:
@@ -121,15 +187,54 @@ def _chrf(sums: Numbers) -> Numbers:
     return np.asarray(np.where(below > 0, 500 * precision * recall / np.where(below > 0, below, 1.0), 0.0))
 
 
-def _moments(marks: Numbers) -> Numbers:
-    """Ranks of both columns, as sums that Pearson's correlation is made of."""
-    from scipy.stats import rankdata
+def products(marks: Numbers) -> Numbers:
+    """Both columns as sums that Pearson's correlation is made of.
 
-    x, y = (rankdata(marks[..., column], axis=-1) for column in (0, 1))
+    >>> products(np.array([[2.0, 3.0]])).tolist()
+    [[1.0, 2.0, 3.0, 4.0, 9.0, 6.0]]
+    """
+    x, y = marks[..., 0], marks[..., 1]
     return np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=-1)
 
 
-def _pearson(sums: Numbers) -> Numbers:
+def _ranks(marks: Numbers) -> Numbers:
+    from scipy.stats import rankdata
+
+    return np.stack([rankdata(marks[..., column], axis=-1) for column in (0, 1)], axis=-1)
+
+
+def _products_of_ranks(marks: Numbers) -> Numbers:
+    return products(_ranks(marks))
+
+
+def _owed_ranks(marks: Numbers) -> Numbers:
+    """The same, where each text answers for the ranks it gives to others: a text moves all that lie above it."""
+    ranks = _ranks(marks)
+    counts = products(ranks)
+    x, y = np.moveaxis(ranks - ranks.mean(-2, keepdims=True), -1, 0)
+    for column, (first, second) in zip((3, 4, 5), ((x, x), (y, y), (x, y)), strict=True):
+        moved = _above(first, second) + _above(second, first)
+        counts[..., column] += moved - moved.mean(-1, keepdims=True)
+    return counts
+
+
+def _above(order: Numbers, values: Numbers) -> Numbers:
+    """For each text, the sum of the values of all that lie above it in an order; half of those level with it."""
+    from scipy.stats import rankdata
+
+    below, level = ((rankdata(order, method=how, axis=-1)).astype(np.int64) for how in ("min", "max"))
+    sums = np.cumsum(np.take_along_axis(values, np.argsort(order, axis=-1), -1), axis=-1)
+    sums = np.concatenate([np.zeros((*sums.shape[:-1], 1)), sums], axis=-1)
+    until = np.take_along_axis(sums, below - 1, -1) + np.take_along_axis(sums, level, -1)
+    return np.asarray(sums[..., -1:] - until / 2)
+
+
+def pearson(sums: Numbers) -> Numbers:
+    """Pearson's correlation from sums of :func:`products`; 0 where either side is constant.
+
+    >>> round(float(pearson(products(np.array([[1.0, 1.0], [2.0, 3.0], [3.0, 2.0]])).sum(0))), 3)
+    0.5
+    """
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     spread = np.sqrt(np.maximum(xx * n - x * x, 0)) * np.sqrt(np.maximum(yy * n - y * y, 0))
     return np.asarray(np.where(spread > 0, (xy * n - x * y) / spread, 0.0))
@@ -160,17 +265,29 @@ _LINKS = ("predicted and sure", "predicted and possible", "predicted", "sure")
 _CHARACTERS = tuple(f"{what} {n}-grams" for what in ("written", "given", "matching") for n in range(1, 7))
 _NGRAMS = tuple(f"{what} {order}-grams" for what in ("matching", "possible") for order in (1, 2, 3, 4))
 
+_PER_CENT, _NOT_NEGATIVE, _SIGNED = (0.0, 100.0), (0.0, float("inf")), (-1.0, 1.0)
+
 METRICS = {
-    "accuracy": Metric("accuracy", "higher", ("right", "all"), _ratio),
-    "f1": Metric("chunk F1", "higher", ("common", "found", "given"), _f1),
-    "matthews": Metric("Matthews", "higher", ("given by found",), _matthews),
-    "perplexity": Metric("perplexity", "lower", ("nats", "predictions"), _perplexity),
-    "loss": Metric("loss", "lower", ("nats", "texts"), _ratio),
-    "bleu": Metric("BLEU", "higher", (*_NGRAMS, "written", "reference"), _bleu),
-    "chrf": Metric("chrF", "higher", _CHARACTERS, _chrf),
-    "spearman": Metric("Spearman", "higher", ("found", "given"), _pearson, _moments),
-    "aer": Metric("AER", "lower", _LINKS, _aer),
-    "precision": Metric("precision", "higher", _LINKS, _precision),
-    "recall": Metric("recall", "higher", _LINKS, _recall),
-    "alignment-f1": Metric("F1", "higher", _LINKS, _alignment_f1),
-}
+    "accuracy": Metric("accuracy", "higher", ("right", "all"), _ratio, sizes=(1,)),
+    "f1": Metric("chunk F1", "higher", ("common", "found", "given"), _f1, sizes=(1, 2)),
+    "matthews": Metric(
+        "Matthews", "higher", ("given by found",), _matthews, within=_SIGNED, mistaken=mistaken_labels,
+    ),
+    "perplexity": Metric(
+        "perplexity", "lower", ("nats", "predictions"), _perplexity, within=(1.0, float("inf")), sizes=(1,), log=True,
+        hits=False,
+    ),
+    "loss": Metric("loss", "lower", ("nats", "texts"), _ratio, within=_NOT_NEGATIVE, sizes=(1,), hits=False),
+    "bleu": Metric(
+        "BLEU", "higher", (*_NGRAMS, "written", "reference"), _bleu, within=_PER_CENT, sizes=(8, 9),
+    ),
+    "chrf": Metric("chrF", "higher", _CHARACTERS, _chrf, within=_PER_CENT, sizes=(0, 6)),
+    "spearman": Metric(
+        "Spearman", "higher", ("found", "given"), pearson, _products_of_ranks, within=_SIGNED, sizes=(0,),
+        account=_owed_ranks,
+    ),
+    "aer": Metric("AER", "lower", _LINKS, _aer, sizes=(2, 3)),
+    "precision": Metric("precision", "higher", _LINKS, _precision, sizes=(2,)),
+    "recall": Metric("recall", "higher", _LINKS, _recall, sizes=(3,)),
+    "alignment-f1": Metric("F1", "higher", _LINKS, _alignment_f1, sizes=(2, 3)),
+}  # fmt: skip

@@ -4,9 +4,10 @@ Both models have read the same texts. If the cut made no difference, it would be
 two sets of marks belongs to which model; so they are swapped at random, text by text, thousands of times, and p is
 the share of shuffles with a difference as large as the one that was seen (two-sided, the seen one counted among
 them). There are as many shuffles as it takes for p to stay significant after correction for the number of cuts.
-Intervals are by bootstrap over texts, both models on the same resample; with fewer than
-:data:`~attlas.stats.intervals.FEWEST` there are none. Where texts belong together (windows of one document), their
-*unit* takes the place of the text in both: a document is swapped, and drawn, as a whole.
+Intervals are those of :mod:`attlas.stats.scores`: of the change, from what each text does to the difference of the
+two scores; with fewer than :data:`~attlas.stats.intervals.FEWEST` there are none. Where texts belong together
+(windows of one document), their *unit* takes the place of the text in both: a document is swapped, and left out, as a
+whole.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attlas.errors import StatsError
-from attlas.stats.intervals import FEWEST
-from attlas.stats.metrics import Metric
+from attlas.stats.metrics import Metric, by_unit
+from attlas.stats.scores import estimate_change, estimate_score
 
 Numbers = NDArray[np.float64]
-RESAMPLES, SHUFFLES, PER_CUT = 1000, 10_000, 200
+SHUFFLES, PER_CUT = 10_000, 200
 _AT_ONCE = 20_000_000  # numbers in one slice of shuffles
 
 
@@ -50,7 +51,6 @@ def compare(
     cut: ArrayLike,
     *,
     seed: int = 0,
-    resamples: int = RESAMPLES,
     shuffles: int | None = None,
     units: ArrayLike | None = None,
 ) -> Comparison:
@@ -75,40 +75,11 @@ def compare(
     rng = np.random.default_rng(seed)
     known, scores = metric.of(before.sum(0)), metric.of(flat.sum(1))
     change = scores - known
-
-    ends = np.full((4, len(flat)), np.nan)
-    if len(flat) and texts >= FEWEST:
-        copies = rng.multinomial(texts, np.full(texts, 1 / texts), size=resamples).astype(np.float64)
-        of_whole = metric.of(copies @ before)
-        for number, one in enumerate(flat):
-            drawn = metric.of(copies @ one)
-            ends[:2, number] = _middle(drawn)
-            ends[2:, number] = _middle(drawn - of_whole)
     wanted = max(SHUFFLES, PER_CUT * len(flat)) if shuffles is None else shuffles
     p = _shuffled(metric, before, flat, change, wanted, rng)
-    parts = (scores, ends[0], ends[1], change, ends[2], ends[3], p)
-    return Comparison(float(known), *(part.reshape(axes) for part in parts))
-
-
-def by_unit(counts: Numbers, units: ArrayLike) -> Numbers:
-    """Counts (..., text, column) added up over the texts of each unit, in the order of the units' numbers.
-
-    >>> by_unit(np.array([[1.0], [2.0], [4.0]]), [7, 3, 7]).tolist()
-    [[2.0], [5.0]]
-    """
-    numbers = np.asarray(units)
-    if numbers.shape != counts.shape[-2:-1]:
-        raise StatsError(f"a unit for each of {counts.shape[-2]} texts was expected, and {numbers.shape} came")
-    known, places = np.unique(numbers, return_inverse=True)
-    sums = np.zeros((len(known), *counts.shape[:-2], counts.shape[-1]))
-    np.add.at(sums, places, np.moveaxis(counts, -2, 0))
-    return np.moveaxis(sums, 0, -2)
-
-
-def _middle(values: Numbers) -> Numbers:
-    """The middle 95 % of what is known."""
-    known = values[np.isfinite(values)]
-    return np.quantile(known, (0.025, 0.975)) if len(known) else np.full(2, np.nan)
+    of_score, of_change = estimate_score(metric, cut, units=units), estimate_change(metric, whole, cut, units=units)
+    ends = (of_score.low, of_score.high, change.reshape(axes), of_change.low, of_change.high)
+    return Comparison(float(known), scores.reshape(axes), *ends, p.reshape(axes))
 
 
 def _shuffled(

@@ -13,7 +13,7 @@ from attlas.errors import CapabilityError
 from attlas.tasks import classification, translation
 from attlas.tasks.classification import Classification
 from attlas.tasks.language import LanguageModelling, require_head, text_seed
-from attlas.tasks.protocol import NOTHING, Question, Scored, Task
+from attlas.tasks.protocol import NOTHING, Question, Scored, Task, mark_count
 from attlas.tasks.similarity import Similarity
 from attlas.tasks.tagging import LAYERS, Tagging
 from attlas.tasks.translation import Translation
@@ -91,6 +91,7 @@ __all__ = [
     "Task",
     "Translation",
     "make_task",
+    "mark_count",
     "require_head",
     "require_task",
     "text_seed",

@@ -21,7 +21,7 @@ from attlas.ids import Stream
 from attlas.measures.words import Grouping
 from attlas.models import Batch, Example, Instrument
 from attlas.models.pieces import Side
-from attlas.stats import Metric
+from attlas.stats import METRICS, Metric
 
 NOTHING = -100
 _ROWS = 1024  # places compared at once where no gradient is wanted: copies of all logits would fill the memory
@@ -150,6 +150,18 @@ class Task(Protocol):
 
     def answer(self, question: Question) -> Tensor:
         """The marks of each text, under whatever instruments are on; lets the model write, where it has to."""
+
+
+def mark_count(task: Task) -> int:
+    """How many numbers a task writes down of a text for its score.
+
+    >>> from attlas.capture import load
+    >>> from attlas.tasks import make_task
+    >>> mark_count(make_task(load(), "similarity"))
+    2
+    """
+    choices: int = getattr(task, "choices", 0)
+    return choices**2 if task.metric is METRICS["matthews"] else len(task.metric.columns)
 
 
 class Runs:

@@ -7,9 +7,10 @@ How far these gains are from uniform is K(D). Both K are Kullback-Leibler diverg
 
 Where there are several seeds, an interval is Student's over their values. Where there is one, it is over the *units*
 of the test part: its documents, where there are enough of them, or else its sentences. A score is a ratio of sums
-over units (F1 is twice what is common, over what is predicted and given), and has the interval of such a ratio. What
-follows from several scores is resampled by unit: all probes see the same units in a resample, so a difference of two
-of them has an interval of its own. Its ends are those quantiles of the resamples that Student's would be among
+over units (F1 is twice what is common, over what is predicted and given), and has the interval of such a ratio; the
+difference of two probes has that of a change of score on the same units (:mod:`attlas.stats.scores`). The expected
+layer is no smooth function of sums: where layers add next to nothing, it is anywhere. So it is resampled by unit, all
+probes on the same units in a resample. Its ends are those quantiles of the resamples that Student's would be among
 normal ones, or few units would make it too narrow; with fewer than six units there is none.
 """
 
@@ -23,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from attlas.errors import StatsError
 from attlas.stats.intervals import FEWEST
-from attlas.stats.intervals import estimate as mean_of_units
 from attlas.stats.metrics import METRICS
+from attlas.stats.scores import estimate_change, estimate_score
 
 Numbers = NDArray[np.float64]
 RESAMPLES = 1000
@@ -79,9 +80,20 @@ def score_intervals(marks: ArrayLike) -> tuple[Numbers, Numbers]:
     >>> bool(0 < low[0] < 0.75 < high[0] < 1)
     True
     """
-    counts = np.asarray(marks, dtype=np.float64)
-    scored = mean_of_units(2 * counts[..., 0].T, counts[..., 1:].sum(-1).T, (0.0, 1.0), hits=True)
+    scored = estimate_score(METRICS["f1"], marks)
     return scored.low, scored.high
+
+
+def difference_interval(marks: ArrayLike, others: ArrayLike) -> tuple[float, float]:
+    """The ends of the 95 % interval of what one probe has more than another on the same units, from the marks
+    (unit, 3) of both.
+
+    >>> low, high = difference_interval([[2, 2, 2], [2, 2, 2]] * 6, [[1, 2, 2], [2, 2, 2]] * 6)
+    >>> round(low, 2), round(high, 2)
+    (0.07, 0.43)
+    """
+    change = estimate_change(METRICS["f1"], others, marks)
+    return float(change.low), float(change.high)
 
 
 def resampled(marks: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> Numbers:

@@ -7,7 +7,7 @@ model reads, l is after l layers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,16 +24,16 @@ _FORCED = ("forced", "forced_low", "forced_high")
 
 
 class _Run(NamedTuple):
-    """One training, with the places of its probes, their scores and the ends of their intervals, and those on
-    resampled units, of which there are so many; ``forced`` are scores and ends where the most likely label is always
+    """One training, with the places of its probes, their marks by unit, their scores and the ends of their intervals,
+    and the scores on resampled units; ``forced`` are scores and ends where the most likely label is always
     said. All runs of one model have the same probes."""
 
     of: Trained
     places: dict[Key, int]
+    marks: Numbers
     score: Numbers
     ends: tuple[Numbers, Numbers]
     drawn: Numbers
-    units: int
     forced: tuple[Numbers, Numbers, Numbers] | None
 
     def cumulative(self, labels: str) -> dict[int, int]:
@@ -58,9 +58,14 @@ class _Run(NamedTuple):
         """The interval of the score of one probe."""
         return float(self.ends[0][place]), float(self.ends[1][place])
 
-    def more_ends(self, place: int, other: int) -> tuple[Numbers, Numbers]:
-        """The interval of what one probe has more than another, on the same resampled units."""
-        return summary.middle(self.drawn[:, place] - self.drawn[:, other], self.units)
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return int(self.marks.shape[1])
+
+    def more_ends(self, place: int, other: int) -> tuple[float, float]:
+        """The interval of what one probe has more than another."""
+        return summary.difference_interval(self.marks[place], self.marks[other])
 
 
 def tables_of(
@@ -110,14 +115,28 @@ def _run(one: Trained, seed: int, units: Sequence[int] | None) -> _Run:
     if one.forced is not None:
         always = summary.by_unit(one.forced, units)
         forced = (summary.scores(always), *summary.score_intervals(always))
-    return _Run(one, places, scores, ends, drawn, marks.shape[1], forced)
+    return _Run(one, places, marks, scores, ends, drawn, forced)
 
 
 def _task_rows(who: str, runs: Sequence[_Run], origins: Sequence[Origin]) -> list[dict[str, Any]]:
+    if who == "twin" and len(runs) > 1:
+        return _of_twins([_task_rows(who, [run], origins) for run in runs])
     known = [labels for labels in ("gold", "control") if runs[0].cumulative(labels)]
     measures = [(labels, _of_curve(runs, labels) | _of_mix(runs, labels, origins)) for labels in known]
     measures.append(("gold", _of_singles(runs) | _of_controls(runs)))
     return [_measured(who, labels, name, value) for labels, found in measures for name, value in found.items()]
+
+
+def _of_twins(each: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of several untrained twins as one: the mean of what they have, with the lowest and the highest."""
+    together = []
+    for same in zip(*each, strict=True):
+        values = [row["value"] for row in same if np.isfinite(row["value"])]
+        known = (
+            Estimate(float(np.mean(values)), min(values), max(values), len(values)) if values else Estimate(np.nan)
+        )
+        together.append({**same[0], **known._asdict()})
+    return together
 
 
 def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:
@@ -126,18 +145,15 @@ def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:
     layers, places = list(probes), list(probes.values())
     curves = [run.score[places] for run in runs]
     first, last = layers[0], layers[-1]
-
-    def estimated(of: Callable[[Numbers], Numbers]) -> Estimate:
-        """What is said of curves (..., layer): those of the seeds, and those on resampled units."""
-        ends = summary.middle(of(runs[0].drawn[:, places]), runs[0].units)
-        return summary.estimate([float(of(curve)) for curve in curves], ends)
-
     found = {"score": _score_of(runs, places[-1])}
     if first == 0:
         found["score at layer 0"] = _score_of(runs, places[0])
     if layers == list(range(first, last + 1)) and last > first:
-        found["gain"] = estimated(lambda curve: curve[..., -1] - curve[..., 0])
-        found["expected layer"] = estimated(lambda curve: summary.expected_layer(curve, first))
+        more = [float(curve[-1] - curve[0]) for curve in curves]
+        found["gain"] = summary.estimate(more, runs[0].more_ends(places[-1], places[0]))
+        layer = [float(summary.expected_layer(curve, first)) for curve in curves]
+        drawn = summary.expected_layer(runs[0].drawn[:, places], first)
+        found["expected layer"] = summary.estimate(layer, summary.middle(drawn, runs[0].units))
         # no interval by resampling: chance alone makes gains uneven, so that all resamples lie above the value
         found["K(D)"] = summary.over_seeds([float(summary.gains_from_uniform(curve)) for curve in curves])
     return found

@@ -125,7 +125,7 @@ def ablate(
         if importance and chosen_on is not None:
             _add_importance(tables, run, posed, choosing)
         tables["whole"] = as_columns(wholes)
-        _correlate(tables, seed)
+        _correlate(tables)
         return run.finish(tables)
 
 
@@ -173,7 +173,7 @@ def _add_importance(tables: dict[str, Any], run: Run, task: PosedTask, choosing:
         own[name] = [gradients[column][at] for at in chosen]
 
 
-def _correlate(tables: dict[str, Any], seed: int) -> None:
+def _correlate(tables: dict[str, Any]) -> None:
     """How well figures of the same heads agree."""
     from attlas.studies.shared.cutting.measured import correlation_rows, sizes
 
@@ -187,4 +187,4 @@ def _correlate(tables: dict[str, Any], seed: int) -> None:
     if "signed" in own:
         pairs["first order", "loss"] = [-value for value in own["signed"]], own["loss_change"]
     if pairs:
-        tables["correlation"] = correlation_rows(("with", "quantity"), pairs, seed)
+        tables["correlation"] = correlation_rows(("with", "quantity"), pairs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from attlas.pages import Claim, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
 from attlas.pages.findings import finding, keyed, value_claim
-from attlas.pages.prose import listed, say
+from attlas.pages.prose import count_of, listed, say
 from attlas.pages.rows import label_of
 from attlas.store.schema import KINDS, PLACE, Column, Schema, is_known
 from attlas.studies.shared.cutting import chance
@@ -118,10 +118,11 @@ def answer(tables: Tables) -> Finding | None:
             between=cutting.between(dearest, "signed", "loss_change_low", "loss_change_high"),
             name=cutting.head_of(dearest, tables),
             alike=_alike(rows, dearest, "loss_change"),
-        )  # fmt: skip
+        ) if dearest["loss_change"] > 0 else say("without none of them the loss rises")  # fmt: skip
     return finding(
         "**{sure} of {all} heads** matter at p < 0.01 (Holm's correction) to the {metric} of {score:number}{chance}"
-        "{more}; {costs}.", *claims, see="map", published=PUBLISHED["heads"], sure=sure, all=len(rows),
+        "{more}; {costs}.", *claims, *_scored(tables), see="map", published=PUBLISHED["heads"], sure=sure,
+        all=len(rows),
         metric=whole["metric"], score=whole["score"], chance=chance.by_chance(whole), more=more, costs=costs,
     )  # fmt: skip
 
@@ -141,7 +142,8 @@ def by_loss(tables: Tables) -> Iterator[Finding]:
 def gains(tables: Tables) -> Iterator[Finding]:
     """The cut that makes the model better, if there is one."""
     for row in tables["effects"].smallest("harm")[:1].where(lambda row: row["harm"] < 0):
-        claims = _extreme("smallest", "effects", row)
+        claims = (*_extreme("smallest", "effects", row), Claim("below", "effects", "harm", keyed([row]), than=0))
+        claims += _scored(tables)
         yield finding("The cut that gains most is {name}: {told}.", *claims, see="sorted",
                       name=cutting.head_of(row, tables), told=_suffered(row, tables))  # fmt: skip
 
@@ -152,14 +154,17 @@ def survivors(tables: Tables) -> Iterator[Finding]:
     if rows:
         worst = cutting.worst_first(rows)[0]
         lost = {name: sum(row[name] > 0 for row in rows) for name in ("sure_harm", "sure_loss")}
+        most = say(
+            "Most of all suffers **layer {number} of the {stream}**: with {label} alone, {told}.", **worst,
+            number=worst["layer"] + 1, told=_suffered(worst, tables),
+        ) if _harm(worst) > (0.0, 0.0) else "No layer suffers from it."  # fmt: skip
         yield finding(
             "Left with one head, **{rest}** of {all} layers lose no {metric} that could be told from luck, and "
-            "{in_loss} nothing in the loss. Most of all suffers **layer {number} of the {stream}**: with {label} "
-            "alone, {told}.",
+            "{in_loss} nothing in the loss. {most}",
             *(Claim("count", "left", column, value=count, than=0) for column, count in lost.items()),
-            *_extreme("largest", "left", worst), see="survivors", published=PUBLISHED["survivors"],
-            **worst, rest=len(rows) - lost["sure_harm"], all=len(rows), metric=_whole(tables)["metric"],
-            in_loss=len(rows) - lost["sure_loss"], number=worst["layer"] + 1, told=_suffered(worst, tables),
+            *_extreme("largest", "left", worst), *_scored(tables), see="survivors", published=PUBLISHED["survivors"],
+            rest=len(rows) - lost["sure_harm"], all=len(rows), metric=_whole(tables)["metric"],
+            in_loss=len(rows) - lost["sure_loss"], most=most,
         )  # fmt: skip
 
 
@@ -169,15 +174,18 @@ def agreement(tables: Tables) -> Iterator[Finding]:
     if "loss" in of:
         loss, metric = of["loss"], _whole(tables)["metric"]
         told = (
-            "puts heads in much the same order as cutting them" if loss["spearman"] >= 0.6
+            "is not shown to say anything of what cutting does" if not (loss["spearman_low"] or 0.0) > 0
+            else "puts heads in much the same order as cutting them" if loss["spearman"] >= 0.6
             else "says something of what cutting does, but not all" if loss["spearman"] >= 0.3
             else "says little of what cutting does"
         )  # fmt: skip
         more = say("; with that of {metric} {value:share}", metric=metric, value=of.get("score", {}).get("spearman"))
         yield finding(
             "Importance by gradients {told} (rank correlation with the size of the change of loss "
-            "**{spearman:share}**, {spearman_low:share} to {spearman_high:share}{more}).",
-            value_claim("correlation", "spearman", loss, "with", "quantity"), see="importance", **loss, told=told,
+            "**{spearman:share}**{between}{more}).",
+            *(value_claim("correlation", "spearman", row, "with", "quantity") for row in of.values()),
+            see="importance", **loss, told=told,
+            between=say(", {ends}", ends=ends) if (ends := cutting.ends_of(loss, "spearman")) else "",
             more=more if "score" in of and metric != "loss" else "",
         )  # fmt: skip
 
@@ -189,18 +197,18 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
     if rows and correlated:
         names = {"score": _whole(tables)["metric"], "loss": "the loss"}
         parts = [
-            say("**{pearson:share}** ({pearson_low:share} to {pearson_high:share}) for {what}", **row,
-                what=names[row["quantity"]])
+            say("**{pearson:share}**{between} for {what}", **row, what=names[row["quantity"]],
+                between=cutting.between(row, "share", "pearson_low", "pearson_high"))
             for row in correlated
         ]  # fmt: skip
         counts = {name: int(rows.total(name)) for name in ("sure_here", "sure_there", "sure_both")}
         yield finding(
-            "On {corpus} the same heads' changes correlate with {parts}; {sure_here} heads matter here, {sure_there} "
-            "there, and {sure_both} on both.",
+            "On {corpus} the same heads' changes correlate with {parts}; {matter} here, {sure_there} there, and "
+            "{sure_both} on both.",
             *(Claim("total", "pairs", name, value=count) for name, count in counts.items()),
             *(value_claim("correlation", "pearson", row, "with", "quantity") for row in correlated),
             see="other", published=PUBLISHED["other"], corpus=tables["whole"][-1]["corpus"], parts=listed(parts),
-            **counts,
+            matter=f"{count_of(counts['sure_here'], 'head')} matter{'s' * (counts['sure_here'] == 1)}", **counts,
         )  # fmt: skip
 
 
@@ -251,15 +259,26 @@ def _sure(rows: Rows, column: str) -> tuple[int, str, tuple[Claim, ...]]:
     worse, better = rows.count(lambda row: row[column] > 0), rows.count(lambda row: row[column] < 0)
     split = f", {worse} for the worse and {better} for the better when cut" if worse or better else ""
     claims = (
+        Claim("count", "effects", column, value=worse + better, than=0, size=True),
         Claim("count", "effects", column, value=worse, than=0),
         Claim("count", "effects", column, value=better, than=0, below=True),
     )
     return worse + better, split, claims
 
 
+def _scored(tables: Tables) -> tuple[Claim, ...]:
+    """What the whole model scores."""
+    return tuple(value_claim("whole", "score", row, "part") for row in tables["whole"][:1])
+
+
 def _extreme(kind: str, table: str, row: Row) -> tuple[Claim, ...]:
     known = (value_claim(table, "change", row),) if is_known(row["change"]) else ()
     return (Claim(kind, table, "harm", keyed([row])), *known)
+
+
+def _harm(row: Row) -> tuple[float, float]:
+    """How bad a cut is: for the score, and where that stays as it is for the loss."""
+    return row["harm"], row["loss_change"] or 0.0
 
 
 def _alike(rows: Rows, row: Row, column: str) -> str:
@@ -305,7 +324,7 @@ PAGE = Page(
     sections=(
         Section(
             "sorted", "Each head off in turn",
-            "The changes of the map in order, with 95 % confidence intervals from resampled texts, and below every "
+            "The changes of the map in order, with 95 % confidence intervals over texts, and below every "
             "head, the worst cut first. How many stand clear of the line?",
             (
                 cutting.effects_in_order(),

@@ -30,11 +30,11 @@ class Effects(NamedTuple):
 def effects(
     study: Ablation, bundle: Bundle, *, units: Sequence[int] | None = None, seed: int = 0, tested: bool = True
 ) -> Effects:
-    """Compare every cut with the whole model; ``tested`` with p values and intervals by unit, which take a while."""
+    """Compare every cut with the whole model; ``tested`` with p values, which take a while."""
     losses, marks = bundle["loss"].result(), bundle["marks"].result()
     filled = np.isfinite(losses[:, 0])
     losses, marks = losses[filled], marks[filled]
-    how: dict[str, Any] = {"seed": seed} if tested else {"seed": seed, "resamples": 1, "shuffles": 1}
+    how: dict[str, Any] = {"seed": seed} if tested else {"seed": seed, "shuffles": 1}
     how["units"] = None if units is None else np.asarray(units)[filled]
 
     def compared(metric: Metric, marks: NDArray[np.float64]) -> Comparison:

@@ -36,14 +36,11 @@ class Baselines(NamedTuple):
 
 
 def baselines(
-    documents: Sequence[Document], names: Sequence[str] = ALIGNERS, *, more: Corpus | None = None, seed: int = 0
+    documents: Sequence[Document], names: Sequence[str] = ALIGNERS, *, more: Corpus | None = None
 ) -> Baselines:
     """Let aligners link the words of some pairs of sentences, and score them where there is gold."""
-    from attlas.studies.align.tables import resamples
-
     check_names(names)
     made = Baselines([], {}, Counter())
-    copies = resamples(len(documents), seed)
     pairs = [_words(document) for document in documents]
     for name in names:
         lacking = missing(name)
@@ -58,7 +55,7 @@ def baselines(
             for direction, found in links.items():
                 place: dict[str, Any] = {"aligner": name, "trained_on": trained_on, "direction": direction}
                 place |= {"stream": "", "measure": "", "side": "", "layer": None, "head": None}
-                made.rows.extend(_scored(place, documents, found, copies))
+                made.rows.extend(_scored(place, documents, found))
             best = "forward" if name in UNTAUGHT else "grow-diag-final-and"
             beside = "" if trained_on in ("", THESE) else f", with {more.name if more else ''}"
             made.shown[f"{name}, {best}{beside}"] = links[best]
@@ -71,7 +68,6 @@ def add_baselines(
     *,
     names: Sequence[str] = ALIGNERS,
     more: Texts | None = None,
-    seed: int = 0,
 ) -> Result:
     """A result of ``attlas align`` with aligners added that could not run where it was made.
 
@@ -85,7 +81,7 @@ def add_baselines(
     numbers = [at for at in range(1, len(texts.documents) + 1) if at not in left_out]
     documents = [texts.documents[at - 1] for at in numbers]
     further = None if more is None else as_corpus(more)
-    made = baselines(documents, names, more=further, seed=seed)
+    made = baselines(documents, names, more=further)
 
     from attlas.studies.align.handed import pair_rows
 
@@ -113,12 +109,12 @@ def _extend(table: dict[str, list[Any]], rows: Sequence[Mapping[str, Any]], inst
 
 
 def _scored(
-    place: Mapping[str, Any], documents: Sequence[Document], links: Sequence[Pairs], copies: Any
+    place: Mapping[str, Any], documents: Sequence[Document], links: Sequence[Pairs]
 ) -> Iterator[dict[str, Any]]:
     from attlas.studies.align.tables import TWIN, VALUE, counted, rated
 
     if any(document.links is not None for document in documents):
-        yield from rated(place, counted(links, documents)[None], copies)
+        yield from rated(place, counted(links, documents)[None])
         return
     column = 0 if place["direction"] == "backward" else 1
     words = sum(len(_words(document)[column]) for document in documents)

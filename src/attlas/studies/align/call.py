@@ -129,7 +129,7 @@ def align(
         documents = [texts.documents[at] for at in kept]
         if names:
             run.progress.note(f"aligning by {', '.join(names)}")
-        others = baselines(documents, names, more=further, seed=run.seed)
+        others = baselines(documents, names, more=further)
         run.skipped.update(others.left_out)
         known = Evidence(documents, reads[0], reads[1] if len(reads) > 1 else None, run.seed)
         tables, links = _tables(known, wanted, others, kept, len(texts.documents))

@@ -9,30 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from attlas.measures.names import MEASURES
-from attlas.pages import Claim, Custom, Finding, Listing, Page, Prose, Row, Rows, Section, Style, Tables, charts
-from attlas.pages.findings import finding, keyed, value_claim
-from attlas.pages.prose import listed, say
+from attlas.pages import Custom, Listing, Page, Row, Rows, Section, Style, Tables, charts
 from attlas.pages.rows import label_of
 from attlas.store.schema import HEAD, LAYER, STREAM, Column, Schema, is_known
+from attlas.studies.align import findings
+from attlas.studies.align.findings import (
+    BEST,
+    DIRECTIONS,
+    PUBLISHED,
+    own_way,
+    scored,
+    single,
+    view_name,
+    views,
+)
 from attlas.studies.align.grid import STATIC, grid
 from attlas.studies.align.tables import BY_HEADS, BY_NORM, HALVES, ORACLE
 from attlas.studies.shared.wording import words
 
-View = tuple[str, str]  # the side that is read, and the direction of its links
-PUBLISHED = "a German-English model of 6 layers and 4 heads, Kobayashi et al. 2020"
-BEST = {"output": "47.7 by weight, 41.4 by norm", "input": "29.8 by weight, 25.0 by norm"}  # of the published model
-SIDES = {
-    "output": "with output",
-    "input": "with input",
-    "to source": "from target to source",
-    "to target": "from source to target",
-    "": "in both blocks",
-}
-DIRECTIONS = ("forward", "backward", "intersection", "grow-diag-final-and")
 HOWS = {BY_NORM: "no gold", BY_HEADS: "no gold, heads summed", ORACLE: "oracle", HALVES: "on the other half"}
-NEAR = 0.02  # an error rate this close to an untrained twin's is no better
-FAR = 0.1  # an error rate so far above that of the layer that gold chooses is not worth having
 
 _DIRECTION = Column("direction", "direction", meaning="whose words pick, or how both directions were put together")
 _MEASURE = Column("measure", "by", meaning="weight or norm; empty for aligners")
@@ -144,302 +139,6 @@ NORMS = Schema(
 )  # fmt: skip
 
 
-def view_name(side: str, direction: str) -> str:
-    """A side and a direction in words."""
-    return SIDES.get(side, side) + ("" if _own_way(side, direction) else f", {direction}")
-
-
-def _own_way(side: str, direction: str) -> bool:
-    """Whether links of this direction are what the side gives by itself."""
-    return direction == ("backward" if side == "to target" else "forward")
-
-
-def views(tables: Tables) -> list[View]:
-    """The views of attention: those of one direction first, and of these the one with the lowest error rate (with
-    input, where there is no gold)."""
-    attention = tables["scores"].where(aligner="attention")
-    known = dict.fromkeys((row["side"], row["direction"]) for row in attention)
-
-    def order(view: View) -> tuple[bool, float, int, bool]:
-        best = min(_by_layer(tables, view, "norm").column("value"), default=1.0)
-        return view[1] not in DIRECTIONS[:2], best, DIRECTIONS.index(view[1]), view[0] == "output"
-
-    return sorted(known, key=order)
-
-
-def single(tables: Tables) -> list[View]:
-    """The views of one model in one direction."""
-    return [view for view in views(tables) if view[1] in DIRECTIONS[:2]]
-
-
-def best_view(tables: Tables) -> View | None:
-    """The view of one direction in which norms of some layer have the lowest error rate, where there is gold."""
-    return next(iter(single(tables)), None) if scored(tables) else None
-
-
-def scored(tables: Tables) -> bool:
-    """Whether there was gold."""
-    return len(tables["scores"].where(score="AER")) > 0
-
-
-def _by_layer(tables: Tables, view: View, measure: str) -> Rows:
-    return tables["scores"].where(**_among(view, measure)).known("value")
-
-
-def _among(view: View, measure: str) -> dict[str, object]:
-    """What tells the error rates of all layers of a view from other rows."""
-    place = {"side": view[0], "direction": view[1], "measure": measure, "head": None}
-    return {"aligner": "attention", "score": "AER", **place}
-
-
-def _choice(tables: Tables, view: View, measure: str, how: str, unit: str = "layer") -> Row | None:
-    """What was chosen in one way, where it has an error rate."""
-    rows = tables["choices"].where(side=view[0], direction=view[1], measure=measure, how=how, unit=unit)
-    return next(iter(rows.known("value")), None)
-
-
-def _value_of(row: Row) -> Claim:
-    """That a choice has its error rate."""
-    return value_claim("choices", "value", row, "direction", "measure", "side", "unit", "how")
-
-
-def _aligners(tables: Tables, direction: str) -> Rows:
-    """The error rates of aligners that know no network, best first."""
-    rows = tables["scores"].where(lambda row: row["aligner"] != "attention", direction=direction, score="AER")
-    return rows.smallest("value")
-
-
-def answer(tables: Tables) -> Finding | None:
-    """Whether attention aligns words, in the layer that one would take without gold; else how many words it links."""
-    if not scored(tables):
-        return next(iter(linked(tables)), None)
-    view = views(tables)[0]
-    blind = _choice(tables, view, "norm", BY_NORM)
-    if blind is None:
-        return None
-    bars = {"untrained twins (random weights)": blind["twin"]}
-    bars |= {f"the {row['aligner']}": row["value"] for row in _aligners(tables, view[1]).where(aligner="diagonal")}
-    known = {name: value for name, value in bars.items() if is_known(value)}
-    lowest = min([*known.values(), *filter(is_known, [blind.get("twin_low")])], default=1.0)
-    sure = is_known(blind["high"]) and blind["high"] < lowest
-    told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in known.items()]
-    ends = "(95 % interval {low:percent} to {high:percent})" if is_known(blind["low"]) else "(too few pairs for more)"
-    return finding(
-        "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({layer:index}), its links "
-        f"have an alignment error rate (AER) of **{{value:percent}}** {ends}; {{told}}.",
-        _value_of(blind), verdict="Yes" if sure else "No" if blind["value"] >= lowest else "Hardly",
-        view=view_name(*view), told=listed(told), see="layers", **blind,
-    )  # fmt: skip
-
-
-def norms(tables: Tables) -> Iterator[Finding]:
-    """Norms against weights, view by view."""
-    for view in single(tables) if scored(tables) else ():
-        rows = {measure: _by_layer(tables, view, measure) for measure in MEASURES}
-        if (view[1] == "backward" and view[0] != "to target") or not all(rows.values()):
-            continue
-        best = {measure: own.smallest("value")[0] for measure, own in rows.items()}
-        means = {measure: own.mean("value") for measure, own in rows.items()}
-        claims = [Claim("smallest", "scores", "value", keyed([best[m]], "layer"), _among(view, m)) for m in MEASURES]
-        claims += [Claim("mean", "scores", "value", among=_among(view, m), value=means[m]) for m in MEASURES]
-        ours, theirs = (
-            say("**{value:percent}** by {measure} ({ends}layer {layer:index})", ends=_ends(best[m]), **best[m])
-            for m in ("norm", "weight")
-        )
-        text = say(
-            "Read {view}, the best layer has an AER of {ours} and {theirs}; the mean over layers is {norm:percent} "
-            "against {weight:percent}.", view=view_name(*view), ours=ours, theirs=theirs, **means,
-        )  # fmt: skip
-        among = {"side": view[0], "direction": view[1]}
-        gains = tables["gains"].where(**among).known("change", "low", "high")
-        if gains:
-            better, worse = gains.count(lambda row: row["high"] < 0), gains.count(lambda row: row["low"] > 0)
-            most = gains.smallest("change")[0]
-            gained = say(
-                "; they gain most in layer {layer:index}: {gain:percent} points ({least:percent} to {most:percent})",
-                **most, gain=-most["change"], least=-most["high"], most=-most["low"],
-            ) if most["change"] < 0 else ""  # fmt: skip
-            text += say(
-                "Beyond the interval, norms are better in {better} of {n} layers and worse in {worse}{gained}.",
-                better=better, n=len(gains), worse=worse or "none", gained=gained,
-            )  # fmt: skip
-            claims += [
-                Claim("count", "gains", "high", among=among, value=better, than=0, below=True),
-                Claim("count", "gains", "low", among=among, value=worse, than=0),
-                Claim("smallest", "gains", "change", keyed([most], "layer"), among),
-            ]
-        said = BEST.get(view[0]) if view[1] == "forward" else None
-        yield Finding(text, tuple(claims), "table", f"{PUBLISHED}, best layer: {said}" if said else "")
-
-
-def _ends(row: Row) -> Prose:
-    """The interval of a row, where it has one, before what else is told of it."""
-    return say("{low:percent} to {high:percent}; ", **row) if is_known(row["low"]) else say("")
-
-
-def choice(tables: Tables) -> Iterator[Finding]:
-    """What it costs not to know the gold, read from the best side."""
-    view = best_view(tables)
-    hows = (BY_NORM, ORACLE, BY_HEADS, HALVES)
-    blind, oracle, summed, honest = (view and _choice(tables, view, "norm", how) for how in hows)
-    if not view or not blind or not oracle:
-        return
-    text = say(
-        "Without gold one takes layer **{layer:index}** {name}, that of the largest mean norm, at "
-        "**{value:percent}** by norm.", name=view_name(*view), **blind,
-    )  # fmt: skip
-    if blind["layer"] == oracle["layer"]:
-        text += say("It is the layer that the gold would choose.")
-    else:
-        text += say(
-            "The gold would choose layer {layer:index}, at {value:percent}: not to know it costs {cost:percent} "
-            "points.", cost=blind["value"] - oracle["value"], **oracle,
-        )  # fmt: skip
-    if summed and summed["layer"] != blind["layer"]:
-        sums = "By the sum of its heads' mean norms one would take layer {layer:index}, at {value:percent}."
-        text += say(sums, **summed)
-    if honest:
-        half = "Chosen on one half of the pairs and scored on the other, the best layer has {value:percent}."
-        text += say(half, **honest)
-    yield Finding(text, tuple(_value_of(row) for row in (blind, oracle, summed, honest) if row), "choices")
-
-
-def missed(tables: Tables) -> Iterator[Finding]:
-    """From which sides the choice without gold misses the layer that aligns."""
-    told, claims, clean = [], [], 0
-    for view in single(tables) if scored(tables) else ():
-        blind, oracle = (_choice(tables, view, "norm", how) for how in (BY_NORM, ORACLE))
-        if blind is None or oracle is None:
-            continue
-        if blind["value"] - oracle["value"] < FAR:
-            clean += 1
-            continue
-        told.append(say(
-            "{name} it takes layer {layer:index}, at **{value:percent}**, where layer {best:index} has "
-            "**{least:percent}**", name=view_name(*view), best=oracle["layer"], least=oracle["value"], **blind,
-        ))  # fmt: skip
-        claims += [_value_of(blind), _value_of(oracle)]
-    if told:
-        yield finding(
-            "The choice without gold **cannot be relied on**: read {told}.{rest}", *claims, told=listed(told),
-            rest=f" From {clean} of {clean + len(told)} sides it comes near." if clean else "", see="choices",
-        )  # fmt: skip
-
-
-def heads(tables: Tables) -> Iterator[Finding]:
-    """Whether a single head knows more than a layer."""
-    view = best_view(tables)
-    layer = _choice(tables, view, "norm", HALVES) if view else None
-    rows = Rows(filter(None, (view and _choice(tables, view, measure, HALVES, "head") for measure in MEASURES)))
-    if view is None or layer is None or not rows:
-        return
-    best = rows.smallest("value")[0]
-    oracle = _choice(tables, view, best["measure"], ORACLE, "head")
-    gap = layer["value"] - best["value"]
-    yield finding(
-        "A single head{named} knows {verdict} a layer: chosen on one half and scored on the other, the best head has "
-        "an AER of **{value:percent}** by {measure}, the best layer {of_layer:percent} by norm.",
-        _value_of(best), _value_of(layer), see="map", of_layer=layer["value"], **best,
-        named="" if oracle is None else f" (on all pairs: {label_of(oracle)})",
-        verdict="more than" if gap > 0.005 else "less than" if gap < -0.005 else "as much as",
-    )  # fmt: skip
-
-
-def beside_aligners(tables: Tables) -> Iterator[Finding]:
-    """Whether aligners that know no network are better."""
-    view = best_view(tables)
-    own = _choice(tables, view, "norm", BY_NORM) if view else None
-    rows = _aligners(tables, view[1]) if view else Rows()
-    if own is None or not rows:
-        return
-    names = [f"{row['aligner']} ({row['trained_on']})" if row["trained_on"] else row["aligner"] for row in rows]
-    named = dict(zip(names, rows.column("value"), strict=True))
-    told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in named.items()]
-    below = [name for name, value in named.items() if value < own["value"]]
-    among = {"direction": rows[0]["direction"], "score": "AER", "aligner": rows.values("aligner")}
-    yield finding(
-        "In the same direction, aligners that know no network have {told}, against {value:percent} by norm in the "
-        "layer chosen without gold. {verdict}.",
-        Claim("count", "scores", "value", among=among, value=len(below), than=own["value"], below=True),
-        see="methods", published="fast_align 28.4, GIZA++ 21.0 (German-English, trained on far more text)",
-        told=listed(told), value=own["value"],
-        verdict="All of them are better" if len(below) == len(rows) else "None of them is better" if not below
-        else f"Better than attention: {', '.join(below)}",
-    )  # fmt: skip
-
-
-def together(tables: Tables) -> Iterator[Finding]:
-    """What both directions have together."""
-    among = {"direction": DIRECTIONS[2:], "how": BY_NORM}
-    for best in tables["choices"].where(**among).smallest("value")[:1]:
-        alone = [(view, _choice(tables, view, best["measure"], BY_NORM)) for view in single(tables)]
-        told = [
-            say("{value:percent} {view}", value=row["value"], view=view_name(*view))
-            for view, row in alone
-            if row is not None and best["side"] in ("", view[0])
-        ]
-        yield finding(
-            "Both directions put together ({direction}) have **{value:percent}** by {measure}{where}, in layers "
-            "chosen without gold; one direction alone has {alone}.",
-            Claim("smallest", "choices", "value", keyed([best], "direction", "measure", "side"), among),
-            where=f" {SIDES[best['side']]}" if best["side"] else "", alone=listed(told), see="methods", **best,
-        )  # fmt: skip
-
-
-def linked(tables: Tables) -> Iterator[Finding]:
-    """Without gold: how many words have a link."""
-    among = {"aligner": "attention", "score": "linked", "head": None}
-    rows = tables["scores"].where(**among).smallest("value")
-    if not rows:
-        return
-    low, high = (
-        say("**{value:percent} %** (by {measure} {view}, layer {layer:index})", **row,
-            view=view_name(row["side"], row["direction"]))
-        for row in (rows[0], rows[-1])
-    )  # fmt: skip
-    key = ("side", "direction", "measure", "layer")
-    yield finding(
-        "Without gold nothing can be scored; from {low} to {high} of words have a link; the others pick the end of "
-        "the sentence or another piece outside words. Untrained twins link {twin:percent} % on average.",
-        Claim("smallest", "scores", "value", keyed(rows[:1], *key), among),
-        Claim("largest", "scores", "value", keyed(rows[-1:], *key), among),
-        Claim("mean", "scores", "twin", among=among, value=rows.mean("twin")),
-        low=low, high=high, twin=rows.mean("twin"), see="layers",
-    )  # fmt: skip
-
-
-def blind_layers(tables: Tables) -> Iterator[Finding]:
-    """Without gold: the layer to take."""
-    told, claims = [], []
-    for side, direction in () if scored(tables) else single(tables):
-        among = {"side": side, "direction": direction, "head": None}
-        for most in tables["mean_norms"].where(**among).largest("value")[:1]:
-            told.append(say("layer **{layer:index}** {view}", layer=most["layer"], view=view_name(side, direction)))
-            claims.append(Claim("largest", "mean_norms", "value", keyed([most], "layer"), among))
-    if told:
-        text = "The layer of the largest mean norm, the one to take blindly, is {told}."
-        yield finding(text, *claims, told=listed(told), see="choices")
-
-
-def handed(tables: Tables) -> Iterator[Finding]:
-    """Which links were handed out."""
-    for row in tables["links"][:1]:
-        yield finding("The links that were handed out are those of {method}.", see="pairs", **row)
-
-
-def warning(tables: Tables) -> Prose | None:
-    """That the model shows no alignment at all, where that is so."""
-    rows = tables["scores"].where(aligner="attention", score="AER", head=None).known("value", "twin")
-    twin = min((row["twin_low"] if is_known(row["twin_low"]) else row["twin"] for row in rows), default=1.0)
-    if any(row["value"] <= twin - NEAR and not (is_known(row["high"]) and row["high"] >= twin) for row in rows):
-        return None
-    return say(
-        "No layer of {model} is better than the same architecture untrained ({twin:percent} at best): it shows no "
-        "alignment at all. Where an encoder gives all pieces of a sentence one and the same state, attention has "
-        "nothing to choose by.", model=tables.model, twin=twin,
-    ) if rows else None  # fmt: skip
-
-
 def _spread(rows: Rows) -> dict[str, float | None]:
     """The scores of one place, side by side, each with its interval and its twin's."""
     named = {"{}": "value", "{}_low": "low", "{}_high": "high", "twin_{}": "twin"}
@@ -482,13 +181,13 @@ def method_rows(tables: Tables) -> Iterator[Row]:
         usual = rows[0]["direction"] in ("forward", "grow-diag-final-and")
         yield {"method": name, "unit": "", "drawn": usual, **_spread(rows), "links": rows[0]["links"]}
     for row in tables["choices"].known("value").where(how=list(HOWS)):
-        own_way = _own_way(row["side"], row["direction"])
-        way = "" if own_way else _short(row["direction"])
+        direct = own_way(row["side"], row["direction"])
+        way = "" if direct else _short(row["direction"])
         parts = (row["measure"], row["side"], way, _place(row), HOWS[row["how"]])
         mixed = row["layer"] is None or row["back_layer"] not in (None, row["layer"])
         same = {name: row[name] for name in ("direction", "measure", "side", "layer", "head")}
         others = Rows() if mixed else tables["scores"].where(aligner="attention", **same)
-        drawn = row["unit"] == "layer" and row["how"] != HALVES and (own_way or row["direction"] in DIRECTIONS[2:])
+        drawn = row["unit"] == "layer" and row["how"] != HALVES and (direct or row["direction"] in DIRECTIONS[2:])
         yield {
             "method": ", ".join(filter(None, parts)), "unit": row["unit"], "drawn": drawn,
             **dict.fromkeys(("precision", "recall", "F1")), **_spread(others),
@@ -530,8 +229,8 @@ def norm_rows(tables: Tables) -> Iterator[Row]:
 PAGE = Page(
     "align",
     title="Does the attention of {model} align words?",
-    answer=answer,
-    warning=warning,
+    answer=findings.answer,
+    warning=findings.warning,
     chart=charts.lines(
         "panels", "layer", "value", key="layers", title="Layer by layer", colour="kind",
         style=Style(pick=("score", "view"), domain=(0, 1), axis="score"),
@@ -541,7 +240,8 @@ PAGE = Page(
     "**{model}**, on **{corpus}**. A dot is a layer, all its heads together, with its 95 % interval over pairs of "
     "sentences; dashed, the mean of untrained twins; level lines are aligners that know no network, in the same "
     "direction.",
-    findings=(norms, choice, missed, heads, beside_aligners, together, blind_layers, handed),
+    findings=(findings.norms, findings.choice, findings.missed, findings.heads, findings.beside_aligners,
+              findings.together, findings.blind_layers, findings.handed),
     schemas=(SCORES, CHOICES, GAINS, MEAN_NORMS, PAIRS, LINKS, PANELS, HEADS, HEAD_NORMS, METHODS, NORMS),
     derived={"panels": panel_rows, "heads": head_rows, "head_norms": head_norm_rows, "methods": method_rows,
              "norms": norm_rows},

@@ -2,9 +2,9 @@
 
 A :class:`View` is one model read from one side. Two views that look in opposite directions (the model of the other
 direction; the two blocks of an encoder over both sentences) are a :class:`Couple` and can be symmetrised, layer by
-layer. A pair of sentences is the unit of every interval: error rate, precision and recall are ratios of counts and
-have those of :mod:`attlas.stats.intervals`; F1 has the middle 95 % of resampled pairs. Of several untrained twins
-the mean is given, with the lowest and the highest. Readers are numbered: 0 is the model, twins count from 1.
+layer. A pair of sentences is the unit of every interval: error rate, precision and recall are ratios of counts, and
+F1 is a function of them (:mod:`attlas.stats.scores`). Of several untrained twins the mean is given, with the lowest
+and the highest. Readers are numbered: 0 is the model, twins count from 1.
 
 Which layer to use is decided without gold by the largest mean joint norm. Beside it stands the layer whose heads'
 mean norms have the largest sum, which is how the paper's own script chooses; what an oracle would choose, who looks
@@ -15,7 +15,7 @@ both ways round.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.measures.names import MEASURES
-from attlas.stats import Bundle, Estimate, estimate, holm
-from attlas.stats.intervals import FEWEST
+from attlas.stats import Bundle, Estimate, estimate_score, holm
 from attlas.stats.metrics import METRICS
 from attlas.stats.paired import compare
-from attlas.studies.shared.figures import ends_of, middle, spread
+from attlas.studies.shared.figures import ends_of, spread
 from attlas.text import Document, Links
 from attlas.text.links import Pairs, marks, symmetrise
 
@@ -41,7 +40,6 @@ SCORES = {"AER": "aer", "precision": "precision", "recall": "recall", "F1": "ali
 SYMMETRISED = ("intersection", "grow-diag-final-and")
 BY_NORM, BY_HEADS = "largest mean norm", "largest mean norm, heads summed"
 ORACLE, HALVES = "oracle: lowest AER", "chosen on one half, scored on the other"
-RESAMPLES = 1000
 VALUE, TWIN = ("value", "low", "high"), ("twin", "twin_low", "twin_high", "twins")
 SHARE = (0.0, 1.0)
 PLACE = ("aligner", "trained_on", "direction", "stream", "measure", "side", "layer", "head")
@@ -167,16 +165,12 @@ class Couple:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that is known: the pairs, what models read, and the seed of resamples."""
+    """All that is known: the pairs, what models read, and the seed of halves and shuffles."""
 
     documents: Sequence[Document]
     forward: Read
     backward: Read | None = None
     seed: int = 0
-    copies: Numbers = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "copies", resamples(len(self.documents), self.seed))
 
     @property
     def scored(self) -> bool:
@@ -208,42 +202,18 @@ def counted(links: Sequence[Pairs], documents: Sequence[Document]) -> Numbers:
     return np.array([marks(own, document.links or nothing) for own, document in pairs], dtype=np.float64)
 
 
-def resamples(pairs: int, seed: int) -> Numbers:
-    """How often each pair is in each resample."""
-    rng = np.random.default_rng(seed)
-    return rng.multinomial(pairs, np.full(pairs, 1 / max(1, pairs)), size=RESAMPLES).astype(np.float64)
-
-
-def rated(
-    place: Mapping[str, Any], counts: Numbers, copies: Numbers, scores: Sequence[str] = tuple(SCORES)
-) -> list[dict[str, Any]]:
+def rated(place: Mapping[str, Any], counts: Numbers, scores: Sequence[str] = tuple(SCORES)) -> list[dict[str, Any]]:
     """A row for each of some scores of one alignment, from the counts (reader, pair, 4): the model's (or an
     aligner's, which has no twin), and those of its twins behind."""
     own, *twins = counts
     rows = []
     for score in scores:
-        row = {**place, "score": score, **dict.fromkeys((*VALUE, *TWIN)), **ends_of(_score(score, own, copies), ())}
+        ours, *theirs = (estimate_score(METRICS[SCORES[score]], reader) for reader in counts)
+        row = {**place, "score": score, **dict.fromkeys((*VALUE, *TWIN)), **ends_of(ours, ())}
         if twins:
-            of_twins = spread([_score(score, twin, copies) for twin in twins])
-            row |= {**ends_of(of_twins, (), "twin"), "twins": len(twins)}
+            row |= {**ends_of(spread(theirs), (), "twin"), "twins": len(twins)}
         rows.append(row | {"links": int(own[:, 2].sum())})
     return rows
-
-
-def _score(score: str, counts: Numbers, copies: Numbers) -> Estimate:
-    """A score of one reader from the counts of pairs, (pair, 4), with its interval over pairs."""
-    metric = METRICS[SCORES[score]]
-    value, n = np.array(metric.of(counts.sum(0)).item()), np.array(len(counts))
-    sure, possible, given, gold = counts.T
-    parts = {"AER": (sure + possible, given + gold), "precision": (possible, given), "recall": (sure, gold)}
-    if score in parts:
-        share = estimate(*parts[score], SHARE, hits=True)
-        low, high = (1 - share.high, 1 - share.low) if score == "AER" else (share.low, share.high)
-    elif (given + gold > 0).sum() < FEWEST:
-        low, high = np.array(np.nan), np.array(np.nan)
-    else:
-        low, high = middle(metric.of(copies @ counts))
-    return Estimate(value, n, low, high)
 
 
 def score_rows(known: Evidence) -> Iterator[dict[str, Any]]:
@@ -252,13 +222,13 @@ def score_rows(known: Evidence) -> Iterator[dict[str, Any]]:
         for method in sorted(view.methods(heads=False) + view.methods(heads=True), key=view.study.number):
             place = _place(view.direction, method.side, method.measure, method.layer, method.head, view.study)
             if known.scored:
-                yield from rated(place, view.marks(method), known.copies)
+                yield from rated(place, view.marks(method))
             else:
                 yield _linked(place, view, method)
     for couple in known.couples if known.scored else ():
         for measure, layer, how in product(MEASURES, range(couple.layers), SYMMETRISED):
             place = _place(how, couple.side, measure, layer, None, couple.forward.study)
-            yield from rated(place, couple.counts(known, how, measure, (layer, layer)), known.copies)
+            yield from rated(place, couple.counts(known, how, measure, (layer, layer)))
 
 
 def choice_rows(known: Evidence) -> Iterator[dict[str, Any]]:
@@ -347,7 +317,7 @@ def _best(counts: Numbers) -> int:
 
 def _aer(known: Evidence, counts: Numbers) -> dict[str, Any]:
     """The error rate of a choice and of its twins, from the counts (reader, pair, 4)."""
-    (row,) = rated({}, counts, known.copies, ["AER"])
+    (row,) = rated({}, counts, ["AER"])
     return {name: row[name] for name in ((*VALUE, *TWIN, "links") if known.scored else ("links",))}
 
 

@@ -11,7 +11,7 @@ from attlas.pages import Listing, Page, Section, Style, charts
 from attlas.pages.findings import Claim, Finding, finding, keyed, value_claim
 from attlas.pages.prose import Prose, listed, say
 from attlas.pages.rows import Row, Rows, Tables, label_of
-from attlas.store.schema import PLACE, STREAM, Column, Schema
+from attlas.store.schema import PLACE, STREAM, Column, Schema, is_known
 from attlas.studies.clusters.maps import behaviour_map, layer_map, tree_chart
 from attlas.studies.shared.wording import first, further, of_stream, published, told, words
 
@@ -205,16 +205,19 @@ def layers(tables: Tables) -> Iterator[Finding]:
         twins, untrained = rows.where(who="twin").known("ratio"), {"stream": stream, "who": "twin"}
         if model is None:
             continue
+        together = model["ratio"] < 1 and is_known(model["p"]) and model["p"] < SURE
         yield finding(
             "**Heads of one layer{where} {verdict} together**: they are {within:number} nats apart on average{ends}, "
-            "heads of different layers {between:number}, a ratio of **{ratio:number}** (p {p:p} by {shuffles} random "
-            "deals of the heads to layers){twin}.",
+            "heads of different layers {between:number}, a ratio of **{ratio:number}**{luck}{twin}.",
             *(_value(model, column) for column in ("within", "between", "ratio")),
             *(Claim("mean", "togetherness", "ratio", among=untrained, value=twins.mean("ratio")) for _ in twins[:1]),
             *(Claim(kind, "togetherness", column, keyed(row, "stream", "who", "draw"), untrained)
               for kind, column, row in _extremes(twins)),
+            *(_value(row, "ratio") for row in twins[: 0 if _extremes(twins) else 1]),
+            *(Claim("below", "togetherness", column, [{"stream": stream, "who": "model"}], than=bar)
+              for column, bar in (("ratio", 1), ("p", SURE)) if together),
             where=of_stream(tables, stream), twin=_beside(twins),
-            verdict="lie" if model["ratio"] < 1 and model["p"] < SURE else "do not surely lie",
+            verdict="lie" if together else "do not surely lie", luck=_by_lot(model),
             ends=say(" ({within_low:number} to {within_high:number})", **model) if model["within_low"] is not None
             else "", see="layers", **model,
             published=published(stream, f"{CLARK}: heads within the same layer are often fairly close to each other"),
@@ -230,6 +233,7 @@ def what_they_do(tables: Tables) -> Iterator[Finding]:
         yield finding(
             "What the {n} heads{where} mostly do: {names}{other}.{twins}",
             *(value_claim("behaviours", "heads", row, "stream", "behaviour") for row in rows),
+            Claim("total", "behaviours", "heads", among={"stream": stream}, value=rows.total("heads")),
             n=round(rows.total("heads")), where=of_stream(tables, stream), see="map",
             names=_counted(own, "heads") if own else "nothing that the bars used here would name",
             other=f"; {round(other)} do none of this" if own and other else "",
@@ -246,11 +250,11 @@ def nearest(tables: Tables) -> Iterator[Finding]:
         mean = pairs.mean("value")
         yield finding(
             "The two heads{where} most alike are **{one}** and **{other}**, {apart:number} nats apart, where two "
-            "heads are {mean:number} apart on average and {most:number} (ln 2) is the most possible.",
+            f"heads are {{mean:number}} apart on average and {math.log(2):.2f} (ln 2) is the most possible.",
             Claim("smallest", "pairs", chosen, keyed([row], *key), {"stream": stream}),
             value_claim("pairs", scored, row, *key),
             Claim("mean", "pairs", "value", among={"stream": stream}, value=mean),
-            where=of_stream(tables, stream), one=label_of(row), apart=row[scored], mean=mean, most=math.log(2),
+            where=of_stream(tables, stream), one=label_of(row), apart=row[scored], mean=mean,
             other=paper_label(row["layer_b"], row["head_b"]), see="pairs",
         )  # fmt: skip
 
@@ -295,10 +299,16 @@ def about(tables: Tables) -> Prose:
 def _extremes(twins: Rows) -> list[tuple[str, str, Rows]]:
     """The twin with the smallest ratio, that with the largest, and that with the smallest p, as claims have them;
     none where there is a single twin."""
-    if len(twins) < 2 or "draw" not in twins[0]:
+    if len(twins) < 2 or "draw" not in twins[0] or not twins.known("p"):
         return []
     least, most, sure = twins.smallest("ratio")[:1], twins.largest("ratio")[:1], twins.smallest("p")[:1]
     return [("smallest", "ratio", least), ("largest", "ratio", most), ("smallest", "p", sure)]
+
+
+def _by_lot(model: Row) -> Prose | str:
+    """How often heads dealt to layers at random lie as near, in brackets."""
+    text = " (p {p:p} by {shuffles} random deals of the heads to layers)"
+    return say(text, **model) if is_known(model["p"]) else ""
 
 
 def _beside(twins: Rows) -> Prose:
@@ -307,7 +317,8 @@ def _beside(twins: Rows) -> Prose:
         return say("")
     if not (extremes := _extremes(twins)):
         template = "; in an untrained twin (random weights) {within:number} and {between:number}, a ratio of "
-        return say(template + "{ratio:number} (p {p:p})", **twins[0])
+        return say(template + "{ratio:number}{luck}", luck=say(" (p {p:p})", **twins[0]) if is_known(twins[0]["p"])
+                   else "", **twins[0])  # fmt: skip
     (least,), (most,), (sure,) = (rows for _, _, rows in extremes)
     return say(
         "; in {n} untrained twins (random weights) a ratio of {mean:number} on average ({least:number} to "

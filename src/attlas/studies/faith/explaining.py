@@ -27,8 +27,8 @@ from attlas.studies.faith.explanations import (
     integrated_gradients,
     leave_one_out,
 )
-from attlas.studies.shared.faith.adversary import marks_of
 from attlas.studies.shared.faith.instances import Instance, Labelling, ask, predicted, words_of
+from attlas.tasks import mark_count
 
 Numbers = NDArray[np.float64]
 DRAWS = 3
@@ -80,7 +80,7 @@ class Explaining:
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing."""
-        shapes = {"values": (len(self.names), self.words), "facts": (len(FACTS),), "marks": (marks_of(self.task),)}
+        shapes = {"values": (len(self.names), self.words), "facts": (len(FACTS),), "marks": (mark_count(self.task),)}
         return Bundle({name: Ledger(len(self.instances), shape) for name, shape in shapes.items()})
 
     def update(self, bundle: Bundle, batch: Sequence[tuple[int, Instance]]) -> None:

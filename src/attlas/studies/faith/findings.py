@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import PurePath
 from statistics import fmean, median
 from typing import Any
 
 from attlas.ids import paper_label
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, keyed, listed, say, value_claim
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, keyed, listed, say, value_claim
 from attlas.pages.findings import finding
 from attlas.stats.chance import GUESSES
 from attlas.store.schema import is_known
@@ -92,6 +93,10 @@ def answer(tables: Tables) -> Finding | None:
     word = none if not holds else "Yes, by these tests" if holds == len(figures) else "In part at best"
     passed = say("**{word}**: {holds} of {n} tests hold; a", word=word, holds=holds, n=len(figures))
     told, claims = [_ends(row, "low", "high", "share")], [_claim("agreement", "tau", row)]
+    if figures:
+        among = {"figure": figures.values("figure")}
+        claims += [Claim("distinct", "card", "figure", among=among, value=len(figures)),
+                   Claim("distinct", "card", "figure", among={**among, "verdict": "holds"}, value=holds)]  # fmt: skip
     beside = {
         "a random order": {"explanation": "random", "against": "gradient"},
         "gradients and leave-one-out with each other": {"explanation": "gradient", "against": "leave-one-out"},
@@ -144,19 +149,23 @@ def erasing(tables: Tables) -> Iterator[Finding]:
     row, ranked = _stated(tables, "erasure"), tables["erasure"].largest("comprehensiveness")
     if row is None or not is_known(row["over_random"]):
         return
-    best, verdict = keyed(ranked, *_KEYS["erasure"]), "perhaps no more"
+    best, own = (keyed(rows, *_KEYS["erasure"]) for rows in (ranked[:1], [row]))
+    verdict, shown = "perhaps no more", list[Claim]()
     if is_known(row["over_random_low"]):
         low, high = row["over_random_low"], row["over_random_high"]
         verdict = "more" if low > 0 else "less" if high < 0 else "no more"
+        shown += [Claim("above", "erasure", "over_random_low", own, than=0)] if low > 0 else []
+        shown += [Claim("below", "erasure", "over_random_high", own, than=0)] if high < 0 else []
+    ahead = ranked.count(lambda other: other["comprehensiveness"] > row["comprehensiveness"])
     yield finding(
         "Erasing the words to which most attention goes ({name}) takes **{comprehensiveness:number}** from the "
         "probability of the predicted label: {verdict} than erasing random words ({over_random:signed}, {ends}). By "
-        "**{best}** it is most, {most:number}; this attention is number {place} of {count}.",
-        _claim("erasure", "over_random", row), Claim("largest", "erasure", "comprehensiveness", best[:1]),
+        "**{best}** it is most, {most:number}; {ahead} of {count} orders take more than this attention.",
+        _claim("erasure", "over_random", row), Claim("largest", "erasure", "comprehensiveness", best), *shown,
+        Claim("count", "erasure", "comprehensiveness", value=ahead, than=row["comprehensiveness"]),
         see="erasure", name=title(row), verdict=verdict,
         ends=_ends(row, "over_random_low", "over_random_high", "signed"),
-        best=title(ranked[0]), most=ranked[0]["comprehensiveness"], count=len(ranked),
-        place=1 + best.index(keyed([row], *_KEYS["erasure"])[0]), **row,
+        best=title(ranked[0]), most=ranked[0]["comprehensiveness"], count=len(ranked), ahead=ahead, **row,
     )  # fmt: skip
 
 
@@ -193,16 +202,31 @@ def adversaries(tables: Tables) -> Iterator[Finding]:
     middle = median(rows.column("adversary_jsd"))
     half = rows.count(lambda row: row["adversary_jsd"] > LN2 / 2)
     within = rows.where(lambda row: row.get("adversary_within") is not False)
-    outside = len(rows) - len(within)
+    farthest = within.largest("adversary_tvd")[:1]
+    every = len(within) == len(rows)
+    if not farthest:
+        yield finding("Attention that diverges and leaves the output as it is was found for none of {n} instances.",
+                      *_kept(rows), n=len(rows), see="plane")  # fmt: skip
+        return
     yield finding(
-        "Attention was found that gives every instance the same output to within {bound:number} (TVD) and diverges "
+        "Attention was found that gives {which} the same output to within {adversary_tvd:number} (TVD) and diverges "
         "from the model’s own by **{middle:number}** nats in the median, **{share:percent} %** of ln 2, which is the "
-        "most there is; for {half} of {n} instances it is more than half of that.{outside}",
-        Claim("count", "instances", "adversary_jsd", value=half, than=LN2 / 2), see="plane",
-        published=f"such attention was found for most texts ({TAU_MODEL})",
-        bound=max(within.column("adversary_tvd"), default=0.0), middle=middle, share=middle / LN2, half=half,
-        n=len(rows), outside=f" In {count_of(outside, 'instance')} the bound was not kept." if outside else "",
+        "most there is; for {half} of {n} instances it is more than half of that.",
+        Claim("count", "instances", "adversary_jsd", value=half, than=LN2 / 2),
+        Claim("median", "instances", "adversary_jsd", value=middle, than=LN2),
+        Claim("largest", "instances", "adversary_tvd", keyed(farthest, "text", "place"),
+              {"adversary_within": True} if not every else {}), *_kept(rows), see="plane",
+        published=f"such attention was found for most texts ({TAU_MODEL})", middle=middle, share=middle / LN2,
+        half=half, n=len(rows), which="every instance" if every else f"{len(within)} of {len(rows)} instances",
+        adversary_tvd=farthest[0]["adversary_tvd"],
     )  # fmt: skip
+
+
+def _kept(rows: Rows) -> Iterator[Claim]:
+    """In how many instances the bound was kept; results of old do not say."""
+    if "adversary_within" in rows[0]:
+        kept = rows.count(lambda row: bool(row["adversary_within"]))
+        yield Claim("count", "instances", "adversary_within", value=kept, than=0)
 
 
 def needed(tables: Tables) -> Iterator[Finding]:
@@ -240,17 +264,18 @@ def elsewhere(tables: Tables) -> Iterator[Finding]:
     if not others:
         return
     means = {column: fmean(others.column(column)) for column in ("jsd", "tvd")}
+    among = {"intervention": "other model"}
     farther: Prose | str = ""
+    claims = [Claim("mean", "interventions", column, among=among, value=mean) for column, mean in means.items()]
     for row in tables["interventions"].where(intervention="adversary")[:1] if means["jsd"] else ():
         farther = say("; the adversaries’ attention is {times:number} times as far", times=row["jsd"] / means["jsd"])
+        claims.append(replace(_claim("interventions", "jsd", row), than=means["jsd"]))
     many = (
         f"{len(others)} other models of the same task have" if len(others) > 1 else "The other model of the task has"
     )
-    among = {"intervention": "other model"}
     yield finding(
         "{many} attention that diverges by {jsd:number} nats and output that moves by {tvd:number} (TVD){farther}.",
-        *(Claim("mean", "interventions", column, among=among, value=mean) for column, mean in means.items()),
-        see="plane", many=many, farther=farther, **means,
+        *claims, see="plane", many=many, farther=farther, **means,
         published="how far attention goes from one training to the next is what an adversary must be measured "
         "against (Wiegreffe & Pinter 2019)",
     )  # fmt: skip
@@ -307,5 +332,5 @@ def _changed(row: Row, moved: str = "changes by", stayed: str = "stays as it is"
         return say("{stayed}", stayed=stayed)
     p = row.get("p_corrected", row["p"])  # results of old have the raw one alone
     luck = say(", p {p:p}", p=p) if is_known(p) and p >= SURE else ""
-    said = "{moved} {change:signed} ({change_low:signed} to {change_high:signed}{luck})"
-    return say(said, **{**row, "luck": luck, "moved": moved})
+    ends = _ends(row, "change_low", "change_high", "signed")
+    return say("{moved} {change:signed} ({ends}{luck})", **{**row, "luck": luck, "moved": moved, "ends": ends})

@@ -34,9 +34,10 @@ from attlas.stats import Bundle, Ledger, Metric, compare, holm
 from attlas.stats.flips import FEWEST_UNITS
 from attlas.store.columns import as_columns
 from attlas.studies.faith.middles import by_unit, over_units
-from attlas.studies.shared.faith.adversary import instance_seed, marks_of
+from attlas.studies.shared.faith.adversary import instance_seed
 from attlas.studies.shared.faith.instances import Instance, Labelling, ask, predicted, sites_of
 from attlas.studies.shared.faith.last import Own, Reweighed
+from attlas.tasks import mark_count
 
 Numbers = NDArray[np.float64]
 PERMUTATIONS = 100
@@ -143,7 +144,7 @@ class Interventions:
     def empty(self) -> Bundle:
         """A bundle that has seen nothing."""
         figures = {name: Ledger(self.count, (len(self.done),)) for name in FIGURES}
-        return Bundle({**figures, "marks": Ledger(self.count, (1 + len(self.done), marks_of(self.task)))})
+        return Bundle({**figures, "marks": Ledger(self.count, (1 + len(self.done), mark_count(self.task)))})
 
     def update(self, bundle: Bundle, batch: Sequence[tuple[int, Instance]]) -> None:
         """Put a batch of numbered instances to the model as it is and under every intervention."""

@@ -3,7 +3,9 @@
 A bar such as "as well as gradients and leave-one-out agree with each other" comes from the same texts as the figure
 beside it, and is no surer. So figure and bar are made again on the same resamples of units (a paired bootstrap), and
 what is judged is their *margin*: positive where attention passes. The tails that are cut off are those of Student's
-t for so many units (Hesterberg 2015), for a plain bootstrap of few units is too narrow.
+t for so many units (Hesterberg 2015), for a plain bootstrap of few units is too narrow. A bootstrap it is all the
+same, and not an interval of :mod:`attlas.stats.scores`: a bar that is clipped, a share of a size, or the lower of two
+is no smooth function of sums.
 
 One rate holds for all verdicts: if figure and bar were truly the same, at most one run in twenty would give a
 verdict, one in forty on either side (:data:`RATE`). Two of the bars are the larger or the smaller of several numbers.
@@ -199,11 +201,8 @@ def needed_margin(
 def _extremes(metric: Metric, marks: Numbers) -> tuple[Numbers, Numbers]:
     """The marks of a text that is all right, and of one that is all wrong: of as many cases as those of a usual text
     amount to, which resemble each other."""
-    if metric.name == "matthews":
-        labels = math.isqrt(marks.shape[1])
-        given = marks.reshape(-1, labels, labels).sum((0, 2)) / max(marks.sum(), 1e-9)
-        right = np.diag(given)
-        wrong = given[:, None] * (1 - np.eye(labels)) / max(1, labels - 1)
-        return right.reshape(-1), wrong.reshape(-1)
+    if metric.mistaken is not None:
+        usual = marks.sum(0) / max(marks.sum(), 1e-9)
+        return metric.mistaken(usual, np.array(0.0)), metric.mistaken(usual, np.array(1.0))
     cases = 1 + max(0.0, float(marks[:, -1].mean()) - 1) * ALIKE
     return np.full(marks.shape[1], cases), np.concatenate([[0.0], np.full(marks.shape[1] - 1, cases)])

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from statistics import fmean, median
 
-from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, listed, say, value_claim
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, count_of, keyed, listed, say, value_claim
 from attlas.pages.findings import finding
 from attlas.store.schema import KINDS, interval, is_known
 from attlas.studies.shared.faith.plane import LN2
@@ -68,9 +68,17 @@ def guides(tables: Tables, form: str) -> Rows:
 
 def ends_of_f1(tables: Tables, row: Row) -> tuple[float | None, float | None]:
     """The interval of F1: over seeds, or where there is one, over sentences of that model."""
-    if not is_known(row["f1_low"]):
-        row = next(iter(tables["models"].where(**{key: row[key] for key in _KEYS})), row)
+    row = next(iter(_single(tables, row)), row)
     return row["f1_low"], row["f1_high"]
+
+
+def _single(tables: Tables, row: Row) -> Rows:
+    """The one model of a kind, where its interval is taken from sentences."""
+    return tables["models"].where(**{key: row[key] for key in _KEYS})[: 0 if is_known(row["f1_low"]) else 1]
+
+
+def _of_sentences(tables: Tables, row: Row) -> Iterator[Claim]:
+    return (value_claim("models", "f1", model, *_KEYS, "seed") for model in _single(tables, row))
 
 
 def tags(own: Row) -> bool:
@@ -90,7 +98,7 @@ def answer(tables: Tables) -> Finding | None:
     if not tags(own):
         text = say("The original tagger has F1 **{own:percent} %**{ends}: whether one that tags can attend elsewhere "
                    "cannot be told from it.", own=own["f1"], ends=_f1_ends(tables, own))  # fmt: skip
-        return Finding(text, (_claim("f1", own),), see="scores")
+        return Finding(text, (_claim("f1", own), *_of_sentences(tables, own)), see="scores")
     kept = list(takewhile(lambda row: row["f1"] >= own["f1"] - POINT, rows))
     row = kept[-1] if kept else rows[0]
     said = "**No**: the original tagger has F1 **{own:percent} %**{ends}, and even the adversary of λ = {λ} only "
@@ -102,6 +110,7 @@ def answer(tables: Tables) -> Finding | None:
     seeds = tables["seeds"].where(kind="seed")
     compared = say("; two seeds of the original: {jsd:number}", jsd=seeds.mean("jsd")) if seeds else ""
     claims = [_claim("f1", own), _claim("f1", row), _claim("jsd", row), *_means(seeds, "seeds", "kind", "jsd")]
+    claims += _of_sentences(tables, own)
     text = say(said, own=own["f1"], ends=_f1_ends(tables, own), compared=compared, **_lettered(row))
     return Finding(text, tuple(claims), see="scores")
 
@@ -112,7 +121,8 @@ def farthest(tables: Tables) -> Iterator[Finding]:
     published = f"original 90 %, λ = 0.2 90 %, λ = 3 75 % ({CHUNKING_MODEL})"
     for row in adversaries(tables)[-1:]:
         text = say(said, ends=_f1_ends(tables, row), **_lettered(row))
-        yield Finding(text, (_claim("f1", row), _claim("kl", row)), see="scores", published=published)
+        claims = (_claim("f1", row), _claim("kl", row), *_of_sentences(tables, row))
+        yield Finding(text, claims, see="scores", published=published)
 
 
 def bending(tables: Tables) -> Iterator[Finding]:
@@ -146,19 +156,27 @@ def beside_seeds(tables: Tables) -> Iterator[Finding]:
     if not seeds:
         return
     jsd, tvd = (fmean(seeds.column(column)) for column in ("jsd", "tvd"))
-    beyond = adversaries(tables).where(lambda row: row["jsd"] > jsd and row["tvd"] <= tvd)
+    claims, off = (
+        _means(seeds, "seeds", "kind", "jsd", "tvd"),
+        adversaries(tables).where(lambda row: row["jsd"] > jsd),
+    )
+    beyond = off.where(lambda row: row["tvd"] <= tvd)
     said = "No adversary goes farther in attention without going farther in its predictions, too"
     if beyond:
         said = (
             "The adversary of λ = {λ} has attention farther off ({jsd:number}) and predictions no farther "
             "({tvd:number}): attention other than the seeds’ does as well"
         )
+    else:
+        claims += [Claim("above", "summary", "tvd", keyed(off, *_KEYS), than=tvd)] if off else []
     even = "; a model with uniform attention has F1 {f1:percent} % and lies at JSD {jsd:number}, TVD {tvd:number}"
     uniform = tables["seeds"].where(kind="uniform")
+    claims += [value_claim("seeds", "f1", row, "kind", "seed", "other") for row in uniform[:1]]
+    claims += [_claim("jsd", row) for row in beyond[-1:]]
     yield finding(
         "Two trainings of the original, alike but for their seed, differ by **{jsd:number}** (JSD) in attention and "
         "{tvd:number} (TVD) in predictions. {does}{even}.",
-        *_means(seeds, "seeds", "kind", "jsd", "tvd"), see="plane", jsd=jsd, tvd=tvd,
+        *claims, see="plane", jsd=jsd, tvd=tvd,
         does=say(said, **_lettered(beyond[-1]) if beyond else {}), even=say(even, **uniform[0]) if uniform else "",
     )  # fmt: skip
 
@@ -170,14 +188,18 @@ def single_words(tables: Tables) -> Iterator[Finding]:
         return
     middle, bound = median(rows.column("jsd")), rows[0]["bound"]
     trained = say("no trained adversary stays within that bound")
-    for row in adversaries(tables).where(lambda row: row["tvd"] <= bound)[-1:]:
+    adversary = adversaries(tables).where(lambda row: row["tvd"] <= bound)[-1:]
+    for row in adversary:
         trained = say("a trained adversary within the same bound gets to {jsd:number}", **row)
-    farther = rows.count(lambda row: row["jsd"] > middle)
+    within = rows.count(lambda row: bool(row["within"]))
     yield finding(
         "Attention that is free for one word at a time gets to **{middle:number}** in the median ({share:percent} % "
         "of ln 2) with the output within {bound:number}, on {within} of {n} words; {trained}.",
-        Claim("count", "per_instance", "jsd", value=farther, than=middle), see="plane", middle=middle,
-        share=middle / LN2, bound=bound, within=rows.count(lambda row: row["within"]), n=len(rows), trained=trained,
+        Claim("median", "per_instance", "jsd", value=middle, than=LN2),
+        Claim("count", "per_instance", "within", value=within, than=0),
+        Claim("above", "per_instance", "bound", than=0), Claim("mean", "per_instance", "bound", value=bound),
+        *(_claim("jsd", row) for row in adversary), see="plane", middle=middle, share=middle / LN2, bound=bound,
+        within=within, n=len(rows), trained=trained,
     )  # fmt: skip
 
 
@@ -188,6 +210,8 @@ def guiding(tables: Tables) -> Iterator[Finding]:
         rows = guides(tables, form)
         for own in rows.where(attention="original"):
             claims += [_claim("f1", row) for row in rows]
+            claims += [Claim("difference", "summary", "f1", keyed([row, own], *_KEYS), value=row["f1"] - own["f1"])
+                       for row in rows if row is not own]  # fmt: skip
             told = [
                 say("{guide} {f1:percent} ({apart:signed})", guide=guide(row["attention"]), f1=row["f1"],
                     apart=100 * (row["f1"] - own["f1"]))
@@ -215,7 +239,7 @@ def ranking(tables: Tables) -> Iterator[Finding]:
         rows = tables["ranks"].where(side=side)
         if rows:
             parts.append(say(said, side=side, kendall=rows.mean("kendall"), first=rows.mean("first")))
-            claims += _means(rows, "ranks", "side", "kendall")
+            claims += _means(rows, "ranks", "side", "kendall", "first")
     if parts:
         yield finding(
             "Do adversaries reorder the words, or only stretch the weights? As to ranks, {parts}.", *claims,
@@ -263,7 +287,8 @@ def _bend_ends(row: Row) -> Prose:
     """The interval of a bend, and over how many seeds; results of old do not say how many."""
     seeds = row.get("seeds")
     if not is_known(row["at_low"]):
-        return say(" ({seeds}, too few for an interval)", seeds=count_of(seeds, "seed")) if seeds else say("")
+        few = say(" ({seeds}, too few for an interval: it takes 3, `--middle 3`)", seeds=count_of(seeds or 0, "seed"))
+        return few if seeds else say("")
     over = count_of(seeds, "seed") if seeds else "seeds"
     return say(" ({at_low:number} to {at_high:number} over {over})", **{**row, "over": over})
 

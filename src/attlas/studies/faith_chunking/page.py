@@ -203,7 +203,7 @@ PAGE = Page(
             "Yang’s figure: a small dot for each adversary, joined by seed as λ grows, and a large one for the mean "
             "of each λ (at 0 are the originals). Before the bend attention moves and predictions hardly do. The line "
             "and its band are the bend and Student’s 95 % interval over those seeds that have a bend, from three of "
-            "them on; grey and dashed is where it was published.",
+            "them on (`--middle 3`); grey and dashed is where it was published.",
             (
                 rows.curve(),
                 Listing("bend", "attention", "prediction", "at", "seeds", "slope_before", "slope_after",

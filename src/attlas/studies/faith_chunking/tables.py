@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attlas.models import Example
 from attlas.probes.edges.summary import over_seeds
-from attlas.stats import METRICS
+from attlas.stats import METRICS, estimate, estimate_score
 from attlas.store.columns import as_columns
 from attlas.studies.faith_chunking.bend import FEWEST, METHOD, bend_of_seeds
 from attlas.studies.faith_chunking.taggers import COLUMNS, MARKS
@@ -22,7 +22,6 @@ from attlas.tasks.tagging import labels_of
 Numbers = NDArray[np.float64]
 Columns = dict[str, list[Any]]
 DISTANCES = ("nll", "tvd", "kl", "jsd")
-RESAMPLES = 1000
 _AT = {name: place for place, name in enumerate(COLUMNS)}
 
 
@@ -37,7 +36,7 @@ class Trained(NamedTuple):
 
 
 def tables_of(
-    every: Sequence[Trained], between: Mapping[tuple[int, int], Numbers], epochs: int, seed: int = 0
+    every: Sequence[Trained], between: Mapping[tuple[int, int], Numbers], epochs: int
 ) -> dict[str, Columns]:
     """The tables ``models``, ``summary``, ``seeds``, ``bend`` and ``ranks``; ``between`` holds rows of originals
     beside originals of other seeds.
@@ -48,11 +47,11 @@ def tables_of(
     >>> tables["models"]["f1"], tables["ranks"]["kendall"], list(tables)
     ([1.0, 1.0], [1.0], ['models', 'summary', 'seeds', 'bend', 'ranks'])
     """
-    models = [_model(one, epochs, seed) for one in every]
+    models = [_model(one, epochs) for one in every]
     bends = _bends(every)
     bent = next((row["at"] for row in bends if (row["attention"], row["prediction"]) == ("kl", "nll")), None)
     rows = {"models": models, "summary": _summary(models), "seeds": _seeds(every, between), "bend": bends}
-    rows["ranks"] = [_ranks(one, bent, seed) for one in every if one.training.kind == "adversary"]
+    rows["ranks"] = [_ranks(one, bent) for one in every if one.training.kind == "adversary"]
     return {name: as_columns(some) for name, some in rows.items()}
 
 
@@ -70,19 +69,13 @@ def _distances(rows: Numbers) -> dict[str, float]:
     return {name: per_word(rows, name) for name in DISTANCES}
 
 
-def _resampled(rows: Numbers, seed: int) -> Numbers:
-    """Sums of columns over sentences that are drawn anew, many times."""
-    copies = np.random.default_rng(seed).multinomial(len(rows), np.full(len(rows), 1 / len(rows)), RESAMPLES)
-    sums: Numbers = copies @ rows
-    return sums
-
-
-def _model(trained: Trained, epochs: int, seed: int) -> dict[str, Any]:
+def _model(trained: Trained, epochs: int) -> dict[str, Any]:
     training, rows = trained.training, trained.rows
-    low, high = np.nanquantile(METRICS["f1"].of(_resampled(rows[:, : len(MARKS)], seed)), (0.025, 0.975))
+    known = estimate_score(METRICS["f1"], rows[:, : len(MARKS)])
     return {
-        **training._asdict(), "f1": f1(rows), "f1_low": float(low), "f1_high": float(high), **_distances(rows),
-        "published": chunking_f1(*training[:4]), "epochs": epochs, "seconds": round(trained.seconds, 1),
+        **training._asdict(), "f1": float(known.value), "f1_low": float(known.low), "f1_high": float(known.high),
+        **_distances(rows), "published": chunking_f1(*training[:4]), "epochs": epochs,
+        "seconds": round(trained.seconds, 1),
     }  # fmt: skip
 
 
@@ -142,16 +135,15 @@ def _bends(every: Sequence[Trained]) -> list[dict[str, Any]]:
     return bends
 
 
-def _ranks(trained: Trained, bend: float | None, seed: int) -> dict[str, Any]:
+def _ranks(trained: Trained, bend: float | None) -> dict[str, Any]:
     """How well the ranks of an adversary's weights agree with its original's, before or after the bend."""
     rows, far = trained.rows, per_word(trained.rows, "kl")
-    ranked = rows[:, [_AT["kendall"], _AT["ranked"]]]
-    drawn, sums = _resampled(ranked, seed), ranked.sum(0)
-    low, high = np.nanquantile(drawn[:, 0] / np.maximum(drawn[:, 1], 1e-9), (0.025, 0.975))
+    known = estimate(rows[:, _AT["kendall"]], rows[:, _AT["ranked"]], (-1.0, 1.0))
     return {
         "weight": trained.training.weight, "seed": trained.training.seed,
         "side": "" if bend is None else "before" if far <= bend else "after", "kl": far,
-        "kendall": float(sums[0] / max(sums[1], 1e-9)), "kendall_low": float(low), "kendall_high": float(high),
+        "kendall": float(np.nan_to_num(known.value)), "kendall_low": float(known.low),
+        "kendall_high": float(known.high),
         "first": per_word(rows, "first"), "n": int(rows[:, _AT["words"]].sum()),
     }  # fmt: skip
 

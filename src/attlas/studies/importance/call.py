@@ -66,11 +66,11 @@ def importance(
         marks = bundle["marks"].result()
         tables["whole"] = as_columns([{"task": task, **standing_row(posed, reading.examples, marks, seed=run.seed)}])
         if cut is not None:
-            _compare(tables, cut, run.seed)
+            _compare(tables, cut)
         return run.finish(tables)
 
 
-def _compare(tables: dict[str, Any], cut: list[dict[str, Any]], seed: int) -> None:
+def _compare(tables: dict[str, Any], cut: list[dict[str, Any]]) -> None:
     """Put measured changes beside importances, and correlate the two."""
     from attlas.studies.shared.cutting.measured import correlation_rows, sizes
 
@@ -84,4 +84,4 @@ def _compare(tables: dict[str, Any], cut: list[dict[str, Any]], seed: int) -> No
         for quantity in ("value", "normalised")
         for column in ("loss_change", "change")
     }
-    tables["correlation"] = correlation_rows(("quantity", "against"), pairs, seed)
+    tables["correlation"] = correlation_rows(("quantity", "against"), pairs)

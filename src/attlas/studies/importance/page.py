@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from attlas.pages import Claim, Finding, Listing, Page, Section, Tables, charts, keyed
+from attlas.pages import Claim, Finding, Listing, Page, Row, Section, Tables, charts, keyed, label_of
 from attlas.pages.findings import finding, value_claim
+from attlas.pages.prose import say
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.shared.cutting import chance
-from attlas.studies.shared.cutting.effects import GRADIENTS_LEAD, against_gradients
+from attlas.studies.shared.cutting.effects import GRADIENTS_LEAD, against_gradients, ends_of
 from attlas.studies.shared.cutting.schemas import CORRELATED, STANDING
 from attlas.studies.shared.wording import first, further, of_stream
 
@@ -46,31 +45,53 @@ CORRELATION = Schema(
 )
 
 
+def _ranks(tables: Tables) -> Iterator[Row]:
+    """Heads from the most important on, each with the share of all importance that those before it have."""
+    for _, heads in tables["importance"].by("stream"):
+        before, total, most = 0.0, heads.total("value"), heads.largest("value")
+        for rank, row in enumerate(most):
+            yield {name: row[name] for name in ("stream", "layer", "head")} | {
+                "before": before / total if total else 0.0, "even": rank / len(most),
+            }  # fmt: skip
+            before += row["value"]
+
+
+def _layers(tables: Tables) -> Iterator[Row]:
+    """The share of all importance that each layer has; even shares are those of layers that have any."""
+    for stream, heads in tables["importance"].by("stream"):
+        sums = {layer: rows.total("value") for layer, rows in heads.by("layer")}
+        for layer, total in sums.items():
+            even = 1 / max(1, sum(value > 0 for value in sums.values()))
+            yield {"stream": stream, "layer": layer, "share": total / (sum(sums.values()) or 1.0), "even": even}
+
+
 def concentrated(tables: Tables) -> Iterator[Finding]:
     """How few heads make up half of all importance, stream by stream."""
     for stream, heads in tables["importance"].by("stream"):
-        most = heads.largest("value")
-        sums = np.cumsum(most.column("value"))
-        yield finding(
-            "{half} of {n} heads{where} make up half of all importance (even shares would take {even}); the loss "
-            "depends most on **{names}**.",
-            Claim("largest", "importance", "value", keyed(most[:3]), {"stream": stream}), see="map",
-            half=int(np.searchsorted(sums, sums[-1] / 2)) + 1, n=len(heads), even=(len(heads) + 1) // 2,
-            names=most.sentence("value", "number", most=3), where=of_stream(tables, stream),
-        )  # fmt: skip
+        most, among = heads.largest("value"), {"stream": stream}
+        half = tables["ranks"].where(lambda row: row["before"] < 0.5, **among)
+        if most:
+            yield finding(
+                "{half} of {n} heads{where} make up half of all importance (even shares would take {even}); the loss "
+                "depends most on **{names}**.",
+                Claim("largest", "importance", "value", keyed(most[:3]), among),
+                Claim("count", "ranks", "before", among=among, value=len(half), than=0.5, below=True),
+                Claim("count", "ranks", "even", among=among, value=(len(most) + 1) // 2, than=0.5, below=True),
+                see="map", half=len(half), n=len(most), even=(len(most) + 1) // 2,
+                names=most.sentence("value", "number", most=3), where=of_stream(tables, stream),
+            )  # fmt: skip
 
 
 def layers(tables: Tables) -> Iterator[Finding]:
     """Which layer has most of it."""
-    for stream, heads in tables["importance"].by("stream"):
-        sums = {layer: rows.total("value") for layer, rows in heads.by("layer")}
-        best = max(sums, key=lambda layer: sums[layer])
-        yield finding(
-            "Layer {layer}{where} has the largest share of it: {share:percent} % (even: {even:percent} %).",
-            Claim("total", "importance", "value", among={"stream": stream, "layer": best}, value=sums[best]),
-            see="map", layer=best + 1, share=sums[best] / (sum(sums.values()) or 1.0),
-            even=1 / max(1, sum(value > 0 for value in sums.values())), where=of_stream(tables, stream),
-        )  # fmt: skip
+    for stream, rows in tables["layers"].by("stream"):
+        largest = rows.largest("share")
+        if len(largest) > 1:
+            yield finding(
+                "Layer {layer}{where} has the largest share of it: {share:percent} % (even: {even:percent} %).",
+                Claim("largest", "layers", "share", keyed(largest[:1], "layer"), {"stream": stream}),
+                see="map", where=of_stream(tables, stream), **{**largest[0], "layer": label_of(largest[0])},
+            )  # fmt: skip
 
 
 def agrees(tables: Tables) -> Iterator[Finding]:
@@ -78,8 +99,9 @@ def agrees(tables: Tables) -> Iterator[Finding]:
     for row in tables["correlation"][:1]:
         yield finding(
             "Its rank correlation with the size of the changes of loss that cutting heads really made is "
-            "**{spearman:share}** ({spearman_low:share} to {spearman_high:share}, {n} heads){same}.",
+            "**{spearman:share}** ({between}{n} heads){same}.",
             value_claim("correlation", "spearman", row, "quantity", "against"), see="measured", **row,
+            between=say("{ends}, ", ends=ends) if (ends := ends_of(row, "spearman")) else "",
             same="; both are of texts of the same corpus, whose oddities they may share"
             if tables.manifest.corpus.get("ablated_here") else "",
         )  # fmt: skip
@@ -117,6 +139,7 @@ PAGE = Page(
     "asks all of them at once.",
     findings=(*map(chance.shown, (further(concentrated), layers, agrees)), score, loss),
     schemas=(HEADS, LOSS, WHOLE, CORRELATION),
+    derived={"ranks": _ranks, "layers": _layers},
     sections=(
         Section(
             "measured", "Against cutting",

@@ -143,13 +143,18 @@ def at(depth: str) -> Callable[[Tables], Finding | None]:
                 ("not to be told apart from", others.where(lambda row: not _sure(row))),
             )
         )
-        among = {"at": depth, "gold": "all"}
+        among = {"at": depth, "gold": "all", "name": [_name_of(row) for row in others]}
+        sure = {**among, "name": [_name_of(row) for row in others.where(_sure)]}
         return finding(
             "F1@{at} of {ours} is {f1}, better than {how} methods without attention (p < 0.01 after correction)"
             "{worse}{alike}; the best of them, {best}, has {best_f1}{apart}{chance}.",
-            value_claim("methods", "f1", ours[0], *ONE), value_claim("methods", "f1", best, *ONE),
-            *(Claim(kind, "methods", "change", keyed(some, "method", "form"), among, than=0.0)
-              for kind, some in (("below", behind), ("above", ahead)) if some),
+            value_claim("methods", "f1", ours[0], *ONE),
+            Claim("largest", "named", "f1", [{"name": _name_of(best)}], among),
+            Claim("count", "named", "change_p_corrected", among=among, value=len(sure["name"]), than=LEVEL,
+                  below=True),
+            Claim("count", "named", "change", among=sure, value=len(behind), than=0, below=True),
+            Claim("count", "named", "change", among=sure, value=len(ahead), than=0),
+            *(value_claim("methods", "f1", row, *ONE) for row in chance[:1]),
             see="table", at=depth, ours=_name_of(ours[0]), f1=with_interval(ours[0], "f1"), worse=worse, alike=alike,
             how=of_all(len(behind), len(others)), best=_name_of(best), best_f1=with_interval(best, "f1"),
             apart=apart(best), chance=say(", phrases at random {f1:share}", f1=chance[0]["f1"]) if chance else "",
@@ -177,8 +182,10 @@ def borrowed(tables: Tables) -> Iterator[Finding]:
         yield finding(
             "Where another method ranks the candidates that attention gives, F1@10 is at best {f1}, by {name}{apart}"
             "{random}.",
-            value_claim("methods", "f1", best, *ONE), see="methods", f1=with_interval(best, "f1"),
-            name=_name_of(best), apart=apart(best),
+            Claim("largest", "named", "f1", [{"name": _name_of(best)}],
+                  {"at": "10", "gold": "all", "name": [_name_of(row) for row in rows]}),
+            *(value_claim("methods", "f1", row, *ONE) for row in chance[:1]), see="methods",
+            f1=with_interval(best, "f1"), name=_name_of(best), apart=apart(best),
             random=say(random, f1=with_interval(chance[0], "f1")) if chance else "",
         )  # fmt: skip
 
@@ -189,7 +196,8 @@ def kinds(tables: Tables) -> Iterator[Finding]:
         told, claims = [], []
         for length, rows in tables["lengths"].known("recall").by("length"):
             ours = rows.where(method=OURS)[:1]
-            others = rows.where(lambda row: not _is_ours(row) and not _borrows(row)).largest("recall")[:1]
+            rivals = rows.where(lambda row: not _is_ours(row) and not _borrows(row))
+            others = rivals.largest("recall")[:1]
             if not ours or not others:
                 continue
             told.append(say(
@@ -199,10 +207,12 @@ def kinds(tables: Tables) -> Iterator[Finding]:
                 theirs=with_interval(others[0], "recall"),
             ))  # fmt: skip
             claims += [
-                value_claim("lengths", "recall", some[0], "method", "form", "length") for some in (ours, others)
-            ]
+                value_claim("lengths", "recall", ours[0], "method", "form", "length"),
+                Claim("largest", "lengths", "recall", keyed(others, "method", "form"),
+                      {"length": length, "method": rivals.values("method"), "form": list({*rivals.column("form")})}),
+            ]  # fmt: skip
         if told:
-            hint = " Where most are, ask for single words (--longest 1)." if row["single"] > SINGLE else ""
+            hint = " Where so many are, ask for single words (--longest 1)." if row["single"] > SINGLE else ""
             yield finding(
                 f"{{single:share}} of the given phrases are single words: {{told}}.{hint}",
                 Claim("total", "whole", "single", value=row["single"]), *claims, single=row["single"],
@@ -219,7 +229,9 @@ def fast(tables: Tables) -> Iterator[Finding]:
                   for row in models]  # fmt: skip
         yield finding(
             "Attention takes **{each:number} ms** for a text in this run{others}.",
-            value_claim("named", "each", ours, "name", "at", "gold"), see="time", each=ours["each"],
+            value_claim("named", "each", ours, "name", "at", "gold"),
+            *(Claim("ratio", "named", "each", keyed([row, ours], "name", "at", "gold"),
+                    value=row["each"] / ours["each"]) for row in models), see="time", each=ours["each"],
             others=say("; with the same model, {others}", others=listed(others)) if others else "",
         )  # fmt: skip
 
@@ -229,7 +241,7 @@ def texts(tables: Tables) -> Iterator[Finding]:
     for row in tables["whole"]:
         yield finding(
             "{present:count} of {given:count} phrases that people gave these {documents:count} texts stand in their "
-            "text. Attention is read from {choice}.", Claim("total", "whole", "present", value=row["present"]), **row,
+            "text. Attention is read from {choice}.", value_claim("whole", "present", row, "documents"), **row,
         )  # fmt: skip
 
 
@@ -240,7 +252,7 @@ def _sure(row: Row) -> bool:
 
 def apart(row: Row) -> Prose:
     """By how much a method differs from attention."""
-    if not is_known(row["change_p_corrected"]):
+    if not is_known(row["change_p_corrected"]) or not is_known(row["change"]):
         return say("")
     return say(" ({change:signed}, p {p:p})", change=row["change"], p=row["change_p_corrected"])
 

@@ -1,7 +1,7 @@
 """What heads know of key words, as one call: capture what words receive, look at heads, choose some, train on all.
 
-A run goes through the model and then through its untrained twin. What their words receive lies on disk meanwhile, in
-a folder of its own that is deleted before the next model's is written. Each step that is done is kept until the
+A run goes through the model and then through untrained twins of it. What their words receive lies on disk meanwhile,
+in a folder of its own that is deleted before the next model's is written. Each step that is done is kept until the
 result is saved, and is not repeated when the run is resumed.
 """
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError, PlanError
-from attlas.run.parameters import Help, Model, Reading, Role, Texts, numbers_of, study_call
+from attlas.run.parameters import Help, Model, Reading, Role, Texts, Twins, numbers_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject, drawn
 from attlas.store import Result
@@ -55,15 +55,17 @@ def keywords_study(
         Help("How many heads the regression keeps, such as 1,5,20; up to all.", kind=str | None),
     ] = None,
     language: Annotated[str, Help("Whose stemmer finds key phrases in texts; or none.")] = "english",
-    twin: Annotated[bool, Help("The untrained twin (random weights) beside the model.")] = True,
+    twin: Annotated[bool, Help("Untrained twins (random weights) beside the model.")] = True,
+    twins: Twins = 1,
     max_disk: Annotated[float, Help("Most room (GB) that attention may take meanwhile.", least=0)] = 8.0,
     **running: Unpack[Reading],
 ) -> Result:
     """Ask of every head how much more attention key words receive than others, and choose heads that find them.
 
     The corpus has texts with key phrases (JSON lines). Heads are chosen, and a regression and a scalar mix of all
-    heads are trained, on one part of the texts and scored on the other, beside an untrained twin and what needs no
-    model. attlas keywords takes the heads from the result (--study).
+    heads are trained, on one part of the texts and scored on the other, beside what needs no model and an untrained
+    twin; each twin has a pass and a regression of its own, so there is one unless more are asked for. attlas keywords
+    takes the heads from the result (--study).
 
     >>> result = keywords_study(limit=12, folds=2, twin=False)
     >>> result.manifest.study, sorted(result.tables)
@@ -87,7 +89,7 @@ def keywords_study(
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
     options = {
         "kind": None if asked is None else str(asked), "folds": folds, "steps": kept, "language": language,
-        "twin": twin, "max_pieces": pieces, "limit": limit,
+        "twin": twin, "twins": twins, "max_pieces": pieces, "limit": limit,
     }  # fmt: skip
     more = {} if other is None else {"test": other}
     with begin("keywords-study", model, texts, options, running, more=more) as run:
@@ -214,9 +216,9 @@ class _Steps:
         options, how = run.options, {"seed": run.seed, "say": run.progress.note}
         done: dict[str, Any] = {}
 
-        def step(name: str, make: Callable[..., dict[str, Any]], *given: Any, model: str = TRAINED) -> None:
+        def step(name: str, make: Callable[..., dict[str, Any]], *given: Any, twin: int | None = None) -> None:
             # what words receive is captured only if a step is still to be done
-            done[name] = run.once(name, lambda: make(self.received(model), *given, **how))
+            done[name] = run.once(name, lambda: make(self.received(twin), *given, **how))
 
         step("heads", do.head_step)
         step("phrases", do.phrase_step, done["heads"], each, self.stem)
@@ -225,24 +227,33 @@ class _Steps:
         step("regression", do.regression_step, kind, options["folds"], steps_for(layers * each, options["steps"]))
         step("mix", do.mix_step, kind)
         step("predictors", do.predictor_step, kind, auc, self.stem)
-        self.captured.clear()
-        run.give_back(self.room / TRAINED)
-        if options["twin"]:
-            step("twin", do.twin_step, kind, model=UNTRAINED)
+        self.leave()
+        untrained = ["twin" if not number else f"twin-{number + 1}" for number in range(options["twins"])]
+        for number, name in enumerate(untrained if options["twin"] else ()):
+            step(name, do.twin_step, kind, twin=number)
+            self.leave()
+        done["twins"] = [done[name] for name in untrained if name in done]
         run.give_back(self.room)
         stream = run.subject.pieces.own.value
         named = [{"stream": stream, "layer": at // each, "head": at % each} for at in range(layers * each)]
         whole = [whole_row(part, self.stem, options["language"], kind) for part in self.parts.values()]
         return tables_of(done, self.kinds, named, whole)
 
-    def received(self, model: str) -> Received:
-        """What words receive from the model or its twin, captured unless it is there."""
+    def leave(self) -> None:
+        """Give back the room that what words receive takes."""
+        for model in self.captured:
+            self.run.give_back(self.room / model)
+        self.captured.clear()
+
+    def received(self, twin: int | None = None) -> Received:
+        """What words receive from the model or one of its twins, captured unless it is there."""
         from attlas.studies.keywords_study.passes import Received, Writer, items_of
 
+        model = TRAINED if twin is None else UNTRAINED if not twin else f"{UNTRAINED} {twin + 1}"
         if model in self.captured:
             return self.captured[model]
         run = self.run
-        studied = run.subject if model == TRAINED else run.subject.twin(run.seed)
+        studied = run.subject if twin is None else run.subject.twin(run.seed + twin)
         made_for = {"plan": run.plan.to_dict(), "model": model}
         received = Received(
             self.room / model, self.parts, self.kinds, math.prod(run.subject.shape(run.subject.pieces.own)), made_for

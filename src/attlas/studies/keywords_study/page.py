@@ -6,7 +6,7 @@ that are scored, unless it says else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from attlas.pages import (
@@ -28,7 +28,7 @@ from attlas.pages.findings import finding, value_claim
 from attlas.pages.prose import listed, say, with_interval
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.keywords.columns import AT, GOLD, MEASURE, OVER, SCORES, TEXTS
-from attlas.studies.shared.wording import side_by_side, words
+from attlas.studies.shared.wording import drawn, side_by_side, untrained, words
 
 LEVEL = 0.01  # of a corrected p
 CHANCE = 0.5  # AUC
@@ -41,10 +41,13 @@ CHOSEN = Column("chosen", "chosen", "flag", "whether it is among the heads that 
 PART = Column("part", "texts", labels={
     "chosen on": "for choosing", "scored on": "for scoring", "cross-validated": "for choosing, cross-validated",
 })  # fmt: skip
+TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
 SEEN = (
     Column("auc", "AUC", "share", "how often a key word receives more than another word of its text, ties counting "
            "half; 0.5 is chance", ends=AUC, twin="twin_auc", head=True),
-    Column("twin_auc", "AUC, untrained", "share", "of the untrained twin", optional=True),
+    Column("twin_auc", "AUC, untrained", "share", "of the same place in untrained twins, their mean; ends: the "
+           "lowest and the highest, where there are several", ends=("twin_auc_low", "twin_auc_high"), optional=True),
+    TWINS,
     Column("relative", "relative attention", "signed", "what key words receive less what others do, mean over texts",
            ends=("low", "high"), definition="Štefánik", head=True),
     Column("p", "p", "p", "Wilcoxon's signed ranks of relative attention, over texts"),
@@ -116,7 +119,9 @@ MIX = Schema(
 )  # fmt: skip
 PREDICTORS = Schema(
     "predictors", "All that was asked to find key words.", Column("predictor", "predictor"), *WORD_SCORES,
-    Column("auc", "AUC", "share", ends=AUC), TEXTS,
+    Column("auc", "AUC", "share", ends=AUC), TEXTS, TWINS,
+    Column("twins_low", "lowest of the twins", "share", "F1, where there are several", optional=True),
+    Column("twins_high", "highest of the twins", "share", "F1, where there are several", optional=True),
 )  # fmt: skip
 WHOLE = Schema(
     "whole", "What was read.", PART, Column("documents", "documents", "count"), Column("words", "words", "count"),
@@ -186,33 +191,48 @@ def warning(tables: Tables) -> Prose | None:
     return None
 
 
+def shown(find: Callable[[Tables], Iterator[Finding]]) -> Callable[[Tables], Iterator[Finding]]:
+    """What is found of heads, unless the best of them does not tell key words from others."""
+
+    def told(tables: Tables) -> Iterator[Finding]:
+        if warning(tables) is None:
+            yield from find(tables)
+
+    return told
+
+
 def answer(tables: Tables) -> Finding | None:
     """The head that tells key words from others best."""
     rows, kind = _best_heads(tables), _chosen_kind(tables)
     if not rows:
         return None
-    best, untrained = rows[0], rows.largest("twin_auc")[:1]
-    beside = ", the same head untrained {own:share} and the best of all untrained heads {most:share}"
+    best, twin = rows[0], rows.largest("twin_auc")[:1]
+    beside = ", the same head of {twins} {own:share} and the best of all untrained heads {most:share}"
     return finding(
         "{verdict} ({kind}): a key word receives more than another word of its text with probability (AUC) {auc}, "
         "where chance gives 0.50{twin}.",
         Claim("largest", "heads", "choosing_auc", keyed([best]), kind), value_claim("heads", "auc", best, *ONE),
-        *(Claim("largest", "heads", "twin_auc", keyed([row]), kind) for row in untrained),
+        *(Claim("largest", "heads", "twin_auc", keyed([row]), kind) for row in twin), *drawn("heads", rows, *ONE),
         verdict=say("Head **{head}** tells key words from others best" if _knows(best) else
                     "**No head** was found that tells key words from others, not even {head}", head=label_of(best)),
         see="map", kind=_kind_of(best), auc=with_interval(best, "auc", AUC),
-        twin=say(beside, own=best["twin_auc"], most=untrained[0]["twin_auc"]) if untrained else "",
+        twin=say(beside, twins=untrained(rows), own=best["twin_auc"], most=twin[0]["twin_auc"]) if twin else "",
     )  # fmt: skip
 
 
 def best_head(tables: Tables) -> Iterator[Finding]:
     """What else is known of the best head."""
     for best in _best_heads(tables)[:1]:
-        more = say("**{times:number}** times what others do", times=best["key"] / (best["other"] or 1.0))
+        own, times = keyed([best], *ONE), best["key"] / (best["other"] or 1.0)
+        more = say("**{times:number}** times what others do", times=times)
+        saves = best["saved"] > 0
         yield finding(
-            "Key words receive {times} from it, and it saves {saved} nats of the {even:number} that even attention "
-            "has.", value_claim("heads", "saved", best, *ONE), see="table",
-            times=more if best["other"] else "all there is", even=best["cross_entropy"] + best["saved"],
+            "Key words receive {times} from it, and it {saves} {saved} nats against even attention, with "
+            "{cross_entropy:number} left.",
+            Claim("above" if saves else "below", "heads", "saved", own, than=0 if saves else 1e-12),
+            *([Claim("ratio", "heads", "key", own, value=times, than="other")] if best["other"] else []),
+            value_claim("heads", "saved", best, *ONE), see="table", times=more if best["other"] else "all there is",
+            saves="saves" if saves else "saves nothing:", cross_entropy=best["cross_entropy"],
             saved=with_interval(best, "saved", ("saved_low", "saved_high")),
         )  # fmt: skip
 
@@ -222,12 +242,14 @@ def many(tables: Tables) -> Iterator[Finding]:
     kind, rows = _chosen_kind(tables), _best_heads(tables)
     if rows.known("p_corrected"):  # there is none where there are too few texts
         sure = rows.known("p_corrected").where(lambda row: row["p_corrected"] < LEVEL)
+        more, less = (sum(sign * row["relative"] > 0 for row in sure) for sign in (1, -1))
         yield finding(
             "**{more} of {n}** heads give more to key words than to others (p < 0.01 after Holm's correction), "
             "{less} give less. Being a rarer, longer word is part of it: look at what needs no model.",
-            Claim("count", "heads", "p_corrected", among=kind, value=len(sure), than=LEVEL, below=True), see="map",
-            more=sure.count(lambda row: row["relative"] > 0), n=len(rows),
-            less=sure.count(lambda row: row["relative"] < 0),
+            Claim("count", "heads", "p_corrected", among=kind, value=len(sure), than=LEVEL, below=True),
+            *(Claim("count", "heads", "relative", among={**kind, "p_corrected": sure.values("p_corrected")},
+                    value=count, than=0, below=below) for count, below in ((more, False), (less, True))),
+            see="map", more=more, n=len(rows), less=less,
         )  # fmt: skip
 
 
@@ -252,7 +274,8 @@ def phrases(tables: Tables) -> Iterator[Finding]:
         keys = ("selection", "measure", "over", "part", "at", "gold", "chosen")
         yield finding(
             "As phrases, the chosen heads ({selection}, {kind}) reach F1@10 {f1}.",
-            value_claim("phrases", "f1", chosen, *keys), see="phrases", selection=chosen["selection"],
+            *(value_claim("phrases", "f1", row, *keys) for row in (chosen, *others)), see="phrases",
+            selection=chosen["selection"],
             kind=_kind_of(chosen), f1=listed([with_interval(chosen, "f1"), *beside], between="; "),
         )  # fmt: skip
 
@@ -267,7 +290,8 @@ def regression(tables: Tables) -> Iterator[Finding]:
         few = enough_heads(rows) or whole
         yield finding(
             "A regression on all {n} heads ({kind}) finds key words with F1 {f1}{trained}{few}.",
-            value_claim("regression", "f1", whole, "part", "heads"), see="regression", n=whole["heads"],
+            *(value_claim("regression", "f1", row, "part", "heads") for row in (whole, few, *folds[:1])),
+            see="regression", n=whole["heads"],
             kind=_read_by(tables), f1=with_interval(whole, "f1"),
             trained=say(", cross-validated where it was trained {f1:share}", f1=folds[0]["f1"]) if folds else "",
             few=say("; **{heads}** of them are enough to come within 0.01 of it", **few) if few != whole else "",
@@ -275,12 +299,12 @@ def regression(tables: Tables) -> Iterator[Finding]:
 
 
 def others(tables: Tables) -> Iterator[Finding]:
-    """What stands beside: no model, the untrained twin, a single head."""
+    """What stands beside: no model, untrained twins, a single head."""
     known = {
         "length, place and frequency": "a regression on a word's length, its place and how often it occurs, without "
         "any model, reaches",
         "all heads, with length, place and frequency": "both together",
-        "all heads of the untrained twin": "all heads of the untrained twin",
+        "all heads of the untrained twin": f"all heads of {untrained(tables['predictors'])}",
         "best head": "the best single head",
         "every word": "calling every word a key word",
     }
@@ -295,12 +319,25 @@ def mix(tables: Tables) -> Iterator[Finding]:
     """Where the mix of heads lies."""
     rows = tables["mix"].largest("share")
     if rows:
+        places = tables["mixed"]
+        layer, even = places.total("weighed"), places.mean("place")
         yield finding(
             "The mix of heads lies at layer **{layer:number}** on average (an even mix at {even:number}); it gives "
-            "most, in per cent, to **{named}**.", Claim("largest", "mix", "share", keyed(rows[:3])), see="mix",
-            layer=sum(row["share"] * (row["layer"] + 1) for row in rows), even=(1 + tables.layers) / 2,
-            named=rows.sentence("share", "percent", most=3),
+            "most, in per cent, to **{named}**.", Claim("largest", "mix", "share", keyed(rows[:3])),
+            Claim("total", "mixed", "weighed", value=layer), Claim("mean", "mixed", "place", value=even), see="mix",
+            layer=layer, even=even, named=rows.sentence("share", "percent", most=3),
         )  # fmt: skip
+
+
+def _mixed(tables: Tables) -> Iterator[Row]:
+    """Heads of the mix with their layer, counted from 1, and what it is times their share."""
+    for row in tables["mix"].known("share"):
+        place = row["layer"] + 1
+        yield {
+            **{name: row[name] for name in ("stream", "layer", "head")},
+            "place": place,
+            "weighed": place * row["share"],
+        }
 
 
 def _read_by(tables: Tables) -> str:
@@ -321,9 +358,9 @@ PAGE = Page(
     ).having(note="blue: more for key words than for others; red: less; framed: the chosen heads"),
     about="Does attention know which words of a text matter? In **{corpus}** people have said so. Every head of "
     "**{model}** is asked how much the words of a text receive, and whether that is where the key words are.",
-    findings=(best_head, many, kinds, phrases, regression, others, mix),
+    findings=(*map(shown, (best_head, many, kinds, phrases)), regression, others, shown(mix)),
     schemas=(HEADS, CHOICE, PHRASES, REGRESSION, WEIGHTS, MIX, PREDICTORS, WHOLE, BY_KIND, SETS, STEPS),
-    derived={"by_kind": by_kind, "sets": sets, "steps": steps},
+    derived={"by_kind": by_kind, "sets": sets, "steps": steps, "mixed": _mixed},
     sections=(
         Section(
             "predictors", "Against simpler guesses",
@@ -332,13 +369,14 @@ PAGE = Page(
             (
                 charts.dots("predictors", "predictor", "f1", "auc", key="all-predictors", title="All predictors",
                             order="-f1"),
-                Listing("predictors", "predictor", "f1", "precision", "recall", "auc", order="-f1"),
+                Listing("predictors", "predictor", "f1", "precision", "recall", "auc", "twins", "twins_low",
+                        "twins_high", order="-f1"),
             ),
             short="Predictors",
         ),
         Section(
             "order", "Head after head",
-            "All heads from the best to the worst with 95 % confidence intervals (bootstrap over texts), and each on "
+            "All heads from the best to the worst with 95 % confidence intervals over texts, and each on "
             "the texts it was chosen on against those it is scored on: along the dashed line it is as good on new "
             "texts.",
             (
@@ -416,7 +454,9 @@ PAGE = Page(
     },
     limits={
         "Key words are unlike other words anyway.": "They are longer, rarer nouns; much of what a head sees may be "
-        "that. The predictor without a model is a first control, the untrained twin a second.",
+        "that. The predictor without a model is a first control, untrained twins a second.",
+        "An untrained twin is one draw,": "and no level of chance; of several (`--twins`) the mean is told, with the "
+        "lowest and the highest.",
         "People disagree about key phrases,": "and those they gave that do not stand in the text cannot be found by "
         "anybody. Words are marked by stemmed match, which marks every place of a phrase, also where it means "
         "little.",

@@ -83,12 +83,11 @@ class Fitted:
 def steps_for(heads: int, asked: Sequence[int] | None = None) -> list[int]:
     """The numbers of heads that are kept, up to all: as asked, or from one on, each about 1.6 times the last.
 
-    >>> steps_for(72), steps_for(200, [4])
-    ([1, 2, 3, 5, 8, 12, 20, 36, 72], [4, 200])
+    >>> steps_for(72), steps_for(200)[-4:], steps_for(200, [4])
+    ([1, 2, 3, 5, 8, 12, 20, 36, 72], [36, 72, 144, 200], [4, 200])
     """
-    wanted = list(STEPS if asked is None else asked)
-    while asked is None and wanted[-1] * 2 < heads:
-        wanted.append(wanted[-1] * 2)
+    doubled = [STEPS[-1] << times for times in range(1, heads.bit_length())]
+    wanted = [*STEPS, *doubled] if asked is None else asked
     return sorted({step for step in wanted if 0 < step < heads} | {heads})
 
 

@@ -166,9 +166,9 @@ def predictor_step(
 
 
 def twin_step(received: Received, kind: Kind, seed: int, say: Say) -> dict[str, Any]:
-    """The untrained twin: the AUC of its heads by each kind on the part that is scored, and all of them together by
+    """An untrained twin: the AUC of its heads by each kind on the part that is scored, and all of them together by
     the same regression."""
-    say("the heads of the untrained twin")
+    say("the heads of an untrained twin")
     auc = [seen_by_heads(received, SCORED, one).auc.mean(0).tolist() for one in received.kinds]
     chosen, scored = (features(received.relative(part, kind)) for part in (CHOSEN, SCORED))
     return {"auc": auc, "predictor": {"predictor": TWIN, **_regressed(received, chosen, scored, seed)}}

@@ -135,8 +135,13 @@ def answer(tables: Tables) -> Finding | None:
     return finding(
         text + "without **{gone} of {heads}** heads ({share:percent} %), taken out {order}, {f1}, {apart:signed}"
         "{again}.",
-        *map(claim, filter(None, (whole, row, again))), value_claim("whole", "heads", left, "stage"), **about,
-        whole=with_interval(whole, "f1"), gone=heads - left["heads"], heads=heads, share=1 - left["kept"],
+        *map(claim, filter(None, (whole, row, again))),
+        *(Claim("difference", "whole", column, keyed([sizes["tuned"], left], "stage"),
+                value=sizes["tuned"][column] - left[column]) for column in ("heads", "kept")),
+        Claim("difference", "scores", "f1", keyed([row, whole], "stage", "unit", "at", "gold"),
+              value=row["f1"] - whole["f1"]), **about,
+        whole=with_interval(whole, "f1"), gone=heads - left["heads"], heads=heads,
+        share=sizes["tuned"]["kept"] - left["kept"],
         order=cut_order(tables), f1=with_interval(row, "f1"), apart=row["f1"] - whole["f1"],
         again="" if again is None else say(", trained again {f1}", f1=with_interval(again, "f1")),
     )  # fmt: skip
@@ -160,18 +165,24 @@ def heads(tables: Tables) -> Iterator[Finding]:
     rows = tables["effects"]
     if rows:
         missed, gone = rows.count(lambda row: row["sure_harm"] > 0), rows.count(lambda row: row["sure_harm"] < 0)
-        relieved = rows.count(lambda row: row["change"] < 0 and row["loss_change"] < 0)
+        harmed = rows.smallest("change").where(lambda row: row["change"] < 0)
+        relieved = harmed.count(lambda row: row["loss_change"] < 0)
         guide = (
             " Without {heads} the loss falls although F1 falls too: it is no guide to what a tagger needs once "
             "training has made it too sure of itself."
         )
         yield finding(
             "One head off at a time, {missed} of {n} heads are missed and {gone} better gone, by F1 of places on "
-            "the validation texts (p < 0.01 after correction). Missed most: **{named}**.{relieved}",
-            Claim("smallest", "ablation", "change", keyed(rows[:1])),
+            "the validation texts (p < 0.01 after correction). {most}.{relieved}",
+            *([Claim("smallest", "ablation", "change", keyed(harmed[:3])),
+               Claim("below", "ablation", "change", keyed(harmed[:3]), than=0)] if harmed else []),
+            Claim("count", "effects", "loss_change", among={"change": harmed.values("change")}, value=relieved,
+                  than=0, below=True),
             Claim("count", "effects", "sure_harm", value=missed, than=0.0),
             Claim("count", "effects", "sure_harm", value=gone, than=0.0, below=True),
-            see="heads", missed=missed, n=len(rows), gone=gone, named=rows.sentence("change", "signed", most=3),
+            see="heads", missed=missed, n=len(rows), gone=gone,
+            most=say("Missed most: **{named}**", named=harmed.sentence("change", "signed", most=3)) if harmed
+            else "Without none of them F1 falls",
             relieved=say(guide, heads=count_of(relieved, "head")) if relieved else "",
         )  # fmt: skip
 
@@ -188,6 +199,8 @@ def orders(tables: Tables) -> Iterator[Finding]:
             "With {share:percent} % of the heads gone, F1 of places on the test texts is {named}{whole}.",
             *(Claim("mean", "curve", "score", among=keyed([row], "order", "share")[0], value=row["score"])
               for row in known),
+            *(Claim("mean", "curve", "score", among=keyed([row], "order", "share")[0], value=row["score"])
+              for row in whole[:1]), *(value_claim("line", "share", row, "order", "share") for row in known[:1]),
             see="curve", share=share, named=listed(named),
             whole=say(" ({score:share} with all heads)", score=whole[0]["score"]) if whole else "",
         )  # fmt: skip

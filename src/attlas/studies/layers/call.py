@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 from attlas.corpora import Corpus, edges_in, read_edge_parts, read_edges
 from attlas.errors import CorpusError, PlanError
 from attlas.run import setting
-from attlas.run.parameters import UNREAD, Help, Model, Reading, Role, study_call
+from attlas.run.parameters import UNREAD, Help, Model, Reading, Role, Twins, study_call
 from attlas.run.parts import SHARES, parts_of
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
@@ -75,13 +75,15 @@ def layers(
     ] = None,
     singles: Annotated[bool, Help("Also probes of one layer each.")] = True,
     control: Annotated[bool, Help("Also probes on control labels, for selectivity.")] = True,
-    twin: Annotated[bool, Help("Also the untrained twin (random-weights baseline).")] = True,
+    twin: Annotated[bool, Help("Also untrained twins (random-weights baseline).")] = True,
+    twins: Twins = 1,
     **running: Unpack[Training],
 ) -> Result:
     """Probe every layer for what it knows of labelled spans: edge probing with scalar mixing and cumulative scoring.
 
-    Trains probes on the states of every layer, cumulative and single, beside control labels and the untrained twin.
-    Parts that are not given are taken from the corpus, by article. Texts have 128 pieces at most.
+    Trains probes on the states of every layer, cumulative and single, beside control labels and an untrained twin;
+    each twin has probes of its own to be trained, so there is one unless more are asked for. Parts that are not given
+    are taken from the corpus, by article. Texts have 128 pieces at most.
 
     >>> result = layers(None, "sample", "pos", limit=20, epochs=1, singles=False, control=False, twin=False)
     >>> sorted(result.tables)
@@ -109,7 +111,7 @@ def layers(
     pieces, limit = running["max_pieces"] or min(model.pieces.window, LONGEST), running["limit"]
     options = {
         "task": task, "over": over, "lengths": lengths or lengths_for(model, over), "singles": singles,
-        "control": control, "twin": twin, "seeds": running["seeds"], "epochs": running["epochs"],
+        "control": control, "twin": twin, "twins": twins, "seeds": running["seeds"], "epochs": running["epochs"],
         "learning_rate": running["learning_rate"], "mixing_rate": running["mixing_rate"],
         "step_pieces": running["step_pieces"], "max_pieces": pieces, "limit": limit,
     }  # fmt: skip
@@ -123,10 +125,10 @@ def layers(
         edges = read_edges_of(run, corpora, pieces, limit)
         work = Work.prepare(run, edges, running["max_disk"])
         trained = [work.train("model", seed + number) for number in range(running["seeds"])]
-        work.leave("model")
-        if twin:
-            trained.append(work.train("twin", seed))
-            work.leave("twin")
+        work.leave()
+        for number in range(twins if twin else 0):
+            trained.append(work.train("twin", seed + number))
+            work.leave()
         work.count(divided)
         result = run.finish(work.tables(trained))
         work.put_away()

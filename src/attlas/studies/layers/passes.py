@@ -1,8 +1,8 @@
 """What a run of edge probing does: edges of all parts, states on disk, series of probes trained on them.
 
-A run goes through the model and then through its untrained twin: states first, then one series of probes for each
-seed. Each of these is a part that is not repeated when the run is resumed, and a training goes on after its last
-epoch. The states of the model are deleted before those of the twin are written.
+A run goes through the model and then through untrained twins of it: states first, then one series of probes for each
+seed, which is also what draws a twin. Each of these is a part that is not repeated when the run is resumed, and a
+training goes on after its last epoch. The states of one model are deleted before those of the next are written.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
 
 STATES, PROBES = ".states", ".probes.safetensors"
 FORGIVEN = 0.1  # a larger share of edges with labels that training has never seen is refused
-SAID = {"model": "the model", "twin": "the untrained twin"}
+SAID = {"model": "the model", "twin": "an untrained twin"}
 _ARRAYS = ("marks", "label_marks", "weights", "gammas", "dev", "forced")
 
 
@@ -150,7 +150,7 @@ class Work:
         return (self.run.out or self.folder) / CHECKPOINT / "training.safetensors"
 
     def train(self, who: str, seed: int) -> Trained:
-        """The series of the model or its twin with one seed: from an earlier run, or trained now."""
+        """The series of the model, or of the twin of this seed: from an earlier run, or trained now."""
         options = self.run.options
         specs = specs_for(self.mixable.origins, singles=options["singles"], control=options["control"])
         trained_now = False
@@ -212,9 +212,9 @@ class Work:
         return bool((table[train.labels].sum(1) == 1).all() and table[train.among].all())
 
     def _reader(self, who: str, seed: int, kinds: Sequence[str]) -> tuple[Reader, Mixable]:
-        """What reads the states of the model or its twin, which are captured unless they are there."""
+        """What reads the states of the model or a twin, which are captured unless they are there."""
         run, layouts = self.run, self.edges.layouts
-        states, self.scales, mixable = self._states(who)
+        states, self.scales, mixable = self._states(who, seed)
         answers = Answers(layouts, self.edges.known, seed)
         reader = Reader(
             layouts, answers, states, mixable, self.scales.tolist(), pieces=run.options["step_pieces"],
@@ -222,10 +222,11 @@ class Work:
         )  # fmt: skip
         return reader, mixable
 
-    def leave(self, who: str) -> None:
-        """Give back the room that the states of the model or its twin take."""
-        self.captured.pop(who, None)
-        self.run.give_back(self.folder / who)
+    def leave(self) -> None:
+        """Give back the room that captured states take."""
+        for named in self.captured:
+            self.run.give_back(self.folder / named)
+        self.captured.clear()
 
     def put_away(self) -> None:
         """Put the probes where they are found by their name, and give back all room on disk."""
@@ -300,20 +301,24 @@ class Work:
         training.take_best()
         return training
 
-    def _states(self, who: str) -> tuple[States, NDArray[np.float64], Mixable]:
-        """The states of the model or of its twin, captured unless they are there, and how long they usually are."""
-        if who in self.captured:
-            return self.captured[who]
-        run, part = self.run, f"states-{who}"
-        mixable = self.mixable if who == "model" else Mixable(run.subject.twin(run.seed), self.mixable.over)
-        states = States(self.folder / who, self.edges.layouts, mixable.room, {"plan": run.plan.to_dict(), "who": who})
+    def _states(self, who: str, seed: int) -> tuple[States, NDArray[np.float64], Mixable]:
+        """The states of the model or of the twin of a seed, captured unless they are there, and how long they usually
+        are."""
+        run = self.run
+        named = who if who == "model" or seed == run.seed else f"{who}-{seed - run.seed + 1}"
+        if named in self.captured:
+            return self.captured[named]
+        part = f"states-{named}"
+        mixable = self.mixable if who == "model" else Mixable(run.subject.twin(seed), self.mixable.over)
+        made_for = {"plan": run.plan.to_dict(), "who": named}
+        states = States(self.folder / named, self.edges.layouts, mixable.room, made_for)
         if run.out is not None and not states.kept:  # what was written is gone: begin again
             checkpoint_file(run.out, part).unlink(missing_ok=True)
         items = items_of(self.edges.layouts)
         bundle = run.carry(Writer(mixable, states), items, part, lengths=[item.example.length for item in items])
         states.finish()
-        self.captured[who] = states, scales_of(bundle), mixable
-        return self.captured[who]
+        self.captured[named] = states, scales_of(bundle), mixable
+        return self.captured[named]
 
     def _keep(self, series: Series, specs: Sequence[Spec]) -> None:
         run = self.run

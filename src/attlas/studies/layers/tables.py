@@ -102,6 +102,8 @@ def summary(tables: Tables) -> list[Row]:
             row |= {name + end: None for name in _PLACES for end in ("", "_low", "_high")}
         score = cells.get((task, *MEASURES["score"]))
         row["seeds"] = None if score is None else score["n"]
+        twin = cells.get((task, *MEASURES["twin_score"]))
+        row["twins"] = None if twin is None else twin["n"]
         row["share"] = None if row["expected"] is None or not depth else row["expected"] / depth
         if told and task in PIPELINE and not learned_nothing(row):
             base, reached, expected, centre = PIPELINE[task]

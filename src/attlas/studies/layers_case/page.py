@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attlas.pages import Claim, Custom, Finding, Listing, Page, Row, Section, Tables, charts, listed, say
+from attlas.pages import Claim, Custom, Finding, Listing, Page, Row, Section, Tables, charts, keyed, listed, say
 from attlas.store.schema import Column, Schema
 from attlas.studies.layers_case.drawing import draw, name_of, numbered, words_of
 from attlas.studies.layers_case.panels import GIVEN, NOTICED, Panel, brief, panels_of
@@ -70,12 +70,27 @@ def final(tables: Tables) -> Iterator[Row]:
             yield {"question": asked, "layer": layer, "value": value}
 
 
-def _leads(panels: list[Panel]) -> tuple[Claim, ...]:
-    """That the last answers lead at the last layer."""
+def _moves(tables: Tables) -> Iterator[Row]:
+    """Each question that is asked of several layers, and whether the first answer differs from the last."""
+    for panel in panels_of(tables["probabilities"]):
+        if len(panel.layers) > 1:
+            moved = panel.chosen(0) != panel.chosen(-1)
+            yield {"edge": panel.edge, "run": panel.run, "task": panel.task, "moved": moved}
+
+
+def _settled(tables: Tables) -> Iterator[Row]:
+    """The layer from which on the answers of a task stay what they are."""
+    panels = [panel for panel in panels_of(tables["probabilities"]) if len(panel.layers) > 1]
+    for task in dict.fromkeys(panel.task for panel in panels):
+        yield {"task": task, "settled": max(panel.settled for panel in panels if panel.task == task)}
+
+
+def _leads(panels: list[Panel], at: int = -1) -> tuple[Claim, ...]:
+    """That the last answers lead at the last layer, or others at theirs."""
     return tuple(
-        Claim("largest", "probabilities", "value", [{"label": panel.leaders[-1]}],
-              {"edge": panel.edge, "run": panel.run, "task": panel.task, "layer": panel.layers[-1]})
-        for panel in panels if panel.leaders[-1] is not None
+        Claim("largest", "probabilities", "value", [{"label": panel.leaders[at]}],
+              {"edge": panel.edge, "run": panel.run, "task": panel.task, "layer": panel.layers[at]})
+        for panel in panels if panel.leaders[at] is not None
     )  # fmt: skip
 
 
@@ -92,32 +107,31 @@ def answer(tables: Tables) -> Finding | None:
     text = say("What the probes hold for likely at the first and at the last layer differs in **{moved} of {n}** "
                "questions{what}", moved=len(moved), n=len(several),
                what="" if len(several) == 1 else " (spans or pairs, asked of a task)")  # fmt: skip
+    count = Claim("count", "moves", "moved", value=len(moved), than=0)
     if not moved:
-        return Finding(say("{text}.", text=text), _leads(several), "panels")
+        return Finding(say("{text}.", text=text), (count, *_leads(several)), "panels")
     panel = moved[0]
     text = say(
         "{text}: for {words}, {task}, it is {was} at layer {first} and **{now}** at layer {last}.", text=text,
         words=words_of(_edges(tables)[panel.edge], 22), task=name_of(tables, panel), was=brief(panel, 0),
         first=panel.layers[0], now=brief(panel, -1), last=panel.layers[-1],
     )  # fmt: skip
-    return Finding(text, _leads(several), "panels")
+    return Finding(text, (count, *_leads(several), *_leads([panel], 0)), "panels")
 
 
 def settling(tables: Tables) -> Iterator[Finding]:
     """Which tasks settle first and which last."""
-    layers: dict[str, int] = {}
-    panels = [panel for panel in panels_of(tables["probabilities"]) if len(panel.layers) > 1]
-    for panel in panels:
-        name = TASKS.get(panel.task, panel.task)
-        layers[name] = max(panel.settled, layers.get(name, 0))
-    early, late = min(layers.values(), default=0), max(layers.values(), default=0)
+    rows = tables["settled"]
+    early, late = (end(rows.column("settled"), default=0) for end in (min, max))
     if early < late:
-        first, last = ([name for name, layer in layers.items() if layer == end] for end in (early, late))
+        first, last = (rows.where(settled=end) for end in (early, late))
         yield Finding(
             say("First to settle for good: **{first}** (layer {early}); last: **{last}** (layer {late}). One "
-                "sentence is no order of tasks; runs over a test set show that.", first=listed(first), early=early,
-                last=listed(last), late=late),
-            _leads(panels), "panels",
+                "sentence is no order of tasks; runs over a test set show that.",
+                first=listed([TASKS.get(row["task"], row["task"]) for row in first]), early=early,
+                last=listed([TASKS.get(row["task"], row["task"]) for row in last]), late=late),
+            (Claim("smallest", "settled", "settled", keyed(first, "task")),
+             Claim("largest", "settled", "settled", keyed(last, "task"))), "panels",
         )  # fmt: skip
 
 
@@ -134,7 +148,7 @@ PAGE = Page(
     "sentence: what do they take them for at each layer, and where do they change their answer?",
     findings=(settling,),
     schemas=(PROBABILITIES, WORDS, RUNS, LABELS, QUESTIONS, FINAL),
-    derived={"questions": questions, "final": final},
+    derived={"questions": questions, "final": final, "moves": _moves, "settled": _settled},
     static=("layers_case.css",),
     sections=(
         Section(

@@ -38,7 +38,9 @@ def readings(model: Subject, texts: Corpus, options: Mapping[str, Any], seed: in
     (5, 5)
     """
     loss = options["task"]
-    how: dict[str, Any] = {name: value for name, value in options.items() if name != "task"} | {"seed": seed}
+    how: dict[str, Any] = {name: value for name, value in options.items() if name not in ("task", "twins")} | {
+        "seed": seed
+    }
     if not loss.startswith("tagging:") or model.task_head == "tagging":
         return None, read_for_task(task_for(model, loss, texts, score=READ_SCORES.get(loss)), texts, **how)
     tags = sorted({tag for document in texts.documents for tag in labels_of(document, loss)})

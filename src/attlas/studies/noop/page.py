@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from statistics import median
 
 from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, value_claim
+from attlas.pages.findings import mean_claims
 from attlas.pages.prose import Prose, listed, say
-from attlas.store.schema import PLACE, Column, Schema
+from attlas.store.schema import PLACE, Column, Schema, is_known
+from attlas.studies.shared.cutting import chance
+from attlas.studies.shared.cutting.schemas import STANDING
 from attlas.studies.shared.wording import (
     CLARK,
     KEY_NAMES,
     KEY_TITLES,
+    drawn,
     first,
     further,
     layer_by_layer,
@@ -24,6 +28,7 @@ from attlas.studies.shared.wording import (
     of_stream,
     published,
     told,
+    untrained,
     words,
 )
 
@@ -32,6 +37,7 @@ CLASSES = (*RESTS, "punctuation")
 PLACES = ("self", "previous", "next")
 SMALL = {0.5: "half", 0.25: "a quarter", 0.1: "a tenth"}
 PARKED = 0.5
+_LAYER = ("stream", "keys", "layer")  # what tells one row of the layers from others
 _KEYS = Column("keys", "keys", meaning="class or place of the key", labels=KEY_TITLES, was="class")
 _SHARES = (
     Column("weight", "share of weight", "share", twin="twin_weight", head=True),
@@ -51,7 +57,8 @@ def _gradient(*, head: bool) -> tuple[Column, ...]:
 
 
 _TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
-_TWIN = Column("twin", "untrained twin's |dL/dα|", "number", ends=("twin_low", "twin_high"))
+_OF_TWINS = "mean of the twins; ends: the lowest and the highest, where there are several"
+_TWIN = Column("twin", "untrained twins' |dL/dα|", "number", _OF_TWINS, ends=("twin_low", "twin_high"))
 HEADS = Schema(
     "noop",
     "One row for each head and class or place of key.",
@@ -76,27 +83,30 @@ LAYERS = Schema(
     Column("paid_share", "share of α·|dL/dα|", "share", "of the layer's", twin="twin_paid_share"),
     *_SHARES,
     _TWIN,
-    Column("twin_relative", "untrained twin, over other keys", "number",
+    Column("twin_relative", "untrained twins, over other keys", "number", _OF_TWINS,
            ends=("twin_relative_low", "twin_relative_high")),
     _TWINS,
 )  # fmt: skip
 LOSS = Schema(
     "loss",
-    "The loss itself, of the model and its untrained twin.",
+    "The loss itself, of the model and its untrained twins.",
     Column("task", "task", was="loss"),
     Column("value", "loss", "number", "in nats per prediction; chance is guessing evenly among all choices",
            ends=("low", "high"), twin="twin", chance="chance"),
     Column("accuracy", "right", "percent", "share of right predictions; chance is the most frequent tag's",
            ends=("accuracy_low", "accuracy_high"), twin="twin_accuracy", chance="chance_accuracy"),
     Column("n", "predictions", "count"),
-    Column("twin", "untrained twin's loss", "number", ends=("twin_low", "twin_high"), was="twin_value"),
-    Column("twin_accuracy", "untrained twin, right", "percent", ends=("twin_accuracy_low", "twin_accuracy_high")),
+    Column("twin", "untrained twins' loss", "number", _OF_TWINS, ends=("twin_low", "twin_high"), was="twin_value"),
+    Column("twin_accuracy", "untrained twins, right", "percent", _OF_TWINS,
+           ends=("twin_accuracy_low", "twin_accuracy_high")),
     Column("chance", "even guessing", "number", was="even"),
     Column("chance_accuracy", "most frequent tag, right", "percent", was="majority"),
     Column("majority_tag", "most frequent tag"),
     Column("passes", "passes", "number", "of training, to the best one; none for a head of the model's own"),
     _TWINS,
 )  # fmt: skip
+WHOLE = Schema("whole", "The model's score on the texts that gradients are measured on, against chance.",
+               Column("task", "task"), *STANDING, Column("n", "texts", "count"))  # fmt: skip
 BY_CLASS = Schema("by_class", "The table noop, the resting place first.", *HEADS.columns)
 
 
@@ -117,32 +127,52 @@ def depends(tables: Tables) -> Iterator[Finding]:
     """Whether the loss depends on attention to the resting place, in the layer where most is paid to it."""
     for stream, rest, rows in _rests(tables):
         row = rows.largest("weight")[0]
-        depends, than = _verdict(row["relative"])
+        depends, than, shown = _verdict(row)
         yield Finding(
             say(
                 "The loss {depends} on attention to {rest}, where heads{of} rest{than}: in layer {at} it takes "
                 "**{weight:share}** of the weight, and |dL/dα| is **{relative:number}** times{ends} that for other "
-                "keys; in the untrained twin it is {twin_relative:number} times.",
+                "keys ({twins}: {twin_relative:number} times{reach}).",
                 depends=depends, than=than, rest=KEY_NAMES[rest], of=of_stream(tables, stream), at=row["layer"] + 1,
-                ends=_ends(row), **row,
+                ends=_ends(row), reach=_reach(row), **{**row, "twins": untrained([row])},
             ),
             (Claim("largest", "noop_layers", "weight", keyed([row], "layer"), {"stream": stream, "keys": rest}),
-             value_claim("noop_layers", "relative", row, "stream", "layer", "keys")),
+             value_claim("noop_layers", "relative", row, *_LAYER),
+             *(Claim(kind, "noop_layers", column, keyed([row], *_LAYER), than=1.0)
+               for kind, column in shown)),
             see="relative",
         )  # fmt: skip
 
 
-def _verdict(ratio: float) -> tuple[str, str]:
-    return (
-        ("hardly depends", "") if ratio < 0.25 else ("depends less", ", than on that to other keys") if ratio < 0.8
-        else ("depends as much", ", as on that to other keys") if ratio < 1.25
-        else ("depends more", ", than on that to other keys")
-    )  # fmt: skip
+def _verdict(row: Row) -> tuple[str, str, list[tuple[str, str]]]:
+    """Whether the loss depends less or more on these keys, in words, and what that claims of the ratio and of the
+    end of its interval that is nearer to 1."""
+    ratio, low, high = row["relative"], row.get("relative_low"), row.get("relative_high")
+    less, more = ratio if high is None else high, ratio if low is None else low
+    if ratio < 0.8 and less < 1:
+        claims = [("below", "relative"), *([("below", "relative_high")] if high is not None else [])]
+        return (
+            ("hardly depends", "", claims)
+            if ratio < 0.25
+            else ("depends less", ", than on that to other keys", claims)
+        )
+    if ratio >= 1.25 and more > 1:
+        claims = [("above", "relative"), *([("above", "relative_low")] if low is not None else [])]
+        return "depends more", ", than on that to other keys", claims
+    if 0.8 <= ratio < 1.25:
+        return "depends as much", ", as on that to other keys", []
+    return "is not shown to depend otherwise", ", than on that to other keys", []
 
 
 def _ends(row: Row) -> Prose:
-    known = row.get("relative_low") is not None
+    known = is_known(row.get("relative_low")) and is_known(row.get("relative_high"))
     return say(" ({relative_low:number} to {relative_high:number})" if known else "", **row)
+
+
+def _reach(row: Row) -> Prose:
+    """The lowest and the highest of several twins."""
+    several = (row.get("twins") or 1) > 1 and is_known(row.get("twin_relative_low"))
+    return say(", from {twin_relative_low:number} to {twin_relative_high:number}" if several else "", **row)
 
 
 def rests(tables: Tables) -> Iterator[Finding]:
@@ -152,22 +182,25 @@ def rests(tables: Tables) -> Iterator[Finding]:
         kept, among = rows.where(layer=layers), {"stream": stream, "keys": rest, "layer": layers}
         whole = tables["noop_layers"].where(stream=stream, keys=rest).known("paid_share")
         norm = say(", **{norm:share}** of the norm ‖αf(x)‖", norm=whole.mean("norm"))
+        every = {"stream": stream, "keys": rest, "layer": whole.values("layer")}
         yield Finding(
             say(
-                "{rest} takes **{weight:share}** of the weight{of} in {where} (untrained twin {twin:share}), "
+                "{rest} takes **{weight:share}** of the weight{of} in {where} ({twins} {twin:share}), "
                 "with a gradient {ratio:number} times that for other keys. Over all layers it takes {all:share} of "
-                "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| (twin "
-                "{twin_paid:share}).",
+                "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| ({twins} "
+                "{twin_paid:share}).", twins=untrained(rows),
                 rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], weight=kept.mean("weight"),
                 of=of_stream(tables, stream), where=where,
                 twin=kept.mean("twin_weight"), ratio=kept.mean("relative"), all=whole.mean("weight"),
                 norm=norm if whole.mean("norm") is not None else "", paid=whole.mean("paid_share"),
                 twin_paid=whole.mean("twin_paid_share"),
             ),
-            (Claim("mean", "noop_layers", "weight", among=among, value=kept.mean("weight")),
-             Claim("mean", "noop_layers", "relative", among=among, value=kept.mean("relative")),
-             Claim("mean", "noop_layers", "paid_share", among={"stream": stream, "keys": rest},
-                   value=whole.mean("paid_share"))),
+            (*mean_claims(tables, "noop_layers", among, "weight", "twin_weight", "relative"),
+             *mean_claims(tables, "noop_layers", every, "weight", "norm", "paid_share", "twin_paid_share"),
+             *([] if "most" not in where else
+               [Claim("largest", "noop_layers", "weight", keyed(kept, "layer"), {"stream": stream, "keys": rest})]),
+             *(value_claim("noop_layers", "weight", row, *_LAYER) for row in kept),
+             *drawn("noop_layers", rows, *_LAYER)),
             see="layers",
         )  # fmt: skip
 
@@ -183,13 +216,13 @@ def from_where(tables: Tables) -> Iterator[Finding]:
             spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
             twin = _small_from(rows, 0.5, "twin_relative")
             text = say(
-                "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; the untrained twin's "
-                "{twin}.",
+                "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; that of {twins} "
+                "{twin}.", twins=untrained(rows),
                 rest=KEY_NAMES[rest], of=of_stream(tables, stream), spans=", ".join(spans),
                 twin="never stays under half" if twin is None else f"stays under half {_from(twin, last)}",
             )  # fmt: skip
-            claims = [Claim("below", "noop_layers", "relative", among={**among, "layer": [*range(start, last + 1)]},
-                            than=bar) for start, bar in smallest.items()]  # fmt: skip
+            claims = [_stays(among, "relative", start, last, bar) for start, bar in smallest.items()]
+            claims += [_stays(among, "twin_relative", twin, last, 0.5), *drawn("noop_layers", rows, *_LAYER)]
         else:
             low = known.smallest("relative")[0]
             text = say(
@@ -197,7 +230,8 @@ def from_where(tables: Tables) -> Iterator[Finding]:
                 "keys; it is smallest in layer {layer}, at {ratio:number} of it.",
                 of=of_stream(tables, stream), rest=KEY_NAMES[rest], layer=low["layer"] + 1, ratio=low["relative"],
             )  # fmt: skip
-            claims = [Claim("smallest", "noop_layers", "relative", keyed([low], "layer"), among)]
+            claims = [Claim("smallest", "noop_layers", "relative", keyed([low], "layer"), among),
+                      _stays(among, "relative", None, last, 0.5)]  # fmt: skip
         said = published(stream, f"{CLARK}: from layer 5 on, gradients for [SEP] become very small")
         yield Finding(text, tuple(claims), see="relative", published=said)
 
@@ -213,17 +247,30 @@ def _small_from(rows: Rows, bar: float, column: str = "relative") -> int | None:
     return start
 
 
+def _stays(among: Row, column: str, start: int | None, last: int, bar: float) -> Claim:
+    """That a ratio is below a bar from a layer on; where it never stays there, that it is not in the last one."""
+    if start is None:
+        here = {**among, "layer": last}
+        return Claim("count", "noop_layers", column, among=here, value=0, than=bar, below=True)
+    return Claim("below", "noop_layers", column, among={**among, "layer": [*range(start, last + 1)]}, than=bar)
+
+
 def _from(start: int, last: int) -> str:
     return "in all layers" if not start else "in the last layer" if start == last else f"from layer {start + 1} on"
+
+
+def _parked(tables: Tables) -> Iterator[Row]:
+    """Heads with what they give to the resting place of their stream, and whether that is more than half."""
+    for stream in tables.streams:
+        rows = tables["noop"].where(stream=stream, keys=resting(tables, stream)).known("weight", "relative")
+        yield from ({**row, "parked": row["weight"] > PARKED} for row in rows)
 
 
 def heads(tables: Tables) -> Iterator[Finding]:
     """Whether heads that rest do nothing there."""
     for stream, rest, _ in _rests(tables):
-        among = {"stream": stream, "keys": rest}
-        own = tables["noop"].where(**among).known("weight", "relative")
-        parked = own.where(lambda row: row["weight"] > PARKED).column("relative")
-        free = own.where(lambda row: row["weight"] <= PARKED).column("relative")
+        own = tables["parked"].where(stream=stream)
+        parked, free = (own.where(parked=parks).column("relative") for parks in (True, False))
         if not own:
             continue
         text = say("No head of {n}{of} puts more than half of its weight on {rest}.", n=len(own),
@@ -237,8 +284,13 @@ def heads(tables: Tables) -> Iterator[Finding]:
                 low=sum(ratio < 0.5 for ratio in parked), middle=median(parked),
                 free=say("; in the heads that rest less, {middle:number}", middle=median(free)) if free else "",
             )  # fmt: skip
-        claim = Claim("count", "noop", "weight", among=among, than=PARKED, value=len(parked))
-        yield Finding(text, (claim,), see="heads")
+        claims = [Claim("count", "parked", "weight", among={"stream": stream}, than=PARKED, value=len(parked))]
+        for some, parks in ((parked, True), (free, False)):
+            which = {"stream": stream, "parked": parks}
+            claims += [Claim("median", "parked", "relative", among=which, value=median(some)),
+                       Claim("count", "parked", "relative", among=which, value=sum(ratio < 0.5 for ratio in some),
+                             than=0.5, below=True)] if some else []  # fmt: skip
+        yield Finding(text, tuple(claims), see="heads")
 
 
 def rest_of_keys(tables: Tables) -> Iterator[Finding]:
@@ -250,13 +302,14 @@ def rest_of_keys(tables: Tables) -> Iterator[Finding]:
             if keys != rest and rows:
                 parts.append(say("{keys} {ratio:number} ({twin:number})", keys=KEY_NAMES[keys],
                                  ratio=rows.mean("relative"), twin=rows.mean("twin_relative")))  # fmt: skip
-                claims.append(Claim("mean", "noop_layers", "relative", among={"stream": stream, "keys": keys},
-                                    value=rows.mean("relative")))  # fmt: skip
+                which = {"stream": stream, "keys": keys, "layer": rows.values("layer")}
+                claims += mean_claims(tables, "noop_layers", which, "relative", "twin_relative")
         if parts:
             yield Finding(
-                say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, the "
-                    "untrained twin's): {parts}.", of=of_stream(tables, stream), parts=listed(parts)),
-                tuple(claims), see="layers",
+                say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, {twins}): "
+                    "{parts}.", of=of_stream(tables, stream), parts=listed(parts),
+                    twins=untrained(tables["noop_layers"])),
+                (*claims, *drawn("noop_layers", tables["noop_layers"], *_LAYER)), see="layers",
             )  # fmt: skip
 
 
@@ -267,29 +320,40 @@ def loss(tables: Tables) -> Iterator[Finding]:
         if row.get("majority_tag") is not None:
             trained = say(
                 " It is that of a small linear head, trained here on the other half of the documents with the model "
-                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. The twin's head "
+                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. Each twin's head "
                 "was trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
             )  # fmt: skip
         yield Finding(
             say(
                 "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, "
-                "{accuracy:percent} % right); the untrained twin's is {twin:number} ({twin_accuracy:percent} % "
-                "right), and guessing evenly among all choices costs {chance:number}.{trained}",
-                **row, trained=trained,
+                "{accuracy:percent} % right); that of {twins} is {twin:number} ({twin_accuracy:percent} % "
+                "right), and that of guessing evenly among all choices {chance:number}.{trained}",
+                trained=trained, **{**row, "twins": untrained([row])},
             ),
             (value_claim("loss", "value", row, "task"),),
         )  # fmt: skip
 
 
-def warning(tables: Tables) -> Prose | None:
-    """Where the model is no better than guessing, its gradients say little."""
-    for row in tables["loss"].known("value", "chance"):
-        if row["value"] >= row["chance"]:
-            return say(
-                "The model does not do the task {task}: its loss of {value:number} nats is no better than guessing "
-                "evenly ({chance:number}), so that its gradients say little.", **row,
-            )  # fmt: skip
+def warning(tables: Tables) -> str | None:
+    """One line where the model is not shown to do the task, so that its gradients say nothing of heads."""
+    if tables["whole"]:
+        return chance.warning(tables)
+    for row in tables["loss"].known("value", "chance"):  # a result from before scores were held against chance
+        standing = {"metric": "loss", "better": "lower", "score": row["value"], "chance": row["chance"]}
+        return chance.unshown({**standing, "guess": "guessing evenly", "n": tables.manifest.corpus.get("passages")})
     return None
+
+
+def answer(tables: Tables) -> Finding | None:
+    """Whether the loss depends on attention to the resting place, if the model is shown to do the task."""
+    if warning(tables) is None:
+        return first(depends)(tables)
+    return chance.only_the_score(tables) or next(loss(tables), None)
+
+
+def shown(find: chance.Find) -> chance.Find:
+    """What is found, unless the model is not shown to do the task."""
+    return lambda tables: find(tables) if warning(tables) is None else ()
 
 
 def _rests(tables: Tables) -> Iterator[tuple[str, str, Rows]]:
@@ -316,29 +380,29 @@ def all_layers(tables: Tables) -> Rows:
 def _lines(key: str, title: str, keys: tuple[str, ...], *show: str) -> charts.Chart:
     return charts.lines(
         "noop_layers", "layer", *show, key=key, title=title, colour="keys", where={"keys": keys},
-        style=Style(log=True, tell=("weight",)), label=f"{title}, by layer, a line for each, the twin dashed",
+        style=Style(log=True, tell=("weight",)), label=f"{title}, by layer, a line for each, twins dashed",
     )  # fmt: skip
 
 
 PAGE = Page(
     "noop",
     title="Does {model} do nothing where its heads rest?",
-    answer=first(depends),
+    answer=answer,
     chart=_lines("classes", "Gradient over that for other keys of the layer", CLASSES, "relative").having(
-        note="dashed: the untrained twin (random weights)"
+        note="dashed: untrained (random weights); of several twins the mean"
     ),
     warning=warning,
     about="Heads put much of their attention on [SEP], the first piece or punctuation. Is that a way of doing "
     "nothing? How much the loss of **{model}** on **{corpus}** depends on each attention weight was measured, by the "
     "class of the key that it goes to.",
-    findings=(further(depends), rests, from_where, heads, rest_of_keys, loss),
-    schemas=(HEADS, LAYERS, LOSS, BY_CLASS),
-    derived={"by_class": by_class},
+    findings=(*map(shown, (further(depends), rests, from_where, heads, rest_of_keys)), loss),
+    schemas=(HEADS, LAYERS, LOSS, WHOLE, BY_CLASS),
+    derived={"by_class": by_class, "parked": _parked},
     sections=(
         Section(
             "relative", "Against other keys of the same layer",
             "The gradients |dL/dα| of each class, divided by that for other keys of the same layer, with 95 % "
-            "intervals; dashed, the untrained twin. Far below 1 the loss hardly depends on a class: attention that "
+            "intervals; dashed, untrained twins. Far below 1 the loss hardly depends on a class: attention that "
             "is put there does nothing. Above 1 it matters more than the average key's.",
             (_lines("places", "The same by place", PLACES, "relative"),
              Listing("noop_layers", "stream", "layer", "keys", "weight", "norm", "relative",
@@ -347,7 +411,7 @@ PAGE = Page(
         ),
         Section(
             "layers", "Layer by layer",
-            "The gradients themselves, mean over heads and texts; dashed, the untrained twin. Choose α·|dL/dα| to "
+            "The gradients themselves, mean over heads and texts; dashed, untrained twins. Choose α·|dL/dα| to "
             "see what rides on the attention that is really paid. Heights of different layers do not compare: "
             "gradients grow or shrink along the model.",
             (_lines("layers-class", "Gradient by class of key", (*CLASSES, "other"), "value", "paid"),
@@ -394,12 +458,14 @@ PAGE = Page(
         "Each weight is changed alone.": "In a real softmax, what goes to one key is taken from others.",
         "It is partly the vector's length.": "dL/dα is the gradient at the head's output times the key's vector "
         "f(x): a short vector has small gradients wherever it stands, the same finding as its small norm.",
-        "The untrained twin is one draw,": "for it may cost a training of its own: its intervals tell how it varies "
-        "with the texts, not with its random weights.",
+        "Untrained twins are draws:": "one of them is no level of chance. Where a head is trained for each, it "
+        "costs a training of its own, so there is one (`--twins` for more); else there are five, and tables have the "
+        "lowest and the highest beside their mean.",
         "The loss decides.": "What does not matter to this loss may matter to another one.",
         "Gradients are those of a text's mean loss,": "so long texts have smaller ones: compare classes, not "
         "corpora.",
     },
-    unshown={"loss": "its figures stand among the findings", "noop": "it is shown with the resting place first"},
+    unshown={"loss": "its figures stand among the findings", "whole": "it stands on top where it matters",
+             "noop": "it is shown with the resting place first"},
     published="bert-base-uncased (Clark et al. 2019): from layer 5 on, gradients for [SEP] become very small.",
 )  # fmt: skip

@@ -33,16 +33,15 @@ from attlas.errors import NumberError
 from attlas.ids import Site, Stream
 from attlas.measures.quantities import CLASSES
 from attlas.models import AttentionCall, Example
-from attlas.stats import Bundle, PooledMean, Resampled
+from attlas.stats import Bundle, Ledger, PooledMean
 from attlas.stats.pooled import BLOCKS
 from attlas.studies.shared.piece_classes import mark, texts_of
-from attlas.tasks import Question, Scored, Task
+from attlas.tasks import Question, Scored, Task, mark_count
 
 PLACES = ("self", "previous", "next")
 KEYS = (*CLASSES, *PLACES)
 OTHER = KEYS.index("other")
 OFFSETS = {"self": 0, "previous": -1, "next": 1}
-REPLICATES = 400
 
 
 @dataclass
@@ -103,24 +102,29 @@ def forward_and_back(subject: Subject, task: Task, question: Question) -> Passed
 class NoOp:
     """What is summed, of one task's loss.
 
+    With a number of ``texts``, items come with their numbers, and the marks of each text are written down beside the
+    gradients, to tell whether the model does the task at all.
+
     >>> from attlas.capture import load
     >>> from attlas.tasks import Tagging
     >>> sorted(NoOp(load(), Tagging(load(), "upos", tags=["NOUN"])).empty())[:3]
-    ['encoder-gradient', 'encoder-layers', 'encoder-norm']
+    ['encoder-beside', 'encoder-gradient', 'encoder-layers']
     """
 
     name = "noop"
 
-    def __init__(self, subject: Subject, task: Task, *, seed: int = 0) -> None:
-        self.subject, self.task, self.seed = subject, task, seed
+    def __init__(self, subject: Subject, task: Task, texts: int | None = None) -> None:
+        self.subject, self.task, self.texts = subject, task, texts
         self.streams = task.streams
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing. Per stream, for every head: the gradient, that of other keys in the same
-        texts (its rival), gradient times weight, weight, norm, and pairs; for every layer the gradient, with
-        resamples of it and its rival by unit, and what rides on a class in all. Also the loss and the share of right
-        predictions."""
+        texts (its rival), gradient times weight, weight, norm, and pairs; for every layer the gradient, that of
+        texts that have both beside that of the rival, and what rides on a class in all. Also the loss and the share
+        of right predictions."""
         parts: dict[str, Any] = {"loss": PooledMean(()), "right": PooledMean(())}
+        if self.texts is not None:
+            parts["marks"] = Ledger(self.texts, (mark_count(self.task),))
         for stream in self.streams:
             layers, heads = self.subject.shape(stream)
             norm = ("norm",) if self.subject.has_norms else ()
@@ -129,15 +133,19 @@ class NoOp:
                 parts[f"{stream}-{what}"] = PooledMean((layers, heads, len(KEYS)), blocks=blocks)
             for what, blocks in (("layers", BLOCKS), ("rides", 1)):
                 parts[f"{stream}-{what}"] = PooledMean((layers, len(KEYS)), blocks=blocks)
-            parts[f"{stream}-resampled"] = Resampled((2, layers, len(KEYS)), replicates=REPLICATES, seed=self.seed)
+            parts[f"{stream}-beside"] = PooledMean((2, layers, len(KEYS)))
         return Bundle(parts)
 
-    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+    def update(self, bundle: Bundle, items: Sequence[Example] | Sequence[tuple[int, Example]]) -> None:
         """Run a batch forward and back, and take in its sums; texts without a prediction do not count."""
-        if not batch:
+        if not items:
             return
+        batch: list[Example] = [item[1] if isinstance(item, tuple) else item for item in items]
         question = self.task.ask(batch)
         passed = forward_and_back(self.subject, self.task, question)
+        if self.texts is not None:
+            numbers = [item[0] for item in items if isinstance(item, tuple)]
+            bundle["marks"].update(numbers, passed.scored.marks.detach().double().cpu().numpy())
         total, count, right = (part.double().cpu().numpy() for part in passed.scored[:3])
         units = [example.unit for example in batch]
         bundle["loss"].update(total, count, units)
@@ -164,7 +172,7 @@ class NoOp:
             bundle[f"{stream}-layers"].update(mean.sum(2), present.sum(2), units)
             bundle[f"{stream}-rides"].update(paid.sum(2), 1, units)
             sums = np.stack([(mean * both).sum(2), rival.sum(2)], axis=1)
-            bundle[f"{stream}-resampled"].update(sums, np.stack([both.sum(2)] * 2, axis=1), units)
+            bundle[f"{stream}-beside"].update(sums, np.stack([both.sum(2)] * 2, axis=1), units)
 
     def _sides(
         self, question: Question, examples: Sequence[Example], stream: Stream

@@ -3,24 +3,26 @@
 Gradients are larger in some layers than in others, so that they can only be compared within a layer: beside every
 mean gradient stands its ratio to that of *other* keys (neither special nor punctuation nor the first piece) in the
 same texts and the same layer or head. ``n`` counts texts, ``pairs`` the visible pairs of a query and such a key in
-them. The same of the untrained twin stands in every row: of a single one (``twins``), for where a head is trained,
-the twin costs a training of its own. Intervals are by unit, and none is given below six of them.
+them. The same of the untrained twins stands in every row: their mean, and where intervals of the model are told, the
+lowest and the highest of them; a single one (``twins``) has no such ends. Intervals are by unit, and none is given
+below six of them.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attlas.ids import Stream
 from attlas.measures.quantities import CLASSES
-from attlas.stats import Bundle, Estimate, Resampled
+from attlas.stats import Bundle, Estimate, estimate
 from attlas.store.columns import as_columns
 from attlas.studies.noop.passes import KEYS
-from attlas.studies.shared.figures import NOT_BELOW_ZERO, SHARE, Array, cells_of, divide, ends_of, middle
+from attlas.studies.shared.figures import NOT_BELOW_ZERO, SHARE, Array, cells_of, divide, ends_of, spread
 
 if TYPE_CHECKING:
     from attlas.capture.reading import Reading
@@ -40,49 +42,66 @@ COLUMNS = {
 }  # fmt: skip
 
 
-def tables(study: NoOp, bundle: Bundle, twin: Bundle) -> dict[str, dict[str, list[Any]]]:
-    """The tables noop (heads) and noop_layers, of a model and its untrained twin.
+def tables(study: NoOp, bundle: Bundle, twins: Sequence[Bundle]) -> dict[str, dict[str, list[Any]]]:
+    """The tables noop (heads) and noop_layers, of a model and its untrained twins.
 
     >>> from attlas.capture import load
     >>> from attlas.studies.noop.passes import NoOp
     >>> from attlas.tasks import Tagging
     >>> study = NoOp(load(), Tagging(load(), "upos", tags=["NOUN"]))
-    >>> len(tables(study, study.empty(), study.empty())["noop"]["value"])
+    >>> len(tables(study, study.empty(), [study.empty()])["noop"]["value"])
     0
     """
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     for stream in study.streams:
         layers, heads = map(range, study.subject.shape(stream))
-        ours, theirs = _figures(bundle, stream), _figures(twin, stream)
+        ours, theirs = _figures(bundle, stream), [_figures(twin, stream) for twin in twins]
         axes: dict[str, dict[str, Any]] = {
             "noop": {"layer": layers, "head": heads, "keys": KEYS},
             "noop_layers": {"layer": layers, "keys": KEYS},
         }
         for name, own_axes in axes.items():
-            cells = cells_of(ours[name], theirs[name], **own_axes)
-            rows[name] += [row | {"stream": stream.value, "twins": 1} for _, row in cells]
+            cells = cells_of(ours[name], _of_all([figures[name] for figures in theirs]), **own_axes)
+            rows[name] += [row | {"stream": stream.value, "twins": len(twins)} for _, row in cells]
     return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
 
 def loss_table(
-    part: NoOp, bundle: Bundle, twin: Bundle, trained_on: Reading | None, measured_on: Reading, passes: float | None
+    part: NoOp,
+    bundle: Bundle,
+    twins: Sequence[Bundle],
+    trained_on: Reading | None,
+    measured_on: Reading,
+    passes: float | None,
 ) -> dict[str, list[Any]]:
-    """The one row about the loss itself: the model's and its twin's, what even guessing and the most frequent tag
+    """The one row about the loss itself: the model's and its twins', what even guessing and the most frequent tag
     would give, and how many passes a head was trained."""
     from attlas.studies.noop.lessons import tag_counts
 
     task: Any = part.task
     row: dict[str, Any] = {"task": task.name}
-    for name, accuracy, who in (("value", "accuracy", bundle), ("twin", "twin_accuracy", twin)):
-        value, right = who.pooled("loss").result(NOT_BELOW_ZERO), who.pooled("right").result(SHARE, hits=True)
-        row |= {"n": value.n} | ends_of(value, (), name) | ends_of(right, (), accuracy)
+    for part_name, name, within in (("loss", "value", NOT_BELOW_ZERO), ("right", "accuracy", SHARE)):
+        own = bundle.pooled(part_name).result(within, hits=within == SHARE)
+        theirs = spread([twin.pooled(part_name).result() for twin in twins])
+        twin_name = "twin" if name == "value" else f"twin_{name}"
+        row |= {"n": own.n} | ends_of(own, (), name) | ends_of(theirs, (), twin_name)
     row |= {"chance": math.log(task.choices), "chance_accuracy": math.nan, "majority_tag": None, "passes": passes}
     if trained_on is not None:
         layer, known = task.name.split(":")[1], set(task.tags)
         counts = Counter({tag: n for tag, n in tag_counts(measured_on, layer).items() if tag in known})
         often = tag_counts(trained_on, layer).most_common(1)[0][0]
         row |= {"chance_accuracy": counts[often] / max(1, counts.total()), "majority_tag": often}
-    return as_columns([row | {"twins": 1}])
+    return as_columns([row | {"twins": len(twins)}])
+
+
+def _of_all(twins: Sequence[dict[str, Array]]) -> dict[str, Array]:
+    """The figures of all twins: the mean of each, and in the place of intervals their lowest and highest."""
+    figures = {name: np.mean([twin[name] for twin in twins], axis=0) for name in twins[0]}
+    for value, low, high in (("value", "low", "high"), ("relative", "relative_low", "relative_high")):
+        if low in figures:
+            reach = spread([Estimate(twin[value], twin["n"], twin[low], twin[high]) for twin in twins])
+            figures |= {low: reach.low, high: reach.high}
+    return figures
 
 
 def _figures(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
@@ -92,20 +111,17 @@ def _figures(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
         for what in ("gradient", "rival", "paid", "weight", "pairs", "layers", "rides")
     )
     norm = bundle[f"{stream}-norm"].result() if f"{stream}-norm" in bundle else None
-    resampled = bundle[f"{stream}-resampled"]
-    assert isinstance(resampled, Resampled)
-    means = resampled.means()
-    relative = divide(means[:, 0], means[:, 1])
-    few = np.isnan(rival.low).all(1)  # units for an interval
-    low, high = (np.where(few, np.nan, end) for end in middle(relative[1:]))
+    beside = bundle.pooled(f"{stream}-beside").rows()[0]
+    relative = estimate(beside[:, 0], beside[:, 1], NOT_BELOW_ZERO)  # a ratio of sums over units, too
     seen = np.nan_to_num(pairs.value) * pairs.n
     of_heads = gradient._asdict() | {
         "pairs": seen, "relative": divide(gradient.value, rival.value), "paid": paid.value, "weight": weight.value,
         "norm": np.full(weight.value.shape, np.nan) if norm is None else norm.value,
     }  # fmt: skip
     of_layers = layers._asdict() | {
-        "n": layers.n / gradient.value.shape[1], "pairs": seen.sum(1), "relative": relative[0], "relative_low": low,
-        "relative_high": high, "paid": _over_heads(paid), "weight": _over_heads(weight),
+        "n": layers.n / gradient.value.shape[1], "pairs": seen.sum(1), "relative": relative.value,
+        "relative_low": relative.low, "relative_high": relative.high, "paid": _over_heads(paid),
+        "weight": _over_heads(weight),
         "norm": np.full(layers.value.shape, np.nan) if norm is None else _over_heads(norm),
         "paid_share": divide(rides.value, rides.value[:, : len(CLASSES)].sum(-1, keepdims=True)),
     }  # fmt: skip

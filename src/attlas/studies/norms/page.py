@@ -9,14 +9,14 @@ round in more than a tenth of the layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any
 
 from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, say
-from attlas.pages.findings import finding, value_claim
+from attlas.pages.findings import finding, mean_claims, value_claim
 from attlas.pages.prose import Prose, listed
-from attlas.store.schema import PLACE, Column, Schema
+from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.shared.wording import (
     KEY_NAMES,
     KEY_TITLES,
@@ -142,9 +142,17 @@ BY_BAND = Schema("by_band", "The table bands, with bands in words.", *PLACE[:2],
 
 def widest(tables: Tables, stream: str) -> Row | None:
     """The class and layer of a stream in which the norm is farthest below the weight."""
-    rows = tables["norms_layers"].where(stream=stream)
-    apart = rows.where(lambda row: row["keys"] != "other") or rows
-    return max(apart.known("weight", "norm"), key=lambda row: float(row["weight"] - row["norm"]), default=None)
+    for row in tables["gaps"].where(stream=stream).largest("gap"):
+        return next(iter(tables["norms_layers"].where(stream=stream, layer=row["layer"], keys=row["keys"])))
+    return None
+
+
+def gaps(tables: Tables) -> Iterator[Row]:
+    """How much more of the weight than of the norm each special piece and punctuation take, layer by layer."""
+    for stream, rows in tables["norms_layers"].known("weight", "norm").by("stream"):
+        for row in rows.where(lambda row: row["keys"] != "other") or rows:
+            place = {"stream": stream, "layer": row["layer"], "keys": row["keys"]}
+            yield place | {"gap": float(row["weight"] - row["norm"])}
 
 
 def shares(tables: Tables) -> Iterator[Row]:
@@ -214,21 +222,29 @@ def apart(tables: Tables) -> Iterator[Finding]:
             continue
         of, here = of_stream(tables, stream), ("stream", "layer", "keys")
         if row["weight"] <= row["norm"]:
-            less = [Claim("below", "norms_layers", "weight", keyed([row], *here), than="norm_high")]
+            none = Claim("count", "gaps", "gap", among={"stream": stream}, than=0.0, value=0)
             text = "In no layer{of} does a special piece or punctuation take more of the weight than of the norm."
-            yield finding(text, *(less if row["weight"] < row["norm_high"] else ()), of=of, see="shares")
+            yield finding(text, none, of=of, see="shares")
             continue
         lead = f"Much of what {tables.model} attends to adds little"
         yield finding(
-            "{lead}: {name}{of} takes **{weight:share}** ({weight_low:share} to {weight_high:share}) of the weight "
-            "in layer {layer:index} and **{norm:share}** ({norm_low:share} to {norm_high:share}) of the norm; even "
-            "attention would give it {chance:share}, and untrained twins have {twin_weight:share} and "
+            "{lead}: {name}{of} takes {by_weight} of the weight in layer {layer:index} and {by_norm} of the norm; "
+            "even attention would give it {chance:share}, and untrained twins have {twin_weight:share} and "
             "{twin_norm:share}.",
-            *(value_claim("norms_layers", name, row, *here) for name in ("weight", "norm")), see="shares",
+            *(value_claim("norms_layers", name, row, *here) for name in ("weight", "norm")),
+            Claim("largest", "gaps", "gap", keyed([row], "layer", "keys"), {"stream": stream}), see="shares",
+            by_weight=_with_ends(row, "weight"), by_norm=_with_ends(row, "norm"),
             lead=lead if row["norm"] < row["weight"] / 2
             else "Weight and norm tell much the same; they differ most here",
             name=KEY_NAMES[row["keys"]], of=of, **row,
         )  # fmt: skip
+
+
+def _with_ends(row: Row, name: str) -> Prose:
+    """A share with its interval, where that is known."""
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    ends = say(" ({low:share} to {high:share})", low=low, high=high) if is_known(low) and is_known(high) else ""
+    return say("**{value:share}**{ends}", value=row[name], ends=ends)
 
 
 def parked(tables: Tables) -> Iterator[Finding]:
@@ -258,7 +274,17 @@ def parked(tables: Tables) -> Iterator[Finding]:
             "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even attention "
             "{chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained twins "
             "{twin_weight:share}, {twin_norm:share}); ‖f(x)‖ is {relative:number} of other keys'. {how}",
-            *(Claim("mean", "norms_layers", measure, among=among, value=mean[measure]) for measure in MEASURES),
+            *(value_claim("means", column, mean, "stream", "keys") for column in ("weight", "relative")),
+            *mean_claims(tables, "norms_layers", among, *MEASURES),
+            *(Claim("distinct", "norms_layers", "layer", among={**among, "layer": sorted(some)}, value=len(some))
+              for some in (much, little, over, much & little) if some),
+            Claim("distinct", "norms_layers", "layer", among=among, value=len(rows)),
+            *(Claim("below", "norms_layers", "norm_high", among={**among, "layer": sorted(little)}, than="weight_low")
+              for _ in [*little][:1]),
+            *(Claim("above", "norms_layers", "norm_low", among={**among, "layer": sorted(over)}, than="weight_high")
+              for _ in [*over][:1]),
+            *(Claim("above", "norms_layers", "weight_low", among={**among, "layer": sorted(much)}, than="chance")
+              for _ in [*much][:1]),
             name=name[0].upper() + name[1:], of=of_stream(tables, stream), how=how, see="shares",
             verdict="so here" if kind == "first" and verdict == "yes" else VERDICTS[verdict],
             published=published(stream, f"{KOBAYASHI}: special pieces and punctuation: much weight, little norm"),
@@ -284,13 +310,24 @@ def related(tables: Tables) -> Iterator[Finding]:
             "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} beyond "
             "their interval), median **{middle:signed}** (untrained twins, their mean: {twin}, "
             "{twin_middle:signed}){above}.{alone}",
-            Claim("count", "spearman", "value", among=among, than=0.0, below=True, value=below),
+            *_relation_claims(among, heads, "value"), *_relation_claims(among, heads, "twin"),
+            *_relation_claims({**among, "keys": "other"}, alone, "value"),
+            Claim("count", "spearman", "high", among=among, than=0.0, below=True, value=sure),
+            *(Claim("above", "spearman_layers", "low", among={**among, "layer": above}, than=0.0) for _ in above[:1]),
             of=of_stream(tables, stream), verdict=VERDICTS[verdict], below=of_all(below, len(heads)), sure=sure,
             middle=middle, twin=of_all(twin_below, len(heads.known("twin"))), twin_middle=twin_middle,
             above=f"; the mean is positive in {in_layers(above)}" if above else "",
             alone=_among_words(alone, middle) if alone else "",
             see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
         )  # fmt: skip
+
+
+def _relation_claims(among: Mapping[str, Any], heads: Rows, column: str) -> Iterator[Claim]:
+    """In how many heads a correlation is negative, and their median."""
+    below, middle = _negative(heads, column)
+    if heads.known(column):
+        yield Claim("count", "spearman", column, among=among, than=0.0, below=True, value=below)
+        yield Claim("median", "spearman", column, among=among, value=middle)
 
 
 def _among_words(alone: Rows, middle: float) -> Prose:
@@ -318,6 +355,8 @@ def together(tables: Tables) -> Iterator[Finding]:
             "**{rho:signed}**, untrained twins {twin:signed}): what is attended to has the longer vectors. There "
             "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
             Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),
+            *mean_claims(tables, "spearman_layers", {**among, "layer": layers}, "value", "twin"),
+            *mean_claims(tables, "frequency_layers", {"stream": stream, "words": "plain", "layer": layers}, "value"),
             layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"), twin=rows.mean("twin"),
             rare=tables["frequency_layers"].where(stream=stream, words="plain", layer=layers).mean("value"),
             see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
@@ -335,13 +374,17 @@ def frequency(tables: Tables) -> Iterator[Finding]:
         up = [row["layer"] for row in layers if row["low"] > 0]
         down = [row["layer"] for row in layers if row["high"] < 0]
         verdict = _verdict(len(up), len(layers), against=10 * len(down) > len(layers))
-        top = layers.largest("value")[0]
+        top, known = layers.largest("value")[0], {**among, "layer": layers.values("layer")}
         yield finding(
             "Rare words{of} have longer f(x) than frequent ones: **{verdict}**. The rarer, the longer, in **{up}** "
             "layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, untrained twins "
             "{twin:signed}; most in layer {layer:index}: {value:signed}){down}.",
-            Claim("count", "frequency_layers", "low", among=among, than=0.0, value=len(up)),
-            Claim("largest", "frequency_layers", "value", keyed([top], "layer"), among),
+            Claim("count", "frequency_layers", "low", among=known, than=0.0, value=len(up)),
+            Claim("count", "frequency", "value", among=among, than=0.0,
+                  value=heads.count(lambda row: row["value"] > 0)),
+            *mean_claims(tables, "frequency_layers", known, "value", "twin"),
+            *(Claim("below", "frequency_layers", "high", among={**among, "layer": down}, than=0.0) for _ in down[:1]),
+            Claim("largest", "frequency_layers", "value", keyed([top], "layer"), known),
             of=of_stream(tables, stream), verdict=VERDICTS[verdict], up=of_all(len(up), len(layers)),
             heads=of_all(heads.count(lambda row: row["value"] > 0), len(heads)), rho=layers.mean("value"),
             twin=layers.mean("twin"), layer=top["layer"], value=top["value"],
@@ -368,8 +411,10 @@ def mixing(tables: Tables) -> Iterator[Finding]:
         yield finding(
             "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the layers; "
             "untrained twins {twins}). By what the piece is: {apart}.",
-            *(Claim("mean", "mixing", "value", among={"stream": stream, "step": step, "queries": "all"},
-                    value=own.mean("value")) for step, own in known.items()),
+            *(claim for step in known for claim in mean_claims(
+                tables, "mixing", {"stream": stream, "step": step, "queries": "all"}, "value", "twin")),
+            *(claim for kind in pieces for claim in mean_claims(
+                tables, "mixing", {"stream": stream, "step": "normalised", "queries": kind}, "value")),
             of=of_stream(tables, stream), whom="all source pieces" if stream == "cross" else "other pieces",
             steps=listed(steps), twins=listed([own.mean("twin") for own in known.values()], "share"),
             apart=listed(apart), see="mixing",
@@ -401,8 +446,8 @@ PAGE = Page(
     findings=(further(apart), parked, related, together, frequency, mixing),
     schemas=(NORMS, LAYERS, SPEARMAN, SPEARMAN_LAYERS, FREQUENCY, FREQUENCY_LAYERS, BANDS, MIXING, SCATTER, SHARES,
              MEANS, BY_CLASS, BY_HEAD, BY_BAND),
-    derived={"shares": shares, "means": means, "scatter": pairs, "by_class": by_class, "by_head": by_head,
-             "by_band": by_band},
+    derived={"shares": shares, "means": means, "gaps": gaps, "scatter": pairs, "by_class": by_class,
+             "by_head": by_head, "by_band": by_band},
     sections=(
         Section(
             "shares", "Weights against norms",

@@ -212,7 +212,7 @@ class _Pass:
             if self.mixed[stream]:
                 bundle[f"{stream}-layer-mixing"].update(*_stacked(self.mixed[stream]), self.units)
             if taken:
-                values = torch.stack(self.pairs[stream], 1).permute(0, 3, 1, 2, 4).flatten(2).float().cpu().numpy()
+                values = torch.stack(self.pairs[stream], 1).permute(0, 3, 1, 2, 4).float().cpu().numpy()
                 drawn, real = scene.drawn, scene.drawn.real
                 kept = drawn.cells[real], drawn.draws[real], drawn.places[real], values[real]
                 bundle[f"{stream}-pairs"].update(*kept)

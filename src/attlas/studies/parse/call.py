@@ -8,7 +8,7 @@ from typing import Annotated, Unpack
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError, PlanError
 from attlas.run import setting
-from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, study_call
+from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, Twins, study_call
 from attlas.run.parts import parts_of
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
@@ -17,7 +17,19 @@ from attlas.store import Result
 LONGEST = 128
 
 
-@study_call(without=("long",))
+class Training(Reading, total=False):
+    """How probes are trained, and on how many models, beside what every run takes that reads texts.
+
+    >>> sorted(set(Training.__annotations__) - set(Reading.__annotations__))
+    ['epochs', 'patience', 'twins']
+    """
+
+    epochs: Annotated[int, Help("At most so many for each probe.", least=1)]
+    patience: Annotated[int, Help("Stop after so many epochs that bring nothing on validation.", least=1)]
+    twins: Twins
+
+
+@study_call(without=("long",), epochs=30, patience=3, twins=1)
 def parse(
     subject: Model = None,
     corpus: Texts = "sample",
@@ -41,16 +53,15 @@ def parse(
     measure: Measure = "weight",
     structural: Annotated[bool, Help("Also the structural probe, on states.")] = True,
     rank: Annotated[int, Help("Dimensions of the structural probe.", least=1)] = 64,
-    epochs: Annotated[int, Help("At most so many for each probe.", least=1)] = 30,
-    patience: Annotated[int, Help("Stop after so many epochs that bring nothing on validation.", least=1)] = 3,
     max_disk: Annotated[float, Help("Most GB that features may take on disk at a time.", least=0)] = 8.0,
     keep_features: Annotated[bool, Help("Leave the captured features in the folder.")] = False,
-    **running: Unpack[Reading],
+    **running: Unpack[Training],
 ) -> Result:
-    """Train probes that read dependency trees off attention, beside baselines and the untrained twin.
+    """Train probes that read dependency trees off attention, beside baselines and an untrained twin.
 
     The treebank is trained on; without ``validation`` and ``test`` it is divided by article. Sentences have 128
-    pieces at most. Features go to disk, into ``out`` or a temporary folder, and are deleted at the end.
+    pieces at most. Features go to disk, into ``out`` or a temporary folder, and are deleted at the end. Each twin
+    has probes of its own to be trained, so there is one unless more are asked for.
 
     >>> result = parse(limit=4, epochs=1, structural=False)
     >>> result.table.column("probe").to_pylist()[3:5]
@@ -61,7 +72,8 @@ def parse(
     from attlas.probes.vectors import digest
     from attlas.studies.parse.passes import Work, read_sentences
 
-    for name, value in (("epochs", epochs), ("patience", patience), ("rank", rank)):
+    training = {name: running[name] for name in ("epochs", "patience", "twins")}
+    for name, value in {**training, "rank": rank}.items():
         if value < 1:
             raise PlanError(f"{name} must be at least 1, and {value} was given")
     given = {"train": as_corpus(corpus)}
@@ -74,7 +86,7 @@ def parse(
     options = {
         "vectors": "input" if vectors == "input" else Path(vectors).name, "vectors_sha256": digest(str(vectors)),
         "measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit, "structural": structural,
-        "rank": rank, "epochs": epochs, "patience": patience,
+        "rank": rank, **training,
     }  # fmt: skip
     names = {"dev": "validation", "test": "test"}
     more = {names[part]: treebank for part, treebank in given.items() if part != "train"}
@@ -85,7 +97,7 @@ def parse(
             run.progress.note(divided)
             run.counts["divided"] = divided
         work = Work.prepare(run, sentences, str(vectors), max_disk, keep_features)
-        bundles = [work.train(twin=twin) for twin in (False, True)]
+        bundles = [work.train(who, studied) for who, studied in run.twins(running["twins"])]
         stream = model.pieces.own
         result = run.finish(tables(bundles, work.relations, stream.value, model.shape(stream)))
         work.leave()

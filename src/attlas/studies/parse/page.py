@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from attlas.pages import Claim, Finding, Listing, Page, Row, Section, Style, Tables, charts, keyed, value_claim
 from attlas.pages.prose import Prose, listed, say
 from attlas.pages.rows import label_of
 from attlas.store.schema import PLACE, Column, Schema, is_known
+from attlas.studies.shared.wording import untrained
 
-WHO = Column("who", "of", labels={"model": "the model", "twin": "its untrained twin", "none": "position alone"},
-             meaning="the model, its untrained twin, or none of them", was="model",
+WHO = Column("who", "of", labels={"model": "the model", "twin": "untrained twin", "none": "position alone"},
+             meaning="the model, its untrained twins, or none of them", was="model",
              were={"trained": "model", "untrained": "twin"})  # fmt: skip
 PROBE = Column("probe", "probe")
 RIGHT = Column("value", "right", "percent", "share of words whose governor is found", ends=("low", "high"))
@@ -37,6 +38,9 @@ SCORES = Schema(
     Column("value", "right on test", "percent", "share of words (UAS) or edges (UUAS)", ends=("low", "high"),
            definition="Clark et al. 2019; UUAS: Hewitt & Manning 2019"),
     Column("n", "words", "count"),
+    Column("twins", "twins", "count", "how many untrained twins were drawn; the row is their mean", optional=True),
+    Column("twins_low", "lowest of the twins", "percent", "where there are several", optional=True),
+    Column("twins_high", "highest of the twins", "percent", "where there are several", optional=True),
     Column("validation", "validation", "percent", "the same on the validation part", was="dev"),
     Column("published", "published", "percent", "bert-base-uncased on the Wall Street Journal"),
     Column("one_root", "one root", "percent", "share of sentences in which exactly one word was given to ROOT"),
@@ -84,6 +88,11 @@ SHOWN_RELATIONS = 30
 ORDER = (
     "right-branching", "untrained: attention + vectors", "distances + vectors", "attention", "attention + vectors",
 )  # fmt: skip
+BARS = {  # what a probe on the model must beat before it says anything of the model
+    "attention": ("right-branching", "best fixed offset", "untrained: attention"),
+    "structural probe": ("untrained: structural probe",),
+}
+READ = {"attention": "attention alone", "structural probe": "states"}
 TRAINED = ("distances + vectors", "attention", "attention + vectors", "untrained: attention",
            "untrained: attention + vectors")  # fmt: skip
 
@@ -104,13 +113,72 @@ def _score(row: Row) -> Prose:
     return say("**{value:percent} %** ({low:percent}–{high:percent})", **row)
 
 
-def _difference(tables: Tables, probe: str, other: str) -> tuple[Row, float, float, float] | None:
-    """What one probe has more than another, with the ends of its interval, and the row that says so."""
-    for row in tables["differences"].known("low").where(probe=[probe, other], other=[probe, other]):
-        if row["probe"] == probe:
-            return row, row["value"], row["low"], row["high"]
-        return row, -row["value"], -row["high"], -row["low"]
-    return None
+def _either_way(tables: Tables) -> Iterator[Row]:
+    """What one probe has more than another, with the ends of its interval, and what the other has more than it."""
+    for row in tables["differences"].known("low", "high"):
+        ends = {"value": -row["value"], "low": -row["high"], "high": -row["low"]}
+        yield from (row, {**row, "probe": row["other"], "other": row["probe"], **ends})
+
+
+def _difference(tables: Tables, probe: str, other: str) -> Row | None:
+    """What one probe has more than another, where an interval of it is known."""
+    return next(iter(tables["either_way"].where(probe=probe, other=other)), None)
+
+
+def unbeaten(tables: Tables, probe: str) -> list[tuple[Row, Row | None]]:
+    """What a probe on the model is not surely better than, of what it must beat before it says anything of the model:
+    each row, and the difference with its interval where there is one; nothing where that probe was not trained."""
+    rivals = [row for name in BARS[probe] for row in _scores(tables, name)] if _scores(tables, probe) else []
+    told: list[tuple[Row, Row | None]] = []
+    for rival in rivals:
+        more = _difference(tables, probe, rival["probe"])
+        if more is None or not more["low"] > 0:
+            told.append((rival, more))
+    return told
+
+
+def warning(tables: Tables) -> Prose | None:
+    """One line where a probe on the model is not surely better than what knows nothing of it; the best of that."""
+    parts = []
+    for probe in BARS:
+        for rival, more in sorted(unbeaten(tables, probe), key=lambda pair: -pair[0]["value"])[:1]:
+            told = "too few texts for an interval"
+            if more is not None:
+                told = "a difference of {value:percent} points, 95 % interval {low:percent} to {high:percent}"
+            parts.append(say(
+                "the probe on {read} ({value:percent} %) is not surely better than {what} ({other:percent} %; "
+                "{told})", read=READ[probe], value=_scores(tables, probe)[0]["value"], what=_named(rival),
+                other=rival["value"], told=say(told, **(more or {})),
+            ))  # fmt: skip
+    if not parts:
+        return None
+    return say("The probes have not shown that the model holds trees: {parts}. So nothing is concluded here about "
+               "what it has learned of them.", parts=listed(parts, between="; "))  # fmt: skip
+
+
+def shown(probe: str, find: Callable[[Tables], Iterator[Finding]]) -> Callable[[Tables], Iterator[Finding]]:
+    """What is found, unless the probe that it is about is not surely better than what it must beat."""
+
+    def told(tables: Tables) -> Iterator[Finding]:
+        if not unbeaten(tables, probe):
+            yield from find(tables)
+
+    return told
+
+
+def _named(row: Row) -> Prose:
+    """What a probe that needs nothing learned is, in words."""
+    known = {"right-branching": "always naming the next word",
+             "best fixed offset": "the word at the best fixed distance"}  # fmt: skip
+    if row["probe"] in known:
+        return say(known[row["probe"]])
+    return say("that of {twins}", twins=untrained([row]))
+
+
+def _reach(row: Row) -> Prose:
+    """How far several twins lie apart."""
+    several = is_known(row.get("twins_low"))
+    return say(" (from {twins_low:percent} to {twins_high:percent})" if several else "", **row)
 
 
 def answer(tables: Tables) -> Finding | None:
@@ -118,9 +186,9 @@ def answer(tables: Tables) -> Finding | None:
     attention = _scores(tables, "attention")
     if not attention:
         return None
-    told = {"untrained: attention": "that of the untrained twin", "right-branching": "always naming the next word"}
-    others = [row for name in told for row in _scores(tables, name)]
-    against = listed([say("{what} {value:percent} %", what=told[row["probe"]], value=row["value"]) for row in others])
+    others = [row for name in ("untrained: attention", "right-branching") for row in _scores(tables, name)]
+    against = listed([say("{what} {value:percent} %{reach}", what=_named(row), value=row["value"], reach=_reach(row))
+                      for row in others])  # fmt: skip
     return Finding(
         say("Attention alone finds {score} of all governors{against}.", score=_score(attention[0]),
             against=say("; {others}", others=against) if others else ""),
@@ -142,20 +210,24 @@ def vectors(tables: Tables) -> Iterator[Finding]:
     credit = say("what the heads have learned adds nothing that can be told from chance")
     if more is None:
         credit = say("whether anything is owed to what the heads have learned, so few texts cannot tell")
-    elif more[3] < 0:
-        credit = say("what the heads have learned takes {less:percent} points away", less=-more[1])
-    elif more[2] > 0:
+    elif more["high"] < 0:
+        credit = say("what the heads have learned takes {less:percent} points away", less=-more["value"])
+    elif more["low"] > 0:
         credit = say("{value:percent} points ({low:percent}–{high:percent}) are owed to what the heads have learned",
-                     value=more[1], low=more[2], high=more[3])  # fmt: skip
+                     **more)  # fmt: skip
     gain = both["value"] - alone["value"]
-    claims = [] if more is None else [value_claim("differences", "value", more[0], "probe", "other")]
+    claims = [] if more is None else [value_claim("either_way", "value", more, "probe", "other")]
+    claims += [Claim("difference", "parse", "value", keyed([both, row], "probe"), value=both["value"] - row["value"])
+               for row in (alone, rival)]  # fmt: skip
+    if more is not None and (more["high"] < 0 or more["low"] > 0):
+        kind, end = ("below", "high") if more["high"] < 0 else ("above", "low")
+        claims.append(Claim(kind, "either_way", end, keyed([more], "probe", "other"), than=0))
     yield Finding(
         say(
             "With word vectors it is {score}, {gain:percent} points {way}. The same vectors reach {twin:percent} % "
-            "with the attention of the untrained twin and {distances:percent} % with distances in its place: "
-            "{credit}.",
+            "with the attention of {twins} and {distances:percent} % with distances in its place: {credit}.",
             score=_score(both), gain=abs(gain), way="more" if gain >= 0 else "less", twin=twin["value"],
-            distances=distances["value"], credit=credit,
+            twins=untrained([twin]), distances=distances["value"], credit=credit,
         ),
         (*_right(*rows), *claims),
         see="table",
@@ -168,29 +240,39 @@ def order(tables: Tables) -> Iterator[Finding]:
     rows = _scores(tables, *ORDER)
     if not rows:
         return
-    turned = []
+    turned, level, claims = [], [], list[Claim]()
     for low, high in pairwise(rows):
+        more = _difference(tables, high["probe"], low["probe"])
+        if low["value"] < high["value"] and more is not None and more["low"] <= 0:
+            level.append(say("*{low}* and *{high}*", low=low["probe"], high=high["probe"]))
         if low["value"] >= high["value"]:
             more = _difference(tables, low["probe"], high["probe"])
-            how = "above" if more is not None and more[2] > 0 else "level with"
+            above = more is not None and more["low"] > 0
+            how = "above" if above else "level with"
+            if more is not None and above:
+                claims.append(Claim("above", "either_way", "low", keyed([more], "probe", "other"), than=0))
             turned.append(say("*{low}* ({a:percent}) is {how} *{high}* ({b:percent})", low=low["probe"], how=how,
                               a=low["value"], high=high["probe"], b=high["value"]))  # fmt: skip
     text = ("The paper's order does not hold throughout: {turned}." if turned else
             "The paper's order holds: right-branching is last, then untrained attention with vectors, distances with "
-            "vectors, attention alone, and attention with vectors.")  # fmt: skip
-    yield Finding(say(text, turned=listed(turned)), _right(*rows), published="26, 30, 58, 61, 77")
+            "vectors, attention alone, and attention with vectors{level}.")  # fmt: skip
+    names = [row["probe"] for row in rows]
+    ordered = [Claim("smallest", "parse", "value", keyed(rows, "probe"), {"probe": names})] if not turned else []
+    apart = say("; not to be told apart: {level}", level=listed(level, between=", ")) if level else ""
+    yield Finding(say(text, turned=listed(turned), level=apart), (*_right(*rows), *ordered, *claims),
+                  published="26, 30, 58, 61, 77")  # fmt: skip
 
 
 def structural(tables: Tables) -> Iterator[Finding]:
     """What the structural probe finds on states."""
     for row in _scores(tables, "structural probe"):
         twins = _scores(tables, "untrained: structural probe")
-        against = say(", on the untrained twin's {value:percent} %", **twins[0]) if twins else ""
+        against = say(", on those of {of} {value:percent} %", of=untrained(twins), value=twins[0]["value"])
         yield Finding(
             say(
                 "The structural probe on the states of {chosen} finds {score} of the edges{against}. It is another "
                 "measure: edges without direction (UUAS).",
-                chosen=row["chosen"], score=_score(row), against=against,
+                chosen=row["chosen"], score=_score(row), against=against if twins else "",
             ),
             _right(row, *twins),
             see="layers",
@@ -263,17 +345,19 @@ PAGE = Page(
         style=Style(domain=(0, 1), tell=("metric", "n")), label="Score of every probe, with its interval",
     ),
     about=about,
-    findings=(vectors, order, structural, heads, roots),
+    warning=warning,
+    findings=(*(shown("attention", find) for find in (vectors, order)), shown("structural probe", structural),
+              *(shown("attention", find) for find in (heads, roots))),
     schemas=(SCORES, DIFFERENCES, WEIGHTS, TRAINING, BY_RELATION, FREQUENT, LAYERS),
-    derived={"frequent": frequent},
+    derived={"frequent": frequent, "either_way": _either_way},
     sections=(
         Section(
             "table", "All probes",
             "What is right of a hundred words, or of edges (UUAS), on sentences that no probe has seen.",
             (
                 Listing("parse", "probe", "metric", "value", "validation", "published"),
-                Listing("parse", "probe", "reads", "chosen", "one_root", "parameters", "epochs", "seconds",
-                        title="What they are made of"),
+                Listing("parse", "probe", "reads", "twins", "twins_low", "twins_high", "chosen", "one_root",
+                        "parameters", "epochs", "seconds", title="What they are made of"),
             ),
             short="Scores",
         ),
@@ -331,7 +415,8 @@ PAGE = Page(
         "is ROOT, which competes with the words: its attention is that of [CLS], [SEP] and their like together.",
         "UAS": "the share of words, punctuation aside, whose governor is found. *UUAS*: of edges, without direction.",
         "untrained twin": "(random-weights baseline) the same architecture with random weights, captured and probed "
-        "in the same way.",
+        "in the same way. One twin is one draw, and no level of chance; of several (`--twins`) rows have the mean, "
+        "with the lowest and the highest beside it.",
         "right-branching, best fixed offset": "the next word; the word at the distance that is right most often.",
         "attention": "two weights per head; *+ vectors*: weights per head that depend on the two words' vectors.",
         "distances + vectors": "how far apart two words stand, in place of attention.",
@@ -339,7 +424,7 @@ PAGE = Page(
     },
     limits={
         "A probe learns, too.": "What it gets right is there for a linear rule to read; that the model uses it is "
-        "not shown. The untrained twin and distances say what a probe can do without anything that was learned.",
+        "not shown. Untrained twins and distances say what a probe can do without anything that was learned.",
         "Two scores.": "UAS and UUAS are not the same measure, and UUAS is the easier one.",
         "Governors are chosen one by one,": "as in the paper: what comes out need not be a tree.",
         "The published figures": "are of bert-base-uncased on the Wall Street Journal with Stanford dependencies; "

@@ -1,7 +1,7 @@
 """What a run of parsing probes does: sentences with their trees, features on disk, probes trained on them.
 
-A run has four parts, each resumable: the model's features, its probes, the untrained twin's features, its probes.
-The features of the model are deleted before those of the twin are written, unless they are to be kept.
+A run has resumable parts: the model's features, its probes, and the same of each untrained twin. The features of the
+model are deleted before those of a twin are written, unless they are to be kept.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from attlas.capture import Subject
 from attlas.capture.reading import read_documents
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError
@@ -108,7 +109,8 @@ class Work:
         known = 100 * vectors.known / vectors.total
         run.progress.note(f"{vectors.name}: vectors of {vectors.size} numbers for {known:.1f} % of the words")
         room = room_for(run.subject, states=run.options["structural"])
-        needed = {kind: count * (2 if keep else 1) for kind, count in room.bytes(sentences.parts).items()}
+        times = 1 + run.options["twins"] if keep else 1
+        needed = {kind: count * times for kind, count in room.bytes(sentences.parts).items()}
         if run.out is not None and run.resume and not (run.out / HIDDEN).exists() and (run.out / KEPT).exists():
             (run.out / KEPT).rename(run.out / HIDDEN)
         less = "--limit, --max-pieces, --no-structural"
@@ -117,17 +119,19 @@ class Work:
         run.progress.note(f"features of {count:,} sentences take {size_of(sum(needed.values()))} on disk")
         return cls(run, sentences, vectors, number_relations(sentences.parts), room, folder, keep)
 
-    def train(self, *, twin: bool) -> Bundle:
-        """Capture the features of the model or of its twin, and train the probes on them."""
+    def train(self, who: str, subject: Subject) -> Bundle:
+        """Capture the features of the model (whose parts are called by no name) or of a twin, and train the probes on
+        them."""
         options = self.run.options
-        jobs = jobs_for(twin=twin, structural=options["structural"])
+        named = "".join(f"-{word}" for word in who.split())
+        jobs = jobs_for(twin=bool(who), structural=options["structural"])
         schedule = Schedule(epochs=options["epochs"], patience=options["patience"], seed=self.run.seed)
-        part = "probes-untrained" if twin else "probes"
+        part = f"probes{named}"
         run, trained = self.run, 0
         if run.out is not None and run.resume and (checkpoint := load_checkpoint(run.out, part)):
             trained = int(checkpoint.progress["batches"])
             run.progress.note(f"{trained} of {len(jobs)} probes are trained already")
-        features = self._features(twin) if trained < len(jobs) else None
+        features = self._features(named, subject) if trained < len(jobs) else None
         model = run.subject
         trainer = Trainer(
             jobs, {part.name: part for part in self.sentences.parts}, features, self.vectors, self.relations,
@@ -150,17 +154,16 @@ class Work:
         else:
             self.run.give_back(self.folder)
 
-    def _features(self, twin: bool) -> Features:
+    def _features(self, named: str, subject: Subject) -> Features:
         run, parts = self.run, self.sentences.parts
-        part = "features-untrained" if twin else "features"
-        made_for = {"plan": run.plan.to_dict(), "untrained": twin}
-        features = Features(self.folder / ("untrained" if twin else "trained"), parts, self.room, made_for)
+        part, whose = f"features{named}", named.removeprefix("-") or "trained"
+        made_for = {"plan": run.plan.to_dict(), "whose": whose}
+        features = Features(self.folder / whose, parts, self.room, made_for)
         if run.resume and features.finished:
             run.progress.note("the features of the earlier run are used again")
             return features
         if run.out is not None and not features.kept and run.resume:  # what was written is gone: begin again
             checkpoint_file(run.out, part).unlink(missing_ok=True)
-        subject = run.subject.twin(run.seed) if twin else run.subject
         items = [item for one in parts for item in items_of(one, self.sentences.examples[one.name])]
         writer = Writer(subject, features, measure=run.options["measure"])
         run.carry(writer, items, part, lengths=[item.example.length for item in items])

@@ -219,11 +219,10 @@ def _cut(job: Job, reading: Texted, train: Corpus | None, run: Run, *, write: bo
 
 def _stage(stage: str, scores: Any, at: int, subject: Subject) -> dict[str, Any]:
     """A model's score, with its interval, and its size."""
-    low, high = scores.ends(scores.resampled[:, at])
     heads = sum(count for site, count in subject.layout.heads.items() if subject.kept[site])
     return {
-        "stage": stage, "score": scores.values[at], "low": low, "high": high, "loss": scores.losses[at],
-        "parameters": subject.describe()["parameters"], "heads": heads, "file": None,
+        "stage": stage, "score": scores.values[at], "low": scores.low[at], "high": scores.high[at],
+        "loss": scores.losses[at], "parameters": subject.describe()["parameters"], "heads": heads, "file": None,
     }  # fmt: skip
 
 

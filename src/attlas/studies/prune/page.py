@@ -27,7 +27,7 @@ ORDER = Column("order", "heads go", labels=ORDERS)
 DRAW = Column("draw", "draw", "index", "of an order by chance")
 GONE = Column("share", "share of heads gone", "percent", "of units: heads, or groups that share keys and values")
 HEADS = Column("heads", "heads", "count")
-SCORE = Column("score", "score", "number", "of the model without them, by bootstrap over texts", ends=("low", "high"))
+SCORE = Column("score", "score", "number", "of the model without them", ends=("low", "high"))
 LOSS = Column("loss", "loss", "number", "mean loss per prediction, in nats")
 METRIC = (Column("metric", "score is"), Column("better", "better when"))
 CURVE = Schema(
@@ -164,7 +164,8 @@ def _by_order(tables: Tables) -> list[Finding]:
         chance = say("; in orders drawn by chance it {when}", when=_when(drawn, whole["better"])) if drawn else ""
         told.append(finding(
             "With heads removed {order}, {metric}{whole} {one}, and {five}{chance}.",
-            *(value_claim("shares", "share", row, "order", "draw", "fall") for row in rows.known("share")),
+            *(value_claim("shares", column, row, "order", "draw", "fall") for column in ("fall", "share")
+              for row in (rows + drawn if first else rows).known(column)),
             see="curve", published=PUBLISHED if first else "", order=ORDERS[order], metric=whole["metric"], one=one,
             five=five, whole=say(" ({score:number})", **whole) if first else "", chance=chance if first else "",
         ))  # fmt: skip
@@ -210,7 +211,7 @@ def groups(tables: Tables) -> Iterator[Finding]:
     heads, units = len(tables["order"]), len(tables["order"].values("unit"))
     if units < heads:
         yield finding("Its {heads} heads share keys and values in {units} groups, and go group by group.",
-                      heads=heads, units=units)  # fmt: skip
+                      Claim("distinct", "order", "unit", value=units), heads=heads, units=units)  # fmt: skip
 
 
 def smaller(tables: Tables) -> Iterator[Finding]:
@@ -228,8 +229,10 @@ def smaller(tables: Tables) -> Iterator[Finding]:
         again="" if retuned is None else say(", and {score:number} after training again", score=retuned["score"]),
     )  # fmt: skip
     yield finding(
-        "Its outputs are those of the gated model {apart}; {opens}.", see="sizes",
-        apart=say("to {difference:number}", **cut) if cut["difference"] else "to the last digit",
+        "Its outputs are those of the gated model{apart}; {opens}.",
+        *(value_claim("sizes", "difference", row, "stage") for row in Rows([cut]).known("difference")), see="sizes",
+        apart=say(" to {difference:number}", **cut) if cut["difference"] else " to the last digit" * (
+            cut["difference"] == 0),
         opens="any program can open it, since its configuration says how many heads there are" if cut["plain"]
         else say("only `attlas.load` opens it, since its configuration cannot say that layers have these heads"),
     )  # fmt: skip
@@ -262,6 +265,8 @@ def whole_model(tables: Tables) -> Iterator[Finding]:
         yield finding(
             "The whole model's {metric} is {score:number}{chance} on {texts:count} texts{others}.",
             *(value_claim("shares", "score", row, "order", "draw", "fall") for row in tables["shares"][:1]),
+            *(value_claim("sizes", "score", row, "stage") for row in tables["sizes"][:1] if not tables["shares"]),
+            *(value_claim("whole", "score", row, "task") for row in tables["whole"][:1]),
             **whole, texts=corpus.get("passages"), chance=next(map(chance.by_chance, tables["whole"]), ""),
             others=say("; heads were put in order on {n:count} other texts", n=chosen) if chosen else "",
         )  # fmt: skip
@@ -326,7 +331,7 @@ PAGE = Page(
         Section(
             "shares", "What can go",
             "The share of heads that are gone when the score has fallen by so much of the whole model's; in a "
-            "straight line between steps, the first crossing. The interval is over resampled texts. Where a cell is "
+            "straight line between steps, the first crossing. Its interval is over resampled texts. Where a cell is "
             "empty, even the model without any head in these layers is not that much worse. Upright lines of the "
             "chart are what was published of other models and tasks.",
             (Listing("gone", "order", "draw", "one", "five"),), short="What can go",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from attlas.pages import Custom, Listing, Page, Section, Style, charts
 from attlas.pages.findings import Claim, Finding, finding, keyed, value_claim
 from attlas.pages.prose import Prose, count_of, say
 from attlas.pages.rows import Row, Rows, Tables, label_of
-from attlas.store.schema import PLACE, Column, Schema
+from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.relations.examples import examples
 from attlas.studies.shared.wording import measure_of, words
 
@@ -122,10 +122,11 @@ def answer(tables: Tables) -> Finding | None:
     """How many of all governors the best head finds."""
     for row in best(tables).where(relation="all"):
         return finding(
-            "The best single head, **{head}** ({way}), finds **{value:percent} %** of all governors ({low:percent} "
-            "to {high:percent} %); the best fixed offset ({further}) finds {baseline:percent} %, the best heads "
-            "of untrained twins (random weights) {twin:percent} %.",
-            *(_value(row, column) for column in ("value", "baseline", "twin")),
+            "The single head that was best on other texts, **{head}** ({way}), finds **{value:percent} %** of all "
+            "governors{between}; the best fixed offset ({further}) finds {baseline:percent} %, the heads that were "
+            "best on other texts of untrained twins (random weights) {twin:percent} %.",
+            *(_value(row, column) for column in ("value", "baseline", "twin")), *_best_offset(tables, row),
+            between=say(" ({low:percent} to {high:percent} %)", **row) if is_known(row["low"]) else "",
             further=f"{count_of(abs(row['offset']), 'word')} {'on' if row['offset'] > 0 else 'back'}",
             way=WAYS[row["direction"]], **_told(row),
         )  # fmt: skip
@@ -138,22 +139,24 @@ def better(tables: Tables) -> Iterator[Finding]:
     number = known.count(sure)
     if known:
         yield finding(
-            "For **{better} of {n} relations** with at least {fewest} cases, the chosen head is better than the best "
-            "fixed offset (p < 0.01, corrected for all of them).",
-            _count(known, number), better=number, n=len(known), fewest=FEWEST, see="relations",
+            f"For **{{better}} of {{n}} relations** with at least {FEWEST} cases, the chosen head is better than the "
+            "best fixed offset (p < 0.01, corrected for all of them).",
+            _count(known, number), *_better(known.where(sure)),
+            *(claim for row in known for claim in _best_offset(tables, row)), better=number, n=len(known),
+            see="relations",
         )  # fmt: skip
 
 
 def furthest(tables: Tables) -> Iterator[Finding]:
     """The relations in which a head is furthest above the offset."""
-    rows = _known(tables).where(sure)
+    rows = _known(tables).where(sure).known("margin_low")
     top = rows.largest("margin_low")[:3]
     for place, row in enumerate(top):
         ahead = keyed(top[: place + 1], "relation", "direction")
         yield finding(
             "{first} **{head}** for *{relation}*: {value:percent} % against {baseline:percent} % (untrained: "
             "{twin:percent} %).",
-            Claim("largest", "relations", "margin_low", ahead, _among(rows)), _value(row, "value"),
+            Claim("largest", "relations", "margin_low", ahead, _among(rows)), _value(row, "value"), *_better([row]),
             first="Then" if place else "Surely furthest above its offset is", **_told(row),
         )  # fmt: skip
 
@@ -164,7 +167,7 @@ def popular(tables: Tables) -> Iterator[Finding]:
     for head, times in Counter(label_of(row) for row in rows).most_common(1):
         if times > 2:
             place = keyed(row for row in rows if label_of(row) == head)[0]
-            text = "One head, **{head}**, is the best for {times} of these relations."
+            text = "One head, **{head}**, was the best on other texts for {times} of these relations."
             yield finding(text, _count(rows, times, **place), head=head, times=times, see="relations")
 
 
@@ -212,6 +215,19 @@ def _count(rows: Rows, number: int, **place: Any) -> Claim:
     """That so many of these relations have a head that is surely better than the offset."""
     among = _among(rows, **place)
     return Claim("count", "relations", "p_corrected", among=among, than=SURE, value=number, below=True)
+
+
+def _better(rows: Iterable[Row]) -> tuple[Claim, ...]:
+    """That the heads of these rows find more than their offsets do."""
+    keys = keyed(rows, "relation", "direction")
+    return (Claim("above", "relations", "value", keys, than="baseline"),) if keys else ()
+
+
+def _best_offset(tables: Tables, row: Row) -> Iterator[Claim]:
+    """That no other offset is right more often, where those are known."""
+    among = {"relation": row["relation"]}
+    for offset in tables["offsets"].where(**among, offset=row["offset"]):
+        yield Claim("largest", "offsets", "value", keyed([offset], "offset"), among)
 
 
 def _value(row: Row, column: str) -> Claim:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attlas.pages import Finding, Row, Rows, Tables
+from attlas.pages import Claim, Finding, Row, Rows, Tables, value_claim
 from attlas.store.schema import is_known
 
 CLARK = "bert-base-uncased, Clark et al. 2019"
@@ -70,6 +70,30 @@ def further(find: Callable[[Tables], Iterable[Finding]]) -> Callable[[Tables], I
     []
     """
     return lambda tables: list(find(tables))[1:]
+
+
+def untrained(rows: Iterable[Row]) -> str:
+    """How many untrained twins stand beside rows, in words: a single one is a draw, and called one.
+
+    >>> untrained([{"twins": 1}]), untrained([{"twins": 5}]), untrained([])
+    ('one untrained twin', '5 untrained twins', 'one untrained twin')
+    """
+    count = max((row.get("twins") or 1 for row in rows), default=1)
+    return "one untrained twin" if count == 1 else f"{count} untrained twins"
+
+
+def drawn(table: str, rows: Iterable[Row], *keys: str) -> tuple[Claim, ...]:
+    """The claim that so many untrained twins stand beside rows, as :func:`untrained` has it; of a single one there is
+    no number to claim.
+
+    >>> drawn("heads", [{"head": 0, "twins": 5}, {"head": 1, "twins": None}], "head")[0].value
+    5
+    >>> drawn("heads", [{"head": 0, "twins": 1}], "head")
+    ()
+    """
+    several = [row for row in rows if (row.get("twins") or 1) > 1]
+    most = max(several, key=lambda row: int(row["twins"]), default=None)
+    return () if most is None else (value_claim(table, "twins", most, *keys),)
 
 
 def of_stream(tables: Tables, stream: str) -> str:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from attlas.measures.quantities import places
 from attlas.pages import Claim, Finding, Row, Rows, Tables, count_of, keyed, label_of, say, value_claim
+from attlas.pages.findings import mean_claims
 from attlas.pages.prose import Prose, listed
 from attlas.studies.shared.wording import CLARK, KOBAYASHI, layer_means, mostly_in, of_all, of_stream, published
 
@@ -33,6 +35,8 @@ def one_place(tables: Tables) -> Iterator[Finding]:
             for place, count in counts.items()
         ]
         claims.append(value_claim("by_head", "share", best))
+        sure = "low" if heads.known("low") else "share"
+        claims.append(Claim("largest", "by_head", sure, keyed([best]), among))
         where = [say("{n} on {place}", n=count, place=labels[place]) for place, count in counts.most_common()]
         yield Finding(
             say(
@@ -74,7 +78,8 @@ def neighbours(tables: Tables) -> Iterator[Finding]:
                 chance=_chance(heads),
             ),
             (Claim("largest", "heads", "value", keyed(shown), among),
-             Claim("count", "heads", "value", among=among, than=OVER, value=len(over))),
+             Claim("count", "heads", "value", among=among, than=OVER, value=len(over)),
+             *mean_claims(tables, "heads", among, "chance")),
             see="where", published=published(stream, f"{CLARK}: {known[among['quantity']]}"),
         )  # fmt: skip
 
@@ -92,8 +97,11 @@ def resting_place(tables: Tables) -> Iterator[Finding]:
         asked = {"weight": at, "norm": at | {"measure": "norm"}, "own": at | {"quantity": "sep_to_sep"}}
         figures = {what: tables["heads"].where(**among).mean("value") for what, among in asked.items()}
         weight, norm, own = figures.values()
-        claims = [Claim("mean", "heads", "value", among=asked[what], value=figures[what])
-                  for what in ("weight", "norm") if figures[what] is not None]  # fmt: skip
+        claims = [claim for among in asked.values() for claim in mean_claims(tables, "heads", among, "value")]
+        claims += mean_claims(tables, "heads", {**at, "layer": list(means[quantity])}, "chance")
+        claims += [
+            claim for layer in layers for claim in mean_claims(tables, "heads", {**at, "layer": layer}, "value")
+        ]
         but = "but only" if norm is not None and weight is not None and norm < weight / 2 else "and"
         name = places("where")[quantity]
         yield Finding(
@@ -122,10 +130,16 @@ def lengths(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
         bands = tables["frequency"].where(stream=stream).known("value")
         means = {first: rows.mean("value") or 0.0 for first, rows in bands.by("rank_from")}
-        rare: Prose | str = ""
+        rare, among = say(""), {"stream": stream}
+        claims = [Claim("count", "spearman", "value", among=among, than=0.0, below=True, value=below),
+                  Claim("median", "spearman", "value", among=among, value=middle)]  # fmt: skip
         if len(means) > 1 and means[min(means)] > 0:
             rare = say(" The rarest words' vectors are {ratio:number} times as long as those of the most frequent.",
                        ratio=means[max(means)] / means[min(means)])  # fmt: skip
+            often, seldom = ({"stream": stream, "rank_from": first} for first in (min(means), max(means)))
+            claims += mean_claims(tables, "frequency", often, "value")
+            claims += [replace(claim, than=means[min(means)])
+                       for claim in mean_claims(tables, "frequency", seldom, "value")]  # fmt: skip
         yield Finding(
             say(
                 "In **{below}** heads{of}, weight and ‖f(x)‖ are negatively related (median rank correlation "
@@ -133,10 +147,16 @@ def lengths(tables: Tables) -> Iterator[Finding]:
                 below=of_all(below, len(heads)), of=of_stream(tables, stream), middle=middle,
                 tendency=tendency, rare=rare,
             ),
-            (Claim("count", "spearman", "value", among={"stream": stream}, than=0.0, below=True, value=below),),
-            see="norms",
+            tuple(claims), see="norms",
             published=published(stream, f"{KOBAYASHI}: negatively related; rare words have the longer vectors"),
         )  # fmt: skip
+
+
+def edge_times(tables: Tables) -> Iterator[Row]:
+    """How many times chance each head puts on dependency edges."""
+    for _, heads, _ in _by_stream(tables, "edges"):
+        for row in heads.where(lambda row: bool(row.get("chance"))):
+            yield {**{name: row[name] for name in ("stream", "layer", "head")}, "times": row["value"] / row["chance"]}
 
 
 def edges(tables: Tables) -> Iterator[Finding]:
@@ -146,7 +166,7 @@ def edges(tables: Tables) -> Iterator[Finding]:
         if not heads:
             continue
         head, value, claims = _best(heads, among)
-        twice = heads.count(lambda row: row["value"] > 2 * row["chance"])
+        twice = tables["times"].where(stream=stream).count(lambda row: row["times"] > 2)
         yield Finding(
             say(
                 "Head **{head}**{of} follows dependency edges most: **{value:share}** of its attention between "
@@ -154,7 +174,9 @@ def edges(tables: Tables) -> Iterator[Finding]:
                 head=label_of(head), of=of_stream(tables, stream), value=value,
                 times=value / head["chance"], twice=of_all(twice, len(heads)),
             ),
-            claims, see="edges",
+            (*claims, *(Claim("ratio", "heads", of, keyed([head]), among, value=value / head["chance"], than="chance")
+                        for of in {claim.column for claim in claims[1:]}),
+             Claim("count", "times", "times", among={"stream": stream}, value=twice, than=2.0)), see="edges",
         )  # fmt: skip
 
 
@@ -164,7 +186,13 @@ def breadth(tables: Tables) -> Iterator[Finding]:
         broad, widest, claims = _best(heads, among)
         narrow, least, more_claims = _best(heads, among, least=True)
         means = sorted((mean, layer + 1) for layer, mean in layer_means(heads).items())
+        ends = [claim for _, layer in (means[0], means[-1])
+                for claim in mean_claims(tables, "heads", {**among, "layer": layer - 1}, "value")]  # fmt: skip
+        ends += mean_claims(tables, "heads", among, "chance")
         own = layer_means(tables["heads"].where(**among | {"quantity": "entropy_cls"}))
+        if own:
+            last = {**among, "quantity": "entropy_cls", "layer": max(own)}
+            ends += mean_claims(tables, "heads", last, "value")
         yield Finding(
             say(
                 "The broadest head{of} is **{broad}** ({widest:number} nats{chance}), the most focused **{narrow}** "
@@ -177,7 +205,7 @@ def breadth(tables: Tables) -> Iterator[Finding]:
                 cls=say(" From [CLS], the last layer's entropy is {own:number} nats.", own=own[max(own)])
                 if own else "",
             ),
-            claims + more_claims, see="entropy",
+            (*claims, *more_claims, *ends), see="entropy",
             published=published(stream, f"{CLARK}: last-layer entropy from [CLS] 3.89 nats; layer 1 has heads that "
                                         "spread over the whole text"),
         )  # fmt: skip
@@ -196,7 +224,7 @@ def reach(tables: Tables) -> Iterator[Finding]:
                 of=of_stream(tables, stream), mean=mean, near=label_of(near), least=least, far=label_of(far),
                 most=most, chance=_chance(heads, " (uniform attention: {chance:number})"),
             ),
-            (Claim("mean", "heads", "value", among=among, value=mean), *claims, *more_claims), see="distance",
+            (*mean_claims(tables, "heads", among, "value", "chance"), *claims, *more_claims), see="distance",
         )  # fmt: skip
 
 

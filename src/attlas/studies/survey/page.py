@@ -228,7 +228,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
         findings=(wording.further(findings.one_place), findings.resting_place, findings.neighbours, findings.lengths,
                   findings.edges, findings.breadth, findings.reach),
         schemas=(_heads_schema(quantities), POS, SPEARMAN, FREQUENCY, PORTRAITS, schema, PARTS, BANDS),
-        derived={"by_head": by_head(quantities), "parts": parts, "bands": bands},
+        derived={"by_head": by_head(quantities), "parts": parts, "bands": bands, "times": findings.edge_times},
         sections=(
             Section(
                 "where", "Where attention goes",

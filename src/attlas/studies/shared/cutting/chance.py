@@ -41,12 +41,12 @@ def standing_row(
     >>> row["metric"], row["gain"], row["units"]
     ('accuracy', 0.0, 20)
     """
-    from attlas.run.chance import standing_of
+    from attlas.run.chance import guess_of, standing_of
 
     score = task.metric if metric is None else metric
     known = standing_of(task, examples, marks, metric=score, seed=seed)._asdict()
     cells = {name: value if is_known(value) else None for name, value in known.items()}
-    return {"metric": score.name, "better": score.better, **cells, "n": len(examples)}
+    return {"metric": score.name, "better": score.better, **cells, "guess": guess_of(task, score), "n": len(examples)}
 
 
 def unshown(row: Row) -> str | None:
@@ -112,4 +112,5 @@ def by_chance(row: Row) -> Prose | str:
     """
     if not is_known(row.get("chance")):
         return ""
-    return say(" ({guess}: {chance:number})", guess=GUESSES.get(row["metric"], "chance"), chance=row["chance"])
+    guess = row.get("guess") or GUESSES.get(row["metric"], "chance")
+    return say(" ({guess}: {chance:number})", guess=guess, chance=row["chance"])

@@ -66,6 +66,16 @@ def between(row: Row, kind: str, low: str = "low", high: str = "high") -> Prose 
     return say(f" ({{low:{kind}}} to {{high:{kind}}})", low=row[low], high=row[high])
 
 
+def ends_of(row: Row, column: str) -> Prose | str:
+    """The interval of a correlation; nothing where there is none.
+
+    >>> str(ends_of({"spearman_low": 0.1, "spearman_high": 0.2}, "spearman")), ends_of({"n": 3}, "spearman")
+    ('0.10 to 0.20', '')
+    """
+    low, high = row.get(f"{column}_low"), row.get(f"{column}_high")
+    return say("{low:share} to {high:share}", low=low, high=high) if is_known(low) and is_known(high) else ""
+
+
 def head_of(row: Row, tables: Tables) -> str:
     """A row's head by label, with its stream where the model has several."""
     return f"{row['stream']} {label_of(row)}" if len(tables.streams) > 1 else label_of(row)

@@ -23,9 +23,9 @@ from attlas.capture import Gates
 from attlas.errors import NumberError
 from attlas.ids import Site, Stream
 from attlas.models import Example
-from attlas.stats import METRICS, Bundle, Ledger, PooledMean
+from attlas.stats import Bundle, Ledger, PooledMean
 from attlas.store.columns import as_columns
-from attlas.tasks import Question, Scored, Task
+from attlas.tasks import Question, Scored, Task, mark_count
 
 Numbers = NDArray[np.float64]
 
@@ -47,9 +47,7 @@ class Importance:
         wide as the widest."""
         parts: dict[str, Any] = {"loss": PooledMean(())}
         if self.texts is not None:
-            metric = self.task.metric
-            columns = len(self.subject.labels) ** 2 if metric is METRICS["matthews"] else len(metric.columns)
-            parts["marks"] = Ledger(self.texts, (columns,))
+            parts["marks"] = Ledger(self.texts, (mark_count(self.task),))
         for stream in self.task.streams:
             shape = self._shape(stream)
             parts[f"{stream}-size"], parts[f"{stream}-signed"] = PooledMean(shape), PooledMean(shape)

@@ -42,17 +42,17 @@ def measured(ablation: Path | str | Result, model: Subject, *, other_than: Corpu
 
 
 def correlation_rows(
-    names: tuple[str, str], pairs: Mapping[tuple[str, str], tuple[Sequence[Any], Sequence[Any]]], seed: int
+    names: tuple[str, str], pairs: Mapping[tuple[str, str], tuple[Sequence[Any], Sequence[Any]]]
 ) -> dict[str, list[Any]]:
     """Correlations of two figures of the same heads, by what they are; where one is missing the head does not count.
 
-    >>> rows = correlation_rows(("with", "quantity"), {("importance", "loss"): ([1, 2, 3, None], [1, 2, 4, 0])}, 0)
+    >>> rows = correlation_rows(("with", "quantity"), {("importance", "loss"): ([1, 2, 3, None], [1, 2, 4, 0])})
     >>> rows["with"], rows["spearman"]
     (['importance'], [1.0])
     """
     rows = []
     for key, (first, second) in pairs.items():
-        rows.append({**dict(zip(names, key, strict=True)), **correlate(first, second, seed=seed)._asdict()})
+        rows.append({**dict(zip(names, key, strict=True)), **correlate(first, second)._asdict()})
     return as_columns(rows)
 
 

@@ -1,23 +1,23 @@
 """From the marks of all texts under every pattern of removed heads to a curve, and to what can go.
 
-Scores and their 95 % intervals are by bootstrap over units (texts, or documents), all patterns on the same resamples,
-so that the share at which a score has fallen by so much has an interval too: it is taken anew on every resample. With
-fewer than :data:`~attlas.stats.intervals.FEWEST` units there are none. Between two steps of a curve the score is
-taken to fall in a straight line, and the first crossing counts.
+Scores have the intervals of :mod:`attlas.stats.scores`, over units (texts, or documents). The share at which a score
+has fallen by so much is no function of sums: one more text may move the crossing to another step. So it is by
+bootstrap: all patterns are scored on the same resamples of units, the share is taken anew on each, and the middle
+95 % are told. With fewer than :data:`~attlas.stats.intervals.FEWEST` units there is no interval of either. Between
+two steps of a curve the score is taken to fall in a straight line, and the first crossing counts.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.stats import Metric
+from attlas.stats import Metric, estimate_score
 from attlas.stats.intervals import FEWEST
-from attlas.stats.paired import by_unit
+from attlas.stats.metrics import by_unit
 from attlas.store.columns import as_columns
 
 Numbers = NDArray[np.float64]
@@ -35,24 +35,23 @@ class Line(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """The score of every pattern, on all texts and on resamples of them; and the mean loss per prediction."""
+    """The score of every pattern with the ends of its interval, and on resamples of the units, (resample, pattern);
+    and the mean loss per prediction."""
 
     values: Numbers
+    low: Numbers
+    high: Numbers
     resampled: Numbers
     losses: Numbers
     texts: int
     units: int
 
-    def ends(self, values: Numbers) -> tuple[Numbers, Numbers]:
-        """The 95 % interval of something that was taken on every resample, over the first axis; NaN with too few
-        units."""
-        known = np.where(np.isfinite(values), values, np.nan)
+    def ends(self, shares: Numbers) -> tuple[float, float]:
+        """The middle 95 % of what was taken on every resample; NaN with too few units."""
         if self.units < FEWEST:
-            known = np.full_like(known, np.nan)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore", RuntimeWarning)  # a score of which no resample knows anything
-            low, high = np.nanquantile(known, (0.025, 0.975), axis=0)
-        return low, high
+            return float("nan"), float("nan")
+        low, high = np.quantile(shares, (0.025, 0.975))
+        return float(low), float(high)
 
 
 def scores_of(
@@ -73,7 +72,9 @@ def scores_of(
     copies = rng.multinomial(texts, np.full(texts, 1 / texts), size=resamples).astype(np.float64)
     resampled = np.stack([metric.of(copies @ one) for one in counts], axis=1)
     sums = losses.sum(0)
-    return Scores(metric.of(counts.sum(1)), resampled, sums[:, 0] / sums[:, 1], read, texts)
+    of_scores = estimate_score(metric, marks.transpose(1, 0, 2), units=units)
+    ends = (of_scores.value, of_scores.low, of_scores.high)
+    return Scores(*ends, resampled, sums[:, 0] / sums[:, 1], read, texts)
 
 
 def first_crossing(shares: Sequence[float], worse: Numbers, bar: float) -> float:
@@ -94,11 +95,10 @@ def first_crossing(shares: Sequence[float], worse: Numbers, bar: float) -> float
 
 def curve_table(lines: Sequence[Line], units: int, heads: Sequence[Sequence[int]], scores: Scores) -> dict[str, Any]:
     """One row for every step of every curve; ``heads`` are the numbers of heads gone, by pattern's units."""
-    low, high = scores.ends(scores.resampled)
     return as_columns([
         {
             "order": line.order, "draw": line.draw, "share": gone / units, "units": gone, "heads": count,
-            "score": scores.values[at], "low": low[at], "high": high[at], "loss": scores.losses[at],
+            "score": scores.values[at], "low": scores.low[at], "high": scores.high[at], "loss": scores.losses[at],
             "n": scores.texts,
         }
         for line, counts in zip(lines, heads, strict=True)

@@ -34,8 +34,9 @@ STANDING = (
     Column("metric", "score is"),
     Column("better", "better when"),
     Column("score", "score", "number", "of the whole model", chance="chance"),
-    Column("chance", "by chance", "number", "always the most frequent label, or a guess; where the score has such a "
-           "thing", was="baseline"),
+    Column("chance", "by chance", "number", "what one gets without a model, where the score has such a thing",
+           was="baseline"),
+    Column("guess", "chance is", meaning="what gives the score by chance", optional=True),
     Column("gain", "better than chance by", "signed", "the difference on the same texts, by unit",
            ends=("gain_low", "gain_high"), optional=True),
     Column("units", "units", "count", "what intervals take as independent: texts, or documents", optional=True),

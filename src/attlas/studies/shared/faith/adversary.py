@@ -24,9 +24,10 @@ from torch import Tensor
 from attlas.capture.frozen import fingerprint
 from attlas.errors import CapabilityError, PlanError
 from attlas.ids import Site
-from attlas.stats import METRICS, Bundle, Ledger
+from attlas.stats import Bundle, Ledger
 from attlas.studies.shared.faith.instances import Instance, Labelling, ask, sites_of
 from attlas.studies.shared.faith.last import Own, Reweighed
+from attlas.tasks import mark_count
 
 FIGURES = ("jsd", "tvd", "within", "flipped")
 _MARGIN = 0.999  # of the bound, while searching: what a full pass may differ by
@@ -189,7 +190,7 @@ class Adversarial:
     def empty(self) -> Bundle:
         """A bundle that has seen nothing."""
         return Bundle(
-            {"figures": Ledger(self.count, (len(FIGURES),)), "marks": Ledger(self.count, (marks_of(self.task),))}
+            {"figures": Ledger(self.count, (len(FIGURES),)), "marks": Ledger(self.count, (mark_count(self.task),))}
         )
 
     def update(self, bundle: Bundle, batch: Sequence[tuple[int, Instance]]) -> None:
@@ -210,16 +211,6 @@ class Adversarial:
     def figures(self, bundle: Bundle) -> dict[str, Any]:
         """What was found of every instance, by name: jsd, tvd, within and flipped."""
         return dict(zip(FIGURES, bundle["figures"].result().T, strict=True))
-
-
-def marks_of(task: Labelling) -> int:
-    """How many numbers a task writes down of a text for its score.
-
-    >>> from attlas.studies.shared.faith.instances import _example
-    >>> marks_of(_example()[0])
-    2
-    """
-    return task.choices**2 if task.metric is METRICS["matthews"] else len(task.metric.columns)
 
 
 def _mixture(own: Own, weights: dict[Site, Tensor], share: Tensor) -> dict[Site, Tensor]:

@@ -1,0 +1,89 @@
+"""The kernel of a GPU against the one of a CPU, with a stand-in for torch's own that is as strict as that one is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from attlas.measures import kernels
+
+
+def _strict(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, with_lse: bool, dropout: float, causal: bool, *,
+    scale: float,
+) -> tuple[Tensor, Tensor, int, int]:  # fmt: skip
+    """What torch's memory-efficient kernel computes; widths, and rows of a bias, come in eights there."""
+    assert with_lse
+    assert dropout == 0.0
+    assert all(tensor.shape[-1] % 8 == 0 for tensor in (query, key, value))
+    scores = scale * query @ key.transpose(-1, -2)
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -torch.inf)
+    if bias is not None:
+        assert bias.stride(-2) % 8 == 0
+        scores = scores + bias
+    lse = torch.nn.functional.pad(scores.logsumexp(-1), (0, -scores.shape[-2] % 32))  # padded, as on a device
+    return scores.softmax(-1) @ value, lse, 0, 0
+
+
+@pytest.mark.parametrize("lower", [0, 2])
+@pytest.mark.parametrize("kind", ["plain", "causal", "padded"])
+def test_both_ways_give_the_same(kind: str, lower: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.ops.aten, "_scaled_dot_product_efficient_attention", _strict)
+    generator = torch.Generator().manual_seed(2)
+    query, key = (torch.randn(2, 3, 11, 5, generator=generator) for _ in range(2))
+    value = torch.cat([torch.rand(2, 3, 11, 6, generator=generator), torch.ones(2, 3, 11, 1)], -1)
+    mask = torch.ones(2, 1, 11, 11, dtype=torch.bool)
+    mask[1, ..., 8:] = False
+    given = (query, key, value, 0.7, mask if kind == "padded" else None, kind == "causal", lower, 3)
+    ours, theirs = kernels._fused(*given), kernels._tiled(*given)
+    for name in ("out", "lse", "logs", *(["lower"] if lower else [])):
+        assert torch.allclose(getattr(ours, name), getattr(theirs, name), atol=1e-5), name
+    assert (ours.lower is None) == (lower == 0)
+
+
+@pytest.mark.parametrize("kind", ["plain", "causal", "padded"])
+@pytest.mark.parametrize("scale", [0.7, 60.0])
+def test_scores_however_large_in_tiles_however_small(
+    kind: str, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exponentials of scores in the hundreds are shifted; several texts, one, or some of its rows are a tile."""
+    generator = torch.Generator().manual_seed(4)
+    query, key = (torch.randn(3, 2, 70, 4, generator=generator) for _ in range(2))
+    value = torch.cat([torch.rand(3, 2, 70, 2, generator=generator), torch.ones(3, 2, 70, 1)], -1)
+    mask = torch.ones(3, 1, 70, 70, dtype=torch.bool)
+    mask[1, ..., 60:] = False
+    scores = scale * query @ key.transpose(-1, -2)
+    if kind != "plain":
+        hidden = torch.ones(70, 70, dtype=torch.bool).triu(1) if kind == "causal" else ~mask
+        scores = scores.masked_fill(hidden, -torch.inf)
+    weights = scores.double().softmax(-1)
+    for tile in (1, 2 * 70 * 70, 1 << 19):
+        monkeypatch.setattr(kernels, "TILE", tile)
+        got = kernels.attend(
+            query, key, value, scale, mask=mask if kind == "padded" else None, causal=kind == "causal", lower=1
+        )
+        assert got.lower is not None
+        assert torch.allclose(got.out.double(), weights @ value.double(), atol=1e-4)
+        assert torch.allclose(got.lse.double(), scores.double().logsumexp(-1), atol=1e-3)
+        assert torch.allclose(got.lower[..., 0].double(), weights.tril().sum(-1), atol=1e-4)
+        assert torch.allclose(got.logs[..., 0].double(), torch.xlogy(weights, weights).sum(-1), atol=1e-3)
+
+
+@pytest.mark.parametrize(("tile", "texts", "rows"), [(1, 1, 32), (100 * 2 * 70, 1, 70), (2 * 2 * 70 * 70, 2, 70)])
+def test_a_tile_has_as_many_scores_as_it_may(
+    tile: int, texts: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory stays what it is however many texts there are and however long: never all scores at once."""
+    sizes: list[tuple[int, ...]] = []
+    product = torch.bmm
+
+    def watched(one: Tensor, other: Tensor) -> Tensor:
+        sizes.append((one.shape[0], one.shape[1], other.shape[2]))
+        return product(one, other)
+
+    monkeypatch.setattr(kernels, "TILE", tile)
+    monkeypatch.setattr(torch, "bmm", watched)
+    kernels.attend(torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 1), 1.0)
+    assert max(sizes) == (2 * texts, rows, 70)

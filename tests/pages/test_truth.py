@@ -1,0 +1,149 @@
+"""Every sentence of every page is true of its tables: of invented results, and of them changed at random.
+
+Claims are asked of plain lists (`naive_claims`), not of what pages are made with; numbers, heads and words that
+compare are read off the sentence itself (`attlas.pages.truth`). Leads, notes and warnings must at least be sayable.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive_claims import is_so
+from perturbed import CHANGES, perturbed
+
+from attlas.pages import Tables, holds
+from attlas.pages.page import Page, said
+from attlas.pages.truth import faults
+from attlas.store import Result
+from attlas.studies import studies
+
+sys.path.append(str(Path(__file__).parents[1] / "studies"))  # where results are invented
+
+import test_clusters_page
+import test_coref_page
+import test_importance_page
+import test_parse_page
+import test_relations_page
+from invented_ablate import ablate_result
+from invented_align import align_result
+from invented_faith import faith_result
+from invented_faith_chunking import faith_chunking_result
+from invented_keywords import (
+    keywords_compare_result,
+    keywords_result,
+    keywords_study_result,
+    keywords_tune_result,
+)
+from invented_layers import invented as layers_result
+from invented_layers_case import layers_case_result
+from invented_noop import noop_result
+from invented_norms import norms_result
+from invented_prune import prune_result
+from invented_survey import survey
+
+DRAWS = 4
+RESULTS: dict[str, Callable[[], Result]] = {
+    "ablate": ablate_result,
+    "align": lambda: align_result(back=True),
+    "clusters": test_clusters_page.invented,
+    "coref": test_coref_page.invented,
+    "faith": lambda: faith_result(instances=40),
+    "faith-chunking": faith_chunking_result,
+    "importance": test_importance_page.importance_result,
+    "keywords": keywords_result,
+    "keywords-compare": keywords_compare_result,
+    "keywords-study": keywords_study_result,
+    "keywords-tune": keywords_tune_result,
+    "layers": lambda: layers_result(("pos", "dependencies", "roles", "coreference"), layers=3, sentences=40),
+    "layers-case": layers_case_result,
+    "noop": lambda: noop_result(majority=0.2),
+    "norms": norms_result,
+    "parse": test_parse_page.invented,
+    "prune": prune_result,
+    "relations": test_relations_page.invented,
+    "survey": lambda: survey({"encoder": (2, 3)}),
+}
+SHARED = {"layers-together"}  # has the page of another study
+
+
+def test_every_study_with_a_page_is_here() -> None:
+    assert set(RESULTS) | SHARED == {name for name, study in studies().items() if study.page}
+
+
+def check_truth(page: Page, result: Result) -> None:
+    """Every sentence of a page is true, has claims for what it says, and says only what is known."""
+    tables = Tables(result, page.schemas, page.derived)
+    findings = page.found(tables)
+    assert not faults(findings, tables)
+    for told in findings:
+        for claim in told.claims:
+            assert is_so(claim, list(tables[claim.table])), f"this is not so: {told.text} ({claim})"
+            assert holds(claim, tables)
+    page.warning(tables)
+    for section in page.sections:
+        said(section.lead, tables)
+        said(section.note, tables)
+
+
+@pytest.mark.parametrize("study", RESULTS)
+def test_sentences_are_true_of_invented_results_and_of_changed_ones(study: str) -> None:
+    page, result = studies()[study].load_page(), RESULTS[study]()
+    check_truth(page, result)
+    for seed in range(DRAWS):
+        changed, changes = perturbed(page, result, np.random.default_rng(seed))
+        try:
+            check_truth(page, changed)
+        except Exception as error:
+            raise AssertionError(f"{study}, seed {seed}, {', '.join(changes)}: {error}") from error
+
+
+def of_several_twins(page: Page, result: Result) -> Result:
+    """The same, had so many twins been drawn as nothing else counts; with their lowest and highest, where told."""
+    columns = {name: table.to_pydict() for name, table in result.tables.items()}
+    for schema in page.schemas:
+        table, names = columns.get(schema.table, {}), {column.name for column in schema.columns}
+        if table and "twins" in names:
+            size = len(next(iter(table.values())))
+            table |= {"twins": [97] * size}
+            table |= {name: [value] * size for name, value in (("twins_low", 0.123), ("twins_high", 0.789))
+                      if name in names}  # fmt: skip
+    if result.manifest.study.startswith("layers"):  # where rows are means of seeds, or of twins
+        tasks = columns["tasks"]
+        tasks["n"] = [97 if who == "twin" else n for who, n in zip(tasks["who"], tasks["n"], strict=True)]
+    return Result(result.manifest, columns)
+
+
+SEVERAL = {  # those whose pages tell how many there were
+    **{name: RESULTS[name] for name in ("keywords-study", "layers", "noop", "parse")},
+    "layers, one task": lambda: layers_result(("pos",), layers=3, sentences=40),
+}
+
+
+@pytest.mark.parametrize("study", SEVERAL)
+def test_so_many_twins_as_are_told_were_drawn(study: str) -> None:
+    """Sentences may write the number of twins, and how far apart they lie; claims must know of both."""
+    page, result = studies()[study.partition(",")[0]].load_page(), SEVERAL[study]()
+    several = of_several_twins(page, result)
+    check_truth(page, several)
+    check_truth(page, perturbed(page, several, np.random.default_rng(0))[0])
+    findings = page.found(Tables(several, page.schemas, page.derived))
+    assert any("97 untrained twins" in str(told.text) for told in findings)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_changes_something(change: str) -> None:
+    """A change that does nothing to any result would make the test above weaker than it looks."""
+    for study, made in RESULTS.items():
+        page, result = studies()[study].load_page(), made()
+        for schema in page.schemas:
+            if schema.table in result.tables:
+                rows = [dict(row) for row in result.tables[schema.table].to_pylist()]
+                before = [dict(row) for row in rows]
+                CHANGES[change](schema, rows, np.random.default_rng(0))
+                if rows != before:
+                    return
+    raise AssertionError(f"{change} changes no result")
