@@ -165,12 +165,14 @@ def _finding(name: str, subject: Subject, one: Tensor, other: Tensor, note: str 
 @contextmanager
 def _library(subject: Subject, implementation: str) -> Iterator[None]:
     """The model as the library would run it, for the length of a ``with`` block."""
-    before = subject.model.config._attn_implementation
+    configs = {id(module.config): module.config for module in subject.model.modules() if hasattr(module, "config")}
+    before = [(config, config._attn_implementation) for config in configs.values()]  # parts may have their own
     subject.model.set_attn_implementation(implementation)
     try:
         yield
     finally:
-        subject.model.set_attn_implementation(before)
+        for config, name in before:
+            config._attn_implementation = name
 
 
 _BOUND = "a pruned model with a position bias runs at the seam alone"
@@ -236,7 +238,8 @@ def _eager_weights(subject: Subject) -> Finding:
         assert side is not None
         ours, known = (rows.transpose(1, 2)[side.real] for rows in (recorder.get(site), weights))
         if _has_sinks(subject):  # some families report their rows before the sink has taken its part, and some after
-            ours, known = (rows / rows.sum(-1, keepdim=True).clamp_min(1e-3) for rows in (ours, known))
+            read = (ours.sum(-1, keepdim=True) > 0.01) & (known.sum(-1, keepdim=True) > 0.01)  # else nothing is left
+            ours, known = (torch.where(read, rows / rows.sum(-1, keepdim=True), 0.0) for rows in (ours, known))
         worst = max(worst, float((ours - known).abs().max()))
     return Finding(name, worst <= rounding(subject, batch), worst)
 

@@ -403,7 +403,9 @@ class Subject:
         """
         if self.model.config.is_encoder_decoder and batch.target is None:
             return self.model.get_encoder()(**batch.inputs, **options)
-        if batch.target is not None:  # it is read whole; FSMT takes a cache for a sign that it is not, and looks ahead
+        if (
+            batch.target is not None
+        ):  # it is read whole; FSMT takes a cache for a sign that it is not, and looks ahead
             options = {"use_cache": False, **options}
         return self.model(**batch.inputs, **options)
 

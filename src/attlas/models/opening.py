@@ -97,10 +97,10 @@ def open_model(
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
         head = _own_head(config) if task_head is None else None if task_head == "none" else task_head
-        model, missing = _weights(shown, source, config, head, seam.name_for(config), weights)
+        model, missing = _weights(shown, source, config, head, None, weights)
         if missing and head and task_head is None:  # a head that nobody asked for is had whole or not at all
             head = None
-            model, missing = _weights(shown, source, config, None, seam.name_for(config), weights)
+            model, missing = _weights(shown, source, config, None, None, weights)
         totals = _totals(model)  # the weights are read through once, for both uses of their sums
         _refuse_damaged(shown, model, totals)
         model = _place(model, device)
@@ -112,6 +112,7 @@ def open_model(
             layout = _layout(model)
         if layout is None:
             raise _unreadable(shown, model)
+        _refuse_random(shown, model, layout, missing)
     return Opened(shown, model, tokenizer, layout, fingerprint(model, totals, without=missing), missing)
 
 
@@ -164,11 +165,14 @@ def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opene
     try:
         with _quiet():
             try:
-                model.set_attn_implementation(seam.name_for(model.config))
+                model.set_attn_implementation(seam.name_for(type(model), model.config))
             except (ValueError, KeyError):
                 _set_attention(model, "eager")
             model.train(False)
-            if model.config._attn_implementation not in (seam.name_for(model.config), "eager"):  # it did not listen
+            if model.config._attn_implementation not in (
+                seam.name_for(type(model), model.config),
+                "eager",
+            ):  # it did not listen
                 _set_attention(model, "eager")
             layout = _layout(model)
             if (layout is None or layout.private) and model.config._attn_implementation != "eager":
@@ -447,9 +451,10 @@ def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
 
 
 def _weights(
-    shown: str, source: str, config: Any, head: str | None, attention: str, options: dict[str, Any]
+    shown: str, source: str, config: Any, head: str | None, attention: str | None, options: dict[str, Any]
 ) -> tuple[PreTrainedModel, tuple[str, ...]]:
-    """The model, and the names of those of its weights that its checkpoint does not hold (tied ones do not count)."""
+    """The model on the seam (or with another ``attention``), and the names of those of its weights that its
+    checkpoint does not hold (tied ones do not count)."""
     import transformers
 
     options = {**options, "output_loading_info": True}
@@ -462,6 +467,8 @@ def _weights(
             f"{shown} has an encoder and a decoder, and its {head} head reads a text through both; choose a model "
             "that has one of them"
         )
+    known = _class(config, auto._model_mapping) if type(config) in auto._model_mapping else None
+    attention = seam.name_for(known, config) if attention is None else attention
     kind = None
     if not pruning.loads_plainly(config):
         if type(config) not in auto._model_mapping:
@@ -507,6 +514,20 @@ def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
 
     found: type[PreTrainedModel] = _get_model_class(config, mapping)  # type: ignore[no-untyped-call]
     return found
+
+
+def _refuse_random(shown: str, model: PreTrainedModel, layout: sites.Layout, missing: Collection[str]) -> None:
+    """A head may be missing from a checkpoint; embeddings and attention may not, or random ones would be shown."""
+    body = [*layout.modules, model.get_input_embeddings()]
+    needed = {id(tensor) for module in body if module is not None for tensor in module.parameters()}
+    lost = [name for name, tensor in model.named_parameters() if id(tensor) in needed and name in set(missing)]
+    if lost:
+        saved_as = ", ".join(getattr(model.config, "architectures", None) or ()) or "another class"
+        raise ModelError(
+            f"the checkpoint of {shown} (saved as {saved_as}) holds no weights for {len(missing)} tensors of a "
+            f"{type(model).__name__}, among them {lost[0]}, which would be random; open it in its own class "
+            "yourself, and give the model to Subject.of"
+        )
 
 
 def _refuse_damaged(shown: str, model: PreTrainedModel, totals: Mapping[str, float]) -> None:

@@ -30,14 +30,14 @@ from torch import Tensor, nn
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 
-NAME, ADDITIVE_NAME = "attlas", "attlas_additive"
+NAME, STRICT_NAME, ADDITIVE_NAME = "attlas", "attlas_strict", "attlas_additive"
 ADDITIVE = frozenset(
     {"nllb-moe"}
 )  # families whose own code, and not only their attention, reads the eager kind of mask
 HEADS_LEFT = "attlas_heads_left"  # on a pruned module: for how many heads a position bias is made, which are left
 HARMLESS = frozenset({  # what models pass on that the mask, or the model itself, has taken care of
-    "cache_position", "cu_seq_lens_k", "cu_seq_lens_q", "deterministic", "max_length_k", "max_length_q",
-    "num_items_in_batch", "output_attentions", "output_hidden_states", "position_ids", "return_dict",
+    "cache_position", "cu_seq_lens_k", "cu_seq_lens_q", "deterministic", "logits_to_keep", "max_length_k",
+    "max_length_q", "num_items_in_batch", "output_attentions", "output_hidden_states", "position_ids", "return_dict",
     "sliding_window", "use_cache",
 })  # fmt: skip
 
@@ -201,7 +201,8 @@ class AttentionCall:
         if self.sinks is not None:
             sinks = self.sinks.reshape(1, -1, 1, 1).expand(scores.shape[0], -1, scores.shape[2], 1)
             scores = torch.cat([scores, sinks.to(scores.dtype)], dim=-1)
-        weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(scores.dtype)
+        finest = torch.promote_types(scores.dtype, torch.float32)
+        weights = torch.softmax(scores, dim=-1, dtype=finest).to(scores.dtype)
         return weights[..., :-1] if self.sinks is not None else weights
 
 
@@ -401,6 +402,8 @@ def attend(
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     _refuse_unknown(module, rest)
+    eager = getattr(getattr(module, "config", None), "_attn_implementation", NAME) in (STRICT_NAME, ADDITIVE_NAME)
+    is_causal = False if eager else is_causal  # the mask says it all
     if indices is not None:
         attention_mask = _of_chosen(attention_mask, indices, key.shape[2])
     if block_indices is not None:
@@ -416,7 +419,7 @@ def attend(
     total, left = getattr(module, HEADS_LEFT, (0, ()))
     if position_bias is not None and left and position_bias.shape[1] == total:
         position_bias = position_bias[:, left]
-    odd = softcap is not None or s_aux is not None
+    odd = softcap is not None or s_aux is not None or eager  # what the library does not run fused, we do not
     known = _SEAMS.get(module)
     seam = None if known is None else known()
     site, again = seam.site(module) if seam is not None and seam.instruments else (None, False)
@@ -460,19 +463,27 @@ def register() -> None:
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask, sdpa_mask
 
-    for name, mask in ((NAME, sdpa_mask), (ADDITIVE_NAME, eager_mask)):
+    def always(*args: Any, **options: Any) -> Any:
+        """A mask in every case: a family that never ran fused does not say whether it is causal."""
+        return sdpa_mask(*args, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
+
+    for name, mask in ((NAME, sdpa_mask), (STRICT_NAME, always), (ADDITIVE_NAME, eager_mask)):
         AttentionInterface.register(name, attend)
         AttentionMaskInterface.register(name, mask)
 
 
-def name_for(config: Any) -> str:
-    """The name under which a model of this configuration is opened on the seam.
+def name_for(kind: Any, config: Any) -> str:
+    """The name under which a model of this class and configuration is opened on the seam.
 
     >>> from types import SimpleNamespace
-    >>> name_for(SimpleNamespace(model_type="bert")), name_for(SimpleNamespace(model_type="nllb-moe"))
-    ('attlas', 'attlas_additive')
+    >>> fused, plain = SimpleNamespace(_supports_sdpa=True), SimpleNamespace(_supports_sdpa=False)
+    >>> bert, nllb = SimpleNamespace(model_type="bert"), SimpleNamespace(model_type="nllb-moe")
+    >>> name_for(fused, bert), name_for(plain, bert), name_for(plain, nllb)
+    ('attlas', 'attlas_strict', 'attlas_additive')
     """
-    return ADDITIVE_NAME if getattr(config, "model_type", "") in ADDITIVE else NAME
+    if getattr(config, "model_type", "") in ADDITIVE:
+        return ADDITIVE_NAME
+    return NAME if getattr(kind, "_supports_sdpa", True) else STRICT_NAME
 
 
 def _refuse_unknown(module: nn.Module, rest: dict[str, Any]) -> None:
