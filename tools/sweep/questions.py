@@ -276,7 +276,8 @@ class _Questions:
             for layer, call in enumerate(here):
                 site = Site(Stream(stream), capture.layers[stream][layer])
                 matrix = self.subject.output_matrix(site)
-                vectors = torch.einsum("hqk,hkw,hwd->hqkd", weights[layer], capture.values[stream][layer], matrix)
+                values = capture.values[stream][layer][..., : matrix.shape[1]]  # layers may be narrower than others
+                vectors = torch.einsum("hqk,hkw,hwd->hqkd", weights[layer], values, matrix)
                 lengths = distance(capture.norms[stream][layer], vectors.norm(dim=-1))
                 rebuilt = vectors.sum((0, 2))
                 apart = relative(rebuilt, call.output[0] - (0 if call.bias is None else call.bias))

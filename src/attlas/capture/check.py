@@ -165,7 +165,7 @@ def _finding(name: str, subject: Subject, one: Tensor, other: Tensor, note: str 
 @contextmanager
 def _library(subject: Subject, implementation: str) -> Iterator[None]:
     """The model as the library would run it, for the length of a ``with`` block."""
-    configs = {id(module.config): module.config for module in subject.model.modules() if hasattr(module, "config")}
+    configs: dict[int, Any] = {id(m.config): m.config for m in subject.model.modules() if hasattr(m, "config")}
     before = [(config, config._attn_implementation) for config in configs.values()]  # parts may have their own
     subject.model.set_attn_implementation(implementation)
     try:

@@ -354,7 +354,10 @@ def _stack(layers: list[Tensor]) -> Tensor:
     shape = [max(sizes) for sizes in zip(*(layer.shape for layer in layers), strict=True)]
     stacked = layers[0].new_zeros(len(layers), *shape)
     for number, layer in enumerate(layers):
-        stacked[(number, *(slice(size) for size in layer.shape))] = layer
+        part = stacked[number]
+        for axis, size in enumerate(layer.shape):
+            part = part.narrow(axis, 0, size)
+        part.copy_(layer)
     return stacked
 
 

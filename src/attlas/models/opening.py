@@ -262,7 +262,8 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
     >>> twins[0] == twins[1], len({*twins, fingerprint(tiny)})
     (True, 3)
     """
-    base = model.get_base_model() if hasattr(model, "get_base_model") else model  # below its adapters
+    adapted: Any = model
+    base = adapted.get_base_model() if hasattr(model, "get_base_model") else model  # below its adapters
     config = copy.deepcopy(base.config)
     if hasattr(config, "quantization_config"):  # random weights are not packed
         del config.quantization_config
@@ -315,7 +316,8 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     config = model.config
     vocabulary = _embedded(model)
     padding = getattr(config, "pad_token_id", None)
-    ids = [i for i in range(vocabulary) if i != padding][-sites.SOURCE_LENGTH :]
+    known = [i for i in range(vocabulary) if i != padding][-sites.SOURCE_LENGTH :]
+    ids = (known * sites.SOURCE_LENGTH)[-sites.SOURCE_LENGTH :]  # a vocabulary may be smaller than that
     inputs = {"input_ids": torch.tensor([ids], device=place_of(model))}
     if config.is_encoder_decoder:
         inputs["decoder_input_ids"] = inputs["input_ids"][:, : sites.TARGET_LENGTH]
@@ -325,7 +327,10 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
 def _embedded(model: PreTrainedModel) -> int:
     """How many pieces a model has a vector for."""
     vocabulary = getattr(model.config.get_text_config(), "vocab_size", None)
-    rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    try:
+        rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    except NotImplementedError:  # it keeps them to itself
+        rows = None
     known = [int(size) for size in (vocabulary, rows) if size]
     return min(known, default=sites.SOURCE_LENGTH + 1)
 
@@ -518,8 +523,8 @@ def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
 
 def _refuse_random(shown: str, model: PreTrainedModel, layout: sites.Layout, missing: Collection[str]) -> None:
     """A head may be missing from a checkpoint; embeddings and attention may not, or random ones would be shown."""
-    body = [*layout.modules, model.get_input_embeddings()]
-    needed = {id(tensor) for module in body if module is not None for tensor in module.parameters()}
+    body = [*layout.modules, *(module for module in model.modules() if isinstance(module, torch.nn.Embedding))]
+    needed = {id(tensor) for module in body for tensor in module.parameters()}
     lost = [name for name, tensor in model.named_parameters() if id(tensor) in needed and name in set(missing)]
     if lost:
         saved_as = ", ".join(getattr(model.config, "architectures", None) or ()) or "another class"

@@ -163,7 +163,7 @@ def _einsum(equation: str, weights: Any, values: Any, pending: tuple[int, ...]) 
         arrow and isinstance(weights, Tensor) and tuple(weights.shape) == pending and len(left) == len(right) == 4
     ):
         return None
-    batch, head, query, key = left
+    batch, head, query, key = list(left)
     width = next((axis for axis in right if axis not in left), "")
     if set(right) != {batch, head, key, width} or set(result) != {batch, head, query, width}:
         return None

@@ -191,7 +191,8 @@ def output_matrix(projection: nn.Module, heads: int) -> Tensor:
     >>> torch.allclose(output_matrix(adapter, 2).reshape(8, 5), whole.T, atol=1e-6)
     True
     """
-    weight = getattr(projection, "weight", None)
+    weight: Any = getattr(projection, "weight", None)
+    matrix: Tensor
     plain = type(weight) in (nn.Parameter, Tensor) and weight.is_floating_point() and not weight.is_meta
     plain = plain and not hasattr(projection, "base_layer")
     if plain and isinstance(projection, nn.Linear):
@@ -210,8 +211,8 @@ def output_bias(projection: nn.Module) -> Tensor | float:
     0.0
     """
     if isinstance(projection, nn.Linear) or type(projection).__name__ == "Conv1D":
-        bias: Tensor | None = projection.bias
-        return 0.0 if bias is None else bias
+        bias: Any = projection.bias
+        return 0.0 if bias is None else torch.as_tensor(bias)
     with torch.no_grad():
         added: Tensor = projection(_unit_vectors(projection)[:1] * 0)[0]
     return added
