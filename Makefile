@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test tests-alone bench chaos coverage mutants lint same-figures sample clean
+.PHONY: demo test tests-alone bench chaos coverage mutants sweep lint same-figures sample clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
@@ -40,6 +40,10 @@ coverage: $(READY)
 mutants: $(READY)
 	$(BIN)/python -m tools.mutants design --most 2
 	$(BIN)/python -m tools.mutants random --count 170 --most 8
+
+# Every text family of the model library, built tiny and held against the library itself; goes on where it was ended.
+sweep: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.sweep
 
 # Every table of every study against those kept from before the redesign; see tools/same_figures/run.py.
 same-figures: $(READY)

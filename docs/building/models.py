@@ -14,7 +14,7 @@ QUESTIONS = {
     "untouched output equals the plain model's": "output",
     "nothing goes to padding or to what comes later": "mask",
     "a sentence pair equals the eager model's": "pairs",
-    "padding on the left changes nothing": "left padding",
+    "padded on the left the output is the eager model's, too": "left padding",
     "closing any gate changes the output, opening all does not": "gates",
     "gates get a gradient": "gradient",
     "frozen weights change nothing, uniform ones do": "override",

@@ -89,8 +89,7 @@ def test_matrices_are_smaller_by_what_was_cut(family: str) -> None:
 def test_a_pruned_model_passes_the_examination_and_can_be_looked_at(family: str) -> None:
     subject = subject_of(family)
     smaller = keeping(subject, uneven(subject))
-    wrong = {finding.name for finding in examine(smaller) if finding.passed is False}
-    assert wrong == ({"queries and keys can be seen"} if family == "mpnet" else set())
+    assert not [finding for finding in examine(smaller) if finding.passed is False]
     capture = smaller.look((TEXTS[0], TARGETS[0]) if subject.pieces.translating else TEXTS[0])
     for stream, weights in capture.weights.items():
         counts = [count for site, count in smaller.layout.heads.items() if site.stream is stream]

@@ -2,11 +2,15 @@
 
 Generation calls the model once for the prompt and then once per new piece, with earlier keys out of a cache. Each
 step gives a strip of the map; laid under one another they make the square that a single pass over the whole text
-would have given. The last piece written was never read, so it has no row.
+would have given. The last piece written was never read, so it has no row. A model that keeps no cache reads all
+anew at every step, and its last square is the map; a cache of fixed size has room for what is not written yet, which
+is cut off. Of several beams those rows are taken that lead to the text which was chosen. Ways to write that read in
+another order (an assistant, look-ups in the prompt, several texts at once, caches that are packed) are refused.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,6 +25,16 @@ from attlas.text import Document, Passage, Segmentation
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
+
+CACHES = (None, "dynamic", "static")
+OTHER_ORDERS = {  # options of generate() under which strips would be put together wrongly, and what they do
+    "assistant_model": "an assistant writes ahead",
+    "assistant_early_exit": "the model's own early layers write ahead",
+    "prompt_lookup_num_tokens": "pieces are looked up in the prompt",
+    "use_mtp": "several pieces are written in one step",
+    "custom_generate": "the order of steps is not known",
+    "prefill_chunk_size": "the prompt is read in parts",
+}
 
 
 def look_generating(
@@ -47,21 +61,25 @@ def look_generating(
             f"{subject.name} cannot write: its checkpoint does not hold the weights of its language-model head "
             f"({subject.missing[0]}), and random ones write nothing that means anything; choose another model"
         )
+    _refuse_other_orders(subject, options)
     passage = as_passage(prompt)
     example = subject.pieces.encode(Passage(passage.first))
     require_room(subject, require_window(subject, example.length, max_new_pieces), most=most_weights)
     batch = subject.pieces.batch([example], subject.device)
     recorder = Recorder(["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else []))
     settings = {"do_sample": False, "num_beams": 1, **options, "max_new_tokens": max_new_pieces, "max_length": None}
+    settings |= {"return_dict_in_generate": True, "output_scores": True}
     with within_memory(subject), torch.no_grad(), subject.use(recorder):
-        written = subject.model.generate(**batch.inputs, **settings)[0].tolist()  # type: ignore[operator]
-    found = gather(subject, recorder, _join)
+        said = subject.model.generate(**batch.inputs, **settings)  # type: ignore[operator]
+    written, beams = said.sequences[0].tolist(), getattr(said, "beam_indices", None)
+    path = None if beams is None else [row for row in beams[0].tolist() if row >= 0]
+    found = gather(subject, recorder, partial(_join, path=path))
     ids = written if subject.pieces.translating else [*example.source.ids, *written[example.source.length :]]
     text = _segmentation(subject, ids[: found["weights"][Stream.DECODER].shape[-2]])
-    said = Document.from_text(subject.pieces.tokenizer.decode(written, skip_special_tokens=True))
+    text_said = Document.from_text(subject.pieces.tokenizer.decode(written, skip_special_tokens=True))
     return Capture(
         subject.name,
-        Passage(passage.first, said) if subject.pieces.translating else Passage(said),
+        Passage(passage.first, text_said) if subject.pieces.translating else Passage(text_said),
         example.source.segmentation if subject.pieces.translating else text,
         text if subject.pieces.translating else None,
         **found,
@@ -69,16 +87,53 @@ def look_generating(
     )
 
 
-def _join(steps: dict[str, list[Tensor]], kind: str, stream: Stream) -> Tensor:
-    """One tensor of all steps at a site: strips of weights stitched, queries and what is new of keys and values."""
+def _refuse_other_orders(subject: Subject, options: dict[str, Any]) -> None:
+    for name, why in OTHER_ORDERS.items():
+        if options.get(name):
+            raise CapabilityError(f"{subject.name}: {name} cannot be looked at, since {why}; leave it out")
+    if options.get("num_return_sequences", 1) != 1:
+        raise CapabilityError(
+            f"{subject.name}: one text is looked at, and num_return_sequences asks for more; leave it out"
+        )
+    usual = getattr(subject.model.generation_config, "cache_implementation", None)
+    cache = options.get("cache_implementation", usual)
+    if cache not in CACHES:
+        known = ", ".join(repr(name) for name in CACHES if name)
+        raise CapabilityError(
+            f"{subject.name}: a cache of the kind {cache!r} cannot be looked at; choose one of {known}"
+        )
+    if options.get("past_key_values") is not None:
+        raise CapabilityError(f"{subject.name}: what was read into past_key_values was not seen; give the whole text")
+
+
+def _join(steps: dict[str, list[Tensor]], kind: str, stream: Stream, *, path: list[int] | None = None) -> Tensor:
+    """One tensor of all steps at a site: strips of weights stitched, queries and what is new of keys and values. Of
+    several beams ``path`` says which row of each step leads to the text that was chosen."""
+    rows = {name: _rows(given, path, stream) for name, given in steps.items()}
+    if stream is Stream.ENCODER:
+        return rows[kind][-1]
+    shapes = [(strip.shape[1], strip.shape[2]) for strip in rows["weights"]]
+    if len(shapes) > 1 and all(queries > 1 for queries, _ in shapes[1:]):  # no cache: each step reads all anew
+        return rows[kind][-1]
     if kind in ("weights", "scores"):
-        return _stitch([step[0] for step in steps[kind]], stream)
-    if stream is Stream.ENCODER or (stream is Stream.CROSS and kind != "queries"):
-        return steps[kind][-1][0]
+        return _stitch(rows[kind], stream)
+    if stream is Stream.CROSS and kind != "queries":
+        return rows[kind][-1]
     if kind == "queries":
-        return torch.cat([step[0] for step in steps["queries"]], dim=1)
-    fresh = [weights.shape[2] for weights in steps["weights"]]  # whatever a cache drops later
-    return torch.cat([step[0][:, step.shape[2] - n :] for n, step in zip(fresh, steps[kind], strict=True)], dim=1)
+        return torch.cat(rows["queries"], dim=1)
+    parts, stop = [], 0
+    for (fresh, known), step in zip(shapes, rows[kind], strict=True):
+        stop += fresh
+        last = min(stop, known)  # whatever a cache drops later; beyond it a fixed cache has room that is not written
+        parts.append(step[:, last - fresh : last])
+    return torch.cat(parts, dim=1)
+
+
+def _rows(steps: list[Tensor], path: list[int] | None, stream: Stream) -> list[Tensor]:
+    """The row of every step that belongs to the text; an encoder has read before there are beams."""
+    if path is None or stream is Stream.ENCODER:
+        return [step[0] for step in steps]
+    return [step[row] for row, step in zip(path, steps, strict=False)]
 
 
 def _stitch(strips: list[Tensor], stream: Stream) -> Tensor:
@@ -92,8 +147,8 @@ def _stitch(strips: list[Tensor], stream: Stream) -> Tensor:
     row = 0
     for strip in strips:
         stop = row + strip.shape[1]
-        seen = min(stop, strip.shape[2])  # a sliding cache keeps the latest keys only
-        whole[:, row:stop, stop - seen : stop] = strip[:, :, strip.shape[2] - seen :]
+        seen = min(stop, strip.shape[2])  # a sliding cache keeps the latest keys only, a fixed one has room for more
+        whole[:, row:stop, stop - seen : stop] = strip[:, :, :seen]
         row = stop
     return whole
 

@@ -66,7 +66,7 @@ class Recorder(Instrument):
 
     def finish(self, call: AttentionCall, output: Tensor) -> Tensor:
         """Keep the heads' outputs, if asked for, as (batch, head, query, width)."""
-        if "outputs" in self.kinds:
+        if "outputs" in self.kinds and not call.again:
             self._keep(call.site, "outputs", self._heads(output.transpose(1, 2)))
         return output
 

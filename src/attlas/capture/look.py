@@ -349,13 +349,16 @@ def gather(
 
 
 def _stack(layers: list[Tensor]) -> Tensor:
-    """Layers on top of one another; those of a pruned model that have fewer heads than others end in zeros."""
-    widest = max(layer.shape[0] for layer in layers)
-    if all(layer.shape[0] == widest for layer in layers):
-        return torch.stack(layers)
-    return torch.stack(
-        [torch.cat([layer, layer.new_zeros(widest - layer.shape[0], *layer.shape[1:])]) for layer in layers]
-    )
+    """Layers on top of one another; those that have fewer heads than others (of a pruned model) or narrower ones
+    (Gemma 4) end in zeros, which no product and no norm sees."""
+    shape = [max(sizes) for sizes in zip(*(layer.shape for layer in layers), strict=True)]
+    stacked = layers[0].new_zeros(len(layers), *shape)
+    for number, layer in enumerate(layers):
+        part = stacked[number]
+        for axis, size in enumerate(layer.shape):
+            part = part.narrow(axis, 0, size)
+        part.copy_(layer)
+    return stacked
 
 
 def _hidden(output: Any, batch: Batch) -> dict[Stream, Tensor]:

@@ -28,8 +28,10 @@ from attlas.models import (
     Seam,
     find_residuals,
     head_of,
+    is_compiled,
     open_model,
     output_matrix,
+    place_of,
     probing_inputs,
 )
 
@@ -64,21 +66,27 @@ class Subject:
         self.missing = opened.missing
         self.model: PreTrainedModel = opened.model
         self.layout = opened.layout
-        self.seam = Seam(opened.model, opened.layout.modules, private=opened.layout.private)
+        layout = opened.layout
+        self.seam = Seam(opened.model, layout.modules, private=layout.private, repeats=layout.repeats)
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
         self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
 
     @classmethod
     def of(cls, model: PreTrainedModel, tokenizer: Any, name: str | None = None) -> Subject:
-        """Take a model that is in memory already onto the seam.
+        """Take a model that is in memory already onto the seam, and let it prove itself; a model that cannot is
+        left as it was.
 
         >>> subject = load()
         >>> Subject.of(subject.model, subject.pieces.tokenizer, "mine").name
         'mine'
         """
-        from attlas.models import adopt
+        from attlas.capture.check import prove
+        from attlas.models import adopted
 
-        return cls(adopt(name or type(model).__name__, model, tokenizer))
+        with adopted(name or type(model).__name__, model, tokenizer) as opened:
+            subject = cls(opened)
+            prove(subject)
+        return subject
 
     def twin(self, seed: int = 0) -> Subject:
         """The same architecture before any training, with random weights drawn by the seed: one draw.
@@ -170,8 +178,7 @@ class Subject:
         >>> load().device.type
         'cpu'
         """
-        device: torch.device = self.model.device
-        return device
+        return place_of(self.model)
 
     @property
     def has_queries(self) -> bool:
@@ -288,6 +295,11 @@ class Subject:
         >>> recorder.get(subject.sites[0]).shape
         torch.Size([1, 12, 5, 5])
         """
+        if is_compiled(self.model):
+            raise CapabilityError(
+                f"{self.name} was compiled since it was opened, and a compiled model does not come by the seam; look "
+                "at it before model.compile()"
+            )
         with self.seam.put_on(*instruments):
             yield
 
@@ -391,6 +403,10 @@ class Subject:
         """
         if self.model.config.is_encoder_decoder and batch.target is None:
             return self.model.get_encoder()(**batch.inputs, **options)
+        if (
+            batch.target is not None
+        ):  # it is read whole; FSMT takes a cache for a sign that it is not, and looks ahead
+            options = {"use_cache": False, **options}
         return self.model(**batch.inputs, **options)
 
     def read(self, batch: Batch, **options: Any) -> Any:

@@ -18,22 +18,29 @@ def command(
         str | None, typer.Argument(help="Hub name, folder or short name; the bundled model if left out.")
     ] = None,
     *,
+    full: Annotated[bool, typer.Option(help="Ask every head and layer what is else asked of a few.")] = False,
     opening: Opening,
+    quiet: bool = False,
     as_json: bool = False,
 ) -> None:
     """Examine a model: does what we see at the seam equal what the model does? Fails if it does not."""
-    from attlas.capture import examine
+    from attlas.capture.check import QUESTIONS, examine
+    from attlas.run.progress import progress_on
     from attlas.store import plain
 
     subject = as_subject(replace(opening, name=model))
-    findings = examine(subject)
+    progress = progress_on(quiet=quiet)
+    progress.start("doctor", total=QUESTIONS, unit="questions")
+    try:
+        findings = examine(subject, full=full, advance=lambda question: progress.advance(1))
+    finally:
+        progress.finish()
     if as_json:
         found = {"model": subject.describe(), "findings": [asdict(finding) for finding in findings]}
         typer.echo(json.dumps(plain(found, "findings"), ensure_ascii=False))
     else:
         show(subject, findings)
-    essential = [finding for finding in findings if finding.passed is False and not finding.note]
-    if essential:
+    if any(finding.passed is False for finding in findings):
         raise typer.Exit(1)
 
 

@@ -6,7 +6,18 @@ everything rests on.
 
 from attlas.models.fresh import open_to_train, save_model
 from attlas.models.heads import head_of, possible_heads, saved_head, with_head
-from attlas.models.opening import HEADS, Opened, adopt, open_model, probing_inputs, read_config, untrained
+from attlas.models.opening import (
+    HEADS,
+    Opened,
+    adopt,
+    adopted,
+    is_compiled,
+    open_model,
+    place_of,
+    probing_inputs,
+    read_config,
+    untrained,
+)
 from attlas.models.pieces import Batch, Encoded, Example, Pieces, Side
 from attlas.models.pruning import cut, kept_heads, loads_plainly
 from attlas.models.residuals import Residual, find_residuals
@@ -27,14 +38,17 @@ __all__ = [
     "Seam",
     "Side",
     "adopt",
+    "adopted",
     "cut",
     "find_residuals",
     "head_of",
+    "is_compiled",
     "kept_heads",
     "loads_plainly",
     "open_model",
     "open_to_train",
     "output_matrix",
+    "place_of",
     "possible_heads",
     "probing_inputs",
     "read_config",

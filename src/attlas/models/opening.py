@@ -22,7 +22,7 @@ from urllib.request import getproxies
 
 import torch
 
-from attlas.errors import CapabilityError, ModelError, NumberError
+from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError
 from attlas.models import bundled, pruning, seam, sites
 
 if TYPE_CHECKING:
@@ -97,18 +97,22 @@ def open_model(
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
         head = _own_head(config) if task_head is None else None if task_head == "none" else task_head
-        model, missing = _weights(shown, source, config, head, seam.NAME, weights)
+        model, missing = _weights(shown, source, config, head, None, weights)
         if missing and head and task_head is None:  # a head that nobody asked for is had whole or not at all
             head = None
-            model, missing = _weights(shown, source, config, None, seam.NAME, weights)
+            model, missing = _weights(shown, source, config, None, None, weights)
         totals = _totals(model)  # the weights are read through once, for both uses of their sums
         _refuse_damaged(shown, model, totals)
         model = _place(model, device)
-        layout = sites.find_sites(model, probing_inputs(model))
-        if layout.private:
+        _refuse_unseeable(shown, model)
+        layout = _layout(model)
+        if layout is None or layout.private:
             # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
             model = _place(_weights(shown, source, config, head, "eager", weights)[0], device)
-            layout = sites.find_sites(model, probing_inputs(model))
+            layout = _layout(model)
+        if layout is None:
+            raise _unreadable(shown, model)
+        _refuse_random(shown, model, layout, missing)
     return Opened(shown, model, tokenizer, layout, fingerprint(model, totals, without=missing), missing)
 
 
@@ -135,19 +139,117 @@ def adopt(name: str, model: PreTrainedModel, tokenizer: Any) -> Opened:
     >>> adopt("tiny", BertModel(BertConfig(**small)), None).layout.streams
     (<Stream.ENCODER: 'encoder'>,)
     """
+    with adopted(name, model, tokenizer) as opened:
+        return opened
+
+
+@contextmanager
+def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opened]:
+    """As :func:`adopt`, for the length of a ``with`` block in which the model may be tried: if anything goes wrong,
+    whoever gave it has it back as it was.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> model = BertModel(BertConfig(**small))
+    >>> with adopted("tiny", model, None):
+    ...     raise CapabilityError("tiny: it is too small")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: tiny: it is too small
+    >>> model.config._attn_implementation, model.training
+    ('sdpa', True)
+    """
+    _refuse_unseeable(name, model)
     seam.register()
-    before = model.config._attn_implementation
-    with _quiet():
-        try:
-            model.set_attn_implementation(seam.NAME)
-        except (ValueError, KeyError):
-            model.set_attn_implementation(before)
-        model.train(False)
-        layout = sites.find_sites(model, probing_inputs(model))
-        if layout.private and model.config._attn_implementation == seam.NAME:
-            model.set_attn_implementation("eager")
-            layout = sites.find_sites(model, probing_inputs(model))
-    return Opened(name, model, tokenizer, layout, fingerprint(model))
+    before, training = model.config._attn_implementation, model.training
+    try:
+        with _quiet():
+            try:
+                model.set_attn_implementation(seam.name_for(type(model), model.config))
+            except (ValueError, KeyError):
+                _set_attention(model, "eager")
+            model.train(False)
+            if model.config._attn_implementation not in (
+                seam.name_for(type(model), model.config),
+                "eager",
+            ):  # it did not listen
+                _set_attention(model, "eager")
+            layout = _layout(model)
+            if (layout is None or layout.private) and model.config._attn_implementation != "eager":
+                _set_attention(model, "eager")
+                layout = _layout(model)
+            if layout is None:
+                raise _unreadable(name, model)
+        yield Opened(name, model, tokenizer, layout, fingerprint(model))
+    except BaseException:
+        _set_attention(model, before)
+        model.train(training)
+        raise
+
+
+def _layout(model: PreTrainedModel) -> sites.Layout | None:
+    """Where a model's attention is, or None where it cannot read a few pieces of text in this way."""
+    try:
+        return sites.find_sites(model, probing_inputs(model))
+    except AttlasError:
+        raise
+    except Exception:
+        return None
+
+
+def _unreadable(name: str, model: PreTrainedModel) -> CapabilityError:
+    """Why a model cannot read a few pieces of text; it is asked once more for its reason."""
+    try:
+        with torch.no_grad():
+            model(**probing_inputs(model))
+        why = "its attention was lost on the way"
+    except Exception as error:
+        why = _first(error)
+    return CapabilityError(
+        f"{name} ({type(model).__name__}) cannot read a text by itself ({why}); attlas looks at models that take "
+        "pieces of text and nothing else"
+    )
+
+
+def _set_attention(model: Any, name: str) -> None:
+    """Choose a model's attention; a family that does not go by the library's interface reads its configuration."""
+    model.set_attn_implementation(name)
+    if model.config._attn_implementation != name:
+        for config in {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}.values():
+            config._attn_implementation = name
+
+
+def _refuse_unseeable(name: str, model: Any) -> None:
+    """What hides its attention from us, or puts more into it than the text."""
+    if hasattr(model, "_orig_mod") or is_compiled(model):
+        raise CapabilityError(
+            f"{name} is compiled, and a compiled model does not come by the seam; give the model as it was before "
+            "torch.compile"
+        )
+    if getattr(getattr(model, "config", None), "attention_type", None) == "block_sparse":
+        raise CapabilityError(
+            f"{name} attends sparsely, by blocks, and turns itself to full attention for good when it reads a short "
+            "text; set attention_type to original_full in its configuration to look at that"
+        )
+    adapters = getattr(model, "peft_config", None)
+    if isinstance(adapters, Mapping) and any(getattr(one, "is_prompt_learning", False) for one in adapters.values()):
+        raise CapabilityError(
+            f"{name} has learned prompts (prompt or prefix tuning): its attention goes to pieces that no text has; "
+            "give a model with adapters on its matrices (LoRA), or the base model"
+        )
+    if not hasattr(model, "set_attn_implementation"):
+        raise CapabilityError(
+            f"{name}: a {type(model).__name__} is no model of the transformers library; give one of those"
+        )
+
+
+def is_compiled(model: torch.nn.Module) -> bool:
+    """Whether a model was compiled in place.
+
+    >>> is_compiled(torch.nn.Linear(2, 2))
+    False
+    """
+    return any(getattr(module, "_compiled_call_impl", None) is not None for module in model.modules())
 
 
 def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) -> Opened:
@@ -160,11 +262,16 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
     >>> twins[0] == twins[1], len({*twins, fingerprint(tiny)})
     (True, 3)
     """
+    adapted: Any = model
+    base = adapted.get_base_model() if hasattr(model, "get_base_model") else model  # below its adapters
+    config = copy.deepcopy(base.config)
+    if hasattr(config, "quantization_config"):  # random weights are not packed
+        del config.quantization_config
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        fresh = shrunken(type(model), model.config)(copy.deepcopy(model.config))
-    fresh.__class__ = type(model)
-    fresh.to(device=model.device, dtype=model.dtype)  # type: ignore[call-arg]
+        fresh = shrunken(type(base), config)(config)
+    fresh.__class__ = type(base)
+    fresh.to(device=place_of(model), dtype=model.dtype)  # type: ignore[call-arg]
     return adopt(f"untrained {name}", fresh, tokenizer)
 
 
@@ -207,13 +314,37 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
     torch.Size([1, 7])
     """
     config = model.config
-    vocabulary = config.get_text_config().vocab_size
+    vocabulary = _embedded(model)
     padding = getattr(config, "pad_token_id", None)
-    ids = [i for i in range(vocabulary) if i != padding][-sites.SOURCE_LENGTH :]
-    inputs = {"input_ids": torch.tensor([ids], device=model.device)}
+    known = [i for i in range(vocabulary) if i != padding][-sites.SOURCE_LENGTH :]
+    ids = (known * sites.SOURCE_LENGTH)[-sites.SOURCE_LENGTH :]  # a vocabulary may be smaller than that
+    inputs = {"input_ids": torch.tensor([ids], device=place_of(model))}
     if config.is_encoder_decoder:
         inputs["decoder_input_ids"] = inputs["input_ids"][:, : sites.TARGET_LENGTH]
     return inputs
+
+
+def _embedded(model: PreTrainedModel) -> int:
+    """How many pieces a model has a vector for."""
+    vocabulary = getattr(model.config.get_text_config(), "vocab_size", None)
+    try:
+        rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    except NotImplementedError:  # it keeps them to itself
+        rows = None
+    known = [int(size) for size in (vocabulary, rows) if size]
+    return min(known, default=sites.SOURCE_LENGTH + 1)
+
+
+def place_of(model: PreTrainedModel) -> torch.device:
+    """The device that a model takes its inputs from: its own, or the memory where its weights lie on disk.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> place_of(BertModel(BertConfig(**small))), place_of(BertModel(BertConfig(**small)).to("meta"))
+    (device(type='cpu'), device(type='cpu'))
+    """
+    device: torch.device = model.device
+    return torch.device("cpu") if device.type == "meta" else device
 
 
 def fingerprint(
@@ -223,7 +354,7 @@ def fingerprint(
     they are known).
 
     Tensors named in ``without`` count by their shapes alone: what a checkpoint does not hold is drawn anew at every
-    load, and the model is the same one for all that.
+    load, and the model is the same one for all that. So do those that lie on disk.
 
     >>> fingerprint(torch.nn.Linear(2, 2)) == fingerprint(torch.nn.Linear(2, 2))
     False
@@ -234,9 +365,13 @@ def fingerprint(
     digest = hashlib.sha256()
     known = _totals(model) if totals is None else totals
     with torch.no_grad():
-        for name, tensor in sorted(model.state_dict().items()):
-            if name in without:
+        for name, tensor in sorted(_tensors(model)):
+            if name in without or tensor.is_meta:
                 digest.update(f"{name} {tuple(tensor.shape)} drawn".encode())
+                continue
+            if not _is_plain(tensor):
+                for part in _parts(tensor):
+                    digest.update(f"{name} {tuple(part.shape)}".encode() + part.float().cpu().numpy().tobytes())
                 continue
             flat = tensor.detach().reshape(-1)
             sample = flat[:: max(1, flat.numel() // 1024)].double().cpu()
@@ -247,9 +382,30 @@ def fingerprint(
 
 
 def _totals(model: torch.nn.Module) -> dict[str, float]:
-    """The sum of every tensor of a model."""
+    """The sum of every tensor of a model that is a plain one and in memory."""
     with torch.no_grad():
-        return {name: tensor.sum(dtype=torch.float64).item() for name, tensor in model.state_dict().items()}
+        return {name: tensor.sum(dtype=torch.float64).item() for name, tensor in _tensors(model) if _is_plain(tensor)}
+
+
+def _tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """What a state dict of the model would hold. To ask for one is to change some models: those of bitsandbytes put
+    their weights into another order for it."""
+    for place, module in model.named_modules(remove_duplicate=False):
+        kept = {n: b for n, b in module._buffers.items() if n not in module._non_persistent_buffers_set}
+        for name, tensor in {**module._parameters, **kept}.items():
+            if tensor is not None:
+                yield f"{place}.{name}" if place else name, tensor
+
+
+def _parts(tensor: Any) -> list[torch.Tensor]:
+    """The plain tensors that a packed one is made of."""
+    names = tensor.__tensor_flatten__()[0] if hasattr(tensor, "__tensor_flatten__") else ["data"]
+    return [getattr(tensor, name).detach() for name in names]
+
+
+def _is_plain(tensor: Any) -> bool:
+    """Whether a tensor can be read as it is: not packed into few bits by a class of its own, and not on disk."""
+    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta
 
 
 def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
@@ -300,9 +456,10 @@ def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
 
 
 def _weights(
-    shown: str, source: str, config: Any, head: str | None, attention: str, options: dict[str, Any]
+    shown: str, source: str, config: Any, head: str | None, attention: str | None, options: dict[str, Any]
 ) -> tuple[PreTrainedModel, tuple[str, ...]]:
-    """The model, and the names of those of its weights that its checkpoint does not hold (tied ones do not count)."""
+    """The model on the seam (or with another ``attention``), and the names of those of its weights that its
+    checkpoint does not hold (tied ones do not count)."""
     import transformers
 
     options = {**options, "output_loading_info": True}
@@ -315,6 +472,8 @@ def _weights(
             f"{shown} has an encoder and a decoder, and its {head} head reads a text through both; choose a model "
             "that has one of them"
         )
+    known = _class(config, auto._model_mapping) if type(config) in auto._model_mapping else None
+    attention = seam.name_for(known, config) if attention is None else attention
     kind = None
     if not pruning.loads_plainly(config):
         if type(config) not in auto._model_mapping:
@@ -362,10 +521,24 @@ def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
     return found
 
 
+def _refuse_random(shown: str, model: PreTrainedModel, layout: sites.Layout, missing: Collection[str]) -> None:
+    """A head may be missing from a checkpoint; embeddings and attention may not, or random ones would be shown."""
+    body = [*layout.modules, *(module for module in model.modules() if isinstance(module, torch.nn.Embedding))]
+    needed = {id(tensor) for module in body for tensor in module.parameters()}
+    lost = [name for name, tensor in model.named_parameters() if id(tensor) in needed and name in set(missing)]
+    if lost:
+        saved_as = ", ".join(getattr(model.config, "architectures", None) or ()) or "another class"
+        raise ModelError(
+            f"the checkpoint of {shown} (saved as {saved_as}) holds no weights for {len(missing)} tensors of a "
+            f"{type(model).__name__}, among them {lost[0]}, which would be random; open it in its own class "
+            "yourself, and give the model to Subject.of"
+        )
+
+
 def _refuse_damaged(shown: str, model: PreTrainedModel, totals: Mapping[str, float]) -> None:
     """A single bad number spreads through a whole model, or hides where attention does not see it."""
     for name, _ in model.named_parameters():
-        if not math.isfinite(totals[name]):
+        if not math.isfinite(totals.get(name, 0.0)):
             raise NumberError(f"NaN or infinity in the weights of {shown} ({name}); get an undamaged copy of them")
 
 

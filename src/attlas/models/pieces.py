@@ -388,7 +388,9 @@ def _window(tokenizer: Any, config: Any) -> int:
     text = config.get_text_config()
     limits = [tokenizer.model_max_length]
     positions = getattr(text, "max_position_embeddings", None) or getattr(text, "n_positions", None)
-    if positions and text.model_type not in ("t5", "mt5", "longt5"):  # relative positions have no end
+    if (
+        positions and positions > 0 and text.model_type not in ("t5", "mt5", "longt5")
+    ):  # relative positions have no end
         reserved = (text.pad_token_id or 0) + 1 if text.model_type in _OFFSET_POSITIONS else 0
         limits.append(positions - reserved)
     window = min(limits)

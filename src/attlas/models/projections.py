@@ -64,7 +64,7 @@ def find_users(model: nn.Module, layout: Layout, inputs: dict[str, Tensor]) -> U
     [[[0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19]]]
     """
     tracer = _Tracer()
-    seam = Seam(model, layout.modules, private=layout.private)
+    seam = Seam(model, layout.modules, private=layout.private, repeats=layout.repeats)
     try:
         with torch.enable_grad(), _leaves(model, tracer), seam.put_on(tracer):
             model(**inputs)

@@ -10,11 +10,15 @@ A model that was opened by us has a :class:`Seam`, which knows the site of each 
 instruments that are on at the moment. With none on, the call goes straight to the library's own fused
 attention and the model is exactly the plain one. An :class:`Instrument` may observe a call, replace its weights, or
 change its output; the four that there are live in :mod:`attlas.capture`.
+
+A model may hand the function more than we know. What says nothing about who attends to what is on a written list
+(:data:`HARMLESS`, which ``make sweep`` keeps); any other argument is refused by its name, since to ignore it would be
+to compute another model's attention.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,10 +27,19 @@ from weakref import WeakKeyDictionary, ref
 import torch
 from torch import Tensor, nn
 
+from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 
-NAME = "attlas"
+NAME, STRICT_NAME, ADDITIVE_NAME = "attlas", "attlas_strict", "attlas_additive"
+ADDITIVE = frozenset(
+    {"nllb-moe"}
+)  # families whose own code, and not only their attention, reads the eager kind of mask
 HEADS_LEFT = "attlas_heads_left"  # on a pruned module: for how many heads a position bias is made, which are left
+HARMLESS = frozenset({  # what models pass on that the mask, or the model itself, has taken care of
+    "cache_position", "cu_seq_lens_k", "cu_seq_lens_q", "deterministic", "logits_to_keep", "max_length_k",
+    "max_length_q", "num_items_in_batch", "output_attentions", "output_hidden_states", "position_ids", "return_dict",
+    "sliding_window", "use_cache",
+})  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -37,7 +50,8 @@ class AttentionCall:
     ``keys`` and ``values`` give them one per head. ``mask`` is the library's: boolean (True may be seen) or
     additive. Families with a private softmax have no queries and keys here, only ``given`` weights. An observer
     that has computed the heads' outputs anyway may leave them in ``mixed``, (batch, query, head, width), and saves
-    the model doing so.
+    the model doing so. A layer that calls its attention twice (differential attention: the same weights on two halves
+    of the values) makes a second call that is the first one ``again``.
 
     >>> q = torch.zeros(1, 2, 3, 4)
     >>> call = AttentionCall(Site("encoder", 0), q, q, q, None, 0.5)
@@ -57,6 +71,7 @@ class AttentionCall:
     sinks: Tensor | None = None
     given: Tensor | None = None
     module: nn.Module | None = None
+    again: bool = False
     replaced: Tensor | None = field(default=None, init=False)
     mixed: Tensor | None = field(default=None, init=False)
     _weights: Tensor | None = field(default=None, init=False)
@@ -186,7 +201,8 @@ class AttentionCall:
         if self.sinks is not None:
             sinks = self.sinks.reshape(1, -1, 1, 1).expand(scores.shape[0], -1, scores.shape[2], 1)
             scores = torch.cat([scores, sinks.to(scores.dtype)], dim=-1)
-        weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(scores.dtype)
+        finest = torch.promote_types(scores.dtype, torch.float32)
+        weights = torch.softmax(scores, dim=-1, dtype=finest).to(scores.dtype)
         return weights[..., :-1] if self.sinks is not None else weights
 
 
@@ -238,7 +254,8 @@ class Seam:
     """The sites of one model, and the instruments that are on it.
 
     A module may serve several layers (ALBERT shares one among all); its sites are then counted off in the order of
-    its calls within one forward pass.
+    its calls within one forward pass. One that calls its attention several times for one layer is in ``repeats``:
+    instruments observe the first of these calls alone, and act on all.
 
     >>> seam = Seam(nn.Identity(), {}, private=False)
     >>> with seam.put_on(Instrument()):
@@ -248,10 +265,18 @@ class Seam:
     []
     """
 
-    def __init__(self, model: nn.Module, sites: dict[nn.Module, list[Site]], *, private: bool) -> None:
+    def __init__(
+        self,
+        model: nn.Module,
+        sites: dict[nn.Module, list[Site]],
+        *,
+        private: bool,
+        repeats: Mapping[nn.Module, int] | None = None,
+    ) -> None:
         self.model = model
         self.sites = sites
         self.private = private
+        self.repeats = dict(repeats or {})
         self.instruments: list[Instrument] = []
         self._calls: dict[nn.Module, int] = {}
         for module in sites:
@@ -265,19 +290,30 @@ class Seam:
         for module in self.sites:
             _SEAMS.pop(module, None)
 
-    def site(self, module: nn.Module) -> Site:
-        """The site at which a module is being called now.
+    @property
+    def shared(self) -> frozenset[Site]:
+        """The sites whose module serves other layers, too.
 
         >>> layer = nn.Identity()
-        >>> str(Seam(layer, {layer: [Site("encoder", 4)]}, private=False).site(layer))
-        'encoder layer 4'
+        >>> len(Seam(layer, {layer: [Site("encoder", 0), Site("encoder", 1)]}, private=False).shared)
+        2
         """
-        sites = self.sites[module]
-        if len(sites) == 1:
-            return sites[0]
+        return frozenset(site for sites in self.sites.values() if len(sites) > 1 for site in sites)
+
+    def site(self, module: nn.Module) -> tuple[Site, bool]:
+        """The site at which a module is being called now, and whether it was called there before in this pass.
+
+        >>> layer = nn.Identity()
+        >>> seam = Seam(layer, {layer: [Site("encoder", 4)]}, private=False, repeats={layer: 2})
+        >>> [(str(site), again) for site, again in (seam.site(layer), seam.site(layer))]
+        [('encoder layer 4', False), ('encoder layer 4', True)]
+        """
+        sites, repeats = self.sites[module], self.repeats.get(module, 1)
+        if len(sites) == repeats == 1:
+            return sites[0], False
         count = self._calls.get(module, 0)
         self._calls[module] = count + 1
-        return sites[count % len(sites)]
+        return sites[count // repeats % len(sites)], count % repeats > 0
 
     @contextmanager
     def put_on(self, *instruments: Instrument) -> Iterator[None]:
@@ -310,7 +346,7 @@ class Seam:
             weights = instrument.replace(call)
             if weights is not None:
                 call.replaced = weights
-        for instrument in wanting:
+        for instrument in wanting if not call.again else ():
             instrument.observe(call)
         if call.mixed is not None:
             output = call.mixed
@@ -349,29 +385,44 @@ def attend(
     position_bias: Tensor | None = None,
     softcap: float | None = None,
     s_aux: Tensor | None = None,
+    indices: Tensor | None = None,
+    block_indices: Tensor | None = None,
     **rest: Any,
 ) -> tuple[Tensor, None]:
-    """The registered function: attention as the model wants it, with whatever instruments are on.
+    """The registered function: attention as the model wants it, with whatever instruments are on. ``indices`` are the
+    keys that a sparse model has chosen for each query, ``block_indices`` the blocks of keys.
 
     >>> attend(nn.Identity(), *[torch.ones(1, 2, 3, 4)] * 3, None, is_causal=False)[0].shape
     torch.Size([1, 3, 2, 4])
+    >>> attend(nn.Identity(), *[torch.ones(1, 2, 3, 4)] * 3, None, landmarks=torch.ones(2))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: Identity hands its attention an argument that attlas does not know (landmarks), ...
     """
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    _refuse_unknown(module, rest)
+    eager = getattr(getattr(module, "config", None), "_attn_implementation", NAME) in (STRICT_NAME, ADDITIVE_NAME)
+    is_causal = False if eager else is_causal  # the mask says it all
+    if indices is not None:
+        attention_mask = _of_chosen(attention_mask, indices, key.shape[2])
+    if block_indices is not None:
+        attention_mask = _of_blocks(module, query, key, attention_mask, block_indices, rest.get("position_ids"))
 
     def fused() -> Tensor:
         output: Tensor = sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, is_causal=is_causal,
-            position_bias=position_bias, **rest,
+            position_bias=position_bias,
         )[0]  # fmt: skip
         return output
 
     total, left = getattr(module, HEADS_LEFT, (0, ()))
     if position_bias is not None and left and position_bias.shape[1] == total:
         position_bias = position_bias[:, left]
-    odd = softcap is not None or s_aux is not None
+    odd = softcap is not None or s_aux is not None or eager  # what the library does not run fused, we do not
     known = _SEAMS.get(module)
     seam = None if known is None else known()
-    site = seam.site(module) if seam is not None and seam.instruments else None
+    site, again = seam.site(module) if seam is not None and seam.instruments else (None, False)
     watched = seam is not None and site is not None and any(i.wants(site) for i in seam.instruments)
     if not (odd or watched):
         return fused(), None
@@ -392,6 +443,7 @@ def attend(
         softcap=softcap,
         sinks=s_aux,
         module=module,
+        again=again,
     )
 
     def plain() -> Tensor:
@@ -404,15 +456,73 @@ def attend(
 
 
 def register() -> None:
-    """Make the seam known to the model library, with the mask function that belongs to it.
+    """Make the seam known to the model library, with the mask function that belongs to it: boolean, or additive.
 
     >>> register()
     """
     from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
+    from transformers.masking_utils import eager_mask, sdpa_mask
 
-    AttentionInterface.register(NAME, attend)
-    AttentionMaskInterface.register(NAME, sdpa_mask)
+    def always(*args: Any, **options: Any) -> Any:
+        """A mask in every case: a family that never ran fused does not say whether it is causal."""
+        return sdpa_mask(*args, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
+
+    for name, mask in ((NAME, sdpa_mask), (STRICT_NAME, always), (ADDITIVE_NAME, eager_mask)):
+        AttentionInterface.register(name, attend)
+        AttentionMaskInterface.register(name, mask)
+
+
+def name_for(kind: Any, config: Any) -> str:
+    """The name under which a model of this class and configuration is opened on the seam.
+
+    >>> from types import SimpleNamespace
+    >>> fused, plain = SimpleNamespace(_supports_sdpa=True), SimpleNamespace(_supports_sdpa=False)
+    >>> bert, nllb = SimpleNamespace(model_type="bert"), SimpleNamespace(model_type="nllb-moe")
+    >>> name_for(fused, bert), name_for(plain, bert), name_for(plain, nllb)
+    ('attlas', 'attlas_strict', 'attlas_additive')
+    """
+    if getattr(config, "model_type", "") in ADDITIVE:
+        return ADDITIVE_NAME
+    return NAME if getattr(kind, "_supports_sdpa", True) else STRICT_NAME
+
+
+def _refuse_unknown(module: nn.Module, rest: dict[str, Any]) -> None:
+    unknown = [
+        name for name, value in rest.items() if name not in HARMLESS and value is not None and value is not False
+    ]
+    if unknown:
+        raise CapabilityError(
+            f"{type(module).__name__} hands its attention an argument that attlas does not know "
+            f"({', '.join(sorted(unknown))}), and without it the attention would be another; leave it out "
+            "of the call, or choose another model"
+        )
+
+
+def _of_chosen(mask: Tensor | None, indices: Tensor, keys: int) -> Tensor:
+    """The mask of a model that lets each query see the keys of its own choice, (batch, query, chosen)."""
+    shape = (*indices.shape[:-1], keys)
+    seen = torch.zeros(shape, dtype=torch.bool, device=indices.device).scatter(-1, indices.long(), True).unsqueeze(1)
+    if mask is None:
+        return seen
+    return mask & seen if mask.dtype == torch.bool else mask.masked_fill(~seen, torch.finfo(mask.dtype).min)
+
+
+def _of_blocks(
+    module: nn.Module, query: Tensor, key: Tensor, mask: Tensor | None, blocks: Tensor, positions: Tensor | None
+) -> Tensor:
+    """The mask of a model that lets each query see blocks of keys; the model's own indexer knows their size."""
+    build = getattr(getattr(module, "indexer", None), "build_block_mask", None)
+    if build is None:
+        raise CapabilityError(
+            f"{type(module).__name__} attends to blocks of keys, and does not say how large they are; choose another "
+            "model"
+        )
+    keys, queries = key.shape[2], query.shape[2]
+    if positions is None:
+        positions = torch.arange(keys - queries, keys, device=query.device)
+    positions = (positions if positions.dim() > 1 else positions[None]).expand(len(query), -1)
+    built: Tensor = build(blocks, mask, keys, query.dtype, query.device, positions)
+    return built
 
 
 def _ungroup(states: Tensor, heads: int) -> Tensor:

@@ -1,0 +1,97 @@
+"""Adapters, packed weights, weights on disk, compiled models: exact, or refused by name; and never changed."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+import twins
+from attlas.capture import Subject, examine
+from attlas.capture.instruments import Recorder
+from attlas.errors import CapabilityError
+
+IDS = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])
+
+
+def causal(**sizes: Any) -> transformers.PreTrainedModel:
+    """A small Llama, whose matrices are large enough to be packed."""
+    torch.manual_seed(0)
+    settings = {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    known = {"vocab_size": len(twins.tokenizer(True)), "max_position_embeddings": 128, "head_dim": 16, **sizes}
+    made = transformers.LlamaForCausalLM(transformers.LlamaConfig(**settings, **known)).eval()
+    twins.spread(made)
+    return made
+
+
+def logits(model: Any) -> torch.Tensor:
+    with torch.no_grad():
+        found: torch.Tensor = model(IDS).logits
+    return found
+
+
+def test_the_matrix_of_a_layer_with_an_adapter_is_both_together() -> None:
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    adapter = peft.LoraConfig(target_modules=["o_proj", "q_proj"], r=4, init_lora_weights=False)
+    model = peft.get_peft_model(causal(), adapter).eval()
+    plain = logits(model)
+    subject = Subject.of(model, twins.tokenizer(True), "with adapters")
+    assert torch.equal(logits(model), plain)
+    assert subject.has_norms
+    merged = copy.deepcopy(model).merge_and_unload()
+    for site, layer in zip(subject.sites, merged.model.layers, strict=True):
+        whole = layer.self_attn.o_proj.weight.T.reshape(4, 16, 64)
+        assert torch.allclose(subject.output_matrix(site), whole, atol=1e-5)
+        base = model.get_base_model().model.layers[site.layer].self_attn.o_proj.base_layer.weight
+        assert (whole.reshape(64, 64) - base.T).abs().max() > 0.01, "the adapter does something"
+    assert not [finding for finding in examine(subject) if finding.passed is False]
+    assert type(subject.twin().model) is transformers.LlamaForCausalLM
+
+
+def test_learned_prompts_are_refused() -> None:
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    prompts = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
+    model = peft.get_peft_model(causal(), prompts)
+    with pytest.raises(CapabilityError, match="learned prompts"):
+        Subject.of(model, twins.tokenizer(True), "prompted")
+
+
+@pytest.mark.parametrize("bits", ["load_in_4bit", "load_in_8bit"])
+def test_packed_weights_are_left_as_they_are(bits: str, tmp_path: Path) -> None:
+    pytest.importorskip("bitsandbytes", reason="bitsandbytes is not installed")
+    causal().save_pretrained(tmp_path)
+    packed = transformers.BitsAndBytesConfig(**{bits: True})
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path, quantization_config=packed).eval()
+    plain = logits(model)
+    subject = Subject.of(model, twins.tokenizer(True), "packed")
+    assert torch.equal(logits(model), plain)
+    with subject.use(Recorder()):
+        assert torch.allclose(logits(model), plain, atol=0.05 * float(plain.abs().max()))
+    assert subject.twin().name == "untrained packed"
+
+
+def test_weights_on_disk_are_fetched(tmp_path: Path) -> None:
+    accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
+    model = causal()
+    plain, whole = logits(model), Subject.of(copy.deepcopy(model), twins.tokenizer(True)).look("The farmer slept.")
+    accelerate.disk_offload(model, tmp_path, execution_device=torch.device("cpu"))
+    subject = Subject.of(model, twins.tokenizer(True), "on disk")
+    assert torch.equal(logits(model), plain)
+    capture = subject.look("The farmer slept.")
+    for stream, weights in whole.weights.items():
+        assert torch.allclose(capture.weights[stream], weights, atol=1e-6)
+        assert torch.allclose(capture.norms[stream], whole.norms[stream], atol=1e-5)
+
+
+def test_a_compiled_model_is_refused_before_and_after() -> None:
+    model = causal()
+    with pytest.raises(CapabilityError, match="is compiled"):
+        Subject.of(torch.compile(model), twins.tokenizer(True), "compiled")  # type: ignore[arg-type]
+    subject = Subject.of(model, twins.tokenizer(True), "later")
+    model.compile()
+    with pytest.raises(CapabilityError, match="was compiled since"), subject.use(Recorder()):
+        pass
