@@ -29,7 +29,7 @@ def command(
     from attlas.store import plain
 
     subject = as_subject(replace(opening, name=model))
-    progress = progress_on(quiet=quiet)
+    progress = progress_on(quiet=quiet or as_json)
     progress.start("doctor", total=QUESTIONS, unit="questions")
     try:
         findings = examine(subject, full=full, advance=lambda question: progress.advance(1))
