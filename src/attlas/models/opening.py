@@ -327,12 +327,18 @@ def probing_inputs(model: PreTrainedModel) -> dict[str, torch.Tensor]:
 def _embedded(model: PreTrainedModel) -> int:
     """How many pieces a model has a vector for."""
     vocabulary = getattr(model.config.get_text_config(), "vocab_size", None)
-    try:
-        rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
-    except NotImplementedError:  # it keeps them to itself
-        rows = None
+    rows = getattr(_piece_embeddings(model), "num_embeddings", None)
     known = [int(size) for size in (vocabulary, rows) if size]
     return min(known, default=sites.SOURCE_LENGTH + 1)
+
+
+def _piece_embeddings(model: PreTrainedModel) -> torch.nn.Module | None:
+    """The vectors of a model's pieces; None where it keeps them to itself."""
+    try:
+        embeddings: torch.nn.Module | None = model.get_input_embeddings()
+    except NotImplementedError:
+        return None
+    return embeddings
 
 
 def place_of(model: PreTrainedModel) -> torch.device:
@@ -523,7 +529,7 @@ def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
 
 def _refuse_random(shown: str, model: PreTrainedModel, layout: sites.Layout, missing: Collection[str]) -> None:
     """A head may be missing from a checkpoint; embeddings and attention may not, or random ones would be shown."""
-    body = [*layout.modules, *(module for module in model.modules() if isinstance(module, torch.nn.Embedding))]
+    body = [*layout.modules, *filter(None, [_piece_embeddings(model)])]
     needed = {id(tensor) for module in body for tensor in module.parameters()}
     lost = [name for name, tensor in model.named_parameters() if id(tensor) in needed and name in set(missing)]
     if lost:
