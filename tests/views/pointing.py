@@ -1,4 +1,4 @@
-"""Many places of a picture pointed at in one go, for tests that look for something or compare it all over."""
+"""What tests of the views share: many places of a picture pointed at in one go, and what the address holds."""
 
 from __future__ import annotations
 
@@ -33,3 +33,9 @@ def sweep(shown: Page, places: Sequence[tuple[float, float]], until: str = "") -
     """
     canvas = shown.locator(".attlas-stage canvas").first
     return list(canvas.evaluate(SWEEP, [[list(place) for place in places], until]))
+
+
+def address_has(shown: Page, part: str, *, but: bool = True) -> None:
+    """Wait until the address of the page holds something, or holds it no more: it is written a moment after a change,
+    however long that is on a machine that does other things."""
+    shown.wait_for_url(lambda address: (part in address) is but, timeout=10_000)

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 from cards import HOSTILE, ROWS, card_result
+from pointing import address_has
 from scenes import scene
 from serving import running
 
@@ -56,7 +57,7 @@ def test_it_folds_by_pointer_and_key_and_the_address_knows(open_page: Open) -> N
     shown.locator("details.attlas-card summary").click()
     shown.wait_for_timeout(150)
     assert not is_open(shown)
-    assert shown.url.endswith("&folded=yes")
+    address_has(shown, "&folded=yes")
     low = shown.locator(".attlas-stage").bounding_box()
     assert tall is not None
     assert low is not None
@@ -64,7 +65,7 @@ def test_it_folds_by_pointer_and_key_and_the_address_knows(open_page: Open) -> N
     shown.locator("details.attlas-card summary").press("Enter")
     shown.wait_for_timeout(150)
     assert is_open(shown)
-    assert "folded" not in shown.url
+    address_has(shown, "folded", but=False)
     shown.keyboard.press("c")
     shown.wait_for_timeout(150)
     assert not is_open(shown)
@@ -82,7 +83,7 @@ def test_without_a_card_there_is_nothing_to_fold(open_page: Open) -> None:
     shown.keyboard.press("c")
     shown.wait_for_timeout(120)
     assert shown.locator(".attlas-card").count() == 0
-    assert "folded" not in shown.url
+    address_has(shown, "folded", but=False)
 
 
 def test_of_two_models_it_says_whose_it_is(open_page: Open) -> None:

@@ -73,7 +73,7 @@ def address(shown: Page) -> dict[str, str]:
     """The selection in the address, after the moment that it takes to get there."""
     shown.evaluate(SETTLE)
     shown.evaluate("() => new Promise((done) => setTimeout(done, 100))")  # the page's own clock, however busy it is
-    fragment = shown.url.partition("#")[2]
+    fragment = str(shown.evaluate("location.hash"))[1:]
     return {name: values[0] for name, values in parse_qs(fragment, keep_blank_values=True).items()}
 
 

@@ -91,7 +91,7 @@ def rows(shown: Page) -> list[list[str]]:
 def state(shown: Page) -> dict[str, str]:
     """What the address says, but for the stream."""
     quiet(shown)
-    parts = (part.split("=", 1) for part in shown.url.partition("#")[2].split("&") if part)
+    parts = (part.split("=", 1) for part in str(shown.evaluate("location.hash"))[1:].split("&") if part)
     return {name: value for name, value in parts if name != "stream"}
 
 

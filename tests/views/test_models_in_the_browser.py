@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from pointing import address_has
 from scenes import written
 
 import twins
@@ -106,5 +107,5 @@ def test_all_views_show_what_the_eager_model_has(name: str, open_page: Callable[
     shown.locator(".attlas").focus()
     shown.keyboard.press("Enter")
     said(shown)
-    assert "open=yes" in shown.url
+    address_has(shown, "open=yes")
     assert shown.locator(".attlas-stage canvas").count() == 1
