@@ -110,6 +110,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "esm": {"vocab_size": VOCABULARY, "position_embedding_type": "rotary", "mask_token_id": 4},
     "esmc": {"vocab_size": VOCABULARY},
     "falcon_h1": {"mamba_d_ssm": HIDDEN},
+    "fsmt": {"decoder_start_token_id": EOS},  # where it starts with padding, a full pass does not see the start
     "gemma3n": _GEMMA3N,
     "gemma3n_text": _GEMMA3N,
     "gemma4": {"text_config.global_head_dim": 2 * WIDTH},

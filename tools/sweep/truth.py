@@ -2,7 +2,7 @@
 
 Weights are those that an eager model reports (``output_attentions``), or, where it reports none, those that its own
 ``eager_attention_forward`` gives back. A closed head is a slice of nought in what the output projection is fed, and
-that projection is found by its name.
+that projection is found by its name; or a head of nought in what the eager function gives back.
 """
 
 from __future__ import annotations
@@ -118,11 +118,11 @@ def real(output: Tensor, case: Case) -> Tensor:
     return output[mask] if output.shape[:2] == mask.shape else output
 
 
-def truth_of(eager: Any, case: Case) -> Truth:
+def truth_of(eager: Any, case: Case, **options: Any) -> Truth:
     """What the eager twin reports of a pass, by stream; where it reports nothing, what its own function gave back."""
     reports: dict[str, list[Tensor]] = {}
     with overheard() as calls:
-        result = run(eager, case, output_attentions=True)
+        result = run(eager, case, output_attentions=True, **options)
     names = {
         "encoder_attentions": "encoder",
         "decoder_attentions": "decoder",
@@ -214,9 +214,10 @@ def projection_calls(model: Any, case: Case, own: str, fed: re.Pattern[str] | No
 
 
 @contextmanager
-def zeroed(call: Call, head: int, width: int) -> Iterator[None]:
-    """A head's slice of what an output projection is fed is nought, at one call of a pass."""
-    turn = 0
+def zeroed(model: nn.Module, call: Call, head: int, width: int, beside: str = "") -> Iterator[None]:
+    """A head's slice of what an output projection is fed is nought, at one call of a pass. Where a module ``beside``
+    the attention adds something to every head, (batch, head, query, width), that something stays."""
+    turn, added = 0, 0
 
     def cut(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         nonlocal turn
@@ -224,11 +225,41 @@ def zeroed(call: Call, head: int, width: int) -> Iterator[None]:
         if turn - 1 != call.turn:
             return args
         fed = args[0].clone()
-        fed[..., head * width : (head + 1) * width] = 0
+        fed[..., head * width : (head + 1) * width] = added
         return (fed, *args[1:])
 
-    handle = call.module.register_forward_pre_hook(cut)
+    def keep(module: nn.Module, args: tuple[Any, ...], output: Tensor) -> None:
+        nonlocal added
+        added = output[:, head]
+
+    handles = [call.module.register_forward_pre_hook(cut)]
+    if beside:
+        block = call.name.rpartition(".attention.")[0]
+        (name,) = (name for name, _ in model.named_modules() if name.startswith(block) and name.endswith(beside))
+        handles.append(model.get_submodule(name).register_forward_hook(keep))
     try:
         yield
     finally:
-        handle.remove()
+        for handle in handles:
+            handle.remove()
+
+
+@contextmanager
+def silenced(model: nn.Module, layer: int, head: int) -> Iterator[None]:
+    """A head gives nought wherever the eager function of the model's own file is called for a layer: for families in
+    which heads are mixed before a projection that could be found by its name."""
+    home: Any = sys.modules[type(model).__module__]
+    attend = home.eager_attention_forward
+
+    def silent(module: nn.Module, *args: Any, **options: Any) -> Any:
+        output, *more = attend(module, *args, **options)
+        if module.layer_idx == layer:
+            output = output.clone()
+            output[:, :, head] = 0
+        return output, *more
+
+    home.eager_attention_forward = silent
+    try:
+        yield
+    finally:
+        home.eager_attention_forward = attend

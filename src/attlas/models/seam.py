@@ -18,6 +18,7 @@ to compute another model's attention.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -449,6 +450,13 @@ def attend(
     def plain() -> Tensor:
         if not odd:
             return fused()
+        own = None if watched or left or not eager else _own_function(module)
+        if own is not None:  # the same bits as without attlas
+            mask = _additive(attention_mask, query.dtype)
+            more = {"position_bias": position_bias, "softcap": softcap, "s_aux": s_aux}
+            given = {name: value for name, value in more.items() if value is not None}
+            output: Tensor = own(module, query, key, value, mask, scaling=call.scaling, dropout=dropout, **given)[0]
+            return output
         weights = torch.nn.functional.dropout(call.weights(), p=dropout, training=module.training)
         return mix(weights, call.values)
 
@@ -496,6 +504,18 @@ def _refuse_unknown(module: nn.Module, rest: dict[str, Any]) -> None:
             f"({', '.join(sorted(unknown))}), and without it the attention would be another; leave it out "
             "of the call, or choose another model"
         )
+
+
+def _own_function(module: nn.Module) -> Callable[..., Any] | None:
+    """The eager attention that stands in the same file as a module, where there is one."""
+    return getattr(sys.modules.get(type(module).__module__), "eager_attention_forward", None)
+
+
+def _additive(mask: Tensor | None, dtype: torch.dtype) -> Tensor | None:
+    """A boolean mask as eager functions want it."""
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(~mask, torch.finfo(dtype).min)
 
 
 def _of_chosen(mask: Tensor | None, indices: Tensor, keys: int) -> Tensor:
