@@ -11,9 +11,9 @@ import torch
 import transformers
 
 import twins
-from attlas.capture import Subject, examine
+from attlas.capture import Subject, examine, load
 from attlas.capture.instruments import Recorder
-from attlas.errors import CapabilityError
+from attlas.errors import CapabilityError, ModelError
 
 IDS = torch.tensor([[5, 6, 7, 8, 9, 10, 11, 12]])
 
@@ -50,6 +50,51 @@ def test_the_matrix_of_a_layer_with_an_adapter_is_both_together() -> None:
         assert (whole.reshape(64, 64) - base.T).abs().max() > 0.01, "the adapter does something"
     assert not [finding for finding in examine(subject) if finding.passed is False]
     assert type(subject.twin().model) is transformers.LlamaForCausalLM
+
+
+def saved_with_adapter(folder: Path, *, prompts: bool = False) -> Any:
+    """A folder with a base model and one with its adapter; the model with the adapter on."""
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    causal().save_pretrained(folder / "base")
+    twins.tokenizer(True).save_pretrained(folder / "base")
+    base = transformers.AutoModelForCausalLM.from_pretrained(folder / "base")
+    matrices = peft.LoraConfig(
+        target_modules=["o_proj", "v_proj"], r=4, init_lora_weights=False, task_type="CAUSAL_LM"
+    )
+    learned = peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
+    model = peft.get_peft_model(base, learned if prompts else matrices).eval()
+    model.save_pretrained(folder / "adapter")
+    return model
+
+
+def test_an_adapter_folder_opens_with_its_base(tmp_path: Path) -> None:
+    model = saved_with_adapter(tmp_path)
+    subject = load(tmp_path / "adapter")
+    assert torch.equal(logits(subject.model), logits(model))
+    assert (logits(subject.model) - logits(load(tmp_path / "base").model)).abs().max() > 0.01
+    merged = copy.deepcopy(model).merge_and_unload().model.layers[1].self_attn.o_proj.weight
+    assert torch.allclose(subject.output_matrix(subject.sites[1]), merged.T.reshape(4, 16, 64), atol=1e-5)
+    assert subject.fingerprint != load(tmp_path / "base").fingerprint
+    assert subject.look_generating("The farmer", max_new_pieces=2).weights
+
+
+def test_an_adapter_that_cannot_be_opened_says_why(tmp_path: Path) -> None:
+    saved_with_adapter(tmp_path)
+    config = tmp_path / "adapter" / "adapter_config.json"
+    said = config.read_text()
+    config.write_text(said.replace(str(tmp_path / "base"), "no/such-base"))
+    with pytest.raises(ModelError, match="is an adapter of 'no/such-base', which cannot be opened: no model"):
+        load(tmp_path / "adapter")
+    config.write_text(said[:40])
+    with pytest.raises(ModelError, match=r"adapter_config.json is damaged"):
+        load(tmp_path / "adapter")
+    config.write_text(said)
+    (tmp_path / "adapter" / "adapter_model.safetensors").rename(tmp_path / "adapter" / "adapter_model.bin")
+    with pytest.raises(ModelError, match="no safetensors weights"):
+        load(tmp_path / "adapter")
+    saved_with_adapter(tmp_path / "prompted", prompts=True)
+    with pytest.raises(CapabilityError, match="has learned prompts"):
+        load(tmp_path / "prompted" / "adapter")
 
 
 def test_learned_prompts_are_refused() -> None:

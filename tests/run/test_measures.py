@@ -49,7 +49,7 @@ def test_refusals_are_the_same_everywhere(name: str) -> None:
     assert inspect.signature(study).parameters["measure"].default == "weight"
     with pytest.raises(CapabilityError, match=r"^there is no measure 'weights'; choose weight or norm$"):
         study(bert(), FEW, measure="weights")
-    with pytest.raises(CapabilityError, match=r"^bert: the matrix W_O that mixes the heads was not found, so norms"):
+    with pytest.raises(CapabilityError, match=r"^bert: no matrix W_O takes the heads as they leave"):
         study(closed(), FEW, measure="norm")
 
 

@@ -377,5 +377,5 @@ def test_refusals() -> None:
         Cut().require("score heads on")
     closed = subject_of("bert")
     closed.layout.projections.clear()
-    with pytest.raises(CapabilityError, match="W_O that mixes the heads was not found"):
+    with pytest.raises(CapabilityError, match="no matrix W_O takes the heads"):
         coref(closed, TALES, measure="norm")

@@ -46,7 +46,10 @@ MISSING = {
         "this family keeps its softmax private, so queries and keys cannot be seen; "
         "weights, norms, gates and overrides can be had"
     ),
-    "norms": "the matrix W_O that mixes the heads was not found, so norms cannot be computed",
+    "norms": (
+        "no matrix W_O takes the heads as they leave attention (a gate, a norm, a convolution or a router comes "
+        "between, or it is no linear layer), so the norms of what they bring are not defined"
+    ),
     "decoder": "this model has no decoder",
     "residuals": "what its attention is added to was not found",
 }

@@ -14,7 +14,7 @@ import math
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from urllib.request import getproxies
 import torch
 
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError
-from attlas.models import bundled, pruning, seam, sites
+from attlas.models import adapters, bundled, pruning, seam, sites
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -35,6 +35,11 @@ HEADS = {
     "classification": "AutoModelForSequenceClassification",
     "tagging": "AutoModelForTokenClassification",
 }
+TOKENIZER_FILES = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "spiece.model", "tokenizer.model", "source.spm",
+    "sentencepiece.bpe.model",
+)  # fmt: skip
+AS_SAVED = "as saved"  # no head of these, but the class that a checkpoint was saved from
 WRITING = ("ForCausalLM", "LMHeadModel")  # how the classes of models end that have such a head
 FORMATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
@@ -87,6 +92,11 @@ def open_model(
         )
     device = None if device is None else _device(device)
     shown, folder = bundled.resolve(name)
+    adapter = adapters.read_adapter(shown, folder)
+    if adapter is not None and folder is not None:
+        head = task_head or adapter.head
+        base_options = {"remote_code": remote_code, "allow_pickle": allow_pickle, "settings": settings}
+        return _with_adapter(shown, folder, adapter, task_head=head, device=device, dtype=dtype, **base_options)
     source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
     options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
     with _quiet():
@@ -101,6 +111,9 @@ def open_model(
         if missing and head and task_head is None:  # a head that nobody asked for is had whole or not at all
             head = None
             model, missing = _weights(shown, source, config, None, None, weights)
+        if head is None and _lost(model, missing) and _saved_class(config) not in (None, type(model)):
+            head = AS_SAVED  # the bare model goes by other names than its checkpoint
+            model, missing = _weights(shown, source, config, head, None, weights)
         totals = _totals(model)  # the weights are read through once, for both uses of their sums
         _refuse_damaged(shown, model, totals)
         model = _place(model, device)
@@ -112,8 +125,22 @@ def open_model(
             layout = _layout(model)
         if layout is None:
             raise _unreadable(shown, model)
-        _refuse_random(shown, model, layout, missing)
+        _refuse_random(shown, model, missing, layout)
     return Opened(shown, model, tokenizer, layout, fingerprint(model, totals, without=missing), missing)
+
+
+def _with_adapter(shown: str, folder: Path, adapter: adapters.Adapter, **options: Any) -> Opened:
+    """A base model with an adapter on it, and the tokenizer that lies beside the adapter, or else the base's."""
+    try:
+        base = open_model(adapter.base, **options)
+    except ModelError as error:
+        raise ModelError(f"{shown} is an adapter of {adapter.base!r}, which cannot be opened: {error}") from error
+    with _quiet():
+        model = adapters.put_on(shown, base.model, folder, allow_pickle=bool(options["allow_pickle"]))
+        own = any((folder / file).exists() for file in TOKENIZER_FILES)
+        tokenizer = _tokenizer(shown, str(folder), {}) if own else base.tokenizer
+    missing = tuple(name for name in base.missing if not adapter.brings(name))
+    return replace(adopt(shown, model, tokenizer), missing=missing)
 
 
 def read_config(name: str | Path | None = None, *, remote_code: bool = False) -> Any:
@@ -161,18 +188,19 @@ def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opene
     """
     _refuse_unseeable(name, model)
     seam.register()
-    before, training = model.config._attn_implementation, model.training
+    before, training = attentions(model), model.training
+    ours = seam.name_for(type(model), model.config)
     try:
         with _quiet():
             try:
-                model.set_attn_implementation(seam.name_for(type(model), model.config))
+                model.set_attn_implementation(ours)
             except (ValueError, KeyError):
                 _set_attention(model, "eager")
+            for config, library in before:  # a part that runs fused where the whole cannot goes on doing so
+                if library == "sdpa" and config._attn_implementation == seam.STRICT_NAME:
+                    config._attn_implementation = seam.NAME
             model.train(False)
-            if model.config._attn_implementation not in (
-                seam.name_for(type(model), model.config),
-                "eager",
-            ):  # it did not listen
+            if model.config._attn_implementation not in (ours, "eager"):  # it did not listen
                 _set_attention(model, "eager")
             layout = _layout(model)
             if (layout is None or layout.private) and model.config._attn_implementation != "eager":
@@ -182,9 +210,22 @@ def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opene
                 raise _unreadable(name, model)
         yield Opened(name, model, tokenizer, layout, fingerprint(model))
     except BaseException:
-        _set_attention(model, before)
+        for config, library in before:
+            config._attn_implementation = library
         model.train(training)
         raise
+
+
+def attentions(model: torch.nn.Module) -> list[tuple[Any, str]]:
+    """Every configuration in a model with the name of the attention that it asks for; parts may have their own.
+
+    >>> from transformers import BertConfig, BertModel
+    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
+    >>> [name for _, name in attentions(BertModel(BertConfig(**small)))]
+    ['sdpa']
+    """
+    configs: dict[int, Any] = {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}
+    return [(config, config._attn_implementation) for config in configs.values()]
 
 
 def _layout(model: PreTrainedModel) -> sites.Layout | None:
@@ -215,7 +256,7 @@ def _set_attention(model: Any, name: str) -> None:
     """Choose a model's attention; a family that does not go by the library's interface reads its configuration."""
     model.set_attn_implementation(name)
     if model.config._attn_implementation != name:
-        for config in {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}.values():
+        for config, _ in attentions(model):
             config._attn_implementation = name
 
 
@@ -450,10 +491,7 @@ def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
             "put its tokenizer files beside config.json"
         ) from error
     fast = getattr(tokenizer, "is_fast", False)  # slow ones may need no files; they are refused by what they are
-    if fast and Path(source).is_dir() and not any(
-        (Path(source) / file).exists() for file in ("tokenizer.json", "vocab.txt", "vocab.json", "spiece.model",
-                                                    "tokenizer.model", "source.spm", "sentencepiece.bpe.model")
-    ):  # fmt: skip
+    if fast and Path(source).is_dir() and not any((Path(source) / file).exists() for file in TOKENIZER_FILES):
         raise ModelError(
             f"{shown} has no tokenizer: {source} holds none of tokenizer.json, vocab.txt, vocab.json or a "
             "SentencePiece model; put its tokenizer files beside config.json"
@@ -470,8 +508,8 @@ def _weights(
 
     options = {**options, "output_loading_info": True}
     seam.register()
-    auto = getattr(transformers, HEADS[head] if head else "AutoModel")
-    if head and type(config) not in auto._model_mapping:
+    auto = getattr(transformers, HEADS.get(head or "", "AutoModel"))
+    if head in HEADS and type(config) not in auto._model_mapping:
         raise CapabilityError(f"{shown} ({type(config).__name__}) has no {head} head; choose another, or none")
     if head in ("classification", "tagging") and config.is_encoder_decoder:
         raise CapabilityError(
@@ -479,12 +517,15 @@ def _weights(
             "that has one of them"
         )
     known = _class(config, auto._model_mapping) if type(config) in auto._model_mapping else None
+    if head == AS_SAVED or known is None:
+        known = _saved_class(config)
+        auto = known or auto
     attention = seam.name_for(known, config) if attention is None else attention
     kind = None
     if not pruning.loads_plainly(config):
-        if type(config) not in auto._model_mapping:
+        if known is None:
             raise ModelError(f"{shown} was pruned, and its family ({type(config).__name__}) is not the library's own")
-        kind = _class(config, auto._model_mapping)
+        kind = known
         auto = shrunken(kind, config)
     try:
         try:
@@ -527,11 +568,25 @@ def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
     return found
 
 
-def _refuse_random(shown: str, model: PreTrainedModel, layout: sites.Layout, missing: Collection[str]) -> None:
-    """A head may be missing from a checkpoint; embeddings and attention may not, or random ones would be shown."""
-    body = [*layout.modules, *filter(None, [_piece_embeddings(model)])]
+def _saved_class(config: Any) -> type[PreTrainedModel] | None:
+    """The class of the library that a checkpoint says it was saved from, where it is one of this configuration."""
+    import transformers
+
+    names = getattr(config, "architectures", None) or ()
+    kinds = [getattr(transformers, str(name), None) for name in names]
+    return next((kind for kind in kinds if getattr(kind, "config_class", None) is type(config)), None)
+
+
+def _lost(model: PreTrainedModel, missing: Collection[str], layout: sites.Layout | None = None) -> list[str]:
+    """What a checkpoint must hold and does not: the vectors of pieces, and attention where that is known."""
+    body = [*(layout.modules if layout is not None else ()), *filter(None, [_piece_embeddings(model)])]
     needed = {id(tensor) for module in body for tensor in module.parameters()}
-    lost = [name for name, tensor in model.named_parameters() if id(tensor) in needed and name in set(missing)]
+    return [name for name, tensor in model.named_parameters() if id(tensor) in needed and name in set(missing)]
+
+
+def _refuse_random(shown: str, model: PreTrainedModel, missing: Collection[str], layout: sites.Layout) -> None:
+    """A head may be missing from a checkpoint; embeddings and attention may not, or random ones would be shown."""
+    lost = _lost(model, missing, layout)
     if lost:
         saved_as = ", ".join(getattr(model.config, "architectures", None) or ()) or "another class"
         raise ModelError(

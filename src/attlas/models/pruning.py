@@ -249,8 +249,9 @@ def _attributes(
 def _output(layout: Layout, site: Site, label: str) -> nn.Module:
     if site not in layout.projections:
         raise CapabilityError(
-            f"{label}: the matrix W_O that mixes the heads of {site} was not found, so heads cannot be taken out of "
-            "the weights; gates can close them"
+            f"{label}: no matrix W_O takes the heads of {site} as they leave attention (a gate, a norm, a "
+            "convolution or a router comes between, or it is no linear layer), so heads cannot be taken out of the "
+            "weights; gates can close them"
         )
     return layout.projections[site]
 
