@@ -24,6 +24,7 @@ import torch
 
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError
 from attlas.models import adapters, bundled, pruning, seam, sites
+from attlas.models.inputs import refuse_other_inputs, why_unreadable
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -103,6 +104,9 @@ def open_model(
         config = _config(shown, source, options)
         if settings:
             config.update(dict(settings))
+        bare = _class_of(config, None)
+        if bare is not None and task_head is None and _own_head(config) is None:
+            refuse_other_inputs(shown, bare)
         tokenizer = _tokenizer(shown, source, options)
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
@@ -245,10 +249,10 @@ def _unreadable(name: str, model: PreTrainedModel) -> CapabilityError:
             model(**probing_inputs(model))
         why = "its attention was lost on the way"
     except Exception as error:
-        why = _first(error)
+        why = why_unreadable(model, error)
     return CapabilityError(
         f"{name} ({type(model).__name__}) cannot read a text by itself ({why}); attlas looks at models that take "
-        "pieces of text and nothing else"
+        "pieces of text and nothing else, such as the part of this one that reads text"
     )
 
 
@@ -282,6 +286,7 @@ def _refuse_unseeable(name: str, model: Any) -> None:
         raise CapabilityError(
             f"{name}: a {type(model).__name__} is no model of the transformers library; give one of those"
         )
+    refuse_other_inputs(name, type(model))
 
 
 def is_compiled(model: torch.nn.Module) -> bool:
@@ -478,9 +483,12 @@ def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
 def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
     from transformers import AutoTokenizer
 
+    bare = Path(source).is_dir() and not any((Path(source) / file).exists() for file in TOKENIZER_FILES)
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, **options)
     except Exception as error:
+        if bare:
+            raise _no_tokenizer(shown, source) from error
         if isinstance(error, ImportError) or "sentencepiece" in str(error):
             raise ModelError(
                 f"the tokenizer of {shown} needs a package that is not installed ({_first(error)}); "
@@ -491,12 +499,16 @@ def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
             "put its tokenizer files beside config.json"
         ) from error
     fast = getattr(tokenizer, "is_fast", False)  # slow ones may need no files; they are refused by what they are
-    if fast and Path(source).is_dir() and not any((Path(source) / file).exists() for file in TOKENIZER_FILES):
-        raise ModelError(
-            f"{shown} has no tokenizer: {source} holds none of tokenizer.json, vocab.txt, vocab.json or a "
-            "SentencePiece model; put its tokenizer files beside config.json"
-        )
+    if fast and bare:
+        raise _no_tokenizer(shown, source)
     return tokenizer
+
+
+def _no_tokenizer(shown: str, source: str) -> ModelError:
+    return ModelError(
+        f"{shown} has no tokenizer: {source} holds none of tokenizer.json, vocab.txt, vocab.json or a SentencePiece "
+        "model; put its tokenizer files beside config.json"
+    )
 
 
 def _weights(
@@ -516,10 +528,9 @@ def _weights(
             f"{shown} has an encoder and a decoder, and its {head} head reads a text through both; choose a model "
             "that has one of them"
         )
-    known = _class(config, auto._model_mapping) if type(config) in auto._model_mapping else None
-    if head == AS_SAVED or known is None:
-        known = _saved_class(config)
-        auto = known or auto
+    known = _class_of(config, head)
+    if known is not None and (head == AS_SAVED or type(config) not in auto._model_mapping):
+        auto = known
     attention = seam.name_for(known, config) if attention is None else attention
     kind = None
     if not pruning.loads_plainly(config):
@@ -560,10 +571,15 @@ def _own_head(config: Any) -> str | None:
     return "causal-lm" if type(config) in transformers.AutoModelForCausalLM._model_mapping else None
 
 
-def _class(config: Any, mapping: Any) -> type[PreTrainedModel]:
-    """The class that the library would open a model of this configuration as."""
+def _class_of(config: Any, head: str | None) -> type[PreTrainedModel] | None:
+    """The class that a model of this configuration is opened as: the library's with a head, else its bare one, else
+    the one that it was saved from; None where the library has none of them."""
+    import transformers
     from transformers.models.auto.auto_factory import _get_model_class
 
+    mapping = getattr(transformers, HEADS.get(head or "", "AutoModel"))._model_mapping
+    if head == AS_SAVED or type(config) not in mapping:
+        return _saved_class(config)
     found: type[PreTrainedModel] = _get_model_class(config, mapping)  # type: ignore[no-untyped-call]
     return found
 

@@ -1,0 +1,63 @@
+"""What a model reads: pieces of text; or images, sound and numbers, and then it is refused before anything is opened.
+
+A class of the model library says so in the arguments of its forward pass. One that takes no ids of pieces at all is
+not for us; one that takes them beside an image may be able to do without the image, which only trying tells.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import torch
+
+from attlas.errors import CapabilityError
+
+OTHERS = {
+    "pixel_values": "images",
+    "input_values": "sound",
+    "input_features": "sound",
+    "past_values": "series of numbers",
+    "states": "states and actions",
+    "bbox": "places on a page",
+}
+
+
+def refuse_other_inputs(name: str, kind: type) -> None:
+    """Refuse a class of models that does not read text, and say what it reads.
+
+    >>> from transformers import BertModel, ViTModel
+    >>> refuse_other_inputs("bert", BertModel)
+    >>> refuse_other_inputs("vit", ViTModel)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: vit (ViTModel) reads images (pixel_values) and no text; ...
+    """
+    main = str(getattr(kind, "main_input_name", "input_ids"))
+    if main == "input_ids" or "input_ids" in _arguments(kind):
+        return
+    reads = f"reads {OTHERS[main]} ({main}) and no text" if main in OTHERS else f"takes {main} instead of input_ids"
+    raise CapabilityError(f"{name} ({kind.__name__}) {reads}; attlas looks at models that read pieces of text")
+
+
+def why_unreadable(model: Any, error: Exception) -> str:
+    """Why a model failed to read a few pieces of text: what it wants beside them, or its own words.
+
+    >>> from transformers import CLIPModel
+    >>> model = CLIPModel.__new__(CLIPModel)
+    >>> why_unreadable(model, AttributeError("'NoneType' object has no attribute 'shape'"))
+    'it wants images, too: pixel_values'
+    """
+    kind = type(model)
+    if kind.forward is torch.nn.Module.forward:
+        return "it is several models, and has no pass of its own"
+    wanted = [name for name in _arguments(kind) if name in OTHERS]
+    if wanted:
+        return f"it wants {OTHERS[wanted[0]]}, too: {wanted[0]}"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    return text if len(text) < 160 else text[:157] + "..."
+
+
+def _arguments(kind: Any) -> list[str]:
+    return list(inspect.signature(kind.forward).parameters)
