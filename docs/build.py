@@ -1,6 +1,5 @@
 """Writes the pages of this folder that hold figures.
 
-    python docs/build.py models                 docs/models.md: every family and real model that is at hand
     python docs/build.py corpora                docs/corpora.md: every format of corpora
     python docs/build.py reference              docs/reference.md: every study, its parameters and tables
     python docs/build.py STUDY FOLDER ...       docs/results/STUDY.md from result folders of that study

@@ -11,6 +11,7 @@ from attlas.models import seam
 from tools.sweep.answers import EXACT, NOT_ASKED, REFUSED, TRACEBACK, WRONG, Answer, answered, distance, worst_of
 from tools.sweep.building import build, tiny_config, twin_of
 from tools.sweep.families import Family, frozen
+from tools.sweep.page import PAGE, REAL, TABLE, page, rows_of
 from tools.sweep.questions import ask
 from tools.sweep.truth import cases_for, truth_of
 
@@ -25,6 +26,16 @@ NAMED = (
 def test_the_list_is_frozen_and_holds_the_families_that_were_named() -> None:
     assert len(FAMILIES) == len(frozen()) == 282
     assert set(NAMED) <= set(FAMILIES)
+
+
+def test_the_page_is_that_of_the_tables_and_nothing_is_wrong_in_them() -> None:
+    families = rows_of(TABLE)
+    assert PAGE.read_text(encoding="utf-8") == page(families, rows_of(REAL))
+    assert [row["family"] for row in families] == list(FAMILIES)
+    assert [row["family"] for row in families if row["class"] in ("wrong", "traceback")] == []
+    seen = [row for row in families if row["class"] in ("exact", "fallback")]
+    assert len(seen) >= 240
+    assert all(f"| {row['family']} | {row['model']} |" in PAGE.read_text(encoding="utf-8") for row in families)
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt2", "qwen3_next", "t5", "gemma4_text"])

@@ -2,11 +2,14 @@
 
 Each family of ``families.txt`` is built tiny and asked the questions of :mod:`tools.sweep.questions`, in a process of
 its own that is ended when it takes too long. What was answered is kept in ``out/sweep.jsonl`` line by line and not
-asked again (``--again`` forgets it); a whole sweep writes the table ``tools/sweep/table.jsonl``.
+asked again (``--again`` forgets it); a whole sweep writes the table ``tools/sweep/table.jsonl`` and the page
+``docs/models.md``.
 
     python -m tools.sweep                     # all that was not answered yet
     python -m tools.sweep --only bert t5      # these, anew
     python -m tools.sweep --new               # families of the installed library that the list does not hold
+    python -m tools.sweep --real              # the real models that are at hand, under the doctor
+    python -m tools.sweep --page              # the page alone, from the tables
 
 It ends with 1 where anything is wrong, a traceback, or took too long.
 """
@@ -27,10 +30,11 @@ from typing import Any
 
 from tools.sweep.answers import TRACEBACK, Answer, Sheet
 from tools.sweep.families import Family, current, frozen
+from tools.sweep.page import REAL, TABLE, rows_of, write_page
+from tools.sweep.real import examined
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "out" / "sweep.jsonl"
-TABLE = Path(__file__).with_name("table.jsonl")
 CLASSES = ("exact", "fallback", "wrong", "traceback", "refused", "not built")
 FAILING = {"wrong", "traceback"}
 
@@ -42,10 +46,15 @@ def main() -> int:
         known = set(frozen())
         print(*(f"{family.kind} {family.model}" for family in current() if family not in known), sep="\n")
         return 0
+    if options.real:
+        _write(REAL, list(examined()))
+    if options.real or options.page:
+        print(f"page: {write_page()}")
+        return 0
     families = [family for family in frozen() if not options.only or family.kind in options.only]
     if options.again:
         KEPT.unlink(missing_ok=True)
-    rows = {row["family"]: row for row in _lines(KEPT)}
+    rows = {row["family"]: row for row in rows_of(KEPT)}
     asked = [family for family in families if options.only or family.kind not in rows]
     _preload()
     started = time.monotonic()
@@ -55,8 +64,8 @@ def main() -> int:
         print(f"{number}/{len(asked)} {time.monotonic() - started:.0f} s  {said(row)}", flush=True)
     chosen = [rows[family.kind] for family in families]
     if not options.only:
-        TABLE.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in chosen), encoding="utf-8")
-        print(f"table: {TABLE}")
+        _write(TABLE, chosen)
+        print(f"table: {TABLE}\npage: {write_page()}")
     counts = Counter(row["class"] for row in chosen)
     print(*(f"{kind}: {counts[kind]}" for kind in CLASSES), sep="\n")
     return 1 if FAILING & set(counts) else 0
@@ -78,6 +87,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit-seconds", type=int, default=240, help="for one family")
     parser.add_argument("--again", action="store_true", help="forget what was answered before")
+    parser.add_argument("--real", action="store_true", help="the real models that are at hand, under the doctor")
+    parser.add_argument("--page", action="store_true", help="write the page from the tables as they are")
     parser.add_argument("--new", action="store_true", help="name the families that the list does not hold")
     return parser.parse_args()
 
@@ -157,8 +168,8 @@ def _lost(family: Family, limit: int | None) -> dict[str, Any]:
     return sheet.row()
 
 
-def _lines(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else []
+def _write(file: Path, rows: list[dict[str, Any]]) -> None:
+    file.write_text("".join(json.dumps(row, sort_keys=True) + "\n" for row in rows), encoding="utf-8")
 
 
 def _append(file: Path, row: dict[str, Any]) -> None:

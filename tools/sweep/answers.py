@@ -9,6 +9,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,8 @@ class Sheet:
     library: float | None = None  # how far the library's own two ways, plain and eager, are apart
     left_out: str = ""  # passes in which those two disagree, which are not asked
     said_by: str = ""
+    runs: str = ""  # on the library's fused attention, or eagerly
+    statistics: str = ""  # how statistics of rows are had: in tiles beside fused attention, or from the matrix
 
     @property
     def kind(self) -> str:
@@ -61,7 +64,7 @@ class Sheet:
         """One line of the table."""
         own = {name: value for name, value in asdict(self).items() if name != "answers"}
         answers = {name: asdict(answer) for name, answer in self.answers.items()}
-        return {**own, "class": self.kind, "answers": answers}
+        return {**own, "class": self.kind, "answers": answers, "transformers": version("transformers")}
 
 
 def answered(question: Callable[[], Answer]) -> Answer:

@@ -134,6 +134,8 @@ class _Questions:
                 f"{stream} {len([s for s in self.subject.sites if s.stream is stream])}"
                 for stream in self.subject.streams
             )
+            self.sheet.statistics = self.statistics()
+            self.sheet.runs = "fused" if self.fused else "eager"
             self.put("untouched", self.untouched)
             self.put("watched", self.watched)
             self.put("weights", lambda: self.weights(self.subject))
@@ -151,6 +153,23 @@ class _Questions:
     def adopted(self) -> Answer:
         self.subject = adopt(self.plain, self.family)
         return Answer(EXACT)
+
+    @property
+    def fused(self) -> bool:
+        """Whether the library runs the attention of this model fused where nobody watches."""
+        from attlas.models.seam import NAME
+
+        here = [getattr(module, "config", self.plain.config) for module in self.subject.layout.modules]
+        return all(config._attn_implementation == NAME for config in here)
+
+    def statistics(self) -> str:
+        """Whether statistics of rows go in tiles beside fused attention, or by the matrix, or some so and some so."""
+        from attlas.capture import Fold
+
+        ways = set()
+        with self.subject.use(Fold(lambda call: ways.add("tiles" if call.fusable else "matrix"))):
+            run(self.plain, self.cases[0])
+        return " and ".join(sorted(ways, reverse=True))
 
     def untouched(self) -> Answer:
         """The same bits as before adoption; for a private softmax, those of the eager model."""

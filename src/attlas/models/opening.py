@@ -250,9 +250,10 @@ def _unreadable(name: str, model: PreTrainedModel) -> CapabilityError:
         why = "its attention was lost on the way"
     except Exception as error:
         why = why_unreadable(model, error)
+    part = "; give the part of it that reads text to Subject.of" if hasattr(model.config, "text_config") else ""
     return CapabilityError(
         f"{name} ({type(model).__name__}) cannot read a text by itself ({why}); attlas looks at models that take "
-        "pieces of text and nothing else, such as the part of this one that reads text"
+        f"pieces of text and nothing else{part}"
     )
 
 
