@@ -119,6 +119,19 @@ def test_packed_weights_are_left_as_they_are(bits: str, tmp_path: Path) -> None:
     assert subject.twin().name == "untrained packed"
 
 
+def test_weights_packed_by_torchao_are_left_as_they_are() -> None:
+    packing = pytest.importorskip("torchao.quantization", reason="torchao is not installed")
+    whole, model = causal(), causal()
+    packing.quantize_(model, packing.Int8WeightOnlyConfig())
+    plain = logits(model)
+    assert (plain - logits(whole)).abs().max() > 1e-3, "it is packed"
+    subject = Subject.of(model, twins.tokenizer(True), "packed")
+    assert torch.equal(logits(model), plain)
+    unpacked = model.model.layers[1].self_attn.o_proj.weight.dequantize()  # type: ignore[operator,union-attr]
+    assert torch.allclose(subject.output_matrix(subject.sites[1]), unpacked.T.reshape(4, 16, 64), atol=1e-5)
+    assert not [finding for finding in examine(subject) if finding.passed is False]
+
+
 def test_weights_on_disk_are_fetched(tmp_path: Path) -> None:
     accelerate = pytest.importorskip("accelerate", reason="accelerate is not installed")
     model = causal()

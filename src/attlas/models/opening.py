@@ -42,6 +42,7 @@ TOKENIZER_FILES = (
 )  # fmt: skip
 AS_SAVED = "as saved"  # no head of these, but the class that a checkpoint was saved from
 WRITING = ("ForCausalLM", "LMHeadModel")  # how the classes of models end that have such a head
+TALKATIVE = ("huggingface_hub", "torchao", "torch.utils._pytree")  # the last at the import of the one before
 FORMATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
@@ -672,15 +673,17 @@ def _quiet() -> Iterator[None]:
     from transformers.utils import logging as library
 
     level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
-    hub = logging.getLogger("huggingface_hub")
-    hub_level = hub.level
+    loggers = [logging.getLogger(name) for name in TALKATIVE]
+    levels = [logger.level for logger in loggers]
     library.set_verbosity(logging.CRITICAL)
-    hub.setLevel(logging.CRITICAL)
     library.disable_progress_bar()  # type: ignore[no-untyped-call]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
         library.set_verbosity(level)
-        hub.setLevel(hub_level)
         if bars:
             library.enable_progress_bar()  # type: ignore[no-untyped-call]
+        for logger, before in zip(loggers, levels, strict=True):
+            logger.setLevel(before)
