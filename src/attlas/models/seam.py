@@ -37,9 +37,9 @@ ADDITIVE = frozenset(
 )  # families whose own code, and not only their attention, reads the eager kind of mask
 HEADS_LEFT = "attlas_heads_left"  # on a pruned module: for how many heads a position bias is made, which are left
 HARMLESS = frozenset({  # what models pass on that the mask, or the model itself, has taken care of
-    "cache_position", "cu_seq_lens_k", "cu_seq_lens_q", "deterministic", "logits_to_keep", "max_length_k",
-    "max_length_q", "num_items_in_batch", "output_attentions", "output_hidden_states", "position_ids", "return_dict",
-    "sliding_window", "use_cache",
+    "cache_position", "cu_seq_lens_k", "cu_seq_lens_q", "deterministic", "input_ids", "logits_to_keep",
+    "max_length_k", "max_length_q", "num_items_in_batch", "output_attentions", "output_hidden_states", "position_ids",
+    "return_dict", "sliding_window", "use_cache",
 })  # fmt: skip
 
 

@@ -123,7 +123,8 @@ def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
     if not seen:
         raise CapabilityError(
             f"{type(model).__name__}: no attention was found, neither at the model library's attention interface "
-            "nor as a softmax followed by a product with values; choose a transformer with ordinary attention"
+            "nor as a softmax followed by a product with values (recurrent models have none, and some models of long "
+            "texts compute theirs in blocks); choose a transformer with ordinary attention"
         )
     modules: dict[nn.Module, list[Site]] = {}
     heads: dict[Site, int] = {}
