@@ -1,14 +1,16 @@
 """Going past a module: it gives what it gave before, and does no work.
 
-While a module is bypassed its ``forward`` is another function, on this one instance and only for the length of a
-``with`` block; hooks on it fire as ever, so that whoever collects hidden states finds them. What it gave in one pass
-is repeated for a pass with several copies of the same texts, copy-major: all texts of copy 0, then those of copy 1.
+While a module is bypassed its ``forward`` is another function, on this one instance, for the thread that asked for it
+and only for the length of a ``with`` block; hooks on it fire as ever, so that whoever collects hidden states finds
+them. What it gave in one pass is repeated for a pass with several copies of the same texts, copy-major: all texts of
+copy 0, then those of copy 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from threading import Lock, get_ident
 from typing import Any
 
 from torch import Tensor, nn
@@ -53,6 +55,32 @@ def with_first(value: Any, new: Tensor) -> Any:
     return (new, *value[1:]) if isinstance(value, tuple) else new
 
 
+class _Forked:
+    """A forward that goes another way for some threads, and for all others the module's own."""
+
+    def __init__(self, module: nn.Module, own: Callable[..., Any] | None) -> None:
+        self.module, self.given = module, own
+        self.own = own if own is not None else type(module).forward.__get__(module)
+        self.ways: dict[int, Callable[..., Any]] = {}
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self.ways.get(get_ident(), self.own)(*args, **options)
+
+    def back(self, thread: int, way: Callable[..., Any] | None) -> None:
+        """Let a thread go as it did before; when nobody goes another way, the module is as it was."""
+        if way is not None:
+            self.ways[thread] = way
+            return
+        self.ways.pop(thread, None)
+        if not self.ways:
+            del self.module.__dict__["forward"]
+            if self.given is not None:
+                self.module.forward = self.given
+
+
+_CHANGING = Lock()
+
+
 @contextmanager
 def bypassed(forwards: Mapping[nn.Module, Callable[..., Any]]) -> Iterator[None]:
     """Have modules run these functions in place of their own ``forward`` for the length of a ``with`` block.
@@ -65,16 +93,22 @@ def bypassed(forwards: Mapping[nn.Module, Callable[..., Any]]) -> Iterator[None]
     >>> "forward" in layer.__dict__
     False
     """
-    before = {module: module.__dict__["forward"] for module in forwards if "forward" in module.__dict__}
+    me = get_ident()
+    before: dict[nn.Module, Callable[..., Any] | None] = {}
     try:
-        for module, forward in forwards.items():
-            module.forward = forward
+        with _CHANGING:
+            for module, forward in forwards.items():
+                forked = module.__dict__.get("forward")
+                if not isinstance(forked, _Forked):
+                    forked = _Forked(module, forked)
+                    module.forward = forked
+                before[module] = forked.ways.get(me)
+                forked.ways[me] = forward
         yield
     finally:
-        for module in forwards:
-            module.__dict__.pop("forward", None)
-            if module in before:
-                module.forward = before[module]
+        with _CHANGING:
+            for module, way in before.items():
+                module.__dict__["forward"].back(me, way)
 
 
 def giving(value: Any, size: int = 1, times: int = 1) -> Callable[..., Any]:

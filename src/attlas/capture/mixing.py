@@ -27,6 +27,7 @@ from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 from attlas.measures.norms import joint_norms, key_grams
 from attlas.models import AttentionCall, Residual
+from attlas.models.hooks import Hooks
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
@@ -168,11 +169,9 @@ def mixing(subject: Subject, reduce: Callable[[Mixing], object], selection: Sele
             )
         )
 
-    handles = [module.register_forward_hook(project) for module in set(projections.values())]
-    handles += [module.register_forward_pre_hook(add) for module in {r.norm for r in residuals.values()}]
-    try:
-        with subject.use(Fold(meet, selection)):
-            yield
-    finally:
-        for handle in handles:
-            handle.remove()
+    with Hooks() as hooks, subject.use(Fold(meet, selection)):
+        for module in set(projections.values()):
+            hooks.after(module, project)
+        for module in {r.norm for r in residuals.values()}:
+            hooks.before(module, add)
+        yield

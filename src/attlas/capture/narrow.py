@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from attlas.capture.bypass import bypassed, first, with_first
+from attlas.models.hooks import Hooks
 
 
 class _Heard(Exception):
@@ -46,11 +47,9 @@ def reads_first_place_only(layer: nn.Module, run: Callable[[], Any]) -> bool:
     logits = plain.get("logits") if hasattr(plain, "get") else None
     if not isinstance(logits, Tensor) or logits.dim() != 2 or plain.get("hidden_states") is not None:
         return False
-    handle = layer.register_forward_hook(wipe)
-    try:
+    with Hooks() as hooks:
+        hooks.after(layer, wipe)
         return torch.equal(run()["logits"], logits)
-    finally:
-        handle.remove()
 
 
 def narrowed(layer: nn.Module, attention: nn.Module, *, known: bool = False) -> Callable[..., Any]:

@@ -17,7 +17,6 @@ why.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,7 @@ from attlas.capture.routes import Routes, find_routes
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site, Stream
 from attlas.models import AttentionCall, Batch, Instrument, output_matrix
+from attlas.models.hooks import Hooks
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
@@ -193,12 +193,11 @@ class Replay:
         def keep_rest(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
             kept.given[module] = with_first(output, torch.empty(0)) if isinstance(output, tuple) else None
 
-        with torch.no_grad(), ExitStack() as stack:
+        with torch.no_grad(), Hooks() as hooks, self.subject.use(kept):
             for module in whole:
-                stack.callback(module.register_forward_hook(keep).remove)
+                hooks.after(module, keep)
             for module in () if routes is None else set(routes.attention.values()) - set(whole):
-                stack.callback(module.register_forward_hook(keep if everything else keep_rest).remove)
-            stack.enter_context(self.subject.use(kept))
+                hooks.after(module, keep if everything else keep_rest)
             kept.output = self._run(batch)
         return kept
 

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from attlas.capture.bypass import first
 from attlas.errors import CapabilityError
 from attlas.ids import Site
+from attlas.models.hooks import Hooks
 
 
 @dataclass(frozen=True)
@@ -142,16 +143,14 @@ class _Seen:
         layers = set(self.layers.values())
         within = {part for layer in layers for part in layer.modules()}
         around = {m for m in model.modules() if m not in within and layers & set(m.modules())}
-        handles = [m.register_forward_pre_hook(self._enter, with_kwargs=True) for m in {*layers, *self.layers}]
-        for module in model.modules():
-            if module not in within and module not in around:
-                handles.append(module.register_forward_hook(self._leave))
-            elif module in within and isinstance(module, nn.Linear):
-                handles.append(module.register_forward_pre_hook(self._feed))
-        if self.encoder is not None:
-            handles.append(self.encoder.register_forward_hook(self._encoded))
-        try:
+        with Hooks() as hooks:
+            for module in {*layers, *self.layers}:
+                hooks.before(module, self._enter, with_kwargs=True)
+            for module in model.modules():
+                if module not in within and module not in around:
+                    hooks.after(module, self._leave)
+                elif module in within and isinstance(module, nn.Linear):
+                    hooks.before(module, self._feed)
+            if self.encoder is not None:
+                hooks.after(self.encoder, self._encoded)
             yield
-        finally:
-            for handle in handles:
-                handle.remove()

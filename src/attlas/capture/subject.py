@@ -6,10 +6,12 @@ relies on it. A subject runs batches, takes instruments, and looks at single tex
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -71,8 +73,17 @@ class Subject:
         self.layout = opened.layout
         layout = opened.layout
         self.seam = Seam(opened.model, layout.modules, private=layout.private, repeats=layout.repeats)
+        self._freezing, self._frozen = Lock(), 0
+        self._asked: list[torch.nn.Parameter] = []
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
         self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Subject:
+        """Another subject with a model of its own; the tokenizer, which is only read, is shared."""
+        if self.seam.instruments:
+            raise CapabilityError(f"{self.name} has instruments on; copy it outside of their block")
+        model, layout = copy.deepcopy((self.model, self.layout), memo)
+        return Subject(Opened(self.name, model, self.pieces.tokenizer, layout, self.fingerprint, self.missing))
 
     @classmethod
     def of(cls, model: PreTrainedModel, tokenizer: Any, name: str | None = None) -> Subject:
@@ -331,14 +342,20 @@ class Subject:
         ...     any(parameter.requires_grad for parameter in subject.model.parameters())
         False
         """
-        asked = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        for parameter in asked:
-            parameter.requires_grad_(False)
+        with self._freezing:
+            if not self._frozen:
+                self._asked = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+                for parameter in self._asked:
+                    parameter.requires_grad_(False)
+            self._frozen += 1
         try:
             yield
         finally:
-            for parameter in asked:
-                parameter.requires_grad_(True)
+            with self._freezing:
+                self._frozen -= 1
+                if not self._frozen:  # the last to leave, in whichever thread
+                    for parameter in self._asked:
+                        parameter.requires_grad_(True)
 
     @contextmanager
     def gated(self, gates: Any) -> Iterator[None]:

@@ -14,13 +14,14 @@ The interception is torch's own (``TorchFunctionMode``): nothing in the model is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from attlas.models.hooks import Hooks
 from attlas.models.seam import AttentionCall, Seam
 
 _SOFTMAX = {torch.softmax, torch.nn.functional.softmax, Tensor.softmax}
@@ -49,12 +50,10 @@ class ModuleStack:
         >>> with ModuleStack().follow([]):
         ...     pass
         """
-        with ExitStack() as stack:
+        with Hooks() as hooks:
             for module in modules:
-                enter = module.register_forward_pre_hook(lambda m, _: self.running.append(m))
-                leave = module.register_forward_hook(lambda *_: self.running.pop() and None, always_call=True)
-                stack.callback(enter.remove)
-                stack.callback(leave.remove)
+                hooks.before(module, lambda m, _: self.running.append(m))
+                hooks.after(module, lambda *_: self.running.pop() and None, always_call=True)
             yield
 
 

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from attlas.errors import CapabilityError
 from attlas.ids import Site
+from attlas.models.hooks import Hooks
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout
 
@@ -133,12 +134,10 @@ def _leaves(model: nn.Module, tracer: _Tracer) -> Iterator[None]:
         tracer.leaves.append((module, leaf))
         return leaf.clone()  # some families scale their queries in place
 
-    handles = [module.register_forward_hook(swap) for module in linear_modules(model)]
-    try:
+    with Hooks() as hooks:
+        for module in linear_modules(model):
+            hooks.after(module, swap)
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _groups(kinds: list[dict[nn.Module, Tensor]], site: Site, name: str) -> tuple[tuple[int, ...], ...]:

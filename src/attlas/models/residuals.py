@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from attlas.ids import Site
+from attlas.models.hooks import Hooks
 from attlas.models.projections import linear_modules
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout
@@ -159,15 +160,11 @@ def _norms(model: nn.Module) -> list[nn.Module]:
 @contextmanager
 def _listening(model: nn.Module, watcher: _Watcher) -> Iterator[None]:
     """Have all norms and linear modules tell the watcher what they read and make, for a ``with`` block."""
-    handles = []
-    for module in linear_modules(model):
-        handles.append(module.register_forward_pre_hook(lambda _, args: watcher.read(args[0], False)))
-        handles.append(module.register_forward_hook(lambda m, _, output: watcher.project(m, output)))
-    for module in _norms(model):
-        handles.append(module.register_forward_hook(lambda m, args, output: watcher.normalise(m, args[0], output)))
-        handles.append(module.register_forward_pre_hook(lambda _, args: watcher.read(args[0], True)))
-    try:
+    with Hooks() as hooks:
+        for module in linear_modules(model):
+            hooks.before(module, lambda _, args: watcher.read(args[0], False))
+            hooks.after(module, lambda m, _, output: watcher.project(m, output))
+        for module in _norms(model):
+            hooks.after(module, lambda m, args, output: watcher.normalise(m, args[0], output))
+            hooks.before(module, lambda _, args: watcher.read(args[0], True))
         yield
-    finally:
-        for handle in handles:
-            handle.remove()

@@ -11,6 +11,9 @@ instruments that are on at the moment. With none on, the call goes straight to t
 attention and the model is exactly the plain one. An :class:`Instrument` may observe a call, replace its weights, or
 change its output; the four that there are live in :mod:`attlas.capture`.
 
+Instruments belong to the thread (and the asynchronous task) that put them on: others may run the same model at the
+same time, with instruments of their own or without.
+
 A model may hand the function more than we know. What says nothing about who attends to what is on a written list
 (:data:`HARMLESS`, which ``make sweep`` keeps); any other argument is refused by its name, since to ignore it would be
 to compute another model's attention.
@@ -19,9 +22,12 @@ to compute another model's attention.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from threading import Condition, get_ident, local
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -30,6 +36,7 @@ from torch import Tensor, nn
 
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
+from attlas.models.hooks import Hooks
 
 NAME, STRICT_NAME, ADDITIVE_NAME = "attlas", "attlas_strict", "attlas_additive"
 ADDITIVE = frozenset(
@@ -278,10 +285,22 @@ class Seam:
         self.sites = sites
         self.private = private
         self.repeats = dict(repeats or {})
-        self.instruments: list[Instrument] = []
-        self._calls: dict[nn.Module, int] = {}
+        self._here = _Here()
+        self._users = Condition()
+        self._threads: Counter[int] = Counter()  # how many blocks each thread has open
+        self._alone: int | None = None
         for module in sites:
             _SEAMS[module] = ref(self)
+
+    @property
+    def instruments(self) -> list[Instrument]:
+        """The instruments that are on for whoever asks, in the order in which they were put on.
+
+        >>> Seam(nn.Identity(), {}, private=False).instruments
+        []
+        """
+        blocks, thread = _BLOCKS.get(), get_ident()
+        return [i for b in blocks if b.seam is self and b.on and b.thread == thread for i in b.instruments]
 
     def close(self) -> None:
         """Take the seam off its model for good.
@@ -312,33 +331,88 @@ class Seam:
         sites, repeats = self.sites[module], self.repeats.get(module, 1)
         if len(sites) == repeats == 1:
             return sites[0], False
-        count = self._calls.get(module, 0)
-        self._calls[module] = count + 1
+        calls = self._here.calls
+        count = calls.get(module, 0)
+        calls[module] = count + 1
         return sites[count // repeats % len(sites)], count % repeats > 0
 
     @contextmanager
     def put_on(self, *instruments: Instrument) -> Iterator[None]:
         """Have instruments on for the length of a ``with`` block, and off again whatever happens in it.
 
+        They act on the passes of the thread, and of the asynchronous task, that opened the block. Blocks may be left
+        in any order.
+
         >>> seam = Seam(nn.Identity(), {}, private=False)
         >>> with seam.put_on(Instrument()):
         ...     pass
         """
-        from attlas.models.private import intercept
-
-        before = list(self.instruments)
-        with ExitStack() as stack:
-            if not before:  # the outermost block: count layers anew in every pass, and listen if we must
-                counting = self.model.register_forward_pre_hook(lambda *_: self._calls.clear())
-                stack.callback(counting.remove)
-                self._calls.clear()
-                if self.private:
-                    stack.enter_context(intercept(self))
-            self.instruments = before + list(instruments)
+        block = _Block(self, instruments)
+        with self._in_use():
+            _BLOCKS.set((*_BLOCKS.get(), block))
+            self._listen()
             try:
                 yield
             finally:
-                self.instruments = before
+                block.on = False
+                _BLOCKS.set(tuple(other for other in _BLOCKS.get() if other is not block))
+                self._listen(-1)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """For a ``with`` block in which the model itself is changed: no other thread may have instruments on, and
+        who wants to put some on waits.
+
+        >>> seam = Seam(nn.Identity(), {}, private=False)
+        >>> with seam.alone(), seam.put_on(Instrument()):
+        ...     len(seam.instruments)
+        1
+        """
+        me = get_ident()
+        with self._users:
+            self._users.wait_for(lambda: self._alone in (None, me))
+            if any(count for thread, count in self._threads.items() if thread != me):
+                raise CapabilityError(
+                    "another thread has instruments on this model, which has to be changed for a moment; examine it "
+                    "when it is not in use, or a copy"
+                )
+            before, self._alone = self._alone, me
+        try:
+            yield
+        finally:
+            with self._users:
+                self._alone = before
+                self._users.notify_all()
+
+    @contextmanager
+    def _in_use(self) -> Iterator[None]:
+        """Wait until nobody else has the model alone, and be known to use it."""
+        me = get_ident()
+        with self._users:
+            self._users.wait_for(lambda: self._alone in (None, me))
+            self._threads[me] += 1
+        try:
+            yield
+        finally:
+            with self._users:
+                self._threads[me] -= 1
+                if not self._threads[me]:
+                    del self._threads[me]
+
+    def _listen(self, change: int = 1) -> None:
+        """From the first block of a thread to its last: count layers anew in every pass, and listen if we must."""
+        from attlas.models.private import intercept
+
+        here = self._here
+        if change > 0 and not here.depth:
+            hooks = here.listening.enter_context(Hooks())
+            hooks.before(self.model, lambda *_: here.calls.clear())
+            here.calls.clear()
+            if self.private:
+                here.listening.enter_context(intercept(self))
+        here.depth += change
+        if not here.depth:
+            here.listening.close()
 
     def carry(self, call: AttentionCall, plain: Callable[[], Tensor]) -> Tensor:
         """Let all instruments act on a call; ``plain`` computes the untouched output when it is needed."""
@@ -360,6 +434,26 @@ class Seam:
         return output
 
 
+class _Here(local):
+    """What belongs to one thread: its place in a pass, how many blocks it has open, and what listens for them."""
+
+    def __init__(self) -> None:
+        self.calls: dict[nn.Module, int] = {}
+        self.depth = 0
+        self.listening = ExitStack()
+
+
+@dataclass(eq=False)
+class _Block:
+    """The instruments of one ``with`` block, and whose they are."""
+
+    seam: Seam
+    instruments: tuple[Instrument, ...]
+    thread: int = field(default_factory=get_ident)
+    on: bool = True
+
+
+_BLOCKS: ContextVar[tuple[_Block, ...]] = ContextVar("blocks", default=())
 # Weak both ways, so that a model that nobody holds any more can go.
 _SEAMS: WeakKeyDictionary[nn.Module, ref[Seam]] = WeakKeyDictionary()
 
@@ -423,8 +517,9 @@ def attend(
     odd = softcap is not None or s_aux is not None or eager  # what the library does not run fused, we do not
     known = _SEAMS.get(module)
     seam = None if known is None else known()
-    site, again = seam.site(module) if seam is not None and seam.instruments else (None, False)
-    watched = seam is not None and site is not None and any(i.wants(site) for i in seam.instruments)
+    instruments = [] if seam is None else seam.instruments
+    site, again = seam.site(module) if seam is not None and instruments else (None, False)
+    watched = site is not None and any(instrument.wants(site) for instrument in instruments)
     if not (odd or watched):
         return fused(), None
     causal = is_causal if is_causal is not None else bool(getattr(module, "is_causal", True))

@@ -29,6 +29,7 @@ from attlas.capture import Fold, Subject
 from attlas.errors import CapabilityError, PlanError
 from attlas.measures.distances import tvd
 from attlas.models import AttentionCall
+from attlas.models.hooks import Hooks
 from attlas.studies.faith.erasing import Eraser, answers
 from attlas.studies.shared.faith.instances import Asked, Labelling, grouping_of, predicted, sites_of, words_of
 from attlas.tasks import Task
@@ -248,8 +249,6 @@ def _embedded(subject: Subject, ids: Tensor) -> Tensor:
 @contextmanager
 def _embedding_as(subject: Subject, embeddings: Tensor) -> Iterator[None]:
     """Have other embeddings of pieces than the model's own for the length of a ``with`` block."""
-    handle = subject.model.get_input_embeddings().register_forward_hook(lambda *_: embeddings)
-    try:
+    with Hooks() as hooks:
+        hooks.after(subject.model.get_input_embeddings(), lambda *_: embeddings)
         yield
-    finally:
-        handle.remove()

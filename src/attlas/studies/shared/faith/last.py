@@ -11,7 +11,6 @@ cannot makes full passes, and ``why_full`` says why. Weights at other sites alwa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +25,7 @@ from attlas.errors import CapabilityError
 from attlas.ids import Site
 from attlas.measures.distances import js, tvd
 from attlas.models import AttentionCall, Instrument
+from attlas.models.hooks import Hooks
 from attlas.models.seam import mix
 from attlas.studies.shared.faith.instances import Asked, Labelling, predicted, sites_of
 
@@ -200,21 +200,19 @@ class Reweighed:
         rows = {site: Rows(asked.rows if site == self.last else asked.real) for site in self.sites}
         own = Own(asked, rows)
         watch = _Watch(own, self.last if self.fast else None)
-        with torch.no_grad(), ExitStack() as stack:
+        with torch.no_grad(), Hooks() as hooks, self.subject.use(watch):
             if self._layer is not None and self.fast:
 
                 def enter(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
                     own.states = rows[self.last].take(args[0] if args else kwargs["hidden_states"], 1)
 
-                stack.callback(self._layer.register_forward_pre_hook(enter, with_kwargs=True).remove)
+                hooks.before(self._layer, enter, with_kwargs=True)
             if self._routes is not None and self.fast:
 
                 def leave(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
                     own.given = with_first(output, torch.empty(0)) if isinstance(output, tuple) else None
 
-                attention = self._routes.attention[self.last]
-                stack.callback(attention.register_forward_hook(leave).remove)
-            stack.enter_context(self.subject.use(watch))
+                hooks.after(self._routes.attention[self.last], leave)
             own.output = self.task.run(asked.question)
             own.predicted = predicted(self.task, asked, own.output)
         return own
@@ -239,13 +237,11 @@ class Reweighed:
             if self._routes.last is None or module not in set(self._routes.last.modules()):
                 raise CapabilityError("its last attention is not in its last layer")
             self._layer = self._routes.last
-            with ExitStack() as stack:
-                hear = module.register_forward_hook(lambda _, __, output: heard.update(given=first(output)))
-                stack.callback(hear.remove)
+            with Hooks() as hooks, subject.use(Heads()):
+                hooks.after(module, lambda _, __, output: heard.update(given=first(output)))
                 for part in self._routes.below[self.last]:
-                    stack.callback(part.register_forward_hook(self._note).remove)
-                with subject.use(Heads()):
-                    self.task.run(asked.question)
+                    hooks.after(part, self._note)
+                self.task.run(asked.question)
         given, heads = heard["given"], heard[str(self.last)].flatten(2)
         projection = subject.layout.projections.get(self.last)
         self._mixed = projection is not None and _alike(given, projection(heads))
