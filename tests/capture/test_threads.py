@@ -17,7 +17,6 @@ from attlas.capture import Recorder, Subject
 from attlas.capture.mixing import mixing
 from attlas.capture.replay import Replay
 from attlas.errors import CapabilityError
-from attlas.measures.divergence import divergences
 
 TEXTS = ("The farmer slept .", "She played the old piano in the evening .", "He gave the dog a bone , and left .")
 FAMILIES = (
@@ -191,15 +190,3 @@ def test_frozen_parameters_ask_for_gradients_again_when_the_last_has_left() -> N
     assert not any(parameter.requires_grad for parameter in subject.model.parameters())
     second.close()
     assert all(parameter.requires_grad for parameter in subject.model.parameters())
-
-
-def test_threads_of_torch_are_as_many_as_before() -> None:
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        weights = torch.rand(12, 400, 400).softmax(-1)  # so large that it is done in threads
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda _: divergences(weights), range(4)))
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)

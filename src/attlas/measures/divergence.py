@@ -17,7 +17,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock
 
 import numpy as np
 import torch
@@ -106,40 +105,19 @@ def _in_threads(work: Callable[[], None], most: int) -> None:
     Torch would split every operation among its threads and have them wait for each other after each, thousands of
     times; where others use the machine, too, that waiting takes many times as long as the work.
     """
-    with _UNSPLIT as allowed:
-        threads = min(most, allowed)
-        if threads < 2:
-            work()
-            return
+    allowed = torch.get_num_threads()
+    threads = min(most, allowed)
+    if threads < 2:
+        work()
+        return
 
-        def alone() -> None:
-            torch.set_num_threads(1)  # this thread's own operations are not to be split
-            work()
+    def alone() -> None:
+        torch.set_num_threads(1)  # this thread's own operations are not to be split
+        work()
 
+    try:
         with ThreadPoolExecutor(threads) as pool:
             for done in [pool.submit(alone) for _ in range(threads)]:
                 done.result()
-
-
-class _Unsplit:
-    """How many threads torch may use, which is the whole process's: the first who works in threads of its own learns
-    the number, and the last puts it back."""
-
-    def __init__(self) -> None:
-        self.lock, self.users, self.allowed = Lock(), 0, 1
-
-    def __enter__(self) -> int:
-        with self.lock:
-            if not self.users:
-                self.allowed = torch.get_num_threads()
-            self.users += 1
-            return self.allowed
-
-    def __exit__(self, *_: object) -> None:
-        with self.lock:
-            self.users -= 1
-            if not self.users:
-                torch.set_num_threads(self.allowed)
-
-
-_UNSPLIT = _Unsplit()
+    finally:
+        torch.set_num_threads(allowed)
