@@ -137,6 +137,13 @@ def test_manifest_holds_plain_values_and_says_what_is_wrong() -> None:
         manifest(plan={"rate": float("nan")})
 
 
+def older(text: str) -> str:
+    """A manifest as it was before there were checksums."""
+    fields = json.loads(text)
+    del fields["checksum"], fields["checksums"]
+    return json.dumps({**fields, "schema": 2})
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -144,11 +151,12 @@ def test_manifest_holds_plain_values_and_says_what_is_wrong() -> None:
         (lambda text: "[1]", "an object was expected, and a list came"),
         (lambda text: "{}", "no schema number"),
         (
-            lambda text: text.replace('"schema": 2', '"schema": 99'),
-            "schema 99 and this attlas reads up to 2; use a newer",
+            lambda text: text.replace('"schema": 3', '"schema": 99'),
+            "schema 99 and this attlas reads up to 3; use a newer",
         ),
-        (lambda text: text.replace('"seed": 5', '"seed": "5"'), "'seed' came as str"),
-        (lambda text: text.replace('"seed"', '"sead"'), "'seed' came as nothing"),
+        (lambda text: text.replace('"seed": 5', '"seed": 6'), "does not agree with its own checksum"),
+        (lambda text: older(text).replace('"seed": 5', '"seed": "5"'), "'seed' came as str"),
+        (lambda text: older(text).replace('"seed"', '"sead"'), "'seed' came as nothing"),
     ],
 )
 def test_broken_manifests(tmp_path: Path, change: Any, words: str) -> None:
@@ -166,7 +174,7 @@ def test_folders_that_hold_no_whole_result(tmp_path: Path) -> None:
         Result.open(tmp_path)
     out = result().save(tmp_path / "out")
     (out / "layers.parquet").write_bytes(b"PAR1 but not really")
-    with pytest.raises(StoreError, match=r"layers\.parquet: this table cannot be read"):
+    with pytest.raises(StoreError, match=r"layers\.parquet: this table does not agree with the checksum"):
         Result.open(out)
     (out / "layers.parquet").unlink()
     with pytest.raises(StoreError, match=r"layers\.parquet: the manifest lists this table"):

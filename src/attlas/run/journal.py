@@ -1,13 +1,15 @@
 """A journal of a run: one line of JSON for each item that is done, under a first line with the plan.
 
 For work that goes item by item and leaves a record of each, so that a killed run goes on after the last item that was
-finished. (What sums over all items has checkpoints: see :mod:`attlas.run.local`.)
+finished. Each line begins with a checksum of itself. (What sums over all items has checkpoints: see
+:mod:`attlas.run.local`.)
 """
 
 from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +52,7 @@ def item_by_item(
     if path is not None:  # written anew, so that half a line of a killed run is gone
         path.parent.mkdir(parents=True, exist_ok=True)
         first = {"plan": plain(run.plan.to_dict(), "plan")}
-        path.write_text("".join(json.dumps(line) + "\n" for line in [first, *records]), encoding="utf-8")
+        path.write_text("".join(map(_line, [first, *records])), encoding="utf-8")
     run.progress.start(run.study, sum(sizes), sum(sizes[: len(records)]), unit=unit)
     began = time.monotonic()
     try:
@@ -60,7 +62,7 @@ def item_by_item(
             began = now
             if path is not None:
                 with open(path, "a", encoding="utf-8") as file:
-                    file.write(json.dumps(records[-1]) + "\n")
+                    file.write(_line(records[-1]))
             run.progress.advance(sizes[len(records) - 1])
     finally:
         run.progress.finish()
@@ -75,12 +77,18 @@ def _earlier(run: Run, path: Path | None) -> list[Record]:
     return records
 
 
+def _line(record: Record) -> str:
+    """A record as a line, behind a checksum of itself."""
+    text = json.dumps(record)
+    return f"{zlib.crc32(text.encode()):08x} {text}\n"
+
+
 def _whole_lines(path: Path) -> list[Record]:
-    """All lines up to the first that is not whole."""
+    """All lines up to the first that is not whole; what comes after it is done again."""
     lines = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            lines.append(json.loads(line))
-        except json.JSONDecodeError:
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        checksum, _, text = line.partition(b" ")
+        if checksum != f"{zlib.crc32(text):08x}".encode():
             break
+        lines.append(json.loads(text))
     return lines

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -65,6 +64,7 @@ def save_checkpoint(
     array([1., 1.])
     """
     about = {"schema": SCHEMA, "plan": plain(plan, "plan"), "progress": plain(progress, "progress")}
+    about["arrays"] = sorted(state)
     arrays = {f"state/{key}": np.asarray(value) for key, value in state.items()}
     loose = [key for key, array in arrays.items() if array.dtype.hasobject]
     if loose:
@@ -96,10 +96,14 @@ def load_checkpoint(folder: Path, part: str = "") -> Checkpoint | None:
             if about["schema"] > SCHEMA:
                 raise StoreError(f"{path}: it has schema {about['schema']}, and this attlas reads up to {SCHEMA}")
             state = {key[6:]: stored[key] for key in stored.files if key.startswith("state/")}
+            if sorted(state) != about["arrays"]:
+                raise ValueError("it does not hold the arrays that it says it holds")
             return Checkpoint(about["plan"], state, about["progress"])
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except StoreError:
+        raise
+    except Exception as error:  # a damaged archive may raise anything
         raise StoreError(f"{path}: this checkpoint cannot be read ({error}); delete it to start over") from error
 
 

@@ -1,11 +1,13 @@
 """The manifest: where a result comes from, so that it can be trusted and repeated.
 
 It is a flat JSON object that a person can read: the plan, the versions of what took part, the model's fingerprint,
-the corpus's hash and counts, the seed, what was skipped and why, when the run began and how long it took.
+the corpus's hash and counts, the seed, what was skipped and why, when the run began and how long it took. It holds
+the checksum of every table, and one of itself, so that a flipped bit is told and not read.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,7 +17,8 @@ from typing import Any
 from attlas.errors import StoreError
 from attlas.store.plain import plain
 
-SCHEMA = 2  # 1: columns had other names, which the schemas of studies know
+SCHEMA = 3
+NAMES, CHECKED = 2, 3  # since when columns have the names that they have now, and since when there are checksums
 
 # what each field is in JSON
 FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -29,6 +32,7 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "started": str,
     "seconds": (int, float),
     "tables": list,
+    "checksums": dict,
     "schema": int,
 }
 
@@ -39,7 +43,7 @@ class Manifest:
 
     ``model`` and ``corpus`` are dictionaries with at least a ``name``; ``started`` is a date and time in ISO form;
     ``skipped`` counts, for each reason, what was left out. ``tables`` lists the tables in order, the main one first;
-    a :class:`~attlas.store.Result` fills it in.
+    a :class:`~attlas.store.Result` fills it in, and ``checksums`` (SHA-256, by file) when it is saved.
 
     >>> manifest = Manifest("survey", model={"name": "bert"}, skipped={"longer than 512 pieces": 3})
     >>> Manifest.from_json(manifest.to_json()) == manifest
@@ -56,15 +60,16 @@ class Manifest:
     started: str = ""
     seconds: float = 0.0
     tables: tuple[str, ...] = ()
+    checksums: Mapping[str, str] = field(default_factory=dict)
     schema: int = SCHEMA
 
     def __post_init__(self) -> None:
-        for name in ("plan", "versions", "model", "corpus", "skipped"):
+        for name in ("plan", "versions", "model", "corpus", "skipped", "checksums"):
             object.__setattr__(self, name, plain(getattr(self, name), name))
         object.__setattr__(self, "tables", tuple(self.tables))
 
     def to_json(self) -> str:
-        """The manifest as indented JSON.
+        """The manifest as indented JSON, with a checksum of itself at the end.
 
         >>> print(Manifest("survey", seed=7).to_json())
         {
@@ -72,9 +77,11 @@ class Manifest:
         ...
           "seed": 7,
         ...
+          "checksum": "..."
         }
         """
-        return json.dumps(plain(asdict(self), "manifest"), indent=2, ensure_ascii=False)
+        fields = plain(asdict(self), "manifest")
+        return json.dumps({**fields, "checksum": _checksum(fields)}, indent=2, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str, where: str = "manifest.json") -> Manifest:
@@ -100,6 +107,13 @@ class Manifest:
             raise StoreError(
                 f"{where}: it has schema {schema} and this attlas reads up to {SCHEMA}; use a newer attlas"
             )
+        if schema < CHECKED and "checksum" not in loaded:
+            loaded["checksums"] = {}
+        elif loaded.pop("checksum", None) != _checksum(loaded):
+            raise StoreError(
+                f"{where}: it does not agree with its own checksum, so it was damaged or edited; take it from a "
+                "copy, or make the result again"
+            )
         for name, kind in FIELDS.items():
             if not isinstance(loaded.get(name), kind):
                 came = type(loaded[name]).__name__ if name in loaded else "nothing"
@@ -107,6 +121,11 @@ class Manifest:
                     f"{where}: {name!r} came as {came}, so attlas did not write it; make the result again"
                 )
         return cls(**{name: loaded[name] for name in FIELDS})
+
+
+def _checksum(fields: Mapping[str, Any]) -> str:
+    """Of what a manifest says, however its JSON is laid out."""
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def versions_here() -> dict[str, str]:

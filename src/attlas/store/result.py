@@ -19,7 +19,7 @@ from attlas.errors import StoreError
 from attlas.store.checkpoint import clear_checkpoint
 from attlas.store.columns import Columns, check_columns, tables_from_columns
 from attlas.store.folder import MANIFEST, locate, publish, require_free
-from attlas.store.manifest import SCHEMA, Manifest
+from attlas.store.manifest import NAMES, Manifest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,8 +127,12 @@ class Result:
         def write(staged: Path) -> None:
             from pyarrow import parquet
 
+            checksums = {}
             for name, table in tables.items():
-                parquet.write_table(table, staged / f"{name}.parquet", compression="zstd")
+                file = staged / f"{name}.parquet"
+                parquet.write_table(table, file, compression="zstd")
+                checksums[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
+            self.manifest = replace(self.manifest, checksums=checksums)
             (staged / MANIFEST).write_text(self.manifest.to_json() + "\n", encoding="utf-8")
 
         publish(folder, write)
@@ -138,7 +142,7 @@ class Result:
 
     @classmethod
     def open(cls, folder: str | Path) -> Result:
-        """Read a result back from its folder.
+        """Read a result back from its folder; what does not agree with its checksum is refused.
 
         >>> Result.open("no such folder")
         Traceback (most recent call last):
@@ -158,8 +162,11 @@ class Result:
             ) from None
         except UnicodeDecodeError as error:
             raise StoreError(f"{path}: this is not text ({error.reason}); the result must be made again") from None
-        tables = {name: _read(locate(folder, f"{name}.parquet")) for name in manifest.tables}
-        if manifest.schema < SCHEMA:
+        sums = manifest.checksums
+        tables = {
+            name: _read(locate(folder, f"{name}.parquet"), sums.get(f"{name}.parquet")) for name in manifest.tables
+        }
+        if manifest.schema < NAMES:
             from attlas.studies.reporting import with_present_names
 
             manifest, tables = with_present_names(manifest, tables)
@@ -254,12 +261,18 @@ class Result:
         )
 
 
-def _read(path: Path) -> pa.Table:
+def _read(path: Path, checksum: str | None) -> pa.Table:
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(path) as file:
+        data = path.read_bytes()
+        if checksum is not None and hashlib.sha256(data).hexdigest() != checksum:
+            raise StoreError(
+                f"{path}: this table does not agree with the checksum in its manifest, so it was damaged or changed; "
+                "take it from a copy, or make the result again"
+            )
+        with parquet.ParquetFile(pa.BufferReader(data)) as file:
             return file.read()
     except FileNotFoundError:
         raise StoreError(

@@ -8,6 +8,7 @@ the disk, and put there by one rename. A safetensors file holds no code.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -39,7 +40,8 @@ def save_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[s
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(whole, staged, metadata={"about": json.dumps(plain(about, "about"))})
+        told = json.dumps(plain(about, "about"))
+        save_file(whole, staged, metadata={"about": told, "checksum": _checksum(whole, told)})
         with open(staged, "rb") as file:
             os.fsync(file.fileno())
         os.replace(staged, path)
@@ -62,10 +64,21 @@ def load_arrays(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
         return None
     try:
         with safe_open(path, framework="numpy") as stored:
-            about = json.loads(stored.metadata()["about"])
-            return {name: stored.get_tensor(name) for name in stored.keys()}, about  # noqa: SIM118
+            told, checksum = (stored.metadata()[name] for name in ("about", "checksum"))
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        if _checksum(arrays, told) != checksum:
+            raise ValueError("it does not agree with its own checksum")
+        return arrays, json.loads(told)
     except Exception as error:  # the library has its own kinds, and a damaged file may raise any of them
         raise StoreError(f"{path}: this checkpoint cannot be read ({error}); delete it to start over") from error
+
+
+def _checksum(arrays: Arrays, about: str) -> str:
+    digest = hashlib.blake2b(about.encode(), digest_size=16)
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
+    return digest.hexdigest()
 
 
 def clear_arrays(path: Path) -> None:
