@@ -5,12 +5,17 @@ Whatever a person does wrong ends as one sentence on standard error and a non-ze
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import warnings
 from typing import Any
 
 from attlas.errors import AttlasError, StudyWarning
 
+ENDINGS = {signal.SIGTERM: "terminated"}
+if hasattr(signal, "SIGHUP"):  # not on Windows
+    ENDINGS[signal.SIGHUP] = "its terminal was closed"
 INTERRUPTED = 130  # the status that the library of commands gives to a keyboard interrupt
 
 
@@ -27,15 +32,33 @@ def main() -> None:
     warnings.formatwarning = _in_one_line  # type: ignore[assignment]
     from attlas.cli.app import app
 
+    came = _ended_by_signals()
     try:
         app(prog_name="attlas")
     except AttlasError as error:
         sys.stderr.write(f"attlas: {error}\n")
         sys.exit(2)
     except SystemExit as end:
-        if end.code == INTERRUPTED:
-            sys.stderr.write("attlas: interrupted\n")
-        raise
+        if end.code != INTERRUPTED:
+            raise
+        sys.stderr.write(f"attlas: {ENDINGS[came[-1]] if came else 'interrupted'}\n")
+        sys.exit(128 + came[-1] if came else INTERRUPTED)
+
+
+def _ended_by_signals() -> list[int]:
+    """Have the requests to end be as an interrupt from the keyboard, which leaves a checkpoint and a sentence; what
+    came is noted in the list. One that is ignored (nohup) stays so."""
+    came: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is threading.main_thread():
+        for number in ENDINGS:
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, end)
+    return came
 
 
 _usual = warnings.formatwarning

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from attlas.studies import GROUPS, studies
 
-TOOLS = {"demo": "look", "view": "look", "serve": "look", "report": "use", "doctor": "use"}
+TOOLS = {"demo": "look", "view": "look", "serve": "look", "report": "use", "doctor": "use", "verify": "use"}
 
 
 class Listed(TyperGroup):

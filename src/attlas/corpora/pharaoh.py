@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
@@ -22,6 +21,7 @@ from attlas.errors import CorpusError
 from attlas.text import Document, Links
 from attlas.text.links import Pairs
 from attlas.text.links import written as in_pharaoh
+from attlas.whole import write_whole
 
 _LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
 _NAACL = re.compile(r"([0-9]+)\s+([0-9]+)\s+([0-9]+)(?:\s+([SP]))?(?:\s+[0-9.]+)?")
@@ -84,7 +84,7 @@ def write_links(path: str | os.PathLike[str], links: Iterable[Pairs]) -> None:
     """
     lines = "".join(f"{in_pharaoh(pair)}\n" for pair in links)
     try:
-        Path(path).write_text(lines, encoding="utf-8", newline="\n")
+        write_whole(path, lines)
     except OSError as error:
         raise CorpusError(f"the links cannot be written here ({error.strerror})", file=os.fspath(path)) from None
 

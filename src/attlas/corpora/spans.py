@@ -27,6 +27,7 @@ from attlas.corpora.jsonlines import field_names, objects, strings, tokens
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document, Edge, Span
+from attlas.whole import write_whole
 
 _WORD = re.compile(r"\S+")
 _TARGETS = re.compile(r'"targets"\s*:\s*\[')
@@ -94,7 +95,7 @@ def write_spans(
     elif place.name.endswith(".xz"):
         data = lzma.compress(data)
     try:
-        place.write_bytes(data)
+        write_whole(place, data)
     except OSError as error:
         raise CorpusError(f"the file cannot be written ({error.strerror})", file=place) from None
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.run.plan import require_resumable
 from attlas.store.plain import plain
+from attlas.whole import write_whole
 
 if TYPE_CHECKING:
     from attlas.run.session import Run
@@ -52,7 +53,7 @@ def item_by_item(
     if path is not None:  # written anew, so that half a line of a killed run is gone
         path.parent.mkdir(parents=True, exist_ok=True)
         first = {"plan": plain(run.plan.to_dict(), "plan")}
-        path.write_text("".join(map(_line, [first, *records])), encoding="utf-8")
+        write_whole(path, "".join(map(_line, [first, *records])))
     run.progress.start(run.study, sum(sizes), sum(sizes[: len(records)]), unit=unit)
     began = time.monotonic()
     try:

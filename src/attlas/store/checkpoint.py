@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,9 +20,9 @@ from numpy.typing import NDArray
 
 from attlas.errors import StoreError
 from attlas.store.plain import plain
+from attlas.whole import UNFINISHED, writing
 
 FOLDER, FILE = "checkpoint", "state.npz"
-UNFINISHED = ".new"
 SCHEMA = 1
 
 
@@ -71,14 +70,10 @@ def save_checkpoint(
         raise StoreError(f"{', '.join(loose)}: arrays of Python objects cannot go into a checkpoint")
     arrays["about"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     path = checkpoint_file(folder, part)
-    staged = path.with_name(path.name + UNFINISHED)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(staged, "wb") as file:
+        with writing(path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(staged, path)
     except OSError as error:
         raise StoreError(f"{path.parent}: the checkpoint cannot be written ({error.strerror or error})") from error
 

@@ -20,6 +20,7 @@ from attlas.store.checkpoint import clear_checkpoint
 from attlas.store.columns import Columns, check_columns, tables_from_columns
 from attlas.store.folder import MANIFEST, locate, publish, require_free
 from attlas.store.manifest import NAMES, Manifest
+from attlas.whole import writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,7 +215,8 @@ class Result:
 
         table = self.tables[self._named(name)]
         plain = table.cast(_without_dictionaries(table))
-        csv.write_csv(plain, str(path))
+        with writing(path) as file:
+            csv.write_csv(plain, file)
         return Path(path)
 
     def to_latex(self, name: str | None = None, *, columns: Sequence[str] = (), most: int | None = None) -> str:

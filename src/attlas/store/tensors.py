@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.errors import StoreError
-from attlas.store.checkpoint import UNFINISHED
 from attlas.store.plain import plain
+from attlas.whole import UNFINISHED
 
 Arrays = dict[str, NDArray[Any]]
 

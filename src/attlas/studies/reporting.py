@@ -15,6 +15,7 @@ from attlas.ids import paper_label
 from attlas.run.parameters import Help, asked_of, help_of, role_of
 from attlas.store.manifest import SCHEMA
 from attlas.studies import Study, studies
+from attlas.whole import write_whole
 
 if TYPE_CHECKING:
     import pyarrow
@@ -83,7 +84,7 @@ def write_page(page: str, target: Path) -> Path:
         target /= "report.html"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, encoding="utf-8")
+        write_whole(target, page)
     except OSError as error:
         raise StoreError(
             f"{target}: the page cannot be written ({error.strerror or error}); choose another --out"

@@ -19,6 +19,7 @@ from attlas.views.card import Card
 from attlas.views.payload import Payload, pack
 from attlas.views.scene import Scene
 from attlas.views.script import view_records, viewer_script, viewer_styles
+from attlas.whole import write_whole
 
 KINDS = {record["name"]: record for record in view_records()}
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
@@ -57,11 +58,9 @@ def write_page(
     if path.is_dir():
         raise StoreError(f"{path} is a folder; give the name of a file to write, such as {path / 'view.html'}")
     html = page(scenes, kind=kind, card=card, **selection)
-    staged = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        staged.write_text(html, encoding="utf-8")
-        staged.replace(path)
+        write_whole(path, html)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror}") from None
     return path

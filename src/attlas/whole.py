@@ -1,0 +1,53 @@
+"""A file that appears whole or not at all: written beside its place, forced to the disk, put there by one rename.
+
+A full disk, a limit or a kill leaves what was there before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+UNFINISHED = ".new"
+
+
+@contextlib.contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write bytes to, which takes its place when the ``with`` block ends well.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "page.html"
+    >>> with writing(place) as file:
+    ...     _ = file.write(b"<p>")
+    ...     place.exists()
+    False
+    >>> place.read_text(), [other.name for other in place.parent.iterdir()]
+    ('<p>', ['page.html'])
+    """
+    place = Path(path)
+    staged = place.with_name(place.name + UNFINISHED)
+    try:
+        with open(staged, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(staged, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            staged.unlink(missing_ok=True)
+        raise
+
+
+def write_whole(path: str | os.PathLike[str], data: str | bytes) -> Path:
+    """Write a text (as UTF-8) or bytes.
+
+    >>> import tempfile
+    >>> write_whole(Path(tempfile.mkdtemp()) / "a.txt", "ä").read_bytes()
+    b'\\xc3\\xa4'
+    """
+    with writing(path) as file:
+        file.write(data.encode() if isinstance(data, str) else data)
+    return Path(path)
