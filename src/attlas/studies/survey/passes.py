@@ -79,7 +79,7 @@ class Survey(Watcher):
         """Per stream the figures by half of the units, their chance, parts of speech, Spearman and frequency."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
-            layers, heads = self.subject.shape(stream)
+            layers, heads = self.subject.grid(stream).shape
             for half in HALVES:
                 parts[f"{stream}-figures-{half}"] = PooledMean((layers, heads, len(MEASURES), len(self.quantities)))
             parts[f"{stream}-chance"] = PooledMean((layers, len(self.quantities)), blocks=1)
@@ -155,7 +155,8 @@ class _Pass:
         names = {"figures-chance": "chance"}
         for stream, layers in self.taken.items():
             for name in layers[0] if layers else ():
-                sums, counts = stacked([layer[name] for layer in layers])
+                of_heads = None if name.endswith("-chance") else self.study.subject.grid(stream)
+                sums, counts = stacked([layer[name] for layer in layers], of_heads)
                 if name != "figures":
                     bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts, self.units)
                     continue
