@@ -39,6 +39,7 @@ from attlas.studies.shared.reducing import (
     StreamMarks,
     coarse,
     correlate_drawn,
+    heads_by_site,
     mark_stream,
     reduce_rows,
     relate,
@@ -160,6 +161,7 @@ class _Pass:
         self.taken: dict[Stream, list[Sums]] = {stream: [] for stream in scenes}
         self.pairs: dict[Stream, list[Tensor]] = {stream: [] for stream in scenes}
         self.mixed: dict[Stream, list[tuple[Tensor, Tensor]]] = {stream: [] for stream in scenes}
+        self.heads = heads_by_site(study.subject)
         self._own: dict[Site, Tensor] = {}
 
     def take(self, call: AttentionCall) -> None:
@@ -173,7 +175,8 @@ class _Pass:
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
         shares, counts = reduce_rows(rows, lengths, marks, _SHARES)["figures"]
-        sums: Sums = {"shares": (finite(shares, call.site), counts)}
+        finite(shares[:, : self.heads[call.site]], call.site)
+        sums: Sums = {"shares": (shares, counts)}
         sums |= _means(rows, lengths, call, marks)
         sums |= _joint(subject.joint(call), sums["layer-pairs"][0], marks)
         sums |= _relations(rows, lengths, scene)

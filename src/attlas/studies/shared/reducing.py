@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attlas.ids import Stream
+from attlas.ids import Site, Stream
 from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, QUERIES, Quantity
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
 from attlas.models import Batch, Example, Side
 from attlas.studies.shared.piece_classes import Edges, Marks, draw_pairs, mark, mark_edges, texts_of
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
 
 Sums = tuple[Tensor, Tensor]
 
@@ -221,6 +225,17 @@ def stacked_heads(layers: Sequence[Tensor], grid: NDArray[np.bool_]) -> NDArray[
         own = int(grid[number].sum())
         whole[:, number, :own] = layer[:, :own].double().cpu().numpy()
     return whole
+
+
+def heads_by_site(subject: Subject) -> dict[Site, int]:
+    """How many heads each site has; none where all were pruned, though the model still has the shape of one.
+
+    >>> from attlas.capture import load
+    >>> heads_by_site(load())[Site(Stream.ENCODER, 0)]
+    12
+    """
+    grids = {stream: subject.grid(stream) for stream in subject.streams}
+    return {site: int(grids[site.stream][site.layer].sum()) for site in subject.sites}
 
 
 def relate(rows: RowStatistics, lengths: Tensor, marks: StreamMarks) -> dict[str, tuple[Tensor, Tensor]]:

@@ -28,7 +28,15 @@ from attlas.measures.rows import matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, PooledMean
 from attlas.studies.shared.piece_classes import half_of
-from attlas.studies.shared.reducing import StreamMarks, Sums, mark_stream, reduce_rows, relate, stacked
+from attlas.studies.shared.reducing import (
+    StreamMarks,
+    Sums,
+    heads_by_site,
+    mark_stream,
+    reduce_rows,
+    relate,
+    stacked,
+)
 from attlas.studies.shared.watching import Watcher
 from attlas.studies.survey.tables import DIRECTIONS, HALVES, tables
 
@@ -116,6 +124,7 @@ class _Pass:
         self.halves = np.array([half_of(example.unit, study.seed) for example in batch])
         self.units = np.array([example.unit for example in batch])
         self.taken: dict[Stream, list[dict[str, Sums]]] = {stream: [] for stream in marks}
+        self.heads = heads_by_site(study.subject)
         self._chance: dict[Any, dict[str, Sums]] = {}
         self._masks: list[Tensor | None] = []
 
@@ -130,7 +139,7 @@ class _Pass:
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
         sums = reduce_rows(rows, lengths, marks, study.quantities)
-        finite(sums["figures"][0], call.site)
+        finite(sums["figures"][0][:, : self.heads[call.site]], call.site)
         if lengths is not None:
             sums |= relate(rows, lengths, marks)
         sums |= {f"{name}-chance": value for name, value in self._even(call, marks).items()}
