@@ -1,8 +1,8 @@
 """A decoder whose layers have different numbers of heads, as OpenELM's have, and an even one that does the same.
 
 In the even one every layer has as many heads as the layer with most. Those that the uneven model does not have are
-random, and W_O takes next to nothing from them: so both say the same, and every figure of a head that both have must be the
-same. That is the truth that studies of the uneven model are held against.
+random, and W_O takes next to nothing from them: so both say the same, and every figure of a head that both have must
+be the same. That is the truth that studies of the uneven model are held against.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 import transformers
-import twins
 from transformers.models.llama.modeling_llama import LlamaAttention
 
+import twins
 from attlas.capture import Subject
 
 HEADS = ((2, 2), (6, 2), (3, 1))  # of each layer: heads, and groups of them that share keys and values

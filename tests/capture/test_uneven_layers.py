@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+
 import twins
 import uneven
-
 from attlas.capture import Subject, load
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site, Stream

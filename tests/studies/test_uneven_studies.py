@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import twins
-import uneven
 
 import attlas
+import twins
+import uneven
 from attlas.capture import Subject
 from attlas.studies.norms.passes import Norms
 from attlas.studies.norms.tables import resting_heads
@@ -81,7 +81,9 @@ def test_layers_are_means_over_the_heads_that_they_have(subjects: tuple[Subject,
 def test_a_head_that_is_not_there_does_not_rest(subjects: tuple[Subject, Subject]) -> None:
     study = Norms(subjects[0])
     bundle = study.empty()
-    study.update(bundle, study.subject.pieces.encode_all([attlas.text.Passage(attlas.text.Document.from_text("Hi."))]))
+    study.update(
+        bundle, study.subject.pieces.encode_all([attlas.text.Passage(attlas.text.Document.from_text("Hi."))])
+    )
     assert set(resting_heads(bundle, study.streams[0], most=11)) == PLACES
 
 

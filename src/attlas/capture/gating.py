@@ -2,7 +2,7 @@
 
 The model library once took a ``head_mask`` of shape (layers, heads) and now ignores it without a word. Here a mask of
 that shape makes :class:`~attlas.capture.Gates`, and one that does not fit is refused. Where layers differ in their
-number of heads, a mask is as wide as the layer that has most, and what stands beyond the heads of another is nobody's.
+number of heads, a mask is as wide as the layer that has most; what stands beyond the heads of another is nobody's.
 """
 
 from __future__ import annotations

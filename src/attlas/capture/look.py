@@ -333,7 +333,9 @@ def chosen(subject: Subject, layers: Layers | None, heads: Heads | None) -> Sele
             if number >= most:
                 elsewhere = what == "head" and number < max(counts.values())
                 where = " in the layers asked for" if elsewhere else ""
-                raise CapabilityError(f"{subject.name} has no {what} {number + 1}{where}; its {what}s are 1 to {most}")
+                raise CapabilityError(
+                    f"{subject.name} has no {what} {number + 1}{where}; its {what}s are 1 to {most}"
+                )
         if asked is not None and not asked:
             raise CapabilityError(f"no {what} was asked for; give at least one, or leave it out for all")
     return selection

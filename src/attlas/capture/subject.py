@@ -151,14 +151,14 @@ class Subject:
             counts = sorted(set(grid.sum(1).tolist()))
             raise CapabilityError(
                 f"{self.name}: its {stream} layers differ in their number of heads ({', '.join(map(str, counts))}), "
-                "and this needs equally many in each; look, survey, heads, relations, coref, clusters, norms, ablate, "
-                "importance and prune do not"
+                "and this needs equally many in each; look, survey, heads, relations, coref, clusters, norms, noop, "
+                "ablate, importance and prune do not"
             )
         return grid.shape[0], grid.shape[1]
 
     def blocks(self, stream: Stream) -> tuple[int, ...]:
-        """The blocks of the model, counted from 0, that the layers of a stream are; none where the two numbers are the
-        same. In a hybrid, most blocks have something else than attention.
+        """The blocks of the model, counted from 0, that the layers of a stream are; none where the two have the same
+        numbers. In a hybrid, most blocks have something else than attention.
 
         >>> load().blocks(Stream.ENCODER)
         ()

@@ -51,7 +51,9 @@ def show(subject: Any, findings: Any) -> None:
 
     console = Console()
     described = subject.describe()
-    streams = ", ".join(f"{name} {s['layers']} x {_heads(s['heads'])}{_blocks(s)}" for name, s in described["streams"].items())
+    streams = ", ".join(
+        f"{name} {s['layers']} x {_heads(s['heads'])}{_blocks(s)}" for name, s in described["streams"].items()
+    )
     way = "at the seam" if described["way"] == "seam" else "through its private softmax"
     console.print(
         f"{described['name']} ({described['class']}): {streams}; seen {way}; "

@@ -295,8 +295,8 @@ def _numbered(model: nn.Module) -> Iterator[tuple[int, nn.Module]]:
 
 
 def _skipping(blocks: dict[Site, int | None]) -> dict[Site, int]:
-    """The blocks of the streams that skip some: their numbers rise from layer to layer, and are not the layers' own. A
-    model that goes through its blocks several times, or has several lists of them, has no such numbers.
+    """The blocks of the streams that skip some: their numbers rise from layer to layer, and are not the layers' own.
+    A model that goes through its blocks several times, or has several lists of them, has no such numbers.
 
     >>> sites = [Site(Stream.DECODER, layer) for layer in range(2)]
     >>> [len(_skipping(dict(zip(sites, blocks)))) for blocks in ([0, 1], [1, 3], [0, 0], [2, None])]

@@ -67,8 +67,8 @@ class Strand:
     ``layers`` and ``heads`` are the numbers these have in the model, for a strand may hold only some of them.
     ``scores`` are given where they are more than ``scaling`` times the product of query and key. A strand with
     ``joint`` shows no heads but one map for each layer, of what all its heads do together: its ``weights`` are joint
-    norms, with a single head, and ``joint`` says of which kind. A head that a layer does not have is NaN in all arrays;
-    ``widths`` are those of the layers' vectors, where they differ, and ``blocks`` the numbers that the layers have
+    norms, with a single head, and ``joint`` says of which kind. A head that a layer does not have is NaN in all
+    arrays; ``widths`` are those of the layers' vectors, where they differ, and ``blocks`` the numbers that the layers have
     among the blocks of the model, where these are others.
 
     >>> reading = Sequence(("a",), (0,), (0,), ("a",))
@@ -112,7 +112,7 @@ class Strand:
         >>> Strand(Stream.ENCODER, reading, reading, weights).heads_of
         ((0,), (0, 1))
         """
-        present = ~np.isnan(self.weights[:, :, :1, :1]).any((2, 3))
+        present = (~np.isnan(self.weights[:, :, :1, :1])).all((2, 3)).tolist()
         return tuple(tuple(head for head, there in zip(self.heads, row, strict=True) if there) for row in present)
 
 

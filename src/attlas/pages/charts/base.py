@@ -206,8 +206,8 @@ def choice(name: str, options: Sequence[Any], labels: Sequence[str] | None = Non
 
 
 def layer_axis(tables: Tables, **axis: Any) -> Spec:
-    """What an axis of layers is called, and the axis; with the block of the model that each layer is, where these have
-    other numbers.
+    """What an axis of layers is called, and the axis; with the block of the model that each layer is, where these
+    have other numbers.
 
     >>> from attlas.store import Manifest, Result
     >>> layer_axis(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}})))["title"]

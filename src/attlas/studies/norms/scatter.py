@@ -34,8 +34,8 @@ def scatter(
     seed: int,
     heads: Sequence[tuple[int, int]] = (),
 ) -> list[dict[str, Any]]:
-    """Rows of pairs: whose (``who``), what they are shown as ("layer 3", "head 3-1"), weight, length, pieces. ``grid``
-    says which heads there are.
+    """Rows of pairs: whose (``who``), what they are shown as ("layer 3", "head 3-1"), weight, length, pieces.
+    ``grid`` says which heads there are.
 
     >>> import numpy as np
     >>> scatter(Stream.ENCODER, np.ones((2, 4), bool), [], [], [], 0)

@@ -103,7 +103,9 @@ def seen_of(
     for stream in study.streams:
         drawn = _pairs(bundle, stream).result()
         related = {
-            keys: _related(cases, study.subject.grid(stream).shape, _copies(cases, units, REPLICATES if intervals else 0))
+            keys: _related(
+                cases, study.subject.grid(stream).shape, _copies(cases, units, REPLICATES if intervals else 0)
+            )
             for keys, cases in zip(CELLS, drawn, strict=True)
             if len(cases.values) >= FEWEST
         }

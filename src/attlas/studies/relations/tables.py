@@ -73,8 +73,8 @@ def relation_tables(own: Scored, twins: Sequence[Scored], reading: Reading, seed
 @dataclass(frozen=True)
 class Margins:
     """How often each head is right less how often the best offset is, unit by unit: ``rows`` is (unit, direction,
-    layer, head, relation), and so are ``cases``, none for heads that are not there; ``counts`` are the cases of units,
-    (unit, relation), and ``best`` is the place of the offset that is right most often for each relation."""
+    layer, head, relation), and so are ``cases``, none for heads that are not there; ``counts`` are the cases of
+    units, (unit, relation), and ``best`` is the place of the offset that is right most often for each relation."""
 
     rows: NDArray[np.float64]
     cases: NDArray[np.float64]

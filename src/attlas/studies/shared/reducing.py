@@ -211,8 +211,8 @@ def stacked(
 
 
 def stacked_heads(layers: Sequence[Tensor], grid: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """What the heads of all layers have, (text, layer, head, ...), from (text, head, ...) of each; zero where there is
-    no head, which ``grid`` says (:meth:`attlas.capture.Subject.grid`).
+    """What the heads of all layers have, (text, layer, head, ...), from (text, head, ...) of each; zero where there
+    is no head, which ``grid`` says (:meth:`attlas.capture.Subject.grid`).
 
     >>> stacked_heads([torch.ones(1, 2), torch.ones(1, 1)], np.array([[True, True], [True, False]])).tolist()
     [[[1.0, 1.0], [1.0, 0.0]]]
