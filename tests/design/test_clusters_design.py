@@ -46,8 +46,8 @@ def plant(monkeypatch: pytest.MonkeyPatch, model: Subject, apart: Apart) -> None
         for unit, half in zip(self.units, self.halves, strict=True):
             matrix = apart(unit, half, who) * ~np.eye(LAYERS * HEADS, dtype=bool)
             bundle[f"encoder-pairs-{half}"].update(matrix[np.triu_indices(len(matrix), 1)][None], 1, [unit])
-            passes._give_layers(bundle, Stream.ENCODER, matrix, LAYERS, 1, unit)
-            figures = np.full((1, LAYERS, HEADS, len(FIGURES)), 0.1 if who == "model" else 0.2)
+            passes._give_layers(bundle, Stream.ENCODER, matrix, [HEADS] * LAYERS, 1, unit)
+            figures = np.full((1, LAYERS * HEADS, len(FIGURES)), 0.1 if who == "model" else 0.2)
             bundle["encoder-figures"].update(figures, 1, [unit])
 
     monkeypatch.setattr(passes._Pass, "take", lambda self, call: None)

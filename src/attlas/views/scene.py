@@ -68,8 +68,8 @@ class Strand:
     ``scores`` are given where they are more than ``scaling`` times the product of query and key. A strand with
     ``joint`` shows no heads but one map for each layer, of what all its heads do together: its ``weights`` are joint
     norms, with a single head, and ``joint`` says of which kind. A head that a layer does not have is NaN in all
-    arrays; ``widths`` are those of the layers' vectors, where they differ, and ``blocks`` the numbers that the layers have
-    among the blocks of the model, where these are others.
+    arrays; ``widths`` are those of the layers' vectors, where they differ, and ``blocks`` the numbers that the layers
+    have among the blocks of the model, where these are others.
 
     >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> Strand(Stream.ENCODER, reading, reading, np.ones((2, 3, 1, 1), np.float32)).heads

@@ -73,12 +73,11 @@ def relation_tables(own: Scored, twins: Sequence[Scored], reading: Reading, seed
 @dataclass(frozen=True)
 class Margins:
     """How often each head is right less how often the best offset is, unit by unit: ``rows`` is (unit, direction,
-    layer, head, relation), and so are ``cases``, none for heads that are not there; ``counts`` are the cases of
-    units, (unit, relation), and ``best`` is the place of the offset that is right most often for each relation."""
+    layer, head, relation), and so are ``cases``, none for heads that are not there; ``best`` is the place of the
+    offset that is right most often for each relation."""
 
     rows: NDArray[np.float64]
     cases: NDArray[np.float64]
-    counts: NDArray[np.float64]
     offsets: Estimate
     best: NDArray[np.int64]
 
@@ -90,7 +89,13 @@ class Margins:
         hits, counts = bundle.pooled("figures").rows()
         rule = np.take_along_axis(bundle.pooled("offsets").rows()[0], best[None, None], axis=1)[:, 0]
         margins = np.where(counts > 0, hits - rule[:, None, None, None], 0.0)
-        return cls(margins, counts, counts.max((1, 2, 3)), offsets, best)
+        return cls(margins, counts, offsets, best)
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """The cases of units, (unit, relation)."""
+        counts: NDArray[np.float64] = self.cases.max((1, 2, 3))
+        return counts
 
     def estimate(self, direction: int, layer: int, head: int, relation: int) -> Estimate:
         """The margin of one head for a relation, with its interval."""
