@@ -133,7 +133,7 @@ class Subject:
         >>> load().grid(Stream.ENCODER).shape, load().pruned(["1-3"]).grid(Stream.ENCODER).sum(1).tolist()
         ((6, 12), [11, 12, 12, 12, 12, 12])
         """
-        counts = {site: count for site, count in self.layout.heads.items() if site.stream is stream}
+        counts = {site: count for site, count in self.layout.heads.items() if site.stream == stream}
         if not counts:
             raise CapabilityError(f"{self.name} has no {stream}; it has {', '.join(s.value for s in self.streams)}")
         kept = self.kept
@@ -163,7 +163,7 @@ class Subject:
         >>> load().blocks(Stream.ENCODER)
         ()
         """
-        return tuple(block for site, block in self.layout.blocks.items() if site.stream is stream)
+        return tuple(block for site, block in self.layout.blocks.items() if site.stream == stream)
 
     @property
     def kept(self) -> dict[Site, tuple[int, ...]]:
