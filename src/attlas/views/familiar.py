@@ -294,7 +294,7 @@ def _fits(name: str, weights: Array, asking: str, queries: Sequence, asked: str,
 def _is_causal(weights: Array) -> bool:
     """Whether nothing ever attends to what comes after it."""
     size = weights.shape[-1]
-    return size > 1 and not any(np.triu(matrix, 1).any() for matrix in weights.reshape(-1, size, size))
+    return size > 1 and not any(np.triu(np.nan_to_num(matrix), 1).any() for matrix in weights.reshape(-1, size, size))
 
 
 def _chosen(name: str, asked: Any, held: abc.Sequence[int]) -> list[int]:

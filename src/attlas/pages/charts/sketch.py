@@ -85,7 +85,7 @@ class Sketch:
     def choices(self, **several: Sequence[str]) -> list[Any]:
         """The same for charts that show no column, or two, each of which may be chosen."""
         picked = [
-            choice(name, values, [self.schema[name].write(value) for value in values], self.schema[name].title)
+            choice(name, values, [self.written(name, value) for value in values], self.called(name))
             for name in self.style.pick
             if (values := self.rows.values(name))
         ]
@@ -179,6 +179,11 @@ class Sketch:
         """The title of a column; of layers with their blocks, where these have other numbers."""
         return f"{self.schema[name].title} (block)" if self._has_blocks(name) else self.schema[name].title
 
+    def written(self, name: str, value: Any) -> str:
+        """A value of a column as people read it; of a layer with its block."""
+        block = f" ({self.blocks[value] + 1})" if self._has_blocks(name) else ""
+        return self.schema[name].write(value) + block
+
     def _has_blocks(self, name: str) -> bool:
         return bool(self.blocks) and self.schema[name].kind == "index" and name in ("layer", "layer_b")
 
@@ -186,7 +191,7 @@ class Sketch:
         """The different values of a column, as people read them, in order."""
         values, column = self.rows.values(name), self.schema[name]
         if self._has_blocks(name):
-            return [f"{value + 1} ({self.blocks[value] + 1})" for value in sorted(values)]
+            return [self.written(name, value) for value in sorted(values)]
         if column.kind == "index":
             return [value + 1 for value in sorted(values)]
         return [column.labels.get(value, value) for value in values]
