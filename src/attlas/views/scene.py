@@ -112,8 +112,9 @@ class Strand:
         >>> Strand(Stream.ENCODER, reading, reading, weights).heads_of
         ((0,), (0, 1))
         """
-        present = (~np.isnan(self.weights[:, :, :1, :1])).all((2, 3)).tolist()
-        return tuple(tuple(head for head, there in zip(self.heads, row, strict=True) if there) for row in present)
+        first: NDArray[np.bool_] = np.isnan(self.weights[:, :, :1, :1])
+        absent: list[list[bool]] = [[bool(head.any()) for head in layer] for layer in first]
+        return tuple(tuple(head for head, none in zip(self.heads, row, strict=True) if not none) for row in absent)
 
 
 @dataclass(frozen=True)
