@@ -15,6 +15,9 @@ from attlas.capture.replay import Replay
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site
 from attlas.models import AttentionCall, Instrument
+from tools.sweep.building import spread, tiny_config
+from tools.sweep.families import frozen, model_class
+from tools.sweep.questions import tokenizer as words
 
 FAMILIES = ["bert", "roberta", "gpt2", "llama", "t5", "marian", "bart", "modernbert", "albert", "mpnet"]
 
@@ -218,3 +221,25 @@ def test_patterns_of_the_wrong_shape_are_refused() -> None:
     kept = replay.record(padded(subject))
     with pytest.raises(CapabilityError, match="patterns of 4 gates were expected"):
         next(replay.cut(kept, subject.sites[0], torch.ones(4)))
+
+
+def test_layers_that_take_keys_and_values_from_lower_ones_are_cut_in_full_passes() -> None:
+    """Gemma 3n: the middle and the last layer can be replayed, those between need what was passed by."""
+    family = next(family for family in frozen() if family.kind == "gemma3n")
+    config = tiny_config(family)
+    fields = {
+        "num_hidden_layers": 8, "num_kv_shared_layers": 2, "intermediate_size": config.intermediate_size * 2,
+        "layer_types": config.layer_types * 2, "activation_sparsity_pattern": [0.0] * 8,
+    }  # fmt: skip
+    model = model_class(family)._from_config(type(config)(**{**config.to_dict(), **fields}), dtype=torch.float32)
+    spread(model)
+    subject = Subject.of(model.eval(), words(), "gemma3n")
+    replay, batch = Replay(subject), subject.batch(["the farmer slept"])
+    kept = replay.record(batch)
+    assert "so every cut is a full pass" in (replay.why_full or "")
+    site = subject.sites[-2]
+    xi = torch.ones(1, subject.heads(site))
+    xi[0, 1] = 0
+    _, found = next(replay.cut(kept, site, xi))
+    with torch.no_grad(), subject.gated([HeadId(*site, 1)]):
+        assert torch.allclose(found.logits, subject.run(batch, use_cache=False).logits, atol=1e-5)

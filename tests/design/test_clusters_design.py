@@ -46,8 +46,8 @@ def plant(monkeypatch: pytest.MonkeyPatch, model: Subject, apart: Apart) -> None
         for unit, half in zip(self.units, self.halves, strict=True):
             matrix = apart(unit, half, who) * ~np.eye(LAYERS * HEADS, dtype=bool)
             bundle[f"encoder-pairs-{half}"].update(matrix[np.triu_indices(len(matrix), 1)][None], 1, [unit])
-            passes._give_layers(bundle, Stream.ENCODER, matrix, LAYERS, 1, unit)
-            figures = np.full((1, LAYERS, HEADS, len(FIGURES)), 0.1 if who == "model" else 0.2)
+            passes._give_layers(bundle, Stream.ENCODER, matrix, [HEADS] * LAYERS, 1, unit)
+            figures = np.full((1, LAYERS * HEADS, len(FIGURES)), 0.1 if who == "model" else 0.2)
             bundle["encoder-figures"].update(figures, 1, [unit])
 
     monkeypatch.setattr(passes._Pass, "take", lambda self, call: None)
@@ -134,13 +134,13 @@ def test_documents_are_not_divided_between_the_halves(monkeypatch: pytest.Monkey
 def test_the_true_deal_is_one_of_those_that_are_counted() -> None:
     """So p is never 0, and under chance it is below any level no more often than that level says."""
     near = np.where(np.kron(np.eye(6), np.ones((4, 4))) > 0, 0.1, 0.4)
-    tested = togetherness(near, 6, shuffles=99)
+    tested = togetherness(near, [len(near) // 6] * 6, shuffles=99)
     assert tested is not None
     assert tested.p == pytest.approx(0.01)
     rng, below = np.random.default_rng(0), 0
     for seed in range(600):
         drawn = np.triu(rng.random((12, 12)), 1)
-        tested = togetherness(drawn + drawn.T, 3, seed, shuffles=19)
+        tested = togetherness(drawn + drawn.T, [len(drawn) // 3] * 3, seed, shuffles=19)
         assert tested is not None
         below += tested.p <= 0.05
     assert below / 600 < 0.08

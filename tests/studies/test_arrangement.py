@@ -68,11 +68,11 @@ def test_the_tree_is_scipys() -> None:
 
 
 def test_layers_that_lie_together_and_layers_that_do_not() -> None:
-    together = togetherness(blobs(4, 6, 4.0), 4, shuffles=499)
+    together = togetherness(blobs(4, 6, 4.0), [6] * 4, shuffles=499)
     assert together is not None
     assert together.ratio < 0.7
     assert together.p == 1 / 500
-    mixed = [togetherness(blobs(4, 6, 0.0, seed), 4, seed, shuffles=99) for seed in range(40)]
+    mixed = [togetherness(blobs(4, 6, 0.0, seed), [6] * 4, seed, shuffles=99) for seed in range(40)]
     p = np.array([one.p for one in mixed if one is not None])
     assert len(p) == 40
     assert (p <= 0.1).sum() <= 10, "by chance one in ten"
@@ -81,12 +81,12 @@ def test_layers_that_lie_together_and_layers_that_do_not() -> None:
 
 def test_within_and_between_against_a_loop() -> None:
     distances = blobs(3, 4, 1.0)
-    found = togetherness(distances, 3, shuffles=9)
+    found = togetherness(distances, [len(distances) // 3] * 3, shuffles=9)
     assert found is not None
     pairs = [(a, b) for a in range(12) for b in range(a)]
     within = [distances[a, b] for a, b in pairs if a // 4 == b // 4]
     between = [distances[a, b] for a, b in pairs if a // 4 != b // 4]
     assert found.within == pytest.approx(np.mean(within))
     assert found.between == pytest.approx(np.mean(between))
-    assert togetherness(distances, 1) is None
-    assert togetherness(distances, 12) is None, "layers of one head have no pair within"
+    assert togetherness(distances, [12]) is None
+    assert togetherness(distances, [1] * 12) is None, "layers of one head have no pair within"

@@ -309,12 +309,12 @@ def test_relations_that_are_of_no_use(tmp_path: Path) -> None:
 def test_memory_is_bounded_by_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = twin("bert")
     assert fitting_budget(subject, 128) == 4096
-    monkeypatch.setattr(subject, "shape", lambda stream: (32, 32))
+    monkeypatch.setattr(subject, "grid", lambda stream: np.ones((32, 32), bool))
     assert fitting_budget(subject, 128) == 1024
     assert fitting_budget(subject, 2048) == 2048, "one text must fit"
     with pytest.raises(TextError, match=r"1,024 heads on a text of 2,048 pieces take 16 GiB.*fewer pieces"):
         require_room(subject, 2048)
-    monkeypatch.setattr(subject, "shape", lambda stream: (1, 1))
+    monkeypatch.setattr(subject, "grid", lambda stream: np.ones((1, 1), bool))
     with pytest.raises(CapabilityError, match="a single head"):
         require_room(subject, 8)
 

@@ -101,7 +101,7 @@ def invented(
                 ends = {"low": value - 0.01, "high": value + 0.01, "twin_low": 0.003, "twin_high": 0.005}
                 row = {"stream": stream, "layer": a, "layer_b": b, "value": value, "n": 900, "twin": 0.004}
                 tables["layer_pairs"].append({**row, **ends})
-        found = togetherness(distances, LAYERS, shuffles=199)
+        found = togetherness(distances, [len(distances) // LAYERS] * LAYERS, shuffles=199)
         assert found is not None
         for who, within, between, ratio, p in (
             ("model", found.within, found.between, found.ratio, found.p),

@@ -158,7 +158,7 @@ def test_norms_are_weights_times_lengths_as_shares() -> None:
         words = window.source.segmentation.words
         members = np.array([[w == word for w in words] for word in range(len(window.question.present))], float)
         between = (members / members.sum(-1, keepdims=True)) @ norms @ members.T
-        for layer, head in np.ndindex(*study.shape):
+        for layer, head in np.ndindex(*study.grid.shape):
             for d in range(2):
                 matrix = between[layer, head]
                 tell(sums, counts, window, matrix.T if d else matrix, (layer, head, d))

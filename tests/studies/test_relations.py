@@ -258,7 +258,7 @@ def test_the_interval_of_a_margin_stays_between_always_worse_and_always_better(s
     rows = np.full((20, 1, 1, 1, 1), float(side))
     rows[0] = 0
     nothing = Estimate(*np.zeros((4, 1, 1)))
-    found = Margins(rows, np.ones((20, 1)), nothing, np.zeros(1, dtype=np.int64)).estimate(0, 0, 0, 0)
+    found = Margins(rows, np.ones((20, 1, 1, 1, 1)), nothing, np.zeros(1, dtype=np.int64)).estimate(0, 0, 0, 0)
     nearer, further = sorted((abs(float(found.low)), abs(float(found.high))))
     assert float(found.value) == pytest.approx(0.95 * side)
     assert 0.6 < nearer < 0.95 < further <= 1

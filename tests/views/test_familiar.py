@@ -191,7 +191,7 @@ NO_WEIGHTS = 'attn_implementation="eager".*attlas.load'
         ({"attention": weights()[0], "tokens": SIX}, TextError, r"has the shape \(4, 6, 6\) where \(1, heads"),
         ({"attention": [a[0] for a in weights()], "tokens": SIX}, TextError, r"layer 0 .* shape \(4, 6, 6\)"),
         ({"attention": [np.repeat(a, 2, 0) for a in weights()], "tokens": SIX}, TextError, "a batch of 2 texts"),
-        ({"attention": [*weights(), *weights(heads=2)], "tokens": SIX}, TextError, "layer 3 has"),
+        ({"attention": [*weights(), *weights(5, 5)], "tokens": SIX}, TextError, "layer 3 has"),
         ({"attention": 3.5, "tokens": SIX}, TextError, "must be a tuple with one tensor for each layer"),
         ({"attention": ["a"], "tokens": SIX}, TextError, "layer 0 of attention is no tensor"),
         ({"attention": [a * np.nan for a in weights()], "tokens": SIX}, NumberError, "NaN"),
@@ -361,3 +361,14 @@ def test_each_call_gives_a_page_here_as_in_bertviz(tmp_path: Path) -> None:
         assert selection.get("theme") == theirs[name].get("display_mode"), name
         if "include_heads" in theirs[name]:
             assert strands[0]["heads"] == theirs[name]["include_heads"]
+
+
+def test_layers_may_differ_in_their_heads() -> None:
+    uneven = [*weights(), *weights(heads=2)]
+    [strand], _, _ = look_into(returned(model_view, uneven, SIX))
+    assert strand["own"] == [[0, 1, 2, 3]] * 3 + [[0, 1]] * 3
+    assert all(
+        np.array_equal(strand["grids"][layer, : given.shape[1]], given[0]) for layer, given in enumerate(uneven)
+    )
+    causal = [np.tril(array) / np.tril(array).sum(-1, keepdims=True) for array in uneven]
+    assert look_into(returned(model_view, causal, SIX))[0][0]["stream"] == "decoder"

@@ -1,7 +1,8 @@
 """From what a person writes to gates: heads by name, or numbers in the shape of the model.
 
 The model library once took a ``head_mask`` of shape (layers, heads) and now ignores it without a word. Here a mask of
-that shape makes :class:`~attlas.capture.Gates`, and one that does not fit is refused.
+that shape makes :class:`~attlas.capture.Gates`, and one that does not fit is refused. Where layers differ in their
+number of heads, a mask is as wide as the layer that has most; what stands beyond the heads of another is nobody's.
 """
 
 from __future__ import annotations
@@ -54,10 +55,11 @@ def _by_layer(subject: Subject, stream: Stream, values: Tensor) -> dict[Site, Te
     counts = [count for site, count in subject.layout.heads.items() if site.stream is stream]
     if not counts:
         raise CapabilityError(f"{subject.name} has no {stream}, and gates were given for it")
-    if values.dim() != 2 or len(values) != len(counts) or any(values.shape[1] != count for count in counts):
+    if values.dim() != 2 or values.shape != (len(counts), max(counts)):
         widths = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
         raise CapabilityError(
             f"gates of shape {tuple(values.shape)} do not fit {subject.name}: its {stream} has {len(counts)} layers "
             f"of {widths} heads"
         )
-    return {Site(stream, layer): row for layer, row in enumerate(values)}
+    rows = zip(values, counts, strict=True)
+    return {Site(stream, layer): row[:count] for layer, (row, count) in enumerate(rows)}

@@ -4,6 +4,10 @@ A :class:`Capture` holds, per stream, weights and norms as (layer, head, query, 
 as (layer, head, piece, width), together with the pieces and words they belong to. It can hold all layers and heads
 or only some: one layer of a long text is what fits where all of them do not. Joint norms, (layer, query, key), are
 taken where they are asked for.
+
+Layers of one model may differ in the number of their heads and in their width. A head that a layer does not have is
+NaN in all arrays, so that it gets into no mean; vectors that are narrower than those of other layers end in zeros,
+which no product and no norm sees.
 """
 
 from __future__ import annotations
@@ -65,6 +69,21 @@ class Capture:
     hidden_states: dict[Stream, Tensor] = field(default_factory=dict)
     own: Stream = Stream.ENCODER
     joints: dict[str, dict[Stream, Tensor]] = field(default_factory=dict)
+    widths: dict[Stream, tuple[int, ...]] = field(default_factory=dict)
+    blocks: dict[Stream, tuple[int, ...]] = field(default_factory=dict)
+
+    def heads_of(self, stream: Stream) -> tuple[tuple[int, ...], ...]:
+        """The heads of each layer that was captured, by their numbers: not the same where layers differ in them.
+
+        >>> from attlas.capture import load
+        >>> load().pruned(["1-3"]).look("Hi.", layers="1..2", heads="1,12").heads_of(Stream.ENCODER)
+        ((0,), (0, 11))
+        """
+        present = ~self.weights[stream][:, :, :1, :1].isnan().flatten(2).any(-1)
+        return tuple(
+            tuple(head for head, there in zip(self.heads[stream], row, strict=True) if there)
+            for row in present.tolist()
+        )
 
     @cached_property
     def norms(self) -> dict[Stream, Tensor]:
@@ -186,13 +205,18 @@ class Capture:
             array(self.keys),
             array(self.scores),
             self.scaling.get(stream, ()),
+            widths=self.widths.get(stream, ()),
+            blocks=self.blocks.get(stream, ()),
         )
 
     def _joint_strand(self, stream: Stream, step: str) -> Strand:
         from attlas.views import Strand
 
         norms = self.joint(step)[stream].float().cpu().numpy()[:, None]
-        return Strand(stream, *self._sides(stream), norms, self.layers[stream], joint=said(step, stream))
+        blocks = self.blocks.get(stream, ())
+        return Strand(
+            stream, *self._sides(stream), norms, self.layers[stream], joint=said(step, stream), blocks=blocks
+        )  # fmt: skip
 
     def _sides(self, stream: Stream) -> tuple[Sequence, Sequence]:
         queries = self._reading(self.queries_of(stream))
@@ -297,12 +321,20 @@ def chosen(subject: Subject, layers: Layers | None, heads: Heads | None) -> Sele
     for stream in selection.streams or ():
         if stream not in subject.streams:
             raise CapabilityError(f"{subject.name} has no {stream}; it has {', '.join(subject.streams)}")
-    counts = {"layer": 1 + max(site.layer for site in subject.sites), "head": max(subject.layout.heads.values())}
-    for what, asked in (("layer", selection.layers), ("head", selection.heads)):
+    sites = [site for site in subject.sites if selection.streams is None or site.stream in selection.streams]
+    kept = subject.kept
+    counts = {site: subject.heads(site) if kept[site] else 0 for site in sites}
+    here = [count for site, count in counts.items() if selection.layers is None or site.layer in selection.layers]
+    for what, asked, most in (
+        ("layer", selection.layers, 1 + max(site.layer for site in sites)),
+        ("head", selection.heads, max(here, default=0)),
+    ):
         for number in sorted(asked or ()):
-            if number >= counts[what]:
+            if number >= most:
+                elsewhere = what == "head" and number < max(counts.values())
+                where = " in the layers asked for" if elsewhere else ""
                 raise CapabilityError(
-                    f"{subject.name} has no {what} {number + 1}; its {what}s are 1 to {counts[what]}"
+                    f"{subject.name} has no {what} {number + 1}{where}; its {what}s are 1 to {most}"
                 )
         if asked is not None and not asked:
             raise CapabilityError(f"no {what} was asked for; give at least one, or leave it out for all")
@@ -319,42 +351,51 @@ def gather(
     {}
     """
     sites = sorted(recorder.kept, key=lambda site: (list(Stream).index(site.stream), site.layer))
+    silent = {site for site, heads in subject.kept.items() if not heads}
     found: dict[str, dict[Stream, list[Tensor]]] = {}
     layers: dict[Stream, tuple[int, ...]] = {}
-    lengths: dict[Stream, list[Tensor]] = {}
     scaling: dict[Stream, tuple[float, ...]] = {}
+    adjusted = {site.stream for site in sites if "scores" in recorder.kept[site]}
     for site in sites:
         stream, steps = site.stream, recorder.kept[site]
         layers[stream] = (*layers.get(stream, ()), site.layer)
         scaling[stream] = (*scaling.get(stream, ()), recorder.scaling[site])
         joined = {kind: join(steps, kind, stream) for kind in steps}
-        for kind, tensor in joined.items():
-            found.setdefault(kind, {}).setdefault(stream, []).append(tensor)
+        if stream in adjusted and "scores" not in joined:  # those of other layers are more than products
+            joined["scores"] = joined["queries"] @ joined["keys"].transpose(-1, -2) * recorder.scaling[site]
         if subject.has_norms:
             grams = gram(subject.output_matrix(site).detach())
             if recorder.selection.heads is not None:
                 grams = grams[[head for head in sorted(recorder.selection.heads) if head < len(grams)]]
-            lengths.setdefault(stream, []).append(value_norms(joined["values"][None], grams)[0])
+            joined["lengths"] = value_norms(joined["values"][None], grams)[0]
+        for kind, tensor in joined.items():
+            found.setdefault(kind, {}).setdefault(stream, []).append(tensor[:0] if site in silent else tensor)
     stacks: dict[str, Any] = {kind: {s: _stack(held) for s, held in of.items()} for kind, of in found.items()}
     weights = stacks.setdefault("weights", {})
     stacks.setdefault("values", {})
-    heads = recorder.selection.heads
+    asked = recorder.selection.heads
+    numbers = {s: range(w.shape[1]) if asked is None else sorted(asked)[: w.shape[1]] for s, w in weights.items()}
     return {
         **stacks,
         "layers": layers,
-        "heads": {s: tuple(range(w.shape[1])) if heads is None else tuple(sorted(heads)) for s, w in weights.items()},
-        "lengths": {stream: _stack(held) for stream, held in lengths.items()},
+        "heads": {stream: tuple(heads) for stream, heads in numbers.items()},
         "scaling": scaling if subject.has_queries else {},
+        "widths": {s: tuple(vectors.shape[-1] for vectors in of) for s, of in found.get("queries", {}).items()},
+        "blocks": {
+            stream: tuple(subject.blocks(stream)[layer] for layer in of)
+            for stream, of in layers.items()
+            if subject.blocks(stream)
+        },
     }
 
 
 def _stack(layers: list[Tensor]) -> Tensor:
-    """Layers on top of one another; those that have fewer heads than others (of a pruned model) or narrower ones
-    (Gemma 4) end in zeros, which no product and no norm sees."""
+    """Layers on top of one another: heads that a layer does not have are NaN, and vectors that are narrower than
+    those of other layers end in zeros."""
     shape = [max(sizes) for sizes in zip(*(layer.shape for layer in layers), strict=True)]
-    stacked = layers[0].new_zeros(len(layers), *shape)
+    stacked = layers[0].new_full((len(layers), *shape), float("nan"))
     for number, layer in enumerate(layers):
-        part = stacked[number]
+        part = stacked[number, : len(layer)].zero_()
         for axis, size in enumerate(layer.shape):
             part = part.narrow(axis, 0, size)
         part.copy_(layer)

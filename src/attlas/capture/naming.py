@@ -20,7 +20,8 @@ def head_named(subject: Subject, label: str | HeadId) -> HeadId:
     'encoder layer 5, head 9'
     """
     if isinstance(label, HeadId):
-        if not 0 <= label.head < subject.layout.heads.get(label.site, 0):
+        counts = subject.grid(label.stream).sum(1).tolist() if label.stream in subject.streams else []
+        if not (0 <= label.layer < len(counts) and 0 <= label.head < counts[label.layer]):
             raise CapabilityError(f"there is no {label} in {subject.name}")
         return label
     refuse_number(label, "head")
@@ -39,7 +40,7 @@ def head_named(subject: Subject, label: str | HeadId) -> HeadId:
         )
     stream = Stream(found[1] or streams[0])
     head = HeadId(stream, *(int(number) - 1 for number in found[2].split("-")))
-    counts = [count for site, count in subject.layout.heads.items() if site.stream is stream]
+    counts = subject.grid(stream).sum(1).tolist()
     if not 0 <= head.layer < len(counts) or not 0 <= head.head < counts[head.layer]:
         there = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
         raise CapabilityError(

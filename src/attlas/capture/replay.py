@@ -167,7 +167,7 @@ class Replay:
                 self._ways |= {site: self._way(kept, site, module) for site, module in routes.attention.items()}
                 self._narrow = self._narrowing(routes, batch)
                 self._prove(routes, kept)
-        except (CapabilityError, RuntimeError, TypeError, ValueError, AttributeError) as error:
+        except (CapabilityError, RuntimeError, TypeError, ValueError, AttributeError, LookupError) as error:
             self.why_full = f"{subject.name}: {str(error).splitlines()[0][:160]}; so every cut is a full pass"
             return None
         return routes
@@ -215,12 +215,13 @@ class Replay:
         return "gates"
 
     def _prove(self, routes: Routes, kept: Kept) -> None:
-        """Compare replays from the middle and the end of each stream with full passes: all gates open, one closed."""
+        """Compare replays from the middle and the end of each stream with full passes: all gates open, one closed.
+        Where upper layers take keys and values from lower ones (Gemma 3n), the last but one cannot be replayed."""
         side = kept.batch.target or kept.batch.source
         proving = []
         for stream in dict.fromkeys(site.stream for site in routes.below):
             sites = sorted(site for site in routes.below if site.stream is stream)
-            proving += list(dict.fromkeys((sites[len(sites) // 2], sites[-1])))
+            proving += list(dict.fromkeys((sites[len(sites) // 2], *sites[-2:])))
         for site in proving:
             closed = Gates.closed([HeadId(*site, 0)], self.subject.layout.heads)
             again = self._from(routes, kept, site, None)

@@ -14,7 +14,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.errors import CapabilityError
@@ -138,20 +140,44 @@ class Subject:
         """
         return self.layout.heads[site]
 
+    def grid(self, stream: Stream) -> NDArray[np.bool_]:
+        """Which heads a stream has, (layer, head): as wide as the layer that has most. Layers may differ in their
+        heads, and a layer of a pruned model may have none.
+
+        >>> load().grid(Stream.ENCODER).shape, load().pruned(["1-3"]).grid(Stream.ENCODER).sum(1).tolist()
+        ((6, 12), [11, 12, 12, 12, 12, 12])
+        """
+        counts = {site: count for site, count in self.layout.heads.items() if site.stream == stream}
+        if not counts:
+            raise CapabilityError(f"{self.name} has no {stream}; it has {', '.join(s.value for s in self.streams)}")
+        kept = self.kept
+        heads = np.array([count if kept[site] else 0 for site, count in counts.items()])
+        return np.arange(max(counts.values())) < heads[:, None]
+
     def shape(self, stream: Stream) -> tuple[int, int]:
-        """Layers and heads of a stream.
+        """Layers and heads of a stream; refused where layers differ in their heads (see :meth:`grid`).
 
         >>> load().shape(Stream.ENCODER)
         (6, 12)
         """
-        heads = [count for site, count in self.layout.heads.items() if site.stream is stream]
-        if not heads:
-            raise CapabilityError(f"{self.name} has no {stream}; it has {', '.join(s.value for s in self.streams)}")
-        if len(set(heads)) > 1:
+        grid = self.grid(stream)
+        if not grid.all():
+            counts = sorted(set(grid.sum(1).tolist()))
             raise CapabilityError(
-                f"{self.name}: its {stream} layers differ in their number of heads ({sorted(set(heads))})"
+                f"{self.name}: its {stream} layers differ in their number of heads ({', '.join(map(str, counts))}), "
+                "and this needs equally many in each; look, survey, heads, relations, coref, clusters, norms, noop, "
+                "ablate, importance and prune do not"
             )
-        return len(heads), heads[0]
+        return grid.shape[0], grid.shape[1]
+
+    def blocks(self, stream: Stream) -> tuple[int, ...]:
+        """The blocks of the model, counted from 0, that the layers of a stream are; none where the two have the same
+        numbers. In a hybrid, most blocks have something else than attention.
+
+        >>> load().blocks(Stream.ENCODER)
+        ()
+        """
+        return tuple(block for site, block in self.layout.blocks.items() if site.stream == stream)
 
     @property
     def kept(self) -> dict[Site, tuple[int, ...]]:
@@ -502,9 +528,15 @@ class Subject:
         }
 
     def _counts(self, stream: Stream) -> dict[str, Any]:
-        """Layers and heads of a stream; in a pruned model, the heads of each layer."""
-        heads = [count for site, count in self.layout.heads.items() if site.stream is stream]
-        return {"layers": len(heads), "heads": heads[0] if len(set(heads)) == 1 else heads}
+        """Layers and heads of a stream; where layers differ, the heads of each; and where not every block of the
+        model has attention, the block that each layer is, counted from 0."""
+        heads = self.grid(stream).sum(1).tolist()
+        blocks = self.blocks(stream)
+        return {
+            "layers": len(heads),
+            "heads": heads[0] if len(set(heads)) == 1 else heads,
+            **({"blocks": list(blocks)} if blocks else {}),
+        }
 
 
 def load(

@@ -51,7 +51,9 @@ def show(subject: Any, findings: Any) -> None:
 
     console = Console()
     described = subject.describe()
-    streams = ", ".join(f"{name} {s['layers']} x {_heads(s['heads'])}" for name, s in described["streams"].items())
+    streams = ", ".join(
+        f"{name} {s['layers']} x {_heads(s['heads'])}{_blocks(s)}" for name, s in described["streams"].items()
+    )
     way = "at the seam" if described["way"] == "seam" else "through its private softmax"
     console.print(
         f"{described['name']} ({described['class']}): {streams}; seen {way}; "
@@ -64,6 +66,12 @@ def show(subject: Any, findings: Any) -> None:
         error = "" if finding.error is None else f"{finding.error:.1e}"
         table.add_row(sign, finding.name, error, finding.note)
     console.print(table)
+
+
+def _blocks(counts: dict[str, Any]) -> str:
+    """Which blocks of the model the layers are, counted from 1, where not every block has attention."""
+    numbers = [str(block + 1) for block in counts.get("blocks", ())]
+    return f" ({'block' if len(numbers) == 1 else 'blocks'} {', '.join(numbers)})" if numbers else ""
 
 
 def _heads(count: int | list[int]) -> str:

@@ -14,6 +14,7 @@ in part.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,7 +35,8 @@ SOURCE_LENGTH, TARGET_LENGTH = 7, 5
 @dataclass(frozen=True)
 class Layout:
     """What was found: modules and their sites, heads per site, output projections, and by which way; ``repeats`` are
-    the modules that call their attention more than once for a layer, and how often.
+    the modules that call their attention more than once for a layer, and how often; ``blocks`` are, for streams in
+    which not every block has attention, the numbers of the blocks that hold each site.
 
     >>> Layout({}, {}, {}, private=False).streams
     ()
@@ -45,6 +47,7 @@ class Layout:
     projections: dict[Site, nn.Module]
     private: bool
     repeats: dict[nn.Module, int] = field(default_factory=dict)
+    blocks: dict[Site, int] = field(default_factory=dict)
 
     @property
     def streams(self) -> tuple[Stream, ...]:
@@ -68,6 +71,7 @@ class _Seen:
     causal: bool
     output: Tensor
     turn: int = 0
+    block: int | None = None
     projection: nn.Module | None = None
 
 
@@ -77,6 +81,7 @@ class _Finder(Instrument):
     def __init__(self) -> None:
         self.seen: list[_Seen] = []
         self.turns: Counter[nn.Module] = Counter()
+        self.within: list[int] = []  # the numbers of the blocks that are at work, the outermost first
 
     def finish(self, call: AttentionCall, output: Tensor) -> Tensor:
         assert call.module is not None
@@ -88,15 +93,24 @@ class _Finder(Instrument):
         ahead = torch.ones(queries, keys, dtype=torch.bool, device=weights.device).triu(1)
         causal = queries == keys and not bool(weights[..., ahead].any())
         flat = output.detach().flatten(2).clone()
-        self.seen.append(_Seen(module, heads, queries, keys, causal, flat, self.turns[module]))
+        block = self.within[0] if self.within else None
+        self.seen.append(_Seen(module, heads, queries, keys, causal, flat, self.turns[module], block))
 
     @contextmanager
     def counting(self, model: nn.Module) -> Iterator[None]:
-        """Count how often each module is called, to tell two layers from two calls of one."""
+        """Count how often each module is called, to tell two layers from two calls of one, and follow which block of
+        a list of modules is at work."""
         handles = [
             module.register_forward_pre_hook(lambda module, _: self.turns.update([module]))
             for module in model.modules()
         ]
+
+        def leave(*_: Any) -> None:
+            self.within.pop()
+
+        for number, block in _numbered(model):
+            handles.append(block.register_forward_pre_hook(lambda *_, number=number: self.within.append(number)))
+            handles.append(block.register_forward_hook(leave))
         try:
             yield
         finally:
@@ -129,16 +143,18 @@ def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
     modules: dict[nn.Module, list[Site]] = {}
     heads: dict[Site, int] = {}
     projections: dict[Site, nn.Module] = {}
+    blocks: dict[Site, int | None] = {}
     translating = "decoder_input_ids" in inputs
     repeats = _repeats(seen)
     for call in (call for number, call in enumerate(seen) if not _is_again(seen, number)):
         stream = _stream(call, translating, type(model).__name__)
         site = Site(stream, sum(other.stream is stream for other in heads))
         modules.setdefault(call.module, []).append(site)
-        heads[site] = call.heads
+        heads[site], blocks[site] = call.heads, call.block
         if call.projection is not None:
             projections[site] = call.projection
-    layout = Layout(modules, dict(sorted(heads.items(), key=_order)), projections, private, repeats)
+    heads = dict(sorted(heads.items(), key=_order))
+    layout = Layout(modules, heads, projections, private, repeats, _skipping(blocks))
     missing = [stream for stream in Stream if stream not in layout.streams] if translating else []
     if missing:
         raise CapabilityError(
@@ -270,6 +286,31 @@ def _repeats(seen: list[_Seen]) -> dict[nn.Module, int]:
     """The modules that call their attention more than once in one turn, and how often."""
     calls = Counter((call.module, call.turn, call.keys) for call in seen)
     return {module: count for (module, _, _), count in calls.items() if count > 1}
+
+
+def _numbered(model: nn.Module) -> Iterator[tuple[int, nn.Module]]:
+    """The modules of every list of modules, each with its number in it."""
+    for module in model.modules():
+        if isinstance(module, nn.ModuleList):
+            yield from enumerate(module)
+
+
+def _skipping(blocks: dict[Site, int | None]) -> dict[Site, int]:
+    """The blocks of the streams that skip some: their numbers rise from layer to layer, and are not the layers' own.
+    A model that goes through its blocks several times, or has several lists of them, has no such numbers.
+
+    >>> sites = [Site(Stream.DECODER, layer) for layer in range(2)]
+    >>> [len(_skipping(dict(zip(sites, blocks)))) for blocks in ([0, 1], [1, 3], [0, 0], [2, None])]
+    [0, 2, 0, 0]
+    """
+    skipping: dict[Site, int] = {}
+    for stream in Stream:
+        own = {site: block for site, block in blocks.items() if site.stream is stream and block is not None}
+        numbers, layers = list(own.values()), [site.layer for site in own]
+        rising = all(before < after for before, after in itertools.pairwise(numbers))
+        if rising and numbers != layers and len(own) == sum(site.stream is stream for site in blocks):
+            skipping |= own
+    return skipping
 
 
 def _order(item: tuple[Site, int]) -> tuple[int, int]:

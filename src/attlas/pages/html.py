@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -134,6 +134,9 @@ def _opening(page: Page, tables: Tables, title: str) -> list[Markup]:
             "them. Nothing is loaded from anywhere.</p></noscript>"
         )
     )
+    told = made.blocks(tables)
+    if told is not None:
+        parts.append(tag("p", told.html(), class_="note"))
     if answer is not None and answer.published:
         parts.append(tag("p", answer.published.rstrip("."), ".", class_="published"))
     if found:
@@ -195,7 +198,7 @@ def _figure_data(chart: Chart, tables: Tables) -> dict[str, Any]:
 def _listing(part: Listing, tables: Tables) -> Markup:
     """A table that can be sorted by its heads, and searched where it is long."""
     schema, rows = tables.schema(part.table), part.shown(tables)
-    cells = cells_of(schema, rows, part.columns)
+    cells = cells_of(schema, rows, part.columns, tables.blocks)
     heads = [tag("th", tag("button", title, type="button"), scope="col", class_=None if number else "text")
              for title, number, _, _ in cells]  # fmt: skip
     lines = []
@@ -219,11 +222,12 @@ def _listing(part: Listing, tables: Tables) -> Markup:
 
 
 def cells_of(
-    schema: Schema, rows: Iterable[Row], columns: Iterable[str]
+    schema: Schema, rows: Iterable[Row], columns: Iterable[str], blocks: Mapping[str, Sequence[int]] = {}
 ) -> list[tuple[str, bool, list[Any], list[str]]]:
     """Title, whether they are numbers, values and written cells of each column that the rows have.
 
-    What belongs to a column (its interval, its chance level, its untrained twin) stands in columns beside it.
+    What belongs to a column (its interval, its chance level, its untrained twin) stands in columns beside it, and so
+    does the block of the model that a layer is, by stream, where these have other numbers (:attr:`.Tables.blocks`).
 
     >>> schema = Schema("heads", "", Column("value", "share", "share", ends=("low", "high")))
     >>> [cells[0] for cells in cells_of(schema, [{"value": 0.5, "low": 0.4, "high": 0.6}], ["value"])]
@@ -239,6 +243,7 @@ def cells_of(
             order = [None if row["layer"] is None else row["layer"] * 1000 + (row.get("head") or 0) for row in rows]
             named = ["" if row["layer"] is None else label_of(row) for row in rows]
             cells.append(("head", True, order, named))
+            cells += _block_cells(schema, rows, blocks)
             continue
         if name not in present:
             continue
@@ -246,6 +251,8 @@ def cells_of(
         values = [row.get(name) for row in rows]
         decimals = column.decimals(values)
         cells.append((column.title, column.number, values, [column.write(value, decimals) for value in values]))
+        if name == "layer":
+            cells += _block_cells(schema, rows, blocks)
         if column.ends and column.ends[0] in present:
             both = [_interval(column, row, decimals) for row in rows]
             cells.append(("95 %", True, [row.get(column.ends[0]) for row in rows], both))
@@ -254,6 +261,21 @@ def cells_of(
                 beside = [row.get(other) for row in rows]
                 cells.append((title, column.number, beside, [column.write(value, decimals) for value in beside]))
     return cells
+
+
+def _block_cells(
+    schema: Schema, rows: Sequence[Row], blocks: Mapping[str, Sequence[int]]
+) -> list[tuple[str, bool, list[Any], list[str]]]:
+    """A column of the blocks that the rows' layers are, counted from 1; none where they have the same numbers."""
+    if not blocks or not schema.by_layer:
+        return []
+    only = next(iter(blocks.values())) if len(blocks) == 1 else ()
+    numbers = []
+    for row in rows:
+        own = blocks.get(str(row["stream"]), ()) if row.get("stream") else only
+        layer = row.get("layer")
+        numbers.append(own[layer] + 1 if layer is not None and layer < len(own) else None)
+    return [("block", True, numbers, ["" if number is None else str(number) for number in numbers])]
 
 
 def _interval(column: Column, row: Row, decimals: int | None) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from attlas.pages.prose import Prose, count_of, say
+from attlas.pages.prose import Prose, count_of, listed, say
 from attlas.stats.intervals import FEWEST
 
 if TYPE_CHECKING:
+    from attlas.pages.rows import Tables
     from attlas.store import Manifest
 
 
@@ -49,6 +50,25 @@ def when_and_what(manifest: Manifest) -> Prose:
     if not skipped:
         return say("{begin} Nothing was cut or left out.", begin=begin)
     return say("{begin} Cut or left out: {skipped}.", begin=begin, skipped=skipped)
+
+
+def blocks(tables: Tables) -> Prose | None:
+    """Which blocks of the model its layers are, where not every block has attention; None where every one has.
+
+    >>> from types import SimpleNamespace
+    >>> str(blocks(SimpleNamespace(model="tiny", streams=["decoder"], blocks={"decoder": [1, 3]})))
+    'Not every block of tiny has attention, and layers are counted among those that have: layers 1 and 2 are its ...'
+    """
+    parts = []
+    for stream, numbers in tables.blocks.items():
+        of = f" of the {stream}" if len(tables.streams) > 1 else ""
+        span = " and ".join(("1", "2")[: len(numbers)]) if len(numbers) < 3 else f"1 to {len(numbers)}"
+        which = f"layers {span}{of} are its blocks" if len(numbers) > 1 else f"layer 1{of} is its block"
+        parts.append(say("{which} {numbers}", which=which, numbers=listed([block + 1 for block in numbers])))
+    if not parts:
+        return None
+    text = "Not every block of {model} has attention, and layers are counted among those that have: {parts}."
+    return say(text, model=tables.model, parts=listed(parts, between="; "))
 
 
 def facts(manifest: Manifest) -> dict[str, dict[str, str]]:

@@ -52,6 +52,8 @@ def _run(page: Page, result: Result) -> list[str]:
     lines = [f"## {as_prose('{model} on {corpus}', **tables.names).markdown()}", ""]
     warned = page.warning(tables)
     lines += [as_prose(warned, **tables.names).markdown(), ""] if warned else []
+    told = made.blocks(tables)
+    lines += [told.markdown(), ""] if told is not None else []
     for finding in page.found(tables):
         published = f" (Published: {finding.published.rstrip('.')}.)" if finding.published else ""
         lines.append(f"- {finding.text.markdown()}{published}")
@@ -71,7 +73,7 @@ def _run(page: Page, result: Result) -> list[str]:
 def _table_lines(part: Listing, tables: Tables) -> list[str]:
     """A table of a page in Markdown; rows beyond the first forty are counted."""
     rows = part.shown(tables)
-    cells = cells_of(tables.schema(part.table), rows, part.columns)
+    cells = cells_of(tables.schema(part.table), rows, part.columns, tables.blocks)
     lines = [
         _row(title for title, _, _, _ in cells),
         "|" + "".join("---:|" if number else "---|" for _, number, _, _ in cells),

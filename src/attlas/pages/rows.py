@@ -201,6 +201,27 @@ class Tables:
         return [stream for stream in ("encoder", "decoder", "cross") if stream in present]
 
     @cached_property
+    def blocks(self) -> dict[str, list[int]]:
+        """For streams in which not every block of the model has attention, the block that each layer is, from 0; of
+        tables that are by layers of attention.
+
+        >>> from attlas.store import Manifest, Result
+        >>> from attlas.store.schema import LAYER
+        >>> hybrid = {"name": "tiny", "streams": {"decoder": {"layers": 2, "heads": 4, "blocks": [1, 3]}}}
+        >>> result = Result(Manifest("toy", model=hybrid), {"heads": {"layer": [0, 1]}})
+        >>> Tables(result, [Schema("heads", "", LAYER)]).blocks
+        {'decoder': [1, 3]}
+        """
+        by_layer = any(name in self.schemas and self.schemas[name].by_layer for name in self.arrow)
+        streams = self.manifest.model.get("streams", {}) if by_layer else {}
+        return {stream: list(counts["blocks"]) for stream, counts in streams.items() if counts.get("blocks")}
+
+    @property
+    def only_blocks(self) -> list[int]:
+        """The same for a page of one stream, whose axes can say it; none for others."""
+        return next(iter(self.blocks.values())) if self.blocks and len(self.streams) < 2 else []
+
+    @cached_property
     def layers(self) -> int:
         """How many layers any table speaks of."""
         return self._size("layer")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from attlas.pages import made
 from attlas.pages.html import cells_of
 from attlas.pages.page import Listing, Page
 from attlas.pages.prose import count_of
@@ -39,13 +40,16 @@ def print_page(page: Page, result: Result, console: Console) -> None:
         console.print(Text(str(warned), style="red"))
     for number, finding in enumerate(page.found(tables)):
         console.print(Text(str(finding.text), style="bold" if number == 0 else ""))
+    told = made.blocks(tables)
+    if told is not None:
+        console.print(Text(str(told)))
     part = _first_listing(page, tables)
     if part is None:
         return
     if part.title:
         console.print(Text(f"{part.title}:"))
     rows = part.shown(tables)
-    cells = cells_of(tables.schema(part.table), rows, part.columns)
+    cells = cells_of(tables.schema(part.table), rows, part.columns, tables.blocks)
     widths = [_width(title, number, written[:MOST]) for title, number, _, written in cells]
     fitting = max(1, sum(total <= console.width for total in accumulate(widths)))
     table = Table(box=None, header_style="bold", padding=(0, 1))
@@ -58,9 +62,9 @@ def print_page(page: Page, result: Result, console: Console) -> None:
         table.add_row(*(Text(written[at]) for _, _, _, written in cells[:fitting]))
     console.print(table)
     more = [(len(rows) - MOST, "row", "rows"), (len(cells) - fitting, "column", "columns")]
-    told = [count_of(number, one, many) for number, one, many in more if number > 0]
-    if told:
-        console.print(f"... and {' and '.join(told)} more, in the report", highlight=False)
+    rest = [count_of(number, one, many) for number, one, many in more if number > 0]
+    if rest:
+        console.print(f"... and {' and '.join(rest)} more, in the report", highlight=False)
 
 
 def _width(title: str, number: bool, written: list[str]) -> int:
@@ -69,7 +73,8 @@ def _width(title: str, number: bool, written: list[str]) -> int:
 
 
 def as_json(page: Page, result: Result) -> dict[str, Any]:
-    """The answer, the findings and the first table, as data; and the warning, where there is one.
+    """The answer, the findings and the first table, as data; and the warning, where there is one, and the blocks that
+    layers are, where these have other numbers.
 
     >>> from attlas.store import Manifest, Result
     >>> as_json(Page("toy", "", answer=lambda tables: None), Result(Manifest("toy"), {"heads": {"head": [0]}}))
@@ -80,6 +85,7 @@ def as_json(page: Page, result: Result) -> dict[str, Any]:
     return {
         "study": page.study,
         **({"warning": str(warned)} if warned else {}),
+        **({"blocks": tables.blocks} if tables.blocks else {}),
         "findings": [str(finding.text) for finding in page.found(tables)],
         "table": None if part is None else part.table,
         "rows": [] if part is None else [dict(row) for row in part.shown(tables)],

@@ -262,6 +262,15 @@ class Schema:
         return tuple(self._known)
 
     @property
+    def by_layer(self) -> bool:
+        """Whether its rows are of layers of attention, which are counted from 0.
+
+        >>> Schema("heads", "", *PLACE).by_layer, Schema("probes", "", Column("layer", "layer", "count")).by_layer
+        (True, False)
+        """
+        return "layer" in self._known and self._known["layer"].kind == "index"
+
+    @property
     def aside(self) -> set[str]:
         """Columns that are written with another: ends, chance levels, twins.
 

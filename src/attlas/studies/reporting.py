@@ -128,7 +128,7 @@ def latex_table(result: Result, name: str, columns: Sequence[str], most: int | N
     tables = Tables(result, study_of(result.manifest).load_page().schemas)
     schema, rows = tables.schema(name), tables[name][:most]
     own = [column.name for column in schema.columns if column.name not in ("stream", "layer", *schema.aside)]
-    cells = cells_of(schema, rows, columns or own)
+    cells = cells_of(schema, rows, columns or own, tables.blocks)
     kinds = "".join("r" if number else "l" for _, number, _, _ in cells)
     lines = [" & ".join(_in_latex(written[at]) for _, _, _, written in cells) for at in range(len(rows))]
     head = " & ".join(_in_latex(title) for title, _, _, _ in cells)

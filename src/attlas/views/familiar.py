@@ -187,16 +187,19 @@ def _weights(
     numbers = range(len(held)) if layers is None else _chosen("include_layers", layers, range(len(held)))
     arrays = [_array(name, number, held[number]) for number in numbers]
     for number, array in zip(numbers, arrays, strict=True):
-        if array.shape != arrays[0].shape:
+        if array.shape[2:] != arrays[0].shape[2:]:
             raise TextError(
-                f"all layers of {name} must have one shape; layer {numbers[0]} has {arrays[0].shape} and layer "
-                f"{number} has {array.shape}"
+                f"all layers of {name} must have as many queries and keys; layer {numbers[0]} has {arrays[0].shape} "
+                f"and layer {number} has {array.shape}"
             )
-    stacked = np.concatenate(arrays)
-    if not stacked.min(initial=0) >= 0 or not stacked.max(initial=0) < np.inf:
-        raise NumberError(
-            f"{name} holds numbers below 0, infinite or NaN; give weights, which come after the softmax"
-        )
+        if not array.min(initial=0) >= 0 or not array.max(initial=0) < np.inf:
+            raise NumberError(
+                f"{name} holds numbers below 0, infinite or NaN; give weights, which come after the softmax"
+            )
+    most = max(array.shape[1] for array in arrays)
+    stacked = np.full((len(arrays), most, *arrays[0].shape[2:]), np.nan, np.float32)
+    for place, array in zip(stacked, arrays, strict=True):  # a head that a layer does not have is NaN
+        place[: array.shape[1]] = array[0]
     chosen = range(stacked.shape[1]) if heads is None else _chosen("include_heads", heads, range(stacked.shape[1]))
     return stacked if heads is None else stacked[:, list(chosen)], tuple(numbers), tuple(chosen)
 
@@ -291,7 +294,7 @@ def _fits(name: str, weights: Array, asking: str, queries: Sequence, asked: str,
 def _is_causal(weights: Array) -> bool:
     """Whether nothing ever attends to what comes after it."""
     size = weights.shape[-1]
-    return size > 1 and not any(np.triu(matrix, 1).any() for matrix in weights.reshape(-1, size, size))
+    return size > 1 and not any(np.triu(np.nan_to_num(matrix), 1).any() for matrix in weights.reshape(-1, size, size))
 
 
 def _chosen(name: str, asked: Any, held: abc.Sequence[int]) -> list[int]:

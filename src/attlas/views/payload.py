@@ -181,7 +181,7 @@ def _strand(
         first, (layers, heads, _, columns) = len(makers), array.shape
         for layer in range(layers):
             for head in range(heads):
-                makers.append(lambda part=array[layer, head]: encode(part, code))  # type: ignore[misc]
+                makers.append(lambda part=array[layer, head]: encode(np.nan_to_num(part), code))  # type: ignore[misc]
         return {"first": first, "heads": heads, "columns": columns, "code": code}
 
     found: dict[str, Any] = {
@@ -193,16 +193,23 @@ def _strand(
         "causal": strand.stream is Stream.DECODER,
         "weights": place(strand.weights, "f32" if small else "u8"),
     }
+    own = [list(heads) for heads in strand.heads_of]
+    if any(heads != found["heads"] for heads in own):
+        found["own"] = own
+    if strand.blocks:
+        found["blocks"] = list(strand.blocks)
     if strand.joint:
         found["joint"] = strand.joint
     if strand.lengths is not None:
         found["lengths"] = place(strand.lengths[:, None], "f32")
     if strand.query_vectors is not None and strand.key_vectors is not None:
-        keys = _ungrouped(strand.key_vectors)
+        keys = _ungrouped(np.nan_to_num(strand.key_vectors))
         code = "f32" if strand.query_vectors.size + keys.size <= exact_cells else "i8"
         found["query_vectors"] = place(strand.query_vectors, code)
         found["key_vectors"] = place(keys, code)
         found["scaling"] = list(strand.scaling)
+        if len(set(strand.widths)) > 1:
+            found["widths"] = list(strand.widths)
     found["adjusted"] = strand.scores is not None
     if strand.scores is not None and small:
         found["scores"] = place(strand.scores, "f32")

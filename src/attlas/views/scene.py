@@ -67,7 +67,9 @@ class Strand:
     ``layers`` and ``heads`` are the numbers these have in the model, for a strand may hold only some of them.
     ``scores`` are given where they are more than ``scaling`` times the product of query and key. A strand with
     ``joint`` shows no heads but one map for each layer, of what all its heads do together: its ``weights`` are joint
-    norms, with a single head, and ``joint`` says of which kind.
+    norms, with a single head, and ``joint`` says of which kind. A head that a layer does not have is NaN in all
+    arrays; ``widths`` are those of the layers' vectors, where they differ, and ``blocks`` the numbers that the layers
+    have among the blocks of the model, where these are others.
 
     >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> Strand(Stream.ENCODER, reading, reading, np.ones((2, 3, 1, 1), np.float32)).heads
@@ -86,6 +88,8 @@ class Strand:
     scores: Array | None = None
     scaling: tuple[float, ...] = ()
     joint: str = ""
+    widths: tuple[int, ...] = ()
+    blocks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 4:
@@ -98,6 +102,19 @@ class Strand:
             )
         object.__setattr__(self, "layers", self.layers or tuple(range(layers)))
         object.__setattr__(self, "heads", self.heads or tuple(range(heads)))
+
+    @property
+    def heads_of(self) -> tuple[tuple[int, ...], ...]:
+        """The heads that each layer has.
+
+        >>> reading = Sequence(("a",), (0,), (0,), ("a",))
+        >>> weights = np.array([[1, np.nan], [1, 1]], np.float32)[:, :, None, None]
+        >>> Strand(Stream.ENCODER, reading, reading, weights).heads_of
+        ((0,), (0, 1))
+        """
+        first: NDArray[np.bool_] = np.isnan(self.weights[:, :, :1, :1])
+        absent: list[list[bool]] = [[bool(head.any()) for head in layer] for layer in first]
+        return tuple(tuple(head for head, none in zip(self.heads, row, strict=True) if not none) for row in absent)
 
 
 @dataclass(frozen=True)

@@ -205,6 +205,32 @@ def choice(name: str, options: Sequence[Any], labels: Sequence[str] | None = Non
     return alt.param(name=name, value=options[0] if options else "", bind=bind)
 
 
+def layer_axis(tables: Tables, **axis: Any) -> Spec:
+    """What an axis of layers is called, and the axis; with the block of the model that each layer is, where these
+    have other numbers.
+
+    >>> from attlas.store import Manifest, Result
+    >>> layer_axis(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}})))["title"]
+    'layer'
+    """
+    if not tables.only_blocks:
+        return {"title": "layer", "axis": alt.Axis(**axis)}
+    numbers = [block + 1 for block in tables.only_blocks]
+    labels = f"datum.label + ' (' + {numbers}[datum.value - 1] + ')'"
+    return {"title": "layer (block)", "axis": alt.Axis(labelExpr=labels, **axis)}
+
+
+def head_label(tables: Tables) -> str:
+    """An expression that names a head in a tooltip, with the block of its layer where that has another number.
+
+    >>> from attlas.store import Manifest, Result
+    >>> head_label(Tables(Result(Manifest("toy"), {"heads": {"layer": [0]}}))) == HEAD_LABEL
+    True
+    """
+    numbers = [block + 1 for block in tables.only_blocks]
+    return f"{HEAD_LABEL} + ' (block ' + {numbers}[datum.layer] + ')'" if numbers else HEAD_LABEL
+
+
 def switch(cases: Mapping[str, str], on: str = "show", otherwise: str = "null") -> str:
     """An expression that has one of several values.
 

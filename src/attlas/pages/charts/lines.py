@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import altair as alt
 
-from attlas.pages.charts.base import PLAIN, About, Chart, Spec, Style, drawn, quoted, rule, shaped
+from attlas.pages.charts.base import PLAIN, About, Chart, Spec, Style, drawn, layer_axis, quoted, rule, shaped
 from attlas.pages.charts.sketch import Sketch
 from attlas.pages.rows import Rows, Tables
 from attlas.store.schema import KINDS, Column
@@ -26,7 +26,7 @@ def layer_dots(table: str, *show: str, colour: str = "", style: Style = PLAIN, *
         sketch = Sketch.of(tables, table, rows, show, style)
         at = f"datum.layer + 1 + ({_shift(colour, rows.values(colour) if colour else [])})"
         placed = sketch.shown().transform_calculate(at=at)
-        x, codes = _layers(tables.layers), sketch.codes(colour, shapes=bool(colour))
+        x, codes = _layers(tables, tables.layers), sketch.codes(colour, shapes=bool(colour))
         group = [colour] if colour else []
         size = 26 if tables.layers * tables.heads <= _MANY else 13
         dots = placed.mark_point(filled=True, size=size, opacity=0.6, stroke=None)
@@ -59,7 +59,7 @@ def lines(table: str, x: str, *show: str, colour: str = "", style: Style = PLAIN
         column = sketch.schema[x]
         counted = column.kind == "index"
         base = sketch.shown().transform_calculate(at=f"datum['{x}']" + (" + 1" if counted else ""))
-        across = _layers(1 + max(rows.values(x))) if counted else _across(column)
+        across = _layers(tables, 1 + max(rows.values(x))) if counted else _across(column)
         codes = sketch.codes(colour)
         layers: list[Any] = [rule(y=0)] if style.zero else []
         if sketch.intervals:
@@ -89,9 +89,9 @@ def _shift(colour: str, groups: list[Any]) -> str:
     return " : ".join([*cases, "0"])
 
 
-def _layers(count: int) -> alt.X:
-    axis = alt.Axis(values=list(range(1, count + 1)), format="d", grid=False, labelOverlap=True)
-    return alt.X("at:Q", title="layer", scale=alt.Scale(zero=False, nice=False, padding=12), axis=axis)
+def _layers(tables: Tables, count: int) -> alt.X:
+    axis = layer_axis(tables, values=list(range(1, count + 1)), format="d", grid=False, labelOverlap=True)
+    return alt.X("at:Q", scale=alt.Scale(zero=False, nice=False, padding=12), **axis)
 
 
 def _across(column: Column) -> alt.X:

@@ -16,6 +16,7 @@ from attlas.pages.charts.base import (
     Spec,
     Style,
     drawn,
+    layer_axis,
     map_size,
     rows_of_page,
     shaped,
@@ -52,7 +53,7 @@ def head_map(
     def draw(tables: Tables, rows: Rows) -> Spec:
         sketch = Sketch.of(tables, table, rows, show, style)
         x = alt.X("column:O", title="head", axis=alt.Axis(labelAngle=0, labelOverlap=True, orient="top"))
-        y = alt.Y("row:O", title="layer", axis=alt.Axis(labelOverlap=True))
+        y = alt.Y("row:O", **layer_axis(tables, labelOverlap=True))
         place = {"row": "datum.layer + 1", "column": "datum.head + 1"}
         cells = rows_of_page().transform_aggregate(count="count()", groupby=["layer", "head"])
         empty = cells.transform_calculate(**place).mark_rect(color=_FAINT).encode(x=x, y=y)
@@ -93,12 +94,12 @@ def grid(
             shown="mean(shown)", groupby=["across", "up", x, y]
         ).transform_calculate(shade="datum.shown")  # fmt: skip
         tilted = alt.Axis(labelAngle=0 if len(columns) <= _WRITTEN else -45, labelOverlap=True, orient="top")
-        across = alt.X("across:O", title=sketch.schema[x].title, sort=columns, axis=tilted)
-        title = sketch.schema[y].title if sketch.schema[y].kind == "index" else None
+        across = alt.X("across:O", title=sketch.called(x), sort=columns, axis=tilted)
+        title = sketch.called(y) if sketch.schema[y].kind == "index" else None
         up = alt.Y("up:O", title=title, sort=lines, axis=alt.Axis(labelLimit=220))
         tooltip = [
-            alt.Tooltip("up:N", title=sketch.schema[y].title),
-            alt.Tooltip("across:N", title=sketch.schema[x].title),
+            alt.Tooltip("up:N", title=sketch.called(y)),
+            alt.Tooltip("across:N", title=sketch.called(x)),
             alt.Tooltip("shown:Q", title=sketch.title, format=sketch.format),
         ]
         painted = _painted(base, across, up, sketch, tooltip, parted=diverging, columns=len(columns))

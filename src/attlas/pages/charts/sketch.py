@@ -8,7 +8,18 @@ from typing import Any
 
 import altair as alt
 
-from attlas.pages.charts.base import BLUE, HEAD_LABEL, PALETTE, SHAPES, Style, choice, quoted, rows_of_page, switch
+from attlas.pages.charts.base import (
+    BLUE,
+    HEAD_LABEL,
+    PALETTE,
+    SHAPES,
+    Style,
+    choice,
+    head_label,
+    quoted,
+    rows_of_page,
+    switch,
+)
 from attlas.pages.rows import Rows, Tables
 from attlas.store.schema import KINDS, Column, Schema
 
@@ -29,11 +40,13 @@ class Sketch:
     rows: Rows
     show: tuple[str, ...]
     style: Style
+    head_label: str = HEAD_LABEL
+    blocks: Sequence[int] = ()
 
     @classmethod
     def of(cls, tables: Tables, table: str, rows: Rows, show: Sequence[str], style: Style) -> Sketch:
         """The sketch of a chart over a table; columns that the rows lack are not offered."""
-        sketch = cls(tables.schema(table), rows, (), style)
+        sketch = cls(tables.schema(table), rows, (), style, head_label(tables), tables.only_blocks)
         sketch.show = tuple(name for name in show if sketch.has(name))
         return sketch
 
@@ -72,7 +85,7 @@ class Sketch:
     def choices(self, **several: Sequence[str]) -> list[Any]:
         """The same for charts that show no column, or two, each of which may be chosen."""
         picked = [
-            choice(name, values, [self.schema[name].write(value) for value in values], self.schema[name].title)
+            choice(name, values, [self.written(name, value) for value in values], self.called(name))
             for name in self.style.pick
             if (values := self.rows.values(name))
         ]
@@ -89,7 +102,15 @@ class Sketch:
         for name in self.style.pick:
             if self.rows.values(name):
                 base = base.transform_filter(f"datum['{name}'] == {name}")
-        return base.transform_calculate(name=HEAD_LABEL) if self.has("layer", "head") else base
+        read = {f"{name}_read": self.labelled(name) for name in self._counted}
+        if self.has("layer", "head"):
+            read["name"] = self.head_label
+        return base.transform_calculate(**read) if read else base
+
+    @property
+    def _counted(self) -> list[str]:
+        """The columns that count from 0, which people read from 1."""
+        return [column.name for column in self.schema.columns if column.kind == "index" and self.has(column.name)]
 
     def shown(self) -> Any:
         """The same with what is shown, and what belongs to it: low, high, chance and twin."""
@@ -126,6 +147,8 @@ class Sketch:
     def tip(self, name: str) -> alt.Tooltip:
         """A column in a tooltip."""
         column = self.schema[name]
+        if name in self._counted:
+            return alt.Tooltip(f"{name}_read:N", title=self.called(name))
         if not column.number or column.kind == "index":
             return alt.Tooltip(f"{name}:N", title=column.title)
         return alt.Tooltip(f"{name}:Q", title=column.title, format=KINDS[column.kind].format)
@@ -146,13 +169,29 @@ class Sketch:
     def labelled(self, name: str) -> str:
         """An expression that writes a column as people read it."""
         column, here = self.schema[name], f"datum['{name}']"
+        if self._has_blocks(name):
+            return f"({here} + 1) + ' (' + {[block + 1 for block in self.blocks]}[{here}] + ')'"
         if column.kind == "index":
             return f"{here} + 1"
         return switch({value: quoted(text) for value, text in column.labels.items()}, here, here)
 
+    def called(self, name: str) -> str:
+        """The title of a column; of layers with their blocks, where these have other numbers."""
+        return f"{self.schema[name].title} (block)" if self._has_blocks(name) else self.schema[name].title
+
+    def written(self, name: str, value: Any) -> str:
+        """A value of a column as people read it; of a layer with its block."""
+        block = f" ({self.blocks[value] + 1})" if self._has_blocks(name) else ""
+        return self.schema[name].write(value) + block
+
+    def _has_blocks(self, name: str) -> bool:
+        return bool(self.blocks) and self.schema[name].kind == "index" and name in ("layer", "layer_b")
+
     def values(self, name: str) -> list[Any]:
         """The different values of a column, as people read them, in order."""
         values, column = self.rows.values(name), self.schema[name]
+        if self._has_blocks(name):
+            return [self.written(name, value) for value in sorted(values)]
         if column.kind == "index":
             return [value + 1 for value in sorted(values)]
         return [column.labels.get(value, value) for value in values]

@@ -58,8 +58,9 @@ class Cut(NamedTuple):
 
 def every_head(subject: Subject, streams: Sequence[Stream], *, alone: bool = False) -> list[Cut]:
     """A cut for each head of some streams; alone, only in layers that have more than one."""
-    sites = [site for site in subject.sites if site.stream in streams and subject.heads(site) > int(alone)]
-    return [Cut(site, head, alone) for site in sites for head in range(subject.heads(site))]
+    heads = {stream: subject.grid(stream).sum(1) for stream in streams}
+    sites = [site for site in subject.sites if site.stream in streams and heads[site.stream][site.layer] > int(alone)]
+    return [Cut(site, head, alone) for site in sites for head in range(heads[site.stream][site.layer])]
 
 
 class Ablation:

@@ -8,6 +8,7 @@ is asked by shuffling: how often would heads that are dealt out to the layers at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -105,32 +106,34 @@ def join(distances: Numbers) -> Tree:
     return Tree(joins, [int(leaf) for leaf in leaves_list(joins)])
 
 
-def togetherness(distances: Numbers, groups: int, seed: int = 0, shuffles: int = SHUFFLES) -> Togetherness | None:
-    """Whether heads lie nearer within their group than between groups; groups are equal runs of heads (layers).
+def togetherness(
+    distances: Numbers, groups: Sequence[int], seed: int = 0, shuffles: int = SHUFFLES
+) -> Togetherness | None:
+    """Whether heads lie nearer within their group than between groups; groups are runs of so many heads (layers).
 
     The p value is the share of shuffles, the true deal counted in, whose heads lie as near within groups. None where
     there is no pair of either kind.
 
     >>> near = np.kron(np.eye(3), -np.ones((4, 4))) + 1 - np.zeros((12, 12))
-    >>> found = togetherness(near, 3, shuffles=199)
+    >>> found = togetherness(near, [4, 4, 4], shuffles=199)
     >>> found.within, found.between, found.p
     (0.0, 1.0, 0.005)
     """
-    heads = len(distances)
-    size = heads // groups
-    if groups < 2 or size < 2:
+    heads, sizes = len(distances), [size for size in groups if size]
+    pairs_within = sum(size * (size - 1) for size in sizes)
+    if len(sizes) < 2 or not pairs_within:
         return None
-    pairs_within = groups * size * (size - 1)
+    ends = np.cumsum(sizes)[:-1]
 
     def inside(deals: NDArray[np.int64]) -> Numbers:
-        dealt = deals.reshape(-1, groups, size)
-        sums: Numbers = distances[dealt[..., :, None], dealt[..., None, :]].sum((1, 2, 3))
+        dealt = np.split(deals, ends, axis=1)
+        sums: Numbers = sum(distances[group[:, :, None], group[:, None, :]].sum((1, 2)) for group in dealt)
         return sums
 
     order = np.arange(heads)
-    true = float(inside(order)[0])
+    true = float(inside(order[None])[0])
     rng = np.random.default_rng(seed)
-    at_once = max(1, _AT_ONCE // (heads * size))
+    at_once = max(1, _AT_ONCE // (heads * max(sizes)))
     near = 0
     for begun in range(0, shuffles, at_once):
         deals = rng.permuted(np.tile(order, (min(at_once, shuffles - begun), 1)), axis=1)

@@ -98,7 +98,7 @@ def require_room(model: Subject, longest: int) -> None:
         ...
     attlas.errors.TextError: all-MiniLM-L6-v2: the weights of all 72 heads on a text of 100,000 pieces take 2,682 ...
     """
-    if all(layers * heads < 2 for layers, heads in map(model.shape, model.streams)):
+    if all(model.grid(stream).sum() < 2 for stream in model.streams):
         raise CapabilityError(f"{model.name} has a single head in a stream, so there are no two to compare")
     needed = 4 * _heads(model) * longest**2
     if needed > MOST:
@@ -137,4 +137,4 @@ def known_heads(model: Subject, relations: Path | str | Result | None) -> Known:
 
 
 def _heads(model: Subject) -> int:
-    return sum(layers * heads for layers, heads in map(model.shape, model.streams))
+    return sum(int(model.grid(stream).sum()) for stream in model.streams)

@@ -39,7 +39,7 @@ def behaviour_map(table: str) -> Chart:
     def draw(tables: Tables, rows: Rows) -> Spec:
         x, y = _plane(rows)
         base = rows_of_page().transform_calculate(
-            name=HEAD_LABEL, order="datum.behaviour == 'other' ? 0 : 1",
+            name=charts.head_label(tables), order="datum.behaviour == 'other' ? 0 : 1",
             text=f"datum.behaviour == 'relation' ? datum.relations : indexof({_NAMED}, datum.behaviour) >= 0 ? "
             f"{HEAD_LABEL} : ''",
         )  # fmt: skip
@@ -72,7 +72,7 @@ def layer_map(table: str, *, twin: bool = False) -> Chart:
                             domain=[1, max(2, tables.layers)]),
             legend=alt.Legend(format="d", tickMinStep=1, values=list(range(1, tables.layers + 1, step))),
         )  # fmt: skip
-        base = rows_of_page().transform_calculate(name=HEAD_LABEL, number="datum.layer + 1")
+        base = rows_of_page().transform_calculate(name=charts.head_label(tables), number="datum.layer + 1")
         dots = base.mark_point(filled=True, size=_size(rows), opacity=0.9, strokeWidth=0)
         layered = alt.layer(dots.encode(x=x, y=y, color=colour, tooltip=_tooltip(prefix)))
         return finished(layered.properties(width="container", height=330 if twin else 430))

@@ -71,13 +71,13 @@ class Clusters(Watcher):
         the heads' own figures."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
-            layers, heads = self.subject.shape(stream)
-            count = layers * heads
+            grid = self.subject.grid(stream)
+            layers, count = len(grid), int(grid.sum())
             for half in HALVES:
                 parts[f"{stream}-pairs-{half}"] = PooledMean((count * (count - 1) // 2,), blocks=PAIR_BLOCKS)
             parts[f"{stream}-layers"] = PooledMean((layers, layers))
             parts[f"{stream}-apart"] = PooledMean((2,))
-            parts[f"{stream}-figures"] = PooledMean((layers, heads, len(FIGURES)), blocks=1)
+            parts[f"{stream}-figures"] = PooledMean((count, len(FIGURES)), blocks=1)
         return Bundle(parts)
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
@@ -92,6 +92,7 @@ class _Pass:
         self.study = study
         self.halves = [half_of(example.unit, study.seed) for example in batch]
         self.units = [example.unit for example in batch]
+        self.heads = {stream: study.subject.grid(stream).sum(1).tolist() for stream in study.streams}
         self.texts: dict[Stream, list[_Text]] = {}
         for stream in study.streams:
             queries, keys = made.queries(stream), made.keys(stream)
@@ -111,9 +112,10 @@ class _Pass:
         for row, text in enumerate(texts):
             own = attention[row, :, text.queries, text.keys].float()
             whole = row_shares(own) if norms else _whole(own, sink=call.sinks is not None)
+            whole = whole[: self.heads[call.site.stream][call.site.layer]]
             text.rows.append(whole)
             seen = None if visible is None else visible[row if len(visible) > 1 else 0]
-            text.even.append(_even(text, seen, call.shape[1], whole.shape[-1]))
+            text.even.append(_even(text, seen, len(whole), whole.shape[-1]))
 
     def give(self, bundle: Bundle) -> None:
         """Reduce text by text, letting each text's rows go before the next."""
@@ -124,14 +126,12 @@ class _Pass:
                 widest = max(layer.shape[-1] for layer in text.rows)
                 rows = torch.cat([pad(layer, (0, widest - layer.shape[-1])) for layer in text.rows])
                 text.rows.clear()
-                layers, queries = len(text.even), rows.shape[1]
-                own = entropies(rows)
+                queries, own = rows.shape[1], entropies(rows)
                 sums = divergences(rows, own).cpu().numpy()
                 bundle[f"{stream}-pairs-{half}"].update(sums[None], queries, [unit])
-                _give_layers(bundle, stream, square(sums, len(rows)), layers, queries, unit)
+                _give_layers(bundle, stream, square(sums, len(rows)), self.heads[stream], queries, unit)
                 figures, counts = _figures(rows, own, text, stream)
-                shape = (1, layers, len(rows) // layers, len(FIGURES))
-                bundle[f"{stream}-figures"].update(figures.reshape(shape), counts[None, None, None], [unit])
+                bundle[f"{stream}-figures"].update(figures[None], counts[None, None], [unit])
 
 
 class _Text:
@@ -167,13 +167,15 @@ def _even(text: _Text, visible: Tensor | None, heads: int, keys: int) -> Tensor:
 
 
 def _give_layers(
-    bundle: Bundle, stream: Stream, matrix: NDArray[np.float64], layers: int, queries: int, unit: int
+    bundle: Bundle, stream: Stream, matrix: NDArray[np.float64], heads: Sequence[int], queries: int, unit: int
 ) -> None:
-    """Mean distance of heads of two layers, and of all pairs within and between layers, of one text."""
-    heads = len(matrix) // layers
-    blocks = matrix.reshape(layers, heads, layers, heads).sum((1, 3))
-    pairs = np.full((layers, layers), float(heads * heads))
-    np.fill_diagonal(pairs, heads * (heads - 1))
+    """Mean distance of heads of two layers, and of all pairs within and between layers, of one text; the layers have
+    so many ``heads``."""
+    layers = len(heads)
+    member = np.repeat(np.eye(layers), heads, axis=0)  # (head, layer)
+    blocks = member.T @ matrix @ member
+    pairs = np.outer(heads, heads).astype(float)
+    np.fill_diagonal(pairs, [count * (count - 1) for count in heads])
     counts = np.where(pairs > 0, queries, 0)
     bundle[f"{stream}-layers"].update((blocks / np.maximum(pairs, 1))[None], counts[None], [unit])
     same = np.eye(layers, dtype=bool)

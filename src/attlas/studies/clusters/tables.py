@@ -84,7 +84,6 @@ def seen_of(study: Clusters, bundle: Bundle) -> dict[Stream, Seen]:
     """
     seen = {}
     for stream in study.streams:
-        layers, heads = study.subject.shape(stream)
         parts = [PooledMean.from_state(bundle.pooled(f"{stream}-pairs-{half}").state()) for half in (1, 2)]
         first, second = (part.result().value for part in parts)
         parts[0].merge(parts[1])
@@ -95,10 +94,10 @@ def seen_of(study: Clusters, bundle: Bundle) -> dict[Stream, Seen]:
         seen[stream] = Seen(
             pairs,
             (first, second),
-            square(pairs.value, layers * heads),
+            square(pairs.value, int(study.subject.grid(stream).sum())),
             bundle.pooled(f"{stream}-layers").result(DIVERGENCE),
             bundle.pooled(f"{stream}-apart").result(DIVERGENCE),
-            [_known(figures, place) for place in np.ndindex(layers, heads)],
+            [_known(figures, place) for place in range(len(figures.n))],
         )
     return seen
 
@@ -119,13 +118,13 @@ def cluster_tables(
         if stream not in model:
             continue
         own, others = model[stream], [twin[stream] for twin in twins]
-        shape = study.subject.shape(stream)
-        layers = range(shape[0])
+        grid = study.subject.grid(stream)
+        layers, places = range(len(grid)), [(int(layer), int(head)) for layer, head in np.argwhere(grid)]
         arranged = [_Arranged(lay_out(seen.distances, study.seed), join(seen.distances)) for seen in (own, others[0])]
         by_layer = cells_of(own.layers, spread([twin.layers for twin in others]), layer=layers, layer_b=layers)
         of_stream: dict[str, list[Row]] = {
-            "clusters": list(_heads(stream, shape, own, others, arranged, relations)),
-            "pairs": list(_pairs(shape[1], own, others)),
+            "clusters": list(_heads(stream, places, own, others, arranged, relations)),
+            "pairs": list(_pairs(places, own, others)),
             "layer_pairs": [row for _, row in by_layer],
             "joins": [
                 {"who": who, "join": step, "a": int(a), "b": int(b), "value": value, "heads": int(heads)}
@@ -134,7 +133,7 @@ def cluster_tables(
             ],
             "togetherness": [
                 {"who": "twin" if draw else "model", "draw": draw or None, "stress": stress,
-                 **_togetherness(study, shape, seen)}
+                 **_togetherness(study, grid.sum(1).tolist(), seen)}
                 for draw, (seen, stress) in enumerate(
                     zip_longest((own, *others), [of.map.stress for of in arranged])
                 )
@@ -145,14 +144,14 @@ def cluster_tables(
     return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
 
-def _known(figures: Estimate, place: tuple[int, ...]) -> dict[str, float]:
-    cells = {name: (*place, number) for number, name in enumerate(FIGURES)}
+def _known(figures: Estimate, head: int) -> dict[str, float]:
+    cells = {name: (head, number) for number, name in enumerate(FIGURES)}
     return {name: float(figures.value[cell]) for name, cell in cells.items() if figures.n[cell] > 0}
 
 
 def _heads(
     stream: Stream,
-    shape: tuple[int, int],
+    places: Sequence[tuple[int, int]],
     own: Seen,
     twins: Sequence[Seen],
     arranged: Sequence[_Arranged],
@@ -165,7 +164,7 @@ def _heads(
     of_twins = {"twin_mean": _spread(twin_means), "twin_entropy": _spread(entropies)}
     leaf = np.empty(count, int)
     leaf[ours.tree.leaves] = np.arange(count)
-    for number, (layer, head) in enumerate(np.ndindex(*shape)):
+    for number, (layer, head) in enumerate(places):
         figures = own.figures[number]
         names = relations.get((stream.value, layer, head), ())
         nearest = int(others[number].argmin())
@@ -177,8 +176,8 @@ def _heads(
             "behaviour": "relation" if names else behaviour(figures),
             "relations": ", ".join(names),
             "leaf": leaf[number],
-            "nearest_layer": nearest // shape[1],
-            "nearest_head": nearest % shape[1],
+            "nearest_layer": places[nearest][0],
+            "nearest_head": places[nearest][1],
             "nearest": others[number, nearest],
             "mean": means[number],
             **{name: figures.get(name) for name in FIGURES},
@@ -195,16 +194,16 @@ def _spread(values: Sequence[NDArray[np.float64]]) -> Estimate:
     return spread([Estimate(each, np.ones(each.shape), each, each) for each in values])
 
 
-def _pairs(heads: int, own: Seen, twins: Sequence[Seen]) -> Iterator[Row]:
+def _pairs(places: Sequence[tuple[int, int]], own: Seen, twins: Sequence[Seen]) -> Iterator[Row]:
     pairs = list(zip(*(side.tolist() for side in head_pairs(len(own.distances))), strict=True))
     for (number,), row in cells_of(own.pairs, spread([twin.pairs for twin in twins]), pair=pairs):
-        (layer, head), (layer_b, head_b) = (divmod(side, heads) for side in row["pair"])
+        (layer, head), (layer_b, head_b) = (places[side] for side in row["pair"])
         place = {"layer": layer, "head": head, "layer_b": layer_b, "head_b": head_b}
         yield row | place | {"first_half": own.halves[0][number], "second_half": own.halves[1][number]}
 
 
-def _togetherness(study: Clusters, shape: tuple[int, int], seen: Seen) -> Row:
-    tested = togetherness(seen.distances, shape[0], study.seed, study.shuffles)
+def _togetherness(study: Clusters, heads: Sequence[int], seen: Seen) -> Row:
+    tested = togetherness(seen.distances, heads, study.seed, study.shuffles)
     return {
         **ends_of(seen.apart, (0,), "within"),
         **ends_of(seen.apart, (1,), "between"),

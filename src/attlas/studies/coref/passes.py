@@ -30,6 +30,7 @@ from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, Largest, PooledMean
 from attlas.studies.coref.mentions import CANDIDATES, KINDS, Question
 from attlas.studies.coref.sieves import BASELINES, baselines_right
+from attlas.studies.shared.reducing import stacked_heads
 from attlas.studies.shared.watching import Watcher
 
 DIRECTIONS = ("to", "from")
@@ -74,13 +75,13 @@ class Coref(Watcher):
         self.subject, self.chosen = subject, chosen
         self.measure = require_measure(subject, measure)
         self.stream = subject.pieces.own
-        self.shape = subject.shape(self.stream)
+        self.grid = subject.grid(self.stream)
         self.directions = DIRECTIONS if self.stream is Stream.ENCODER else DIRECTIONS[:1]
 
     @property
     def cells(self) -> tuple[int, ...]:
         """Layers, heads, directions, sets of candidates, kinds."""
-        return (*self.shape, len(self.directions), len(CANDIDATES), len(KINDS))
+        return (*self.grid.shape, len(self.directions), len(CANDIDATES), len(KINDS))
 
     def empty(self) -> Bundle:
         """All heads; where some were chosen unit by unit, with baselines, chance and cases."""
@@ -186,10 +187,10 @@ class _Pass:
         if not self.sums:
             return
         study = self.study
-        sums = torch.stack(self.sums, dim=1).double().cpu().numpy()
+        sums = stacked_heads(self.sums, study.grid)
         counts = np.stack([window.question.kinds().sum(0) for window in self.windows])
         units = [window.unit for window in self.windows]
-        bundle["heads"].update(sums, counts[:, None, None, None, None], units)
+        bundle["heads"].update(sums, counts[:, None, None, None, None] * study.grid[..., None, None, None], units)
         if study.chosen is None:
             return
         simple = [baselines_right(window.question) for window in self.windows]

@@ -79,7 +79,7 @@ def corrected_p(scoring: Bundle, rival: str, seed: int = 0) -> NDArray[np.float6
     and kind; NaN where too few documents have a case."""
     hits, counts = scoring.pooled("heads").rows()
     theirs = scoring.pooled("baselines").rows()[0][:, list(BASELINES).index(rival)]
-    margins = hits - theirs[:, None, None, None, None]
+    margins = np.where(counts > 0, hits - theirs[:, None, None, None, None], 0.0)
     corrected = np.full(hits.shape[1:], np.nan)
     for candidates, kind in np.ndindex(*corrected.shape[3:]):
         cell = (..., candidates, kind)
@@ -137,7 +137,7 @@ def _of_twins(twins: Sequence[Scored], c: int, k: int) -> tuple[str, Estimate, d
 def _heads(model: Scored, twins: Sequence[Scored], tested: Mapping[str, NDArray[np.float64]]) -> Columns:
     rows: list[dict[str, Any]] = []
     study, chance = model.study, model.scoring.pooled("chance").result().value
-    layers, heads = map(range, study.shape)
+    layers, heads = map(range, study.grid.shape)
     axes = {"layer": layers, "head": heads, "direction": study.directions, "candidates": CANDIDATES, "kind": KINDS}
     own, theirs = (
         model.scoring.pooled("heads").result(SHARE, hits=True),

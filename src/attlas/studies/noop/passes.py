@@ -36,6 +36,7 @@ from attlas.models import AttentionCall, Example
 from attlas.stats import Bundle, Ledger, PooledMean
 from attlas.stats.pooled import BLOCKS
 from attlas.studies.shared.piece_classes import mark, texts_of
+from attlas.studies.shared.reducing import stacked_heads
 from attlas.tasks import Question, Scored, Task, mark_count
 
 PLACES = ("self", "previous", "next")
@@ -126,7 +127,7 @@ class NoOp:
         if self.texts is not None:
             parts["marks"] = Ledger(self.texts, (mark_count(self.task),))
         for stream in self.streams:
-            layers, heads = self.subject.shape(stream)
+            layers, heads = self.subject.grid(stream).shape
             norm = ("norm",) if self.subject.has_norms else ()
             for what in ("gradient", "rival", "paid", "weight", *norm, "pairs"):
                 blocks = BLOCKS if what in ("gradient", "rival") else 1  # of the others no interval is told
@@ -156,7 +157,7 @@ class NoOp:
             sites = [site for site in self.subject.sites if site.stream is stream]
             layers = [_sums(passed, site, pairs, classes) for site in sites]
             gradient, paid, weight, norm, seen, rows = (
-                torch.stack([layer[part] for layer in layers], dim=1).double().cpu().numpy() for part in range(6)
+                stacked_heads([layer[part] for layer in layers], self.subject.grid(stream)) for part in range(6)
             )
             present = (seen > 0).astype(float)
             mean, mean_paid = (part / np.maximum(seen, 1) for part in (gradient, paid))

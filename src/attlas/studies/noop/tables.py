@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attlas.ids import Stream
 from attlas.measures.quantities import CLASSES
@@ -54,8 +55,9 @@ def tables(study: NoOp, bundle: Bundle, twins: Sequence[Bundle]) -> dict[str, di
     """
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     for stream in study.streams:
-        layers, heads = map(range, study.subject.shape(stream))
-        ours, theirs = _figures(bundle, stream), [_figures(twin, stream) for twin in twins]
+        grid = study.subject.grid(stream)
+        layers, heads = map(range, grid.shape)
+        ours, *theirs = (_figures(each, stream, grid.sum(1)) for each in (bundle, *twins))
         axes: dict[str, dict[str, Any]] = {
             "noop": {"layer": layers, "head": heads, "keys": KEYS},
             "noop_layers": {"layer": layers, "keys": KEYS},
@@ -104,8 +106,9 @@ def _of_all(twins: Sequence[dict[str, Array]]) -> dict[str, Array]:
     return figures
 
 
-def _figures(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
-    """All figures of one stream of one model, of heads and of layers: arrays by column."""
+def _figures(bundle: Bundle, stream: Stream, heads: NDArray[np.int64]) -> dict[str, dict[str, Array]]:
+    """All figures of one stream of one model, of heads and of layers, which have so many ``heads``: arrays by
+    column."""
     gradient, rival, paid, weight, pairs, layers, rides = (
         bundle.pooled(f"{stream}-{what}").result(NOT_BELOW_ZERO)
         for what in ("gradient", "rival", "paid", "weight", "pairs", "layers", "rides")
@@ -119,7 +122,7 @@ def _figures(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
         "norm": np.full(weight.value.shape, np.nan) if norm is None else norm.value,
     }  # fmt: skip
     of_layers = layers._asdict() | {
-        "n": layers.n / gradient.value.shape[1], "pairs": seen.sum(1), "relative": relative.value,
+        "n": layers.n / np.maximum(heads, 1)[:, None], "pairs": seen.sum(1), "relative": relative.value,
         "relative_low": relative.low, "relative_high": relative.high, "paid": _over_heads(paid),
         "weight": _over_heads(weight),
         "norm": np.full(layers.value.shape, np.nan) if norm is None else _over_heads(norm),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Fold, Subject
@@ -38,10 +39,12 @@ from attlas.studies.shared.reducing import (
     StreamMarks,
     coarse,
     correlate_drawn,
+    heads_by_site,
     mark_stream,
     reduce_rows,
     relate,
     stacked,
+    stacked_heads,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +91,7 @@ class Norms:
         """A bundle that has seen nothing: per stream the figures of heads and of layers, and a sample of pairs."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
-            layers, heads = self.subject.shape(stream)
+            layers, heads = self.subject.grid(stream).shape
             of_heads = {
                 "shares": (len(MEASURES), len(CLASSES)), "means": (len(MEANS), len(CLASSES)),
                 "spearman": (len(PAIRS),), "words": (len(WORDS),),
@@ -158,6 +161,7 @@ class _Pass:
         self.taken: dict[Stream, list[Sums]] = {stream: [] for stream in scenes}
         self.pairs: dict[Stream, list[Tensor]] = {stream: [] for stream in scenes}
         self.mixed: dict[Stream, list[tuple[Tensor, Tensor]]] = {stream: [] for stream in scenes}
+        self.heads = heads_by_site(study.subject)
         self._own: dict[Site, Tensor] = {}
 
     def take(self, call: AttentionCall) -> None:
@@ -171,7 +175,8 @@ class _Pass:
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
         shares, counts = reduce_rows(rows, lengths, marks, _SHARES)["figures"]
-        sums: Sums = {"shares": (finite(shares, call.site), counts)}
+        finite(shares[:, : self.heads[call.site]], call.site)
+        sums: Sums = {"shares": (shares, counts)}
         sums |= _means(rows, lengths, call, marks)
         sums |= _joint(subject.joint(call), sums["layer-pairs"][0], marks)
         sums |= _relations(rows, lengths, scene)
@@ -201,26 +206,29 @@ class _Pass:
     def give(self, bundle: Bundle) -> None:
         """Stack the layers of every stream and update the bundle once."""
         for stream, scene in self.scenes.items():
-            taken, heads = self.taken[stream], ("shares", "means", "spearman", "words")
+            taken, grid = self.taken[stream], self.study.subject.grid(stream)
             for name in taken[0] if taken else ():
                 if name == "layer-pairs":
                     continue
-                sums, counts = _stacked([layer[name] for layer in taken])
-                bundle[f"{stream}-{name}"].update(sums, counts, self.units)
-                if name in heads:
+                of_heads = name in ("shares", "means", "spearman", "words")
+                sums, counts = _stacked([layer[name] for layer in taken], grid if of_heads else None)
+                if not of_heads:  # a layer that has lost its heads brings nothing
+                    counts = counts * grid.any(1).reshape(-1, *[1] * (counts.ndim - 2))
+                bundle[f"{stream}-{name}"].update(np.where(counts > 0, sums, 0.0), counts, self.units)
+                if of_heads:
                     bundle[f"{stream}-layer-{name}"].update(sums.sum(2), counts.sum(2), self.units)
             if self.mixed[stream]:
                 bundle[f"{stream}-layer-mixing"].update(*_stacked(self.mixed[stream]), self.units)
             if taken:
-                values = torch.stack(self.pairs[stream], 1).permute(0, 3, 1, 2, 4).float().cpu().numpy()
+                values = stacked_heads(self.pairs[stream], grid).transpose(0, 3, 1, 2, 4).astype(np.float32)
                 drawn, real = scene.drawn, scene.drawn.real
                 kept = drawn.cells[real], drawn.draws[real], drawn.places[real], values[real]
                 bundle[f"{stream}-pairs"].update(*kept)
 
 
-def _stacked(layers: Sequence[tuple[Tensor, Tensor]]) -> tuple[Any, Any]:
+def _stacked(layers: Sequence[tuple[Tensor, Tensor]], grid: NDArray[np.bool_] | None = None) -> tuple[Any, Any]:
     """The same where a count of zero has no sum."""
-    sums, counts = stacked(layers)
+    sums, counts = stacked(layers, grid)
     return np.where(counts > 0, sums, 0.0), counts
 
 

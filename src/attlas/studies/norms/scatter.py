@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from attlas.ids import Stream, paper_label
 from attlas.measures.quantities import CLASSES
 from attlas.stats import Cases
 from attlas.tasks import text_seed
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from attlas.models import Encoded, Example
 
 OF_HEAD = 120
@@ -23,7 +27,7 @@ OF_LAYERS, FEWEST, MOST = 900, 24, 90  # pairs of a class in all layers; in one
 
 def scatter(
     stream: Stream,
-    shape: tuple[int, int],
+    grid: NDArray[np.bool_],
     ours: Sequence[Cases],
     theirs: Sequence[Cases],
     examples: Sequence[Example],
@@ -31,27 +35,29 @@ def scatter(
     heads: Sequence[tuple[int, int]] = (),
 ) -> list[dict[str, Any]]:
     """Rows of pairs: whose (``who``), what they are shown as ("layer 3", "head 3-1"), weight, length, pieces.
+    ``grid`` says which heads there are.
 
-    >>> scatter(Stream.ENCODER, (2, 4), [], [], [], 0)
+    >>> import numpy as np
+    >>> scatter(Stream.ENCODER, np.ones((2, 4), bool), [], [], [], 0)
     []
     """
-    layers, count = shape
+    layers, counts = len(grid), grid.sum(1).tolist()
     texts = {text_seed(example.passage, seed) >> 1: example for example in examples}
     of_layer = max(FEWEST, min(MOST, OF_LAYERS // max(1, layers)))
     rows: list[dict[str, Any]] = []
     for who, cells in (("model", ours), ("twin", theirs)):
         for kind, cases in zip(CLASSES, cells, strict=False):
-            values = cases.values.reshape(-1, layers, count, 2)
+            values = cases.values.reshape(-1, *grid.shape, 2)
             named = [_pieces(texts, place, stream) for place in cases.places[:OF_HEAD].tolist()]
             wanted: list[tuple[int, int | None, int]] = [
-                (layer, None, min(of_layer, len(named))) for layer in range(layers)
+                (layer, None, min(of_layer, len(named))) for layer in range(layers) if counts[layer]
             ]
             if who == "model":
                 wanted += [(layer, head, len(named)) for layer, head in heads]
             for layer, chosen, many in wanted:
                 shown = f"layer {layer + 1}" if chosen is None else f"head {paper_label(layer, chosen)}"
                 for pair in range(many):
-                    head = (pair + layer) % count if chosen is None else chosen
+                    head = (pair + layer) % counts[layer] if chosen is None else chosen
                     weight, length = values[pair, layer, head].tolist()
                     if weight > 0:  # a window may hide what other layers see
                         query, key = named[pair]

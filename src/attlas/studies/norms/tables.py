@@ -103,12 +103,15 @@ def seen_of(
     for stream in study.streams:
         drawn = _pairs(bundle, stream).result()
         related = {
-            keys: _related(cases, study.subject.shape(stream), _copies(cases, units, REPLICATES if intervals else 0))
+            keys: _related(
+                cases, study.subject.grid(stream).shape, _copies(cases, units, REPLICATES if intervals else 0)
+            )
             for keys, cases in zip(CELLS, drawn, strict=True)
             if len(cases.values) >= FEWEST
         }
         means = {name: bundle.pooled(f"{stream}-{name}").result(within) for name, within in RANGES.items()}
-        seen[stream] = Seen(_classes(bundle, stream), means, related, drawn)
+        heads = study.subject.grid(stream).sum(1)
+        seen[stream] = Seen(_classes(bundle, stream, heads), means, related, drawn)
     return seen
 
 
@@ -132,9 +135,9 @@ def tables(
     """
     rows: dict[str, list[Row]] = {name: [] for name in COLUMNS}
     for stream in study.streams:
-        shape = study.subject.shape(stream)
+        grid = study.subject.grid(stream)
         own, others = model[stream], [twin[stream] for twin in twins]
-        layer, head = ({name: range(count)} for name, count in zip(("layer", "head"), shape, strict=True))
+        layer, head = ({name: range(count)} for name, count in zip(("layer", "head"), grid.shape, strict=True))
         of_twins = {kind: _of_twins([twin.classes[kind] for twin in others]) for kind in own.classes}
         rows["norms"] += _named(
             stream, cells_of(own.classes["heads"], of_twins["heads"], **layer, **head, keys=CLASSES)
@@ -148,15 +151,15 @@ def tables(
         ):
             rows[name] += _estimates(own, others, stream, part, {**layer, **head, **labels})
             rows[f"{name}_layers"] += _estimates(
-                own, others, stream, f"layer-{part}", {**layer, **labels}, per=shape[1]
+                own, others, stream, f"layer-{part}", {**layer, **labels}, per=grid.sum(1)
             )
         _over_pairs(rows, own, others, stream)
         rows["mixing"] += _estimates(
             own, others, stream, "layer-mixing", {**layer, "step": STEPS, "queries": QUERIES}
         )
-        rows["bands"] += _bands(own, others, stream, shape)
+        rows["bands"] += _bands(own, others, stream, grid)
         rows["scatter"] += scatter(
-            stream, shape, own.drawn, others[0].drawn, examples, study.seed, heads.get(stream, ())
+            stream, grid, own.drawn, others[0].drawn, examples, study.seed, heads.get(stream, ())
         )
     for added in rows.values():
         for row in added:
@@ -173,23 +176,25 @@ def resting_heads(bundle: Bundle, stream: Stream, most: int = SHOWN) -> list[tup
     >>> len(resting_heads(Norms(load()).empty(), Stream.ENCODER))
     4
     """
-    other = np.nan_to_num(bundle[f"{stream}-shares"].result().value)[:, :, 0, -1]
-    order = np.argsort(other, axis=None, kind="stable")[:most]
+    shares = bundle[f"{stream}-shares"].result()
+    other = np.nan_to_num(shares.value)[:, :, 0, -1]
+    absent = shares.n[:, :, 0].sum(-1) == 0
+    order = np.lexsort((other.ravel(), absent.ravel()))[:most]
     return sorted((int(place) // other.shape[1], int(place) % other.shape[1]) for place in order)
 
 
-def _classes(bundle: Bundle, stream: Stream) -> dict[str, dict[str, Array]]:
-    """Shares and means by class of key, for heads and for layers."""
+def _classes(bundle: Bundle, stream: Stream, heads: NDArray[np.int64]) -> dict[str, dict[str, Array]]:
+    """Shares and means by class of key, for heads and for layers, which have so many ``heads``."""
     chance = bundle[f"{stream}-layer-chance"].result().value
     joint = bundle.pooled(f"{stream}-layer-joint").result(SHARE)  # of its mean, which is no share, the value alone
-    heads_per_layer = bundle.pooled(f"{stream}-shares").shape[1]
+    widest = bundle.pooled(f"{stream}-shares").shape[1]
     figures: dict[str, dict[str, Array]] = {}
     for kind, prefix in (("heads", ""), ("layers", "layer-")):
         shares = bundle.pooled(f"{stream}-{prefix}shares").result(SHARE)
         means = bundle.pooled(f"{stream}-{prefix}means").result(NOT_BELOW_ZERO)
-        per = heads_per_layer if kind == "layers" else 1
+        per = np.maximum(heads, 1)[:, None] if kind == "layers" else 1
         by_class = _measure("weight", shares, 0) | _measure("norm", shares, 1)
-        by_class |= {"chance": chance if kind == "layers" else np.repeat(chance[:, None], heads_per_layer, 1)}
+        by_class |= {"chance": chance if kind == "layers" else np.repeat(chance[:, None], widest, 1)}
         length = means.value[..., MEANS.index("length"), :]
         by_class |= {
             "n": shares.n[..., 0, :] / per,
@@ -227,16 +232,22 @@ def _of_twins(figures: Sequence[dict[str, Array]]) -> dict[str, Array]:
 
 
 def _estimates(
-    own: Seen, twins: Sequence[Seen], stream: Stream, part: str, axes: Mapping[str, Sequence[Any]], per: int = 1
+    own: Seen,
+    twins: Sequence[Seen],
+    stream: Stream,
+    part: str,
+    axes: Mapping[str, Sequence[Any]],
+    per: NDArray[np.int64] | None = None,
 ) -> list[Row]:
-    """Rows of a mean, the twins' figures beside ours; cases count once for every ``per`` of them."""
+    """Rows of a mean, the twins' figures beside ours; cases count once for the heads of a layer, ``per`` layer so
+    many."""
     rows = _named(stream, cells_of(own.means[part], spread([twin.means[part] for twin in twins]), **axes))
-    return [{"over": "texts", **row, "n": row["n"] / per} for row in rows]
+    return [{"over": "texts", **row, "n": row["n"] / (1 if per is None else per[row["layer"]])} for row in rows]
 
 
-def _bands(own: Seen, twins: Sequence[Seen], stream: Stream, shape: tuple[int, int]) -> list[Row]:
-    axes = {"layer": range(shape[0]), "band": RANKS}
-    rows = _estimates(own, twins, stream, "layer-bands", axes, per=shape[1])
+def _bands(own: Seen, twins: Sequence[Seen], stream: Stream, grid: NDArray[np.bool_]) -> list[Row]:
+    axes = {"layer": range(len(grid)), "band": RANKS}
+    rows = _estimates(own, twins, stream, "layer-bands", axes, per=grid.sum(1))
     ours, *theirs = (_over_the_mean(seen.means["layer-bands"]) for seen in (own, *twins))
     for row in rows:
         cell = row["layer"], RANKS.index(row["band"])

@@ -32,6 +32,7 @@ from attlas.models import AttentionCall, Batch, Example
 from attlas.models.seam import mix
 from attlas.stats import Bundle, Largest, PooledMean
 from attlas.stats.pooled import BLOCKS
+from attlas.studies.shared.reducing import stacked_heads
 from attlas.studies.shared.watching import Watcher
 from attlas.text import ROOT, Document
 
@@ -125,7 +126,7 @@ class Relations(Watcher):
 
     def empty(self) -> Bundle:
         """How often heads and offsets are right; with a choice unit by unit, and with the surest cases."""
-        layers, heads = self.subject.shape(self.stream)
+        layers, heads = self.subject.grid(self.stream).shape
         count, blocks = len(self.labels), 1 if self.choice is None else BLOCKS
         parts: dict[str, Any] = {
             "figures": PooledMean((len(DIRECTIONS), layers, heads, count), blocks=blocks),
@@ -142,8 +143,9 @@ class Relations(Watcher):
     def choose(self, bundle: Bundle) -> Choice:
         """The best head of each direction for every relation; the first where several are."""
         figures = bundle["figures"].result()
-        known = figures.n[0, 0, 0] > 0
-        flat = figures.value.reshape(len(DIRECTIONS), -1, len(self.labels))
+        known = figures.n.max((0, 1, 2)) > 0
+        value = np.where(figures.n > 0, figures.value, -1.0)  # a head that is not there is right never
+        flat = value.reshape(len(DIRECTIONS), -1, len(self.labels))
         heads = np.stack(np.unravel_index(flat.argmax(1), figures.value.shape[1:3]), -1)
         return Choice(np.where(known[:, None], heads, -1), np.where(known, flat.max(1), np.nan))
 
@@ -200,7 +202,7 @@ class _Pass:
             hits.append(torch.matmul(right.float(), self.labels))
             if self.study.choice is not None:
                 self._surest(call.site.layer, direction, paid, at, right)
-        self._hits.append(torch.stack(hits, 1))
+        self._hits.append(torch.stack(hits, 2))  # (text, head, direction, relation)
 
     def _surest(self, layer: int, direction: int, paid: Tensor, at: Tensor, right: Tensor) -> None:
         """Keep the cases of the heads of this layer that were chosen for some relation."""
@@ -221,8 +223,10 @@ class _Pass:
 
     def give(self, bundle: Bundle) -> None:
         """Take the counts of all layers into the bundle."""
-        hits = torch.stack(self._hits, dim=2).double().cpu().numpy()  # (text, direction, layer, head, relation)
-        bundle["figures"].update(hits, self.counts[:, None, None, None], self.units)
+        grid = self.study.subject.grid(self.study.stream)
+        sums = stacked_heads(self._hits, grid)  # (text, layer, head, direction, relation)
+        counts = self.counts[:, None, None, None] * grid[..., None]
+        bundle["figures"].update(sums.transpose(0, 3, 1, 2, 4), counts, self.units)
         bundle["offsets"].update(self.offsets, self.counts[:, None], self.units)
         for cells, values, places in self._cases:
             bundle["surest"].update(cells, values, places)

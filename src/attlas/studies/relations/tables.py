@@ -73,11 +73,11 @@ def relation_tables(own: Scored, twins: Sequence[Scored], reading: Reading, seed
 @dataclass(frozen=True)
 class Margins:
     """How often each head is right less how often the best offset is, unit by unit: ``rows`` is (unit, direction,
-    layer, head, relation), ``counts`` the cases of units, (unit, relation), and ``best`` the place of the offset that
-    is right most often for each relation."""
+    layer, head, relation), and so are ``cases``, none for heads that are not there; ``best`` is the place of the
+    offset that is right most often for each relation."""
 
     rows: NDArray[np.float64]
-    counts: NDArray[np.float64]
+    cases: NDArray[np.float64]
     offsets: Estimate
     best: NDArray[np.int64]
 
@@ -88,7 +88,14 @@ class Margins:
         best = np.nan_to_num(offsets.value).argmax(0)
         hits, counts = bundle.pooled("figures").rows()
         rule = np.take_along_axis(bundle.pooled("offsets").rows()[0], best[None, None], axis=1)[:, 0]
-        return cls(hits - rule[:, None, None, None], counts[:, 0, 0, 0], offsets, best)
+        margins = np.where(counts > 0, hits - rule[:, None, None, None], 0.0)
+        return cls(margins, counts, offsets, best)
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """The cases of units, (unit, relation)."""
+        counts: NDArray[np.float64] = self.cases.max((1, 2, 3))
+        return counts
 
     def estimate(self, direction: int, layer: int, head: int, relation: int) -> Estimate:
         """The margin of one head for a relation, with its interval."""
@@ -150,10 +157,10 @@ def _heads(study: Relations, bundle: Bundle, twins: Sequence[Scored], margins: M
     control = spread([twin.pooled("figures").result() for _, twin in twins])
     margin, p = divide(margins.rows.sum(0), margins.counts.sum(0)), np.full(figures.value.shape, np.nan)
     for relation in range(len(study.labels)):
-        counts = margins.counts[:, relation].reshape(-1, 1, 1, 1)
-        p[..., relation] = above_zero(margins.rows[..., relation], counts, seed=seed).p_corrected
-    everywhere = above_zero(margins.rows, margins.counts[:, None, None, None], seed=seed).p_corrected
-    layers, heads = map(range, study.subject.shape(study.stream))
+        own = margins.rows[..., relation], margins.cases[..., relation]
+        p[..., relation] = above_zero(*own, seed=seed).p_corrected
+    everywhere = above_zero(margins.rows, margins.cases, seed=seed).p_corrected
+    layers, heads = map(range, study.subject.grid(study.stream).shape)
     rows = [
         row | {"stream": study.stream.value, "n": int(row["n"]), "margin": margin[cell], "p_corrected": p[cell],
                "everywhere_p_corrected": everywhere[cell], **ends_of(control, cell, "twin")}

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attlas.ids import Stream
+from attlas.ids import Site, Stream
 from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, QUERIES, Quantity
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
 from attlas.models import Batch, Example, Side
 from attlas.studies.shared.piece_classes import Edges, Marks, draw_pairs, mark, mark_edges, texts_of
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
 
 Sums = tuple[Tensor, Tensor]
 
@@ -194,10 +198,44 @@ def _edge_sums(
     }  # fmt: skip
 
 
-def stacked(layers: Sequence[Sums]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums and counts of all layers, (text, layer, ...)."""
-    sums, counts = (torch.stack([layer[part] for layer in layers], 1).double().cpu().numpy() for part in (0, 1))
+def stacked(
+    layers: Sequence[Sums], grid: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums and counts of all layers, (text, layer, ...). With a ``grid`` they are those of heads, as
+    :func:`stacked_heads` has them."""
+    if grid is not None:
+        sums, counts = (stacked_heads([layer[part] for layer in layers], grid) for part in (0, 1))
+    else:
+        sums, counts = (torch.stack([layer[part] for layer in layers], 1).double().cpu().numpy() for part in (0, 1))
     return sums, counts
+
+
+def stacked_heads(layers: Sequence[Tensor], grid: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """What the heads of all layers have, (text, layer, head, ...), from (text, head, ...) of each; zero where there
+    is no head, which ``grid`` says (:meth:`attlas.capture.Subject.grid`).
+
+    >>> stacked_heads([torch.ones(1, 2), torch.ones(1, 1)], np.array([[True, True], [True, False]])).tolist()
+    [[[1.0, 1.0], [1.0, 0.0]]]
+    """
+    if grid.all():
+        whole: NDArray[np.float64] = torch.stack(list(layers), 1).double().cpu().numpy()
+        return whole
+    whole = np.zeros((len(layers[0]), *grid.shape, *layers[0].shape[2:]))
+    for number, layer in enumerate(layers):
+        own = int(grid[number].sum())
+        whole[:, number, :own] = layer[:, :own].double().cpu().numpy()
+    return whole
+
+
+def heads_by_site(subject: Subject) -> dict[Site, int]:
+    """How many heads each site has; none where all were pruned, though the model still has the shape of one.
+
+    >>> from attlas.capture import load
+    >>> heads_by_site(load())[Site(Stream.ENCODER, 0)]
+    12
+    """
+    grids = {stream: subject.grid(stream) for stream in subject.streams}
+    return {site: int(grids[site.stream][site.layer].sum()) for site in subject.sites}
 
 
 def relate(rows: RowStatistics, lengths: Tensor, marks: StreamMarks) -> dict[str, tuple[Tensor, Tensor]]:

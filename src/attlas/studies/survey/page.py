@@ -159,13 +159,13 @@ def _place_map(quantities: Sequence[Quantity] = QUANTITIES) -> Chart:
         present = [place for place in named if place in rows.values("place")]
         label = "".join(f"datum.place == '{place}' ? '{named[place]}' : " for place in present) + "''"
         cells = charts.rows_of_page().transform_filter("isValid(datum.share)").transform_calculate(
-            row="datum.layer + 1", column="datum.head + 1", name=charts.HEAD_LABEL, label=label,
+            row="datum.layer + 1", column="datum.head + 1", name=charts.head_label(tables), label=label,
             text="replace(format(datum.share, '.2f'), regexp('^0'), '')",
         )  # fmt: skip
         colours = [charts.PALETTE[list(named).index(place) % len(charts.PALETTE)] for place in present]
         scale = alt.Scale(domain=[named[place] for place in present], range=colours)
         x = alt.X("column:O", title="head", axis=alt.Axis(labelAngle=0, labelOverlap=True, orient="top"))
-        y = alt.Y("row:O", title="layer", axis=alt.Axis(labelOverlap=True))
+        y = alt.Y("row:O", **charts.layer_axis(tables, labelOverlap=True))
         tooltip = [
             alt.Tooltip("name:N", title="head"), alt.Tooltip("sentence:N", title="it"),
             alt.Tooltip("label:N", title="most weight on"), alt.Tooltip("share:Q", title="share", format=".3f"),

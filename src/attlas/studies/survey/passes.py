@@ -28,7 +28,15 @@ from attlas.measures.rows import matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall, Batch, Example
 from attlas.stats import Bundle, PooledMean
 from attlas.studies.shared.piece_classes import half_of
-from attlas.studies.shared.reducing import StreamMarks, Sums, mark_stream, reduce_rows, relate, stacked
+from attlas.studies.shared.reducing import (
+    StreamMarks,
+    Sums,
+    heads_by_site,
+    mark_stream,
+    reduce_rows,
+    relate,
+    stacked,
+)
 from attlas.studies.shared.watching import Watcher
 from attlas.studies.survey.tables import DIRECTIONS, HALVES, tables
 
@@ -79,7 +87,7 @@ class Survey(Watcher):
         """Per stream the figures by half of the units, their chance, parts of speech, Spearman and frequency."""
         parts: dict[str, Any] = {}
         for stream in self.streams:
-            layers, heads = self.subject.shape(stream)
+            layers, heads = self.subject.grid(stream).shape
             for half in HALVES:
                 parts[f"{stream}-figures-{half}"] = PooledMean((layers, heads, len(MEASURES), len(self.quantities)))
             parts[f"{stream}-chance"] = PooledMean((layers, len(self.quantities)), blocks=1)
@@ -116,6 +124,7 @@ class _Pass:
         self.halves = np.array([half_of(example.unit, study.seed) for example in batch])
         self.units = np.array([example.unit for example in batch])
         self.taken: dict[Stream, list[dict[str, Sums]]] = {stream: [] for stream in marks}
+        self.heads = heads_by_site(study.subject)
         self._chance: dict[Any, dict[str, Sums]] = {}
         self._masks: list[Tensor | None] = []
 
@@ -130,7 +139,7 @@ class _Pass:
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
         sums = reduce_rows(rows, lengths, marks, study.quantities)
-        finite(sums["figures"][0], call.site)
+        finite(sums["figures"][0][:, : self.heads[call.site]], call.site)
         if lengths is not None:
             sums |= relate(rows, lengths, marks)
         sums |= {f"{name}-chance": value for name, value in self._even(call, marks).items()}
@@ -155,7 +164,8 @@ class _Pass:
         names = {"figures-chance": "chance"}
         for stream, layers in self.taken.items():
             for name in layers[0] if layers else ():
-                sums, counts = stacked([layer[name] for layer in layers])
+                of_heads = None if name.endswith("-chance") else self.study.subject.grid(stream)
+                sums, counts = stacked([layer[name] for layer in layers], of_heads)
                 if name != "figures":
                     bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts, self.units)
                     continue

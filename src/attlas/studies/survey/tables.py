@@ -42,7 +42,7 @@ def tables(study: Survey, bundle: Bundle) -> dict[str, dict[str, list[Any]]]:
     measures = MEASURES if study.norms else MEASURES[:1]
     for stream in study.streams:
         named = {"stream": stream.value}
-        layers, heads = map(range, study.subject.shape(stream))
+        layers, heads = map(range, study.subject.grid(stream).shape)
         chance = bundle[f"{stream}-chance"].result().value
         halves = [PooledMean.from_state(bundle[f"{stream}-figures-{half}"].state()) for half in HALVES]
         first, second = (half.result().value for half in halves)

@@ -2,7 +2,7 @@
 // and coloured by head. Pointing at a word leaves its lines alone and writes their numbers beside the other column.
 
 import { headColour } from "./palette.js";
-import { written, mapLabel, mapName } from "./numbers.js";
+import { written, layerName, mapLabel, mapName, noHead } from "./numbers.js";
 import { rowOf } from "./readings.js";
 
 const MOST_LINES = 6000; // drawn at once, the strongest first
@@ -12,7 +12,7 @@ const NARROW = 400; // pixels below which words are smaller and single heads hav
 
 export const headView = {
   async load(panel, state) {
-    const heads = panel.heads.filter((head) => !state.heads || state.heads.includes(head));
+    const heads = panel.headsOf(state.layer).filter((head) => !state.heads || state.heads.includes(head));
     if (panel.signed) return { panel, heads, grids: heads.length ? [await panel.mean(state.layer, heads)] : [] };
     return { panel, heads, grids: await Promise.all(heads.map((head) => panel.grid(state.layer, head))) };
   },
@@ -124,7 +124,7 @@ export const headView = {
 
   say(data, state, focus) {
     const { panel, heads, grids } = data;
-    if (!grids.length) return "No head is chosen.";
+    if (!grids.length) return noHead(panel, state);
     if (focus.query === null && focus.key === null) return "";
     const fromQuery = focus.query !== null;
     const labels = fromQuery ? panel.keys : panel.queries;
@@ -135,7 +135,7 @@ export const headView = {
     });
     ranked.sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
     const found = ranked.slice(0, 6).map(({ label, value, norm }) => `${label.short} ${written(value, exact)}${norm}`).join(" · ");
-    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, layer ${state.layer + 1}`;
+    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, ${layerName(panel.strand, state.layer)}`;
     const word = fromQuery ? panel.queries[focus.query].short : panel.keys[focus.key].short;
     return fromQuery ? `${word} attends to ${found} (${which})` : `${word} is attended to by ${found} (${which})`;
   },

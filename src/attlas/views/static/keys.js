@@ -30,7 +30,7 @@ export function changeByKey(key, state, panel, view, views, dark) {
     return { query: panel.queries[next].pieces[0], key: null };
   }
   if (key === "[" || key === "]") {
-    const head = step(panel.heads, state.head, one || state.heads?.length === 1 ? (key === "[" ? -1 : 1) : 0);
+    const head = step(panel.headsOf(state.layer), state.head, one || state.heads?.length === 1 ? (key === "[" ? -1 : 1) : 0);
     return { head, heads: one ? state.heads : [head] };
   }
   if (/^[1-9]$/.test(key) && views[key - 1]) return { view: views[key - 1].name };

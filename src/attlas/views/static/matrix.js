@@ -1,7 +1,7 @@
 // The matrix view: all queries against all keys at once, the mean of the chosen heads, as a map to be zoomed and moved. It is made
 // for long texts: the page stays awake while blocks are unpacked and pictures made, and moving about costs next to nothing.
 
-import { written, paperLabel, mapName } from "./numbers.js";
+import { written, layerName, paperLabel, mapName, noHead } from "./numbers.js";
 import { rowOf } from "./readings.js";
 import { boxOf, isWhole, zoomed, panned, centred, kept } from "./box.js";
 import { breather, pause } from "./breath.js";
@@ -17,14 +17,15 @@ const PYRAMIDS = new WeakMap(); // numbers -> their pyramid, for blocks that are
 export const matrixView = {
   note(panels, state) {
     const [panel] = panels;
-    if (!panel || state.heads || !isLong(panel) || panel.heads.length < 2) return null;
+    if (!panel || state.heads || !isLong(panel) || panel.headsOf(state.layer).length < 2) return null;
     return `Head ${paperLabel(state.layer, this.chosen(panel, state)[0])} is shown alone, since the text is long; choose more heads for their mean.`;
   },
 
   /** The heads that are shown: those chosen, but of a long text one, unless more are asked for by number. */
   chosen(panel, state) {
-    if (!state.heads && isLong(panel)) return panel.heads.includes(state.head) ? [state.head] : panel.heads.slice(0, 1);
-    return panel.heads.filter((head) => !state.heads || state.heads.includes(head));
+    const heads = panel.headsOf(state.layer);
+    if (!state.heads && isLong(panel)) return heads.includes(state.head) ? [state.head] : heads.slice(0, 1);
+    return heads.filter((head) => !state.heads || state.heads.includes(head));
   },
 
   /** All heads, as the state has them. */
@@ -115,8 +116,9 @@ export const matrixView = {
     if (event.key === "0") return { box: null };
     if (event.key === "a") return { heads: this.every(panel) };
     if ((event.key === "[" || event.key === "]") && !state.heads && isLong(panel)) {
-      const place = panel.heads.indexOf(this.chosen(panel, state)[0]) + (event.key === "[" ? -1 : 1);
-      const head = panel.heads[Math.min(panel.heads.length - 1, Math.max(0, place))];
+      const heads = panel.headsOf(state.layer);
+      const place = heads.indexOf(this.chosen(panel, state)[0]) + (event.key === "[" ? -1 : 1);
+      const head = heads[Math.min(heads.length - 1, Math.max(0, place))];
       return { head, heads: [head] };
     }
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
@@ -127,10 +129,10 @@ export const matrixView = {
 
   say(data, state, { query, key }) {
     const { panel, heads, grid } = data;
-    if (!heads.length) return "No head is chosen.";
+    if (!heads.length) return noHead(panel, state);
     if (!grid) return data.problem ?? data.progress;
     if (query === null && key === null) return "";
-    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, layer ${state.layer + 1}`;
+    const which = heads.length === 1 ? mapName(panel.strand, state.layer, heads[0]) : `mean of ${heads.length} heads, ${layerName(panel.strand, state.layer)}`;
     if (query !== null && key !== null) {
       const words = `${panel.queries[query].short} → ${panel.keys[key].short}`;
       if (unread(data, query, key)) return `${words}: not read yet, for the key comes after the query`;

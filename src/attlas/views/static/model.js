@@ -1,13 +1,14 @@
 // The model view: every head of a stream as a small picture, layers down and heads across, or in the order of a figure of
 // a survey. Pictures come in while one looks (see thumbnails.js). One head can be enlarged beside the others, with its words.
 
-import { written, mapLabel, mapName } from "./numbers.js";
+import { written, blockOf, mapLabel, mapName } from "./numbers.js";
 import { shortened } from "./readings.js";
 import { inside } from "./surface.js";
 import { gather, nameOf, picture, painted, strongest, dots } from "./thumbnails.js";
 
 const GAP = 4;
 const LEFT = 34; // room for the numbers of layers
+const LEFT_WITH_BLOCKS = 76; // and of their blocks, where these are others
 const TOP = 36; // room for the numbers of heads
 const CAPTION = 15; // room for a caption where heads do not stand in a table
 const LARGEST = 120;
@@ -114,15 +115,13 @@ export const modelView = {
   },
 
   key(event, geometry, state) {
-    const { columns, places, side, data } = geometry;
-    const step = { ArrowLeft: -1, "[": -1, ArrowRight: 1, "]": 1, ArrowUp: -columns, ArrowDown: columns }[event.key];
+    const { places, side } = geometry;
+    const step = { ArrowLeft: [-1, 0], "[": [-1, 0], ArrowRight: [1, 0], "]": [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
     if (event.key === "Escape") return state.open ? { open: null } : null;
     if (event.key === "Enter" && !event.target.closest("button")) return { open: state.open ? null : "yes" };
     if (step === undefined || !places.length) return null;
     const at = places.findIndex((place) => isAt(place, state));
-    const aim = at < 0 ? 0 : at + step;
-    const leaves = !data.captioned && Math.abs(step) === 1 && Math.floor(aim / columns) !== Math.floor(at / columns);
-    const next = places[aim] && !(at >= 0 && leaves) ? places[aim] : places[at];
+    const next = at < 0 ? places[0] : beside(geometry, at, ...step);
     bringIntoSight(event.currentTarget, next, side);
     return { layer: next.layer, head: next.head };
   },
@@ -167,7 +166,7 @@ function figuresOf(panel, state) {
 
 /** The head that is enlarged, with all its numbers; null where the panel has no such head. */
 async function opened(panel, { layer, head }) {
-  if (!panel.layers.includes(layer) || !panel.heads.includes(head)) return null;
+  if (!panel.headsOf(layer).includes(head)) return null;
   const grid = await panel.grid(layer, head);
   return { layer, head, grid, strongest: strongest(grid, panel.strand.causal) };
 }
@@ -175,23 +174,37 @@ async function opened(panel, { layer, head }) {
 /** The heads to show, in their order: [{ layer, head, figure }]. */
 function inOrder(panel, state) {
   const layers = panel.layers.filter((layer) => !state.layers || state.layers.includes(layer));
-  const heads = panel.heads.filter((head) => !state.heads || state.heads.includes(head));
+  const heads = (layer) => panel.headsOf(layer).filter((head) => !state.heads || state.heads.includes(head));
   const figures = figuresOf(panel, state);
-  const order = layers.flatMap((layer) => heads.map((head) => ({ layer, head, figure: figures?.[layer]?.[head] ?? null })));
+  const order = layers.flatMap((layer) => heads(layer).map((head) => ({ layer, head, figure: figures?.[layer]?.[head] ?? null })));
   return figures ? order.sort((a, b) => (b.figure ?? -Infinity) - (a.figure ?? -Infinity)) : order;
 }
 
 /** Places for all heads in a room, as large as they can be. */
-function arranged({ order, captioned }, width, height) {
+function arranged({ order, captioned, panel }, width, height) {
   if (captioned) return wrapped(order, width, height);
-  const columns = new Set(order.map(({ head }) => head)).size;
-  const rows = columns ? order.length / columns : 0;
+  const left = panel.strand.blocks ? LEFT_WITH_BLOCKS : LEFT;
+  const heads = [...new Set(order.map(({ head }) => head))].sort((a, b) => a - b);
+  const layers = [...new Set(order.map(({ layer }) => layer))];
+  const [columns, rows] = [heads.length, layers.length];
   const least = Math.max((height - TOP) / rows - GAP, READABLE);
-  const side = Math.max(SMALLEST, Math.floor(Math.min((width - LEFT) / columns - GAP, least, LARGEST)));
-  const places = order.map((each, at) => ({
-    ...each, x: LEFT + (at % columns) * (side + GAP), y: TOP + Math.floor(at / columns) * (side + GAP),
+  const side = Math.max(SMALLEST, Math.floor(Math.min((width - left) / columns - GAP, least, LARGEST)));
+  const places = order.map((each) => ({
+    ...each, x: left + heads.indexOf(each.head) * (side + GAP), y: TOP + layers.indexOf(each.layer) * (side + GAP),
   }));
-  return { places, side, columns, width: LEFT + columns * (side + GAP), height: TOP + rows * (side + GAP) };
+  return { places, side, columns, left, width: left + columns * (side + GAP), height: TOP + rows * (side + GAP) };
+}
+
+/** The place to the left or right of one, or above or below it: in a table of layers and heads never in another row, and where a row is
+ * shorter its nearest head; where there is none, the place itself. */
+function beside({ places, columns, data }, at, across, down) {
+  if (data.captioned) return places[at + across + down * columns] ?? places[at];
+  const here = places[at];
+  if (across) return places[at + across]?.layer === here.layer ? places[at + across] : here;
+  const layers = [...new Set(places.map(({ layer }) => layer))];
+  const row = places.filter(({ layer }) => layer === layers[layers.indexOf(here.layer) + down]);
+  const apart = (place) => Math.abs(place.head - here.head);
+  return row.length ? row.reduce((best, place) => (apart(place) < apart(best) ? place : best)) : here;
 }
 
 function wrapped(order, width, height) {
@@ -226,16 +239,20 @@ function enlarge({ open, panel }, width, height, surface, colours) {
   };
 }
 
-function drawAxes(surface, { places, side, columns }, current, colours) {
+function drawAxes(surface, { data, places, side, left }, current, colours) {
+  const { strand } = data.panel;
   const font = `11px ${colours.sans}`;
   if (!places.length) return;
-  surface.text("head", LEFT, 8, { font, fill: colours.faint });
-  surface.text("layer", 0, TOP - 12, { font, fill: colours.faint });
-  const number = (value, x, y, align, marked) =>
-    surface.text(String(value + 1), x, y, { align, font: marked ? `600 ${font}` : font, fill: marked ? colours.ink : colours.soft });
-  places.forEach(({ layer, head, x, y }, at) => {
-    if (at < columns) number(head, x + side / 2, TOP - 12, "center", head === current.head);
-    if (at % columns === 0) number(layer, LEFT - 10, y + side / 2, "right", layer === current.layer);
+  surface.text("head", left, 8, { font, fill: colours.faint });
+  surface.text(strand.blocks ? "layer (block)" : "layer", 0, TOP - 12, { font, fill: colours.faint });
+  const label = (text, x, y, align, marked) =>
+    surface.text(text, x, y, { align, font: marked ? `600 ${font}` : font, fill: marked ? colours.ink : colours.soft });
+  const columns = new Map(places.map(({ head, x }) => [head, x]));
+  const rows = new Map(places.map(({ layer, y }) => [layer, y]));
+  columns.forEach((x, head) => label(String(head + 1), x + side / 2, TOP - 12, "center", head === current.head));
+  rows.forEach((y, layer) => {
+    const block = blockOf(strand, layer);
+    label(block === null ? String(layer + 1) : `${layer + 1} (${block})`, left - 10, y + side / 2, "right", layer === current.layer);
   });
 }
 

@@ -3,7 +3,7 @@
 // that contribute most to the choice between keys come first (contribution.js says what that means), or all stand by number.
 
 import { rowOf } from "./readings.js";
-import { written, paperLabel } from "./numbers.js";
+import { written, mapName, paperLabel } from "./numbers.js";
 import { reckon } from "./contribution.js";
 import { CHART, LISTED, scalesOf, signed, drawStrips, drawChart, drawNumbers } from "./strips.js";
 
@@ -33,7 +33,7 @@ export const neuronView = {
   async load(panel, state) {
     const row = chosenRow(panel, state.query);
     if (row < 0) return { panel, row, reason: "There is no piece here to be the query." };
-    if (!panel.layers.includes(state.layer) || !panel.heads.includes(state.head)) {
+    if (!panel.headsOf(state.layer).includes(state.head)) {
       return { panel, row: -1, reason: `There is no head ${paperLabel(state.layer, state.head)} here.` };
     }
     const [piece] = panel.queries[row].pieces;
@@ -43,7 +43,7 @@ export const neuronView = {
     const { causal, adjusted } = panel.strand;
     const reckoned = found && reckon(found, piece, panel.keys.map((label) => label.pieces[0]), causal, adjusted);
     const reason = found ? null : panel.signed ? SUBTRACTED : HIDDEN;
-    return { panel, row, values, exact: grid.exactRow(row), reckoned, reason, head: paperLabel(state.layer, state.head) };
+    return { panel, row, values, exact: grid.exactRow(row), reckoned, reason, head: mapName(panel.strand, state.layer, state.head) };
   },
 
   layout(data, state, room, surface, colours) {
@@ -171,21 +171,21 @@ export const neuronView = {
     const neuron = neuronOf(reckoned, focus.neuron === undefined ? state.neuron : focus.neuron);
     if (focus.key !== null) {
       const pair = `${query} → ${panel.keys[focus.key].short}`;
-      if (reckoned && !reckoned.visible[focus.key]) return `${pair}: masked (head ${head})`;
-      if (reckoned && neuron !== null) return `${elementwise(reckoned, neuron, focus.key)} (${pair}, head ${head})`;
+      if (reckoned && !reckoned.visible[focus.key]) return `${pair}: masked (${head})`;
+      if (reckoned && neuron !== null) return `${elementwise(reckoned, neuron, focus.key)} (${pair}, ${head})`;
       const columns = reckoned ? numberColumns(data) : [valueColumn(data)];
-      return `${pair}: ${columns.map(({ said, of }) => `${said} ${of(focus.key)}`).join(", ")} (head ${head})`;
+      return `${pair}: ${columns.map(({ said, of }) => `${said} ${of(focus.key)}`).join(", ")} (${head})`;
     }
     if (neuron !== null) {
       const { query: vector, contributions, exact: plain, exactContributions } = reckoned;
       const name = neuron + 1;
-      return `q[${name}] = ${written(vector[neuron], plain)}, contribution of neuron ${name} ${signed(contributions[neuron], exactContributions)} (${query}, head ${head})`;
+      return `q[${name}] = ${written(vector[neuron], plain)}, contribution of neuron ${name} ${signed(contributions[neuron], exactContributions)} (${query}, ${head})`;
     }
     const ranked = shownKeys(data).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, 4);
     const found = ranked.map((key) => `${panel.keys[key].short} ${written(values[key], exact)}`).join(", ");
-    if (!reckoned) return panel.signed ? `${query}: A − B is largest for ${found} (head ${head})` : `${query} attends to ${found} (head ${head})`;
+    if (!reckoned) return panel.signed ? `${query}: A − B is largest for ${found} (${head})` : `${query} attends to ${found} (${head})`;
     const most = reckoned.order.slice(0, 4).map((n) => `${n + 1} (${signed(reckoned.contributions[n], reckoned.exactContributions)})`).join(", ");
-    return `${query} attends to ${found}; neurons that contribute most: ${most} (head ${head})`;
+    return `${query} attends to ${found}; neurons that contribute most: ${most} (${head})`;
   },
 
   table(data) {
@@ -198,7 +198,7 @@ export const neuronView = {
       return [label.text, ...cells, ...(reckoned ? [masked ? "" : String(reckoned.strongest[key] + 1)] : [])];
     });
     const named = ["key", ...columns.map(({ said }) => said), ...(reckoned ? ["top neuron"] : [])];
-    return { caption: `From ${panel.queries[row].text}, head ${head}: ${panel.title}`, columns: named, rows };
+    return { caption: `From ${panel.queries[row].text}, ${head}: ${panel.title}`, columns: named, rows };
   },
 };
 

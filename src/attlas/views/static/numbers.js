@@ -12,12 +12,32 @@ export function paperLabel(layer, head) {
   return `${layer + 1}-${head + 1}`;
 }
 
+/** The number of a layer among the blocks of its model, counted from one; null where it is the layer's own number. */
+export function blockOf({ blocks, layers }, layer) {
+  return blocks ? blocks[layers.indexOf(layer)] + 1 : null;
+}
+
+/** What a layer is called, with its block where that has another number. */
+export function layerName(strand, layer) {
+  const block = blockOf(strand, layer);
+  return block === null ? `layer ${layer + 1}` : `layer ${layer + 1} (block ${block})`;
+}
+
 /** What a map of a strand is called: its head or, where heads are shown together, its layer. */
-export function mapLabel({ joint }, layer, head) {
-  return joint ? `layer ${layer + 1}` : paperLabel(layer, head);
+export function mapLabel(strand, layer, head) {
+  return strand.joint ? layerName(strand, layer) : paperLabel(layer, head);
 }
 
 /** The same within a sentence. */
 export function mapName(strand, layer, head) {
-  return strand.joint ? `${mapLabel(strand, layer, head)}, all heads` : `head ${paperLabel(layer, head)}`;
+  const block = blockOf(strand, layer);
+  if (strand.joint) return `${layerName(strand, layer)}, all heads`;
+  return `head ${paperLabel(layer, head)}${block === null ? "" : ` (block ${block})`}`;
+}
+
+/** Why a layer shows no head. */
+export function noHead(panel, { layer, heads }) {
+  const held = panel.headsOf(layer);
+  if (!held.length) return `${layerName(panel.strand, layer)} has no heads.`.replace("layer", "Layer");
+  return heads?.length ? `${layerName(panel.strand, layer)} has none of the chosen heads.`.replace("layer", "Layer") : "No head is chosen.";
 }

@@ -16,6 +16,11 @@ export function strandOf(scene, stream) {
   return scene.strands.length === 1 ? scene.strands[0] : scene.strands.find((strand) => strand.stream === stream);
 }
 
+/** The heads of a strand that a layer has: `own` lists them, layer by layer, where layers differ in them. */
+export function headsIn(strand, layer) {
+  return (strand.own ? strand.own[strand.layers.indexOf(layer)] : strand.heads) ?? [];
+}
+
 /** What of a state decides which panels there are: while it stays the same, so do they. */
 export function panelsKey({ stream, measure, unit, special, pair, show }) {
   return [stream, measure, unit, special, pair, show].join(" ");
@@ -120,7 +125,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
     let news = false;
     for (const head of heads) {
       const h = strand.heads.indexOf(head);
-      if (h < 0 || !queries[row]) continue;
+      if (!headsIn(strand, layer).includes(head) || !queries[row]) continue;
       if (await store.sharpen(strand.weights, sceneIndex, strandIndex, l, h, queries[row].pieces)) {
         news = true;
         if (cache.delete(`${layer}-${head}`)) held -= queries.length * keys.length;
@@ -132,6 +137,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
   return {
     title: [name, measureName(strand, measure, state.special)].filter(Boolean).join(" · "),
     measure, unit: state.unit, signed: false, scene, strand, queries, keys, layers: strand.layers, heads: strand.heads, grid, sharpen,
+    headsOf: (layer) => headsIn(strand, layer),
     mean: (layer, heads) => mean(grid, layer, heads),
     neurons: (layer, head, piece) => neurons(store, strand, layer, head, piece),
   };
@@ -158,6 +164,7 @@ function differencePanel(a, b, measure) {
   };
   return {
     title, measure, signed: true, scene: a.scene, strand: a.strand, queries: a.queries, keys: a.keys, layers, heads,
+    headsOf: (layer) => a.headsOf(layer).filter((head) => b.headsOf(layer).includes(head)),
     grid: async (layer, head) => subtract(...(await Promise.all([a.grid(layer, head), b.grid(layer, head)]))),
     mean: async (layer, chosen) => subtract(...(await Promise.all([a.mean(layer, chosen), b.mean(layer, chosen)]))),
     sharpen: async (layer, chosen, row) => {
@@ -187,17 +194,18 @@ async function neurons(store, strand, layer, head, piece) {
   if (!strand.query_vectors) return null;
   const l = strand.layers.indexOf(layer);
   const h = strand.heads.indexOf(head);
-  const width = strand.query_vectors.columns;
+  const stride = strand.query_vectors.columns; // of the widest layer
+  const width = strand.widths?.[l] ?? stride;
   const group = strand.heads.length / strand.key_vectors.heads;
   const queries = await store.get(strand.query_vectors, l, h);
   const keys = await store.get(strand.key_vectors, l, Math.floor(h / group));
   const scores = strand.scores ? (await store.get(strand.scores, l, h)).values : null;
   const weights = await store.get(strand.weights, l, h);
-  const count = keys.values.length / width;
+  const count = keys.values.length / stride;
   return {
     width, exact: queries.exact, scaling: strand.scaling[l],
-    query: queries.values.subarray(piece * width, (piece + 1) * width),
-    keys: Array.from({ length: count }, (_, key) => keys.values.subarray(key * width, (key + 1) * width)),
+    query: queries.values.subarray(piece * stride, piece * stride + width),
+    keys: Array.from({ length: count }, (_, key) => keys.values.subarray(key * stride, key * stride + width)),
     scores: scores ? scores.subarray(piece * count, (piece + 1) * count) : null,
     weights: weights.values.subarray(piece * count, (piece + 1) * count),
     exactWeights: weights.exact || weights.exactRows.has(piece),

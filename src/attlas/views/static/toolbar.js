@@ -4,6 +4,7 @@
 import { element } from "./dom.js";
 import { strandOf } from "./panels.js";
 import { headColour } from "./palette.js";
+import { layerName } from "./numbers.js";
 
 const NAMES = {
   weight: "weight", norm: "norm", both: "both", piece: "pieces", word: "words", shown: "shown", aside: "set aside",
@@ -61,13 +62,14 @@ export function headStrip(panel, state, view, colours, choose) {
   const every = view.every?.(panel) ?? null;
   const alone = view.chosen?.(panel, state);
   const chosen = (head) => (alone ? alone.includes(head) : many ? !state.heads || state.heads.includes(head) : state.head === head);
+  const held = view.allLayers ? panel.heads : panel.headsOf(state.layer);
   const toggle = (head) => {
     if (!many) return choose({ head });
-    const shown = panel.heads.filter(chosen);
+    const shown = held.filter(chosen);
     const next = shown.includes(head) ? shown.filter((other) => other !== head) : [...shown, head].sort((a, b) => a - b);
-    return choose({ heads: next.length === panel.heads.length ? every : next, head: next.length === 1 ? next[0] : state.head });
+    return choose({ heads: next.length === held.length ? every : next, head: next.length === 1 ? next[0] : state.head });
   };
-  const chips = panel.heads.map((head) =>
+  const chips = held.map((head) =>
     element(
       "button",
       {
@@ -106,7 +108,7 @@ function layerControl(strand, state, view, choose) {
   const at = strand.layers.indexOf(state.layer);
   const step = (by) => () => choose({ layer: strand.layers[at + by] });
   const select = element("select", { "data-name": "layer", "aria-label": "Layer", change: (event) => choose({ layer: Number(event.target.value) }) });
-  strand.layers.forEach((layer) => select.append(element("option", { value: layer, selected: layer === state.layer }, `${layer + 1}`)));
+  strand.layers.forEach((layer) => select.append(element("option", { value: layer, selected: layer === state.layer }, layerName(strand, layer).replace("layer ", ""))));
   return element(
     "span", { class: "attlas-group", role: "group", "aria-label": "Layer" }, element("span", { class: "attlas-label" }, "Layer"),
     element("span", { class: "attlas-segments" },
@@ -125,10 +127,14 @@ function layerFilter(strand, state, choose) {
   };
   const buttons = strand.layers.map((layer) =>
     element("button", {
-      type: "button", "data-layer": layer, "aria-pressed": shown.includes(layer), title: `Layer ${layer + 1}: click to switch, double-click for this one alone`,
+      type: "button", "data-layer": layer, "aria-pressed": shown.includes(layer), title: `${capital(layerName(strand, layer))}: click to switch, double-click for this one alone`,
       click: () => toggle(layer), dblclick: () => choose({ layers: [layer] }),
     }, String(layer + 1)));
   return element("span", { class: "attlas-group", role: "group", "aria-label": "Layers" }, element("span", { class: "attlas-label" }, "Layers"), element("span", { class: "attlas-segments" }, ...buttons));
+}
+
+function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
 }
 
 function pairControl(state, choose) {

@@ -8,7 +8,7 @@
 import { element, surroundingsAreDark } from "./dom.js";
 import { blockStore, embedded } from "./blocks.js";
 import { START, fromFragment, toFragment } from "./state.js";
-import { panelsFor, panelsKey, strandOf } from "./panels.js";
+import { headsIn, panelsFor, panelsKey, strandOf } from "./panels.js";
 import { theme } from "./palette.js";
 import { canvasSurface } from "./surface.js";
 import { readable, rowOf, shortened } from "./readings.js";
@@ -250,7 +250,7 @@ export function mount(root, props, connection) {
     const [first] = drawn();
     const focus = first && focusOf(first);
     if (!connection.row || !focus || focus.query === null) return;
-    const chosen = first.panel.heads.filter((head) => !state.heads || state.heads.includes(head));
+    const chosen = first.panel.headsOf(focus.layer ?? state.layer).filter((head) => !state.heads || state.heads.includes(head));
     const one = focus.head !== undefined ? [focus.head] : [state.head];
     const heads = view().asked?.(first.panel, state) ?? (focus.head !== undefined || view().heads === "one" ? one : chosen);
     resting = setTimeout(async () => {
@@ -336,7 +336,8 @@ function possible(state, header) {
   const strand = strandOf(first, next.stream);
   const nearest = (list, value) => list.reduce((best, each) => (Math.abs(each - value) < Math.abs(best - value) ? each : best), list[0]);
   next.layer = nearest(strand.layers, next.layer);
-  next.head = nearest(strand.heads, next.head);
+  const heads = headsIn(strand, next.layer);
+  next.head = nearest(heads.length ? heads : strand.heads, next.head);
   if (next.heads) next.heads = next.heads.filter((head) => strand.heads.includes(head));
   if (next.layers) next.layers = next.layers.filter((layer) => strand.layers.includes(layer));
   if (next.layers && !next.layers.length) next.layers = null;
@@ -357,7 +358,7 @@ function viewsOf(header) {
 function reasonAgainst(panel, state, view) {
   if (panel.reason) return panel.reason;
   if (!view.allLayers && !panel.layers.includes(state.layer)) return `There is no layer ${state.layer + 1} here.`;
-  if (view.heads === "one" && !panel.heads.includes(state.head)) return `There is no head ${state.head + 1} here.`;
+  if (view.heads === "one" && !panel.headsOf(state.layer).includes(state.head)) return `There is no head ${state.head + 1} here.`;
   return null;
 }
 

@@ -84,7 +84,7 @@ class Importance:
             for site in self.sites:
                 if site.stream is not stream:
                     continue
-                for head in range(self.subject.heads(site)):
+                for head in range(self.subject.grid(stream)[site.layer].sum()):
                     at = site.layer, head
                     place = {"stream": stream.value, "layer": site.layer, "head": head}
                     low = np.maximum(size.low[at], 0.0)  # no size is below zero
