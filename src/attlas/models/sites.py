@@ -34,7 +34,8 @@ SOURCE_LENGTH, TARGET_LENGTH = 7, 5
 @dataclass(frozen=True)
 class Layout:
     """What was found: modules and their sites, heads per site, output projections, and by which way; ``repeats`` are
-    the modules that call their attention more than once for a layer, and how often.
+    the modules that call their attention more than once for a layer, and how often. ``unproven`` are the sites whose
+    W_O was found and did not rebuild them, and by how much: it is forgotten.
 
     >>> Layout({}, {}, {}, private=False).streams
     ()
@@ -45,6 +46,7 @@ class Layout:
     projections: dict[Site, nn.Module]
     private: bool
     repeats: dict[nn.Module, int] = field(default_factory=dict)
+    unproven: dict[Site, float] = field(default_factory=dict)
 
     @property
     def streams(self) -> tuple[Stream, ...]:
