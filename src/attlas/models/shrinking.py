@@ -82,6 +82,7 @@ KEYS = (
     r"|.*_num_key_value_heads"
 )
 PIECES = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS, "decoder_start_token_id": PAD}
+TURNED = ("partial_rotary_factor", "rotary_pct")
 LAYER_COUNTS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers")
 
 # What the rules get wrong, by family: fields of its configuration (``text_config.x`` reaches into a part).
@@ -353,8 +354,12 @@ def _small(name: str, value: Any, given: Mapping[str, Any], depth: int, layers: 
         return None if name.startswith("forced") else VOCABULARY - 1 - sum(map(ord, name)) % 20
     if isinstance(value, list) and depth and len(value) == depth:
         return _every_kind(value, layers)
+    if name in ("rope_parameters", "rope_scaling") and isinstance(value, dict):
+        return _rope(value)
+    if name in TURNED and isinstance(value, float):
+        return _quarters(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        return _rope(value) if name in ("rope_parameters", "rope_scaling") and isinstance(value, dict) else value
+        return value
     if re.fullmatch(KEYS, name):
         return (
             HEADS
@@ -374,7 +379,7 @@ def _small(name: str, value: Any, given: Mapping[str, Any], depth: int, layers: 
 def _rope(value: dict[str, Any]) -> dict[str, Any]:
     """Rotary parameters: what has an entry for parts of a head's width is made to fit; the rest stays."""
     small: dict[str, Any] = {}
-    turned = int(WIDTH * value.get("partial_rotary_factor", 1.0)) // 2
+    turned = int(WIDTH * _quarters(value.get("partial_rotary_factor", 1.0))) // 2
     for name, entry in value.items():
         if isinstance(entry, dict):
             small[name] = _rope(entry)
@@ -382,9 +387,16 @@ def _rope(value: dict[str, Any]) -> dict[str, Any]:
             small[name] = [WIDTH // 4, WIDTH // 8, WIDTH // 8]
         elif name in ("short_factor", "long_factor"):
             small[name] = entry[:turned]
+        elif name in TURNED and isinstance(entry, float):
+            small[name] = _quarters(entry)
         else:
             small[name] = entry
     return small
+
+
+def _quarters(part: float) -> float:
+    """The part of a head that is turned by positions, so that it is an even number of a tiny head's few."""
+    return max(1, round(4 * part)) / 4
 
 
 def _every_kind(value: list[Any], layers: int) -> list[Any]:
