@@ -506,7 +506,7 @@ def _fused(patient: Patient) -> Finding:
     if not worst:
         note = "this family's scores are more than dot products: statistics go by the matrix"
         return Finding(_name(_fused), None, note=note)
-    room = max(1e-4, 40 * torch.finfo(patient.subject.model.dtype).eps)
+    room = max(1e-4, 40 * torch.finfo(patient.subject.model.dtype).eps, patient.recorded[2])
     return Finding(_name(_fused), max(worst) <= room, max(worst))
 
 
