@@ -21,8 +21,6 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "dbrx": {"attn_config.rope_theta": 10000.0, "attn_config.kv_n_heads": 2, "attn_config.clip_qkv": 8.0},
     "esm": {"vocab_size": VOCABULARY, "position_embedding_type": "rotary", "mask_token_id": 4},
     "fsmt": {"decoder_start_token_id": EOS},  # where it starts with padding, a full pass does not see the start
-    "musicgen": {"num_codebooks": 1},
-    "musicgen_melody": {"num_codebooks": 1},
     "nemotron": {"num_key_value_heads": 2},
     "t5gemma2_encoder": {"text_config.dropout_rate": 0.0},
 }  # fmt: skip

@@ -143,6 +143,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "minimax_m3_vl_text": {"layer_types": ["full_attention", "minimax_m3_sparse", "minimax_m3_sparse"]},
     "ministral": {"head_dim": WIDTH},
     "mistral4": {"head_dim": 2 * WIDTH},
+    "musicgen": {"num_codebooks": 1},
+    "musicgen_melody": {"num_codebooks": 1},
     "nemo_speechlm": {"audio_config.diarization_config.chunk_length": 500,
                       "audio_config.diarization_config.head_config.audio_hidden_size": HIDDEN},
     "neomme": {"rope_parameters": {"full_attention": {**_ROPE, "partial_rotary_factor": 0.5},
