@@ -69,7 +69,7 @@ def test_demo(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
 def test_doctor(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     said = attlas(capfd, "doctor", model)
     assert said.status == 0
-    assert said.err.splitlines()[-1].startswith("doctor: 13 of 13 questions")
+    assert said.err.splitlines()[-1].startswith("doctor: 35 of 35 questions")
     assert said.out.startswith("twin (BertModel): encoder 3 x 4; seen at the seam; window 128 pieces; fingerprint ")
     verdicts = re.findall(r"^ (yes|no|-) ", said.out, flags=re.MULTILINE)
     assert len(verdicts) >= 10

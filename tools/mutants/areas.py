@@ -16,19 +16,24 @@ OF_A_STUDY = "design/*{0}* studies/test_*{0}*.py cli/test_{0}_command.py"
 _CUT = "design/*cutting* studies/test_removal*.py studies/test_importance*.py cli/test_prune_command.py"
 _FAITH = "design/*faith* studies/test_faith*.py tasks/test_guided.py cli/test_faith_command.py"
 _REPLAY = "capture/test_replay.py studies/test_ablate.py"
+_DOCTOR = "capture/test_check.py cli/test_planted_faults.py models/test_parity.py cli/test_commands.py"
 TESTS = {
     "stats": "stats design/*paired*",
     "measures": "measures studies/test_survey.py studies/test_norms.py",
     "models": "models/test_seam.py models capture",
+    "models/depth": "capture/test_check.py cli/test_planted_faults.py",
     "models/mixer": "tasks/test_guided.py studies/test_faith_chunking.py",
+    "models/shrinking": "models/test_shrinking.py tools/test_sweep.py",
     "capture": "capture run/test_measures.py cli/test_view.py",
+    "capture/asking": _DOCTOR,
     "capture/bypass": _REPLAY,
-    "capture/check": "capture/test_check.py models/test_parity.py cli/test_commands.py",
+    "capture/check": _DOCTOR,
     "capture/narrow": _REPLAY,
     "capture/pruned": "models/test_pruning.py cli/test_prune_command.py",
     "capture/reading": "capture/test_looking.py run design/*relations* design/*cutting*",
     "capture/replay": _REPLAY,
     "capture/routes": _REPLAY,
+    "capture/tiny": _DOCTOR,
     "studies/ablate": f"studies/test_ablate*.py {_CUT} cli/test_ablate_command.py",
     "studies/clusters": f"{OF_A_STUDY.format('clusters')} studies/test_arrangement.py",
     "studies/faith": _FAITH,

@@ -18,19 +18,21 @@ def command(
         str | None, typer.Argument(help="Hub name, folder or short name; the bundled model if left out.")
     ] = None,
     *,
-    full: Annotated[bool, typer.Option(help="Ask every head and layer what is else asked of a few.")] = False,
+    full: Annotated[bool, typer.Option(help="Ask every head and layer what is else asked by lot.")] = False,
     opening: Opening,
     quiet: bool = False,
     as_json: bool = False,
 ) -> None:
     """Examine a model: does what we see at the seam equal what the model does? Fails if it does not."""
-    from attlas.capture.check import QUESTIONS, examine
+    from attlas.capture.asking import QUESTIONS
+    from attlas.capture.check import examine
+    from attlas.capture.tiny import QUESTIONS_OF_TWIN
     from attlas.run.progress import progress_on
     from attlas.store import plain
 
     subject = as_subject(replace(opening, name=model))
     progress = progress_on(quiet=quiet or as_json)
-    progress.start("doctor", total=QUESTIONS, unit="questions")
+    progress.start("doctor", total=len(QUESTIONS) + QUESTIONS_OF_TWIN, unit="questions")
     try:
         findings = examine(subject, full=full, advance=lambda question: progress.advance(1))
     finally:

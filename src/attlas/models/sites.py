@@ -36,7 +36,8 @@ SOURCE_LENGTH, TARGET_LENGTH = 7, 5
 class Layout:
     """What was found: modules and their sites, heads per site, output projections, and by which way; ``repeats`` are
     the modules that call their attention more than once for a layer, and how often; ``blocks`` are, for streams in
-    which not every block has attention, the numbers of the blocks that hold each site.
+    which not every block has attention, the numbers of the blocks that hold each site. ``unproven`` are the sites
+    whose W_O was found and did not rebuild them, and by how much: it is forgotten.
 
     >>> Layout({}, {}, {}, private=False).streams
     ()
@@ -48,6 +49,7 @@ class Layout:
     private: bool
     repeats: dict[nn.Module, int] = field(default_factory=dict)
     blocks: dict[Site, int] = field(default_factory=dict)
+    unproven: dict[Site, float] = field(default_factory=dict)
 
     @property
     def streams(self) -> tuple[Stream, ...]:
