@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,6 +43,7 @@ from attlas.ids import HeadId, Site, Stream
 from attlas.measures.rows import fast_statistics, matrix_statistics
 from attlas.models import AttentionCall, Batch, Side
 from attlas.models.depth import declared_layers
+from attlas.models.hooks import Hooks
 from attlas.models.seam import HEADS_LEFT
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Patient:
         options: dict[str, Any] = {"output_attentions": True} if implementation == "eager" else {}
         with torch.no_grad():
             if self.eager is None:
-                with as_library(self.subject.model, implementation):
+                with self.subject.seam.alone(), as_library(self.subject.model, implementation):
                     output = self.subject.run(batch, **options)
             else:
                 with as_library(self.eager, implementation):
@@ -422,9 +423,9 @@ def _cut_out(subject: Subject, lot: Mapping[Site, Tensor]) -> Iterator[None]:
 
         return cut
 
-    with ExitStack() as stack:
+    with Hooks() as hooks:
         for projection, sites in served.items():
-            stack.callback(projection.register_forward_pre_hook(cutting(sites)).remove)
+            hooks.before(projection, cutting(sites))
         yield
 
 
@@ -512,7 +513,7 @@ def _writing(patient: Patient) -> Finding:
     given = subject.batch([prompt])
     model: Any = subject.model if patient.eager is None else patient.eager
     try:
-        with torch.no_grad(), as_library(model, "eager"):
+        with torch.no_grad(), subject.seam.alone(), as_library(model, "eager"):
             said_by_library = model.generate(**given.inputs, **options, **more)
     except Exception as error:
         return Finding(name, None, note=f"the library itself does not write ({said(error)})")

@@ -25,7 +25,8 @@ from attlas.capture.instruments import Fold, Recorder
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 from attlas.models import AttentionCall, Batch
-from attlas.models.opening import probing_inputs
+from attlas.models.hooks import Hooks
+from attlas.models.opening import attentions, probing_inputs
 from attlas.models.sites import output_bias, output_matrix
 
 if TYPE_CHECKING:
@@ -155,8 +156,7 @@ def as_library(model: Any, implementation: str) -> Iterator[None]:
     >>> model.config._attn_implementation
     'attlas'
     """
-    configs: dict[int, Any] = {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}
-    before = [(config, config._attn_implementation) for config in configs.values()]  # parts may have their own
+    before = attentions(model)
     try:
         model.set_attn_implementation(implementation)
         yield
@@ -173,7 +173,7 @@ def eager_weights(subject: Subject, batch: Batch) -> dict[Site, Tensor]:
     >>> eager_weights(subject, subject.batch(["Hi."]))[subject.sites[0]].shape
     torch.Size([1, 12, 4, 4])
     """
-    with as_library(subject.model, "eager"), torch.no_grad():
+    with subject.seam.alone(), as_library(subject.model, "eager"), torch.no_grad():
         return reported(subject.run(batch, output_attentions=True), batch, _one(subject))
 
 
@@ -277,10 +277,7 @@ def _rebuilding(subject: Subject, batch: Batch | None = None) -> Iterator[dict[S
         error = float((apart if side is None else apart[side.real]).max())
         errors[site] = max(errors.get(site, 0.0), error)
 
-    handles = [m.register_forward_hook(compare) for m in set(subject.layout.projections.values())]
-    try:
-        with subject.use(Fold(remember)):
-            yield errors
-    finally:
-        for handle in handles:
-            handle.remove()
+    with Hooks() as hooks, subject.use(Fold(remember)):
+        for module in set(subject.layout.projections.values()):
+            hooks.after(module, compare)
+        yield errors

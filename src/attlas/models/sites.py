@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
+from attlas.models.hooks import Hooks
 from attlas.models.private import Interception, ModuleStack
 from attlas.models.seam import AttentionCall, Instrument, Seam
 
@@ -102,22 +103,17 @@ class _Finder(Instrument):
     def counting(self, model: nn.Module) -> Iterator[None]:
         """Count how often each module is called, to tell two layers from two calls of one, and follow which block of
         a list of modules is at work."""
-        handles = [
-            module.register_forward_pre_hook(lambda module, _: self.turns.update([module]))
-            for module in model.modules()
-        ]
 
         def leave(*_: Any) -> None:
             self.within.pop()
 
-        for number, block in _numbered(model):
-            handles.append(block.register_forward_pre_hook(lambda *_, number=number: self.within.append(number)))
-            handles.append(block.register_forward_hook(leave))
-        try:
+        with Hooks() as hooks:
+            for module in model.modules():
+                hooks.before(module, lambda module, _: self.turns.update([module]))
+            for number, block in _numbered(model):
+                hooks.before(block, lambda *_, number=number: self.within.append(number))
+                hooks.after(block, leave)
             yield
-        finally:
-            for handle in handles:
-                handle.remove()
 
 
 def find_sites(model: nn.Module, inputs: dict[str, Tensor]) -> Layout:
@@ -363,9 +359,7 @@ def _watch_projections(model: nn.Module, finder: _Finder) -> Iterator[None]:
         module for module in model.modules()
         if isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D" or hasattr(module, "base_layer")
     ]  # fmt: skip
-    handles = [module.register_forward_pre_hook(look) for module in linear]
-    try:
+    with Hooks() as hooks:
+        for module in linear:
+            hooks.before(module, look)
         yield
-    finally:
-        for handle in handles:
-            handle.remove()
