@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from browsers import without_browser
+from browsers import Tabs, without_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -70,24 +70,34 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def tabs(browser: Browser) -> Tabs:
+    """Tabs of the browser, shared by all tests of a process."""
+    return Tabs(browser)
+
+
 @pytest.fixture
-def open_report(browser: Browser) -> Iterator[Callable[[Path], Page]]:
+def open_report(tabs: Tabs) -> Iterator[Callable[[Path], Page]]:
     """Opens the page of a result folder, offline; whatever the browser complains of fails the test at its end."""
     complaints: list[str] = []
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    opened: list[Page] = []
 
-    def opened(folder: Path) -> Page:
+    def open_folder(folder: Path) -> Page:
         from attlas.studies.reporting import write_report
 
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        heard = {
+            "console": lambda message: complaints.append(message.text),
+            "pageerror": lambda error: complaints.append(str(error)),
+        }
+        page = tabs.lend(heard, offline=True)
+        opened.append(page)
         page.goto(write_report(folder).as_uri())
         page.wait_for_selector("html[data-ready=true]", timeout=60_000)
         return page
 
-    yield opened
-    context.close()
+    yield open_folder
+    for page in opened:
+        tabs.take_back(page)
     assert complaints == []
 
 
