@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ def open_page(tabs: Tabs, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     faults: list[str] = []
     opened: list[Page] = []
     marked: set[Page] = set()
+    numbers = count()
     heard: Heard = {
         "console": lambda message: faults.append(message.text) if message.type == "error" else None,
         "pageerror": lambda error: faults.append(str(error)),
@@ -29,12 +31,17 @@ def open_page(tabs: Tabs, tmp_path: Path) -> Iterator[Callable[..., Page]]:
         ),
     }
 
-    def open_html(html: str, fragment: str = "", *, script: str = "", own: bool = False, **options: Any) -> Page:
-        """``script`` runs before anything in the page does; a tab of its ``own`` is for a test that changes it."""
-        path = tmp_path / f"page{len(opened)}.html"
+    def open_html(
+        html: str, fragment: str = "", *, script: str = "", own: bool = False, instead: Page | None = None,
+        **options: Any,
+    ) -> Page:  # fmt: skip
+        """``script`` runs before anything in the page does; a tab of its ``own`` is for a test that changes it;
+        ``instead`` is an open page that may go."""
+        path = tmp_path / f"page{next(numbers)}.html"
         path.write_text(html, encoding="utf-8")
-        page = tabs.lend(heard, **options)
-        opened.append(page)
+        page = instead or tabs.lend(heard, **options)
+        if page is not instead:
+            opened.append(page)
         if script or own:
             marked.add(page)
         if script:
