@@ -25,8 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: to look through all of it for what could be freed, time and again, took a tenth of the
-    time of all tests."""
+    """What was imported stays, and need not be looked through for what could be freed, time and again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

@@ -113,7 +113,8 @@ def _vega_lite() -> Any:
     from jsonschema.validators import validator_for
 
     schema = load_schema()
-    return validator_for(schema)(schema)
+    kind = validator_for(schema)
+    return kind(schema, format_checker=kind.FORMAT_CHECKER)
 
 
 def claims_of(page: Page, result: Result) -> list[Claim]:
