@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from browsers import without_browser
+from browsers import Tabs, without_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -21,6 +22,13 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Continuous integration asks for a browser; a machine of one's own may do without."""
     parser.addoption("--require-browser", action="store_true", help="Fail, not skip, where there is no browser.")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays, and need not be looked through for what could be freed, time and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,24 +78,34 @@ def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
         chromium.close()
 
 
+@pytest.fixture(scope="session")
+def tabs(browser: Browser) -> Tabs:
+    """Tabs of the browser, shared by all tests of a process."""
+    return Tabs(browser)
+
+
 @pytest.fixture
-def open_report(browser: Browser) -> Iterator[Callable[[Path], Page]]:
+def open_report(tabs: Tabs) -> Iterator[Callable[[Path], Page]]:
     """Opens the page of a result folder, offline; whatever the browser complains of fails the test at its end."""
     complaints: list[str] = []
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    opened: list[Page] = []
 
-    def opened(folder: Path) -> Page:
+    def open_folder(folder: Path) -> Page:
         from attlas.studies.reporting import write_report
 
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        heard = {
+            "console": lambda message: complaints.append(message.text),
+            "pageerror": lambda error: complaints.append(str(error)),
+        }
+        page = tabs.lend(heard, offline=True)
+        opened.append(page)
         page.goto(write_report(folder).as_uri())
         page.wait_for_selector("html[data-ready=true]", timeout=60_000)
         return page
 
-    yield opened
-    context.close()
+    yield open_folder
+    for page in opened:
+        tabs.take_back(page)
     assert complaints == []
 
 

@@ -8,6 +8,7 @@ not run is listed here with the reason; a block that is neither run nor listed f
 from __future__ import annotations
 
 import ast
+import gzip
 import inspect
 import io
 import re
@@ -30,9 +31,10 @@ from page_worlds import BUNDLED, Shelf, build_world
 
 import attlas as attlas_itself
 from attlas import translate_train
-from attlas.corpora import read
+from attlas.corpora import read, sample
 from attlas.models import bundled
 from attlas.studies import ENTRY_POINTS, studies
+from attlas.studies.prune import speed
 from attlas.views.server import Server
 from tools.same_figures.inputs import Inputs, make_inputs
 
@@ -66,6 +68,7 @@ SMALLER = {  # what is added to a command, so that it is soon done: options of s
 NOT_OURS = ("--help", "--no-deps", "--depth")  # of every command, of pip, and an example of an option of one's own
 REAL = ("README.md", "head_mask.md")  # whose Python looks at the bundled model itself, where it is installed
 PAGES = {name: path for name, path in pages().items() if blocks_of(path)}
+PARAGRAPHS = 40  # of the sample's 120
 EXAMPLE = ROOT / "examples" / "own_study"
 
 
@@ -74,6 +77,15 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Inputs:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tools.same_figures.inputs.TALES", 8)
         return make_inputs(tmp_path_factory.mktemp("inputs"))
+
+
+@pytest.fixture(scope="module")
+def short_sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The first paragraphs of the sample, under its name."""
+    lines = gzip.decompress((ROOT / "src" / "attlas" / "corpora" / sample.FILE).read_bytes()).splitlines()
+    path = tmp_path_factory.mktemp("sample") / sample.FILE
+    path.write_bytes(gzip.compress(b"\n".join(lines[:PARAGRAPHS])))
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +121,8 @@ def installed_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_snippet_runs(
-    page: str, request: pytest.FixtureRequest, inputs: Inputs, shelf: Shelf, stand_in: Path, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
+    page: str, request: pytest.FixtureRequest, inputs: Inputs, shelf: Shelf, stand_in: Path, short_sample: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     installed = bundled.bundled_folder()
     build_world(tmp_path, page, inputs, shelf)
@@ -118,6 +130,8 @@ def test_every_snippet_runs(
     monkeypatch.setenv("ATTLAS_MODELS", str(tmp_path / "no-models"))
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
     monkeypatch.setattr(Server, "run", asked_once(Server.run))
+    monkeypatch.setattr(sample, "FILE", str(short_sample))
+    monkeypatch.setattr(speed, "REPEATS", 1)
     if page == "own-study.md":
         request.getfixturevalue("installed_example")
     monkeypatch.setattr("attlas.translate_train", partial(translate_train, epochs=1, layers=1, width=16, ffn=16))

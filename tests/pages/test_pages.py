@@ -19,12 +19,12 @@ from attlas.pages.page import Page
 from attlas.pages.terminal import as_json, print_page
 from attlas.store import Result
 from attlas.store.schema import KINDS, Column, Schema, interval
+from browsers import Tabs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
 
@@ -208,25 +208,26 @@ def test_parts_that_have_nothing_to_show_fall_out() -> None:
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Tab]]:
+def open_page(tabs: Tabs, tmp_path: Path) -> Iterator[Callable[..., Tab]]:
     complaints: list[str] = []
-    contexts = []
+    opened: list[Tab] = []
 
-    def opened(page: Page, result: Result, width: int = 1280, height: int = 900) -> Tab:
-        context = browser.new_context(viewport={"width": width, "height": height}, offline=True)
-        contexts.append(context)
+    def open_record(page: Page, result: Result, width: int = 1280, height: int = 900) -> Tab:
         path = tmp_path / "page.html"
         path.write_text(html_page(page, result), encoding="utf-8")
-        tab = context.new_page()
-        tab.on("console", lambda message: complaints.append(message.text))
-        tab.on("pageerror", lambda error: complaints.append(str(error)))
+        heard = {
+            "console": lambda message: complaints.append(message.text),
+            "pageerror": lambda error: complaints.append(str(error)),
+        }
+        tab = tabs.lend(heard, viewport={"width": width, "height": height}, offline=True)
+        opened.append(tab)
         tab.goto(path.as_uri())
         tab.wait_for_selector("html[data-ready=true]", timeout=60_000)
         return tab
 
-    yield opened
-    for context in contexts:
-        context.close()
+    yield open_record
+    for tab in opened:
+        tabs.take_back(tab)
     assert complaints == []
 
 

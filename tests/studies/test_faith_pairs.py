@@ -16,9 +16,10 @@ from attlas.store import Manifest, Result
 from attlas.studies.faith.words import pictures
 from attlas.studies.faith_chunking.sentences import sentences
 from attlas.studies.shared.faith.pairs import most_apart
+from browsers import Tabs
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 HEADS = 3
@@ -99,24 +100,28 @@ def whole_page(result: Result) -> str:
 
 
 @pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[[Result], Page]]:
+def opened(tabs: Tabs, tmp_path: Path) -> Iterator[Callable[[Result], Page]]:
     """Opens a page with nothing but the gallery; whatever the browser complains of fails the test."""
     complaints: list[str] = []
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, offline=True)
+    shown: list[Page] = []
+    heard = {
+        "console": lambda message: complaints.append(message.text),
+        "pageerror": lambda error: complaints.append(str(error)),
+        "dialog": lambda dialog: (complaints.append(dialog.message), dialog.dismiss()),
+    }
 
     def open_page(result: Result) -> Page:
         path = tmp_path / "page.html"
         path.write_text(whole_page(result), encoding="utf-8")
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (complaints.append(dialog.message), dialog.dismiss()))
+        page = tabs.lend(heard, viewport={"width": 1280, "height": 1000}, offline=True)
+        shown.append(page)
         page.goto(path.as_uri())
         page.wait_for_selector(".attlas-showcase[data-drawn]")
         return page
 
     yield open_page
-    context.close()
+    for page in shown:
+        tabs.take_back(page)
     assert complaints == []
 
 

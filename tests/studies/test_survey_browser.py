@@ -9,9 +9,10 @@ from invented_survey import survey
 
 from attlas.store import Result
 from attlas.studies.reporting import write_report
+from browsers import Tabs
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -21,24 +22,24 @@ HOSTILE = "</script><script>window.broken = true</script><img src=x onerror='win
 class Opened:
     """A report in a browser without a network, and everything the browser complained of or asked for."""
 
-    def __init__(
-        self, browser: Browser, result: Result, folder: Path, width: int = 1280, scheme: str = "light"
-    ) -> None:
+    def __init__(self, tabs: Tabs, result: Result, folder: Path, width: int = 1280, scheme: str = "light") -> None:
         result.save(folder)
         self.file = write_report(folder)
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        self.context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if scheme == "dark" else "light",
-            offline=True,
-        )
-        self.page: Page = self.context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
+        heard = {
+            "console": lambda message: self.complaints.append(f"{message.type}: {message.text}"),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "request": lambda request: self.requests.append(request.url),
+        }
+        size = {"width": width, "height": 900}
+        self.tabs = tabs
+        self.page: Page = tabs.lend(heard, viewport=size, color_scheme=scheme, offline=True)
         self.page.goto(self.file.as_uri())
         self.wait()
+
+    def close(self) -> None:
+        self.tabs.take_back(self.page)
 
     def wait(self) -> None:
         self.page.wait_for_selector("html[data-ready=true]", timeout=60_000)
@@ -54,10 +55,10 @@ class Opened:
 
 
 @pytest.fixture(scope="module")
-def bert(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
-    opened = Opened(browser, survey(), tmp_path_factory.mktemp("bert") / "out")
+def bert(tabs: Tabs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opened]:
+    opened = Opened(tabs, survey(), tmp_path_factory.mktemp("bert") / "out")
     yield opened
-    opened.context.close()
+    opened.close()
 
 
 def test_every_chart_is_drawn_without_a_complaint_or_a_request(bert: Opened) -> None:
@@ -155,27 +156,27 @@ def test_dark_and_light_can_be_chosen_and_are_remembered(bert: Opened) -> None:
     assert bert.paper() == light
 
 
-def test_the_system_preference_is_followed(browser: Browser, tmp_path: Path, bert: Opened) -> None:
-    opened = Opened(browser, survey({"encoder": (2, 2)}, annotated=False), tmp_path / "out", scheme="dark")
+def test_the_system_preference_is_followed(tabs: Tabs, tmp_path: Path, bert: Opened) -> None:
+    opened = Opened(tabs, survey({"encoder": (2, 2)}, annotated=False), tmp_path / "out", scheme="dark")
     assert opened.page.get_attribute("#theme", "aria-pressed") == "true"
     assert opened.page.evaluate("document.documentElement.dataset.theme") is None
     opened.page.click("#theme")
     assert opened.paper() == bert.paper()
-    opened.context.close()
+    opened.close()
 
 
 @pytest.mark.parametrize("width", [400, 768, 1600])
-def test_nothing_sticks_out_at_any_width(browser: Browser, tmp_path: Path, width: int) -> None:
-    opened = Opened(browser, survey({"encoder": (4, 8)}), tmp_path / "out", width=width)
+def test_nothing_sticks_out_at_any_width(tabs: Tabs, tmp_path: Path, width: int) -> None:
+    opened = Opened(tabs, survey({"encoder": (4, 8)}), tmp_path / "out", width=width)
     assert opened.page.evaluate("document.documentElement.scrollWidth") == width
     out = "figures => figures.filter(f => f.scrollWidth > f.clientWidth + 1).map(f => f.id)"
     assert opened.page.locator("figure").evaluate_all(out) == []
-    opened.context.close()
+    opened.close()
 
 
-def test_each_stream_of_a_translation_model_can_be_chosen(browser: Browser, tmp_path: Path) -> None:
+def test_each_stream_of_a_translation_model_can_be_chosen(tabs: Tabs, tmp_path: Path) -> None:
     result = survey({"encoder": (3, 4), "decoder": (2, 4), "cross": (2, 4)})
-    opened = Opened(browser, result, tmp_path / "out")
+    opened = Opened(tabs, result, tmp_path / "out")
     page = opened.page
     assert opened.column("head").count("1-1") == 1
     assert len(opened.column("head")) == 12
@@ -191,20 +192,20 @@ def test_each_stream_of_a_translation_model_can_be_chosen(browser: Browser, tmp_
     opened.wait()
     assert page.locator("#distance > .absent").is_hidden()
     assert opened.complaints == []
-    opened.context.close()
+    opened.close()
 
 
-def test_a_causal_model_is_drawn_in_full(browser: Browser, tmp_path: Path) -> None:
-    opened = Opened(browser, survey({"decoder": (3, 4)}, sep=False, annotated=False), tmp_path / "out")
+def test_a_causal_model_is_drawn_in_full(tabs: Tabs, tmp_path: Path) -> None:
+    opened = Opened(tabs, survey({"decoder": (3, 4)}, sep=False, annotated=False), tmp_path / "out")
     assert opened.page.locator("#figure-first svg .mark-symbol.role-mark path").count() == 2 * 12
     assert opened.page.locator("figure:visible").count() == opened.page.locator("figure").count()
     assert opened.complaints == []
-    opened.context.close()
+    opened.close()
 
 
-def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_names_run_nothing(tabs: Tabs, tmp_path: Path) -> None:
     result = survey({"encoder": (2, 3)}, model=HOSTILE, corpus=HOSTILE, parts=[HOSTILE, "NOUN"])
-    opened = Opened(browser, result, tmp_path / "out")
+    opened = Opened(tabs, result, tmp_path / "out")
     assert opened.page.locator("h1").inner_text() == f"Where do the heads of {HOSTILE} look?"
     opened.page.locator("#figure-pos svg .mark-rect.role-mark path").first.hover(force=True)
     opened.page.wait_for_selector("#vg-tooltip-element.visible")
@@ -212,4 +213,4 @@ def test_hostile_names_run_nothing(browser: Browser, tmp_path: Path) -> None:
     assert opened.page.evaluate("window.broken") is None
     assert opened.complaints == []
     assert opened.requests == [opened.file.as_uri()]
-    opened.context.close()
+    opened.close()

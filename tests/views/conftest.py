@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from browsers import Heard, Tabs
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+def open_page(tabs: Tabs, tmp_path: Path) -> Iterator[Callable[..., Page]]:
     """Opens HTML as a file, waits until something is drawn; fails on any console error, page error or request."""
     faults: list[str] = []
-    contexts = []
+    opened: list[Page] = []
+    marked: set[Page] = set()
+    numbers = count()
+    heard: Heard = {
+        "console": lambda message: faults.append(message.text) if message.type == "error" else None,
+        "pageerror": lambda error: faults.append(str(error)),
+        "dialog": lambda dialog: (faults.append(dialog.message), dialog.dismiss()),
+        "request": lambda request: (
+            None if request.url.startswith(("file:", "data:", "blob:", "about:")) else faults.append(request.url)
+        ),
+    }
 
-    def open_html(html: str, fragment: str = "", *, script: str = "", **options: Any) -> Page:
-        path = tmp_path / f"page{len(contexts)}.html"
+    def open_html(
+        html: str, fragment: str = "", *, script: str = "", own: bool = False, instead: Page | None = None,
+        **options: Any,
+    ) -> Page:  # fmt: skip
+        """``script`` runs before anything in the page does; a tab of its ``own`` is for a test that changes it;
+        ``instead`` is an open page that may go."""
+        path = tmp_path / f"page{next(numbers)}.html"
         path.write_text(html, encoding="utf-8")
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        if script:  # run before anything in the page is
+        page = instead or tabs.lend(heard, **options)
+        if page is not instead:
+            opened.append(page)
+        if script or own:
+            marked.add(page)
+        if script:
             page.add_init_script(script)
-        page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("dialog", lambda dialog: (faults.append(dialog.message), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda request: (
-                None if request.url.startswith(("file:", "data:", "blob:")) else faults.append(request.url)
-            ),
-        )
         page.goto(path.as_uri() + (f"#{fragment}" if fragment else ""))
         try:
             page.wait_for_selector(".attlas[data-drawn]", timeout=15_000)
@@ -44,6 +55,6 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]
         return page
 
     yield open_html
-    for context in contexts:
-        context.close()
+    for page in opened:
+        tabs.take_back(page, thrown_away=page in marked)
     assert not faults

@@ -411,10 +411,13 @@ def test_source_and_target_may_differ_in_length_and_script(open_page: Callable[.
 
 def test_a_senseless_part_is_the_whole(open_page: Callable[..., Page]) -> None:
     html = page([one(strand(queries=FORTY, vectors=False))], kind="matrix")
-    whole = canvas(open_page(html)).evaluate("(c) => c.toDataURL()")
+    shown = open_page(html)
+    whole = canvas(shown).evaluate("(c) => c.toDataURL()")
     for fragment in ("box=.5,.5,.5,.9", "box=0,0,7,7", "box=.2", "box=.9,.9,.1,.1"):
-        assert canvas(open_page(html, fragment)).evaluate("(c) => c.toDataURL()") == whole, fragment
-    assert canvas(open_page(html, "box=.1,.1,.5,.5")).evaluate("(c) => c.toDataURL()") != whole, "a part is another"
+        shown = open_page(html, fragment, instead=shown)
+        assert canvas(shown).evaluate("(c) => c.toDataURL()") == whole, fragment
+    shown = open_page(html, "box=.1,.1,.5,.5", instead=shown)
+    assert canvas(shown).evaluate("(c) => c.toDataURL()") != whole, "a part is another"
 
 
 def test_no_head_and_the_dark_theme(open_page: Callable[..., Page]) -> None:

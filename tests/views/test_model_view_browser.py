@@ -363,15 +363,14 @@ def test_where_there_is_no_such_figure_heads_stay_by_layer(open_page: Open) -> N
 def test_pictures_come_in_bit_by_bit_and_are_made_once(open_page: Open) -> None:
     text = reading(tuple(f"w{at}" for at in range(160)))
     made = Scene("a model", ("x",), (strand(queries=text, layers=12, heads=12, vectors=False),))
-    shown = open_page(page([made], kind="model"))
-    shown.add_init_script("""addEventListener("DOMContentLoaded", () => {
+    watching = """addEventListener("DOMContentLoaded", () => {
         globalThis.captions = [];
         new MutationObserver(() => {
             const caption = document.querySelector(".attlas-table caption")?.textContent;
             if (caption && caption !== captions.at(-1)) captions.push(caption);
         }).observe(document.body, { subtree: true, childList: true });
-    })""")
-    shown.reload()
+    })"""
+    shown = open_page(page([made], kind="model"), script=watching)
     shown.wait_for_selector(".attlas-table caption", state="attached")
     settled(shown)
     captions = shown.evaluate("() => captions")

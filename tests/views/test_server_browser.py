@@ -16,9 +16,10 @@ from serving import HOSTILE, TEXT, look, running
 from attlas.views import Scene
 from attlas.views.question import Question
 from attlas.views.server import Server
+from browsers import Tabs
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 
@@ -34,15 +35,17 @@ def server() -> Iterator[Server]:
 class Opened:
     """The app in a browser, with everything it complained of and asked for."""
 
-    def __init__(self, browser: Browser, server: Server, fragment: str = "", scheme: Any = "light") -> None:
+    def __init__(self, tabs: Tabs, server: Server, fragment: str = "", scheme: Any = "light") -> None:
         self.server = server
         self.complaints: list[str] = []
         self.requests: list[str] = []
-        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
-        self.page: Page = self.context.new_page()
-        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
+        heard = {
+            "console": lambda message: self.complaints.append(f"{message.type}: {message.text}"),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "request": lambda request: self.requests.append(request.url),
+        }
+        self.tabs = tabs
+        self.page: Page = tabs.lend(heard, color_scheme=scheme)
         self.page.goto(server.address + fragment)
         self.page.wait_for_selector("textarea[name=text]")
 
@@ -85,7 +88,7 @@ class Opened:
 
     def close(self) -> None:
         """No complaint but that of refused questions, and no request to anybody else."""
-        self.context.close()
+        self.tabs.take_back(self.page)
         assert not [each for each in self.complaints if "status of 422" not in each]
         assert all(
             urlsplit(url).netloc == f"127.0.0.1:{self.server.port}" for url in self.requests if url[:5] != "data:"
@@ -93,8 +96,8 @@ class Opened:
 
 
 @pytest.fixture
-def opened(browser: Browser, server: Server) -> Iterator[Opened]:
-    made = Opened(browser, server)
+def opened(tabs: Tabs, server: Server) -> Iterator[Opened]:
+    made = Opened(tabs, server)
     yield made
     made.close()
 
@@ -174,7 +177,7 @@ def test_refusals_are_shown_and_the_picture_stays(opened: Opened, monkeypatch: p
     opened.complaints = [each for each in opened.complaints if "status of 413" not in each]
 
 
-def test_the_button_works_once_and_says_that_it_works(browser: Browser) -> None:
+def test_the_button_works_once_and_says_that_it_works(tabs: Tabs) -> None:
     asked, free = [], threading.Event()
 
     def slow(question: Question) -> Scene:
@@ -183,7 +186,7 @@ def test_the_button_works_once_and_says_that_it_works(browser: Browser) -> None:
         return look(question)
 
     with running(slow) as server:
-        opened = Opened(browser, server)
+        opened = Opened(tabs, server)
         opened.page.get_by_label("Text", exact=True).fill(TEXT)
         button = opened.page.locator(".attlas-look")
         button.click()
@@ -200,9 +203,9 @@ def test_the_button_works_once_and_says_that_it_works(browser: Browser) -> None:
         opened.close()
 
 
-def test_pointing_at_a_rounded_row_brings_the_exact_one(browser: Browser) -> None:
+def test_pointing_at_a_rounded_row_brings_the_exact_one(tabs: Tabs) -> None:
     with running(exact_cells=0) as server:
-        opened = Opened(browser, server)
+        opened = Opened(tabs, server)
         held: list[Any] = []
         released = threading.Event()
         opened.page.route(
@@ -223,6 +226,7 @@ def test_pointing_at_a_rounded_row_brings_the_exact_one(browser: Browser) -> Non
         assert rows == [["0", "0", "0", str(head), "4"] for head in range(4)]
         assert opened.point(5).count("≈") == 6
         opened.wait(lambda: "≈" not in opened.readout())
+        opened.page.unroute_all()
         opened.close()
 
 
@@ -273,9 +277,9 @@ def test_hostile_text_stays_text(opened: Opened) -> None:
     assert opened.page.evaluate("() => window.broken") is None
 
 
-def test_form_and_viewer_are_light_or_dark_together(browser: Browser, server: Server) -> None:
+def test_form_and_viewer_are_light_or_dark_together(tabs: Tabs, server: Server) -> None:
     for scheme in ("light", "dark"):
-        opened = Opened(browser, server, scheme=scheme)
+        opened = Opened(tabs, server, scheme=scheme)
         colour = "node => getComputedStyle(node).backgroundColor"
         form, viewer, body = (opened.page.locator(each) for each in ("#attlas-asking", "#attlas-viewer", "body"))
         assert form.get_attribute("data-theme") == scheme
@@ -288,9 +292,9 @@ def test_form_and_viewer_are_light_or_dark_together(browser: Browser, server: Se
         opened.close()
 
 
-def test_a_server_that_is_gone_is_one_sentence(browser: Browser) -> None:
+def test_a_server_that_is_gone_is_one_sentence(tabs: Tabs) -> None:
     with running() as server:
-        opened = Opened(browser, server)
+        opened = Opened(tabs, server)
     opened.page.get_by_label("Text", exact=True).fill(TEXT)
     opened.page.get_by_role("button", name="Look").click()
     opened.wait(lambda: "attlas does not answer" in opened.page.locator(".attlas-refusal").inner_text())

@@ -121,7 +121,7 @@ def kernel(open_page: Callable[..., Page]) -> Callable[..., Kernel]:
         made = _viewer_class()
         assert made is not None
         chosen = {"view": "head", "layer": 0, "head": 0, "heads": None, **selection}
-        shown = open_page('<!doctype html><body><p class="attlas" data-drawn="0">A notebook</p></body>')
+        shown = open_page('<!doctype html><body><p class="attlas" data-drawn="0">A notebook</p></body>', own=True)
         return Kernel(shown, made(pack(scenes or [scene()], exact_cells=cells), chosen, None))
 
     return start

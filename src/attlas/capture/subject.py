@@ -92,8 +92,8 @@ class Subject:
         """Take a model that is in memory already onto the seam, and let it prove itself; a model that cannot is
         left as it was.
 
-        >>> subject = load()
-        >>> Subject.of(subject.model, subject.pieces.tokenizer, "mine").name
+        >>> other = load().twin()
+        >>> Subject.of(other.model, other.pieces.tokenizer, "mine").name
         'mine'
         """
         from attlas.capture.check import prove
