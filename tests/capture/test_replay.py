@@ -15,7 +15,8 @@ from attlas.capture.replay import Replay
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site
 from attlas.models import AttentionCall, Instrument
-from tools.sweep.building import spread, tiny_config
+from attlas.models.shrinking import spread
+from tools.sweep.building import tiny_config
 from tools.sweep.families import frozen, model_class
 from tools.sweep.questions import tokenizer as words
 

@@ -217,7 +217,8 @@ def projection_calls(model: Any, case: Case, own: str, fed: re.Pattern[str] | No
 def zeroed(model: nn.Module, call: Call, head: int, width: int, beside: str = "") -> Iterator[None]:
     """A head's slice of what an output projection is fed is nought, at one call of a pass. Where a module ``beside``
     the attention adds something to every head, (batch, head, query, width), that something stays."""
-    turn, added = 0, 0
+    turn = 0
+    added: Tensor | int = 0
 
     def cut(module: nn.Module, args: tuple[Any, ...]) -> tuple[Any, ...]:
         nonlocal turn

@@ -44,6 +44,7 @@ from attlas.measures.rows import fast_statistics, matrix_statistics
 from attlas.models import AttentionCall, Batch, Side
 from attlas.models.depth import declared_layers
 from attlas.models.hooks import Hooks
+from attlas.models.opening import attentions
 from attlas.models.seam import HEADS_LEFT
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _state(model: nn.Module) -> dict[str, Any]:
         for hook in (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
         if str(getattr(hook, "__module__", "")).startswith("attlas")  # the library leaves some of its own
     ]
-    names = [module.config._attn_implementation for module in model.modules() if hasattr(module, "config")]
+    names = [name for _, name in attentions(model)]
     modes = [module.training for module in model.modules()]
     asking = [parameter.requires_grad for parameter in model.parameters()]
     return {"attention": names, "mode": modes, "hooks": len(hooks), "gradients": asking}

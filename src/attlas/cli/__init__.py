@@ -13,7 +13,7 @@ from typing import Any
 
 from attlas.errors import AttlasError, StudyWarning
 
-ENDINGS = {signal.SIGTERM: "terminated"}
+ENDINGS: dict[int, str] = {signal.SIGTERM: "terminated"}
 if hasattr(signal, "SIGHUP"):  # not on Windows
     ENDINGS[signal.SIGHUP] = "its terminal was closed"
 INTERRUPTED = 130  # the status that the library of commands gives to a keyboard interrupt
