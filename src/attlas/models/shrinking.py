@@ -262,7 +262,8 @@ def words(texts: Iterable[str], inputs: Iterable[str] = ("input_ids", "attention
     named: dict[str, Any] = {f"{name}_token": piece for name, piece in special.items()}
     named |= {"cls_token": "<s>", "sep_token": "</s>", "model_max_length": POSITIONS - 2}
     fast: Any = PreTrainedTokenizerFast
-    return fast(tokenizer_object=cutter, model_input_names=list(inputs), **named)
+    made: PreTrainedTokenizerFast = fast(tokenizer_object=cutter, model_input_names=list(inputs), **named)
+    return made
 
 
 def spread(model: torch.nn.Module, seed: int = 0) -> None:
