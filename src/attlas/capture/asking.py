@@ -228,7 +228,8 @@ def _state(model: nn.Module) -> dict[str, Any]:
         for hook in (*module._forward_hooks.values(), *module._forward_pre_hooks.values())
         if str(getattr(hook, "__module__", "")).startswith("attlas")  # the library leaves some of its own
     ]
-    names = [module.config._attn_implementation for module in model.modules() if hasattr(module, "config")]
+    configs: list[Any] = [module.config for module in model.modules() if hasattr(module, "config")]
+    names = [config._attn_implementation for config in configs]
     modes = [module.training for module in model.modules()]
     asking = [parameter.requires_grad for parameter in model.parameters()]
     return {"attention": names, "mode": modes, "hooks": len(hooks), "gradients": asking}

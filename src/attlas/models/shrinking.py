@@ -216,7 +216,8 @@ def drawn(
         options = {} if attention is None else {"attn_implementation": attention}
         model: PreTrainedModel = kind._from_config(config, dtype=dtype, **options)
         spread(model, seed)
-    return model.eval()
+    model.train(False)
+    return model
 
 
 def with_attention(model: Any, attention: str) -> Any:
@@ -260,7 +261,9 @@ def words(texts: Iterable[str], inputs: Iterable[str] = ("input_ids", "attention
     )
     named: dict[str, Any] = {f"{name}_token": piece for name, piece in special.items()}
     named |= {"cls_token": "<s>", "sep_token": "</s>", "model_max_length": POSITIONS - 2}
-    return PreTrainedTokenizerFast(tokenizer_object=cutter, model_input_names=list(inputs), **named)
+    fast: Any = PreTrainedTokenizerFast
+    tokenizer: PreTrainedTokenizerFast = fast(tokenizer_object=cutter, model_input_names=list(inputs), **named)
+    return tokenizer
 
 
 def spread(model: torch.nn.Module, seed: int = 0) -> None:
