@@ -41,7 +41,7 @@ from attlas.capture.selection import Selection
 from attlas.errors import AttlasError
 from attlas.ids import HeadId, Site, Stream
 from attlas.measures.rows import fast_statistics, matrix_statistics
-from attlas.models import AttentionCall, Batch, Side
+from attlas.models import AttentionCall, Batch, Instrument, Side
 from attlas.models.depth import declared_layers
 from attlas.models.hooks import Hooks
 from attlas.models.opening import attentions
@@ -66,6 +66,37 @@ class Heard(NamedTuple):
 
     output: Tensor
     weights: dict[Site, Tensor]
+
+
+class Recorded(NamedTuple):
+    """What a recorded pass gave: its output, weights by site, how far apart weights may be by rounding, and how far
+    the heads' outputs are from the products of their weights and values, with the largest of them.
+
+    >>> Recorded(torch.ones(1), {}, 1e-5, 0.0, 1.0).room
+    1e-05
+    """
+
+    output: Tensor
+    weights: dict[Site, Tensor]
+    room: float
+    apart: float
+    largest: float
+
+
+class _Products(Instrument):
+    """Holds what heads give, at real pieces, against the products of their weights and values. It looks at once: some
+    models add to these numbers in place."""
+
+    def __init__(self, batch: Batch) -> None:
+        self.batch, self.apart, self.largest = batch, 0.0, 1.0
+
+    def finish(self, call: AttentionCall, output: Tensor) -> Tensor:
+        side = self.batch.queries(call.site.stream)
+        if not call.again and side is not None:
+            products = torch.matmul(call.weights().float(), call.values.float()).transpose(1, 2)
+            self.apart = max(self.apart, float((products - output.float()).abs()[side.real].max()))
+            self.largest = max(self.largest, float(output.abs().max()))
+        return output
 
 
 class Patient:
@@ -102,12 +133,12 @@ class Patient:
         return self.run(self.batch)
 
     @cached_property
-    def recorded(self) -> tuple[Tensor, Recorder, float]:
-        """The output while weights, values and outputs are recorded, the recorder, and how far apart weights may be.
+    def recorded(self) -> Recorded:
+        """What is seen while a recorder is on.
 
         >>> from attlas.capture import load
-        >>> sorted(Patient(load()).recorded[1].kept[Site("encoder", 0)])
-        ['outputs', 'values', 'weights']
+        >>> Patient(load()).recorded.weights[Site("encoder", 0)].shape
+        torch.Size([3, 12, 24, 24])
         """
         return self.record(self.batch)
 
@@ -132,17 +163,18 @@ class Patient:
         with torch.no_grad(), self.subject.use(*instruments):
             return _real(output_of(self.subject.run(batch)), batch)
 
-    def record(self, batch: Batch) -> tuple[Tensor, Recorder, float]:
-        """One pass with a recorder on: its output, the recorder, and how far apart weights may be.
+    def record(self, batch: Batch) -> Recorded:
+        """One pass with a recorder on.
 
         >>> from attlas.capture import load
         >>> patient = Patient(load())
-        >>> 1e-6 < patient.record(patient.batch)[2] < 1e-4
+        >>> 1e-6 < patient.record(patient.batch).room < 1e-4
         True
         """
-        recorder, largest = Recorder(["weights", "values", "outputs"]), LargestScore()
-        output = self.run(batch, recorder, Fold(largest.look))
-        return output, recorder, largest.room(self.subject)
+        recorder, scores, products = Recorder(["weights"]), LargestScore(), _Products(batch)
+        output = self.run(batch, recorder, Fold(scores.look), products)
+        weights = {site: recorder.get(site) for site in recorder.kept}
+        return Recorded(output, weights, scores.room(self.subject), products.apart, products.largest)
 
     def hear(self, batch: Batch, implementation: str = "eager") -> Heard:
         """One pass of the library's own attention, without any of ours.
@@ -229,10 +261,6 @@ def _name(question: Callable[..., Finding]) -> str:
     return str(question.__doc__).strip()
 
 
-def _kept(recorder: Recorder) -> dict[Site, Tensor]:
-    return {site: recorder.get(site) for site in recorder.kept}
-
-
 def _untouched(patient: Patient) -> Finding:
     """untouched output equals the plain model's"""
     name = _name(_untouched)
@@ -243,7 +271,7 @@ def _untouched(patient: Patient) -> Finding:
 
 def _same_with_recorder(patient: Patient) -> Finding:
     """output is the same while recording"""
-    return compared(_name(_same_with_recorder), patient, patient.recorded[0], patient.plain)
+    return compared(_name(_same_with_recorder), patient, patient.recorded.output, patient.plain)
 
 
 def _counted(patient: Patient) -> Finding:
@@ -264,8 +292,8 @@ def _eager_weights_equal(patient: Patient) -> Finding:
     name = _name(_eager_weights_equal)
     if _bound(patient):
         return Finding(name, None, note=_BOUND)
-    _, recorder, room = patient.recorded
-    return _weights(name, patient, _kept(recorder), patient.library, patient.batch, room)
+    seen = patient.recorded
+    return _weights(name, patient, seen.weights, patient.library, patient.batch, seen.room)
 
 
 def _weights(
@@ -296,8 +324,7 @@ def _weights(
 
 def _rows(patient: Patient) -> Finding:
     """rows sum to one"""
-    _, recorder, _ = patient.recorded
-    worst = max(float((recorder.get(site).float().sum(-1) - 1).abs().max()) for site in recorder.kept)
+    worst = max(float((each.float().sum(-1) - 1).abs().max()) for each in patient.recorded.weights.values())
     if _has_sinks(patient.subject):
         return Finding(_name(_rows), None, worst, "this family has sinks, which take a part of every row")
     return Finding(_name(_rows), worst <= _one(patient.subject), worst)
@@ -305,10 +332,8 @@ def _rows(patient: Patient) -> Finding:
 
 def _mask_holds(patient: Patient) -> Finding:
     """nothing goes to padding or to what comes later"""
-    _, recorder, _ = patient.recorded
     worst = 0.0
-    for site in recorder.kept:
-        weights = recorder.get(site)
+    for site, weights in patient.recorded.weights.items():
         keys, queries = patient.batch.keys(site.stream), patient.batch.queries(site.stream)
         assert keys is not None
         assert queries is not None
@@ -322,16 +347,9 @@ def _mask_holds(patient: Patient) -> Finding:
 
 def _outputs_follow(patient: Patient) -> Finding:
     """heads give the products of their weights and values"""
-    _, recorder, _ = patient.recorded
-    worst, largest = 0.0, torch.ones(1)
-    for site in recorder.kept:
-        side = patient.batch.queries(site.stream)
-        assert side is not None
-        weights, values, outputs = (recorder.get(site, kind).float() for kind in ("weights", "values", "outputs"))
-        apart = (weights @ values - outputs).transpose(1, 2)[side.real]
-        worst = max(worst, float(apart.abs().max()))
-        largest = torch.maximum(largest, outputs.abs().max().cpu())
-    return Finding(_name(_outputs_follow), worst <= patient.room(largest), worst)
+    seen = patient.recorded
+    room = patient.room(torch.tensor(seen.largest))
+    return Finding(_name(_outputs_follow), seen.apart <= room, seen.apart)
 
 
 def _pairs(patient: Patient) -> Finding:
@@ -340,8 +358,8 @@ def _pairs(patient: Patient) -> Finding:
     if not patient.subject.pieces.pairs:
         return Finding(name, None, note="this model takes no sentence pairs")
     batch = patient.subject.batch([(TEXTS[0], TEXTS[1])])
-    _, recorder, room = patient.record(batch)
-    return _weights(name, patient, _kept(recorder), patient.hear(batch), batch, room)
+    seen = patient.record(batch)
+    return _weights(name, patient, seen.weights, patient.hear(batch), batch, seen.room)
 
 
 def _left_padding(patient: Patient) -> Finding:
@@ -352,12 +370,11 @@ def _left_padding(patient: Patient) -> Finding:
     if _bound(patient):
         return Finding(name, None, note=_BOUND)
     batch = _batch(patient.subject, pad_left=True)
-    output, recorder, room = patient.record(batch)
-    theirs = patient.hear(batch)
-    finding = compared(name, patient, output, theirs.output, batch)
-    return finding if not finding.passed or not theirs.weights else _weights(
-        name, patient, _kept(recorder), theirs, batch, room
-    )  # fmt: skip
+    seen, theirs = patient.record(batch), patient.hear(batch)
+    finding = compared(name, patient, seen.output, theirs.output, batch)
+    if not finding.passed or not theirs.weights:
+        return finding
+    return _weights(name, patient, seen.weights, theirs, batch, seen.room)
 
 
 def _gates(patient: Patient, *, full: bool = False) -> Finding:
@@ -449,7 +466,7 @@ def _gradient(patient: Patient) -> Finding:
 def _override(patient: Patient, *, full: bool = False) -> Finding:
     """frozen weights change nothing, uniform ones do"""
     subject, batch, plain = patient.subject, patient.batch, patient.plain
-    frozen = patient.run(batch, Override.frozen(_kept(patient.recorded[1])))
+    frozen = patient.run(batch, Override.frozen(patient.recorded.weights))
     sites = _speaking(subject)
     moved = all(
         not torch.equal(patient.run(batch, Override.uniform(Selection(layers=site))), plain)
@@ -499,7 +516,7 @@ def _fused(patient: Patient) -> Finding:
     if not worst:
         note = "this family's scores are more than dot products: statistics go by the matrix"
         return Finding(_name(_fused), None, note=note)
-    room = max(1e-4, 40 * torch.finfo(patient.subject.model.dtype).eps, patient.recorded[2])
+    room = max(1e-4, 40 * torch.finfo(patient.subject.model.dtype).eps, patient.recorded.room)
     return Finding(_name(_fused), max(worst) <= room, max(worst))
 
 
@@ -518,6 +535,8 @@ def _writing(patient: Patient) -> Finding:
             said_by_library = model.generate(**given.inputs, **options, **more)
     except Exception as error:
         return Finding(name, None, note=f"the library itself does not write ({said(error)})")
+    if said_by_library.sequences.dim() != 2:
+        return Finding(name, None, note="what it writes is no text")
     batch = _as_read(given, said_by_library.sequences[:, :-1])
     seen = subject.look_generating(prompt, max_new_pieces=WRITTEN, **options)
     ours = {
@@ -525,7 +544,7 @@ def _writing(patient: Patient) -> Finding:
         for stream, weights in seen.weights.items()
         for number, layer in enumerate(seen.layers[stream])
     }
-    whole, room = patient.hear(batch), patient.recorded[2]
+    whole, room = patient.hear(batch), patient.recorded.room
     finding = _weights(name, patient, ours, whole, batch, room)
     if finding.passed is False:
         in_steps = Heard(whole.output, {**whole.weights, **_of_steps(said_by_library, batch)})

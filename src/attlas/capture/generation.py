@@ -71,6 +71,8 @@ def look_generating(
     settings |= {"return_dict_in_generate": True, "output_scores": True}
     with within_memory(subject), torch.no_grad(), subject.use(recorder):
         said = subject.model.generate(**batch.inputs, **settings)  # type: ignore[operator]
+    if said.sequences.dim() != 2:
+        raise CapabilityError(f"{subject.name} writes codes of sound and no text, which attlas does not show")
     written, beams = said.sequences[0].tolist(), getattr(said, "beam_indices", None)
     path = None if beams is None else [row for row in beams[0].tolist() if row >= 0]
     found = gather(subject, recorder, partial(_join, path=path))

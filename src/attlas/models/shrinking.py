@@ -214,10 +214,10 @@ def drawn(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         options = {} if attention is None else {"attn_implementation": attention}
-        model: Any = kind._from_config(config, dtype=dtype, **options)
+        model: PreTrainedModel = kind._from_config(config, dtype=dtype, **options)
         spread(model, seed)
-    ready: PreTrainedModel = model.eval()
-    return ready
+    model.train(False)
+    return model
 
 
 def with_attention(model: Any, attention: str) -> Any:
@@ -262,8 +262,8 @@ def words(texts: Iterable[str], inputs: Iterable[str] = ("input_ids", "attention
     named: dict[str, Any] = {f"{name}_token": piece for name, piece in special.items()}
     named |= {"cls_token": "<s>", "sep_token": "</s>", "model_max_length": POSITIONS - 2}
     fast: Any = PreTrainedTokenizerFast
-    made: PreTrainedTokenizerFast = fast(tokenizer_object=cutter, model_input_names=list(inputs), **named)
-    return made
+    tokenizer: PreTrainedTokenizerFast = fast(tokenizer_object=cutter, model_input_names=list(inputs), **named)
+    return tokenizer
 
 
 def spread(model: torch.nn.Module, seed: int = 0) -> None:
