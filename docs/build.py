@@ -103,7 +103,11 @@ def other_lines(name: str, folders: list[str]) -> list[str]:
     """The lines of a page of results that are not what its tables say, as sentences are written now."""
     page = (HERE / "results" / f"{studied(name)}.md").read_text(encoding="utf-8")
     meant = Counter(study_text(name, folders).splitlines())
-    return [line for line in (Counter(page.splitlines()) - meant) if not line.startswith(("Written by", "<!-- code"))]
+    return [
+        line
+        for line in (Counter(page.splitlines()) - meant)
+        if line and not line.startswith(("Written by", "<!-- code"))
+    ]
 
 
 if __name__ == "__main__":
