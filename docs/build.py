@@ -30,7 +30,8 @@ def main(page: str, folders: list[str]) -> None:
 
     if page == "--check":
         stale, also = (other_lines(folders[0], folders[1:]), []) if folders else told_pages()
-        print("\n".join([*also, *stale]))
+        for line in [*also, *stale]:
+            print(line)
         print(f"{len(stale)} {'lines are not what the tables say' if folders else 'pages are older than their code'}")
         sys.exit(bool(stale))
     own = sorted(path.stem for path in (HERE / "building").glob("*.py"))

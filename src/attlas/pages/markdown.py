@@ -90,6 +90,7 @@ def _run(page: Page, result: Result, by: str) -> list[str]:
         note = said(section.note, tables)
         lines += [note.markdown(), ""] if note is not None else []
         for part in listings:
+            lines += [f"*{as_prose(part.title, **tables.names).markdown()}*", ""] if part.title else []
             lines += [*_table_lines(part, tables), ""]
     return lines
 
