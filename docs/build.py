@@ -3,27 +3,24 @@
     python docs/build.py corpora                docs/corpora.md: every format of corpora
     python docs/build.py reference              docs/reference.md: every study, its parameters and tables
     python docs/build.py STUDY FOLDER ...       docs/results/STUDY.md from result folders of that study
-    python docs/build.py --check                which pages of results are older than the code that made them
+    python docs/build.py --check                which pages of results are older than the code of their figures (stale.py)
+    python docs/build.py --check STUDY FOLDER   whether a page says what its tables say, in today's sentences
 
-A page of results states the fingerprint of each result folder, and ends with that of the code that made it. The pages of studies are made from the same records as their HTML pages; others have a module of their name in
-``building/``. Run from a checkout with the extra ``dev``.
+A page of results states the fingerprint of each result folder, and ends with a mark of the code as it is when the page is written: write pages with the code that made the results. The pages of studies are made from the same
+records as their HTML pages; others have a module of their name in ``building/``. Run from a checkout with the extra ``dev``.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sys
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
+from stale import READS, changed_since, mark_of
+
 HERE = Path(__file__).resolve().parent
-PACKAGE = HERE.parent / "src" / "attlas"
-FIGURES = ("capture", "corpora", "measures", "models", "probes", "stats", "studies/shared", "tasks", "text")
-WORDING = (  # what only words and draws the figures of a result
-    "page.py", "findings.py", "wording.py", "clusters/maps.py", "faith/words.py", "faith_chunking/rows.py",
-    "keywords/text.py", "layers_case/drawing.py", "layers_case/panels.py",
-)  # fmt: skip
-MARK = "<!-- code: {} -->"
+WITHOUT = ("keywords", "layers", "layers_case")  # of one text, or of one task: all tasks stand on layers_together.md
 
 
 def main(page: str, folders: list[str]) -> None:
@@ -31,9 +28,11 @@ def main(page: str, folders: list[str]) -> None:
     from attlas.studies import studies
 
     if page == "--check":
-        old = stale_pages()
-        print("\n".join(old) or "every page of results is of the code as it is")
-        sys.exit(bool(old))
+        stale, also = (other_lines(folders[0], folders[1:]), []) if folders else told_pages()
+        for line in [*also, *stale]:
+            print(line)
+        print(f"{len(stale)} {'lines are not what the tables say' if folders else 'pages are older than their code'}")
+        sys.exit(bool(stale))
     own = sorted(path.stem for path in (HERE / "building").glob("*.py"))
     with_pages = sorted(name for name, study in studies().items() if study.page)
     if page in own:
@@ -47,6 +46,21 @@ def main(page: str, folders: list[str]) -> None:
 
 def build_study(name: str, folders: list[str]) -> None:
     """Write the page of a study's results."""
+    target = HERE / "results" / f"{studied(name)}.md"
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(f"{study_text(name, folders)}\n{mark_of(studied(name))}\n", encoding="utf-8")
+    print(f"page: {target}")
+
+
+def studied(name: str) -> str:
+    """The name of a study as its files have it."""
+    from attlas.studies import studies
+
+    return studies()[name].python_name
+
+
+def study_text(name: str, folders: list[str]) -> str:
+    """The page of a study's results, but for its mark."""
     from attlas.pages.markdown import markdown_page
     from attlas.store import Result
     from attlas.studies import studies
@@ -56,39 +70,44 @@ def build_study(name: str, folders: list[str]) -> None:
     results = [Result.open(folder) for folder in folders]
     runs = [(result, command_line(result.manifest)) for result in results]
     published = f"Published: {page.published}" if page.published else ""
-    text = markdown_page(
+    return markdown_page(
         page, runs, title=f"Results of attlas {' '.join(studies()[name].words)}", intro=published,
         command=f"python docs/build.py {name} FOLDER ...",
     )  # fmt: skip
-    target = HERE / "results" / f"{studies()[name].python_name}.md"
-    target.parent.mkdir(exist_ok=True)
-    target.write_text(f"{text}\n{MARK.format(code_of(studies()[name].python_name))}\n", encoding="utf-8")
-    print(f"page: {target}")
 
 
-def code_of(study: str) -> str:
-    """The fingerprint of all code that decides a study's figures: its own folder, and what it is built on; not of
-    what only words and draws them."""
-    digest = hashlib.sha256()
-    for part in (*FIGURES, f"studies/{study}"):
-        for file in sorted((PACKAGE / part).rglob("*.py")):
-            if not any(map(file.match, WORDING)):
-                digest.update(str(file.relative_to(PACKAGE)).encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def stale_pages() -> list[str]:
-    """A line for each page of results that the code as it is did not make."""
+def told_pages() -> tuple[list[str], list[str]]:
+    """A line for each page of results that is stale, and lines on what else has changed since pages were written."""
     from attlas.studies import studies
 
-    lines = []
+    stale: list[str] = []
+    read: dict[str, list[str]] = {}
     for study in sorted((study for study in studies().values() if study.page), key=lambda study: study.name):
-        page = HERE / "results" / f"{study.python_name}.md"
+        name = study.python_name
+        page = HERE / "results" / f"{name}.md"
         if not page.exists():
-            lines.append(f"{study.python_name}: there is no page of results")
-        elif MARK.format(code_of(study.python_name)) not in page.read_text(encoding="utf-8"):
-            lines.append(f"{study.python_name}: made by other code than this; make it again from new results")
-    return lines
+            if name not in WITHOUT:
+                stale.append(f"{name}: there is no page of results")
+            continue
+        changed = changed_since(name, page.read_text(encoding="utf-8"))
+        makes = [part for part in changed or () if part not in READS]
+        if changed is None or makes:
+            why = ", ".join(makes) if changed is not None else "it does not say which"
+            stale.append(f"{name}: its figures are of other code than this ({why}); make it again from new results")
+        for part in set(changed or ()) & set(READS):
+            read.setdefault(part, []).append(name)
+    return stale, [f"changed since, but only what reads ({part}): {', '.join(names)}" for part, names in read.items()]
+
+
+def other_lines(name: str, folders: list[str]) -> list[str]:
+    """The lines of a page of results that are not what its tables say, as sentences are written now."""
+    page = (HERE / "results" / f"{studied(name)}.md").read_text(encoding="utf-8")
+    meant = Counter(study_text(name, folders).splitlines())
+    return [
+        line
+        for line in (Counter(page.splitlines()) - meant)
+        if line and not line.startswith(("Written by", "<!-- code"))
+    ]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Pages of results name the code that made their figures: other figures, another name; other words, the same."""
+"""Pages of results name the code of their figures, part by part: other deeds, another name; other words, the same."""
 
 from __future__ import annotations
 
@@ -10,37 +10,58 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+NAMES = {  # modules, and the parts of which a page says that they have changed with them
+    "stats/intervals.py": ["stats"], "studies/shared/wording.py": [], "studies/toy/page.py": [],
+    "studies/toy/findings.py": [], "studies/toy/tables.py": ["studies/toy"], "studies/other/tables.py": [],
+    "models/seam.py": ["models"],
+}  # fmt: skip
 
 
 @pytest.fixture
-def build(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def stale(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    return import_module("build")
+    return import_module("stale")
 
 
-def test_the_fingerprint_is_of_what_figures_are_made_by(
-    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "PACKAGE", tmp_path)
-    names = ("stats/intervals.py", "studies/shared/wording.py", "studies/toy/page.py", "studies/toy/findings.py",
-             "studies/toy/tables.py", "studies/other/tables.py")  # fmt: skip
-    for name in names:
+@pytest.fixture
+def toy(stale: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package with a study, toy, all of whose modules hold one line."""
+    monkeypatch.setattr(stale, "PACKAGE", tmp_path)
+    for name in NAMES:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1", encoding="utf-8")
-    decides = []
-    for name in names:
-        before = build.code_of("toy")
-        (tmp_path / name).write_text("a = 2", encoding="utf-8")
-        if build.code_of("toy") != before:
-            decides.append(name)
-    assert decides == ["stats/intervals.py", "studies/toy/tables.py"]
+    return tmp_path
 
 
-def test_nothing_that_makes_figures_imports_what_only_words_them(build: ModuleType) -> None:
+def test_a_page_is_stale_where_what_makes_its_figures_has_changed(stale: ModuleType, toy: Path) -> None:
+    for name, parts in NAMES.items():
+        page = f"# A page\n\n{stale.mark_of('toy')}\n"
+        (toy / name).write_text("a = 2", encoding="utf-8")
+        assert stale.changed_since("toy", page) == parts, name
+    assert stale.changed_since("toy", "<!-- code: 1234567890ab -->") is None
+
+
+def test_words_and_refusals_change_no_figures(stale: ModuleType, toy: Path) -> None:
+    page = stale.mark_of("toy")
+    intervals = toy / "stats" / "intervals.py"
+    refused = "# one\n'A module.'\nassert True\na: int = 1\nif a > 1:\n    raise ValueError(a)\n"
+    intervals.write_text(refused.replace("a: int = 1", "a = 1"), encoding="utf-8")
+    assert stale.changed_since("toy", page) == []
+    intervals.write_text(f"{refused}else:\n    a = 2\n", encoding="utf-8")
+    assert stale.changed_since("toy", page) == ["stats"]
+
+
+def test_studies_that_are_made_of_others_figures_name_them(stale: ModuleType) -> None:
+    assert stale.parts_of("layers_together")[:2] == ("studies/layers_together", "studies/layers")
+    for part in {*stale.MAKES, *stale.READS, *(part for parts in stale.SAME.values() for part in parts)}:
+        assert (stale.PACKAGE / part).is_dir(), part
+
+
+def test_nothing_that_makes_figures_imports_what_only_words_them(stale: ModuleType) -> None:
     files = [file for file in (ROOT / "src" / "attlas" / "studies").rglob("*.py") if file.parent.name != "studies"]
-    worded = {file for file in files if any(map(file.match, build.WORDING))}
+    worded = {file for file in files if any(map(file.match, stale.WORDING))}
     modules = {".".join(file.relative_to(ROOT / "src").with_suffix("").parts) for file in worded}
-    assert all(any(file.match(name) for file in worded) for name in build.WORDING)
+    assert all(any(file.match(name) for file in worded) for name in stale.WORDING)
     for file in set(files) - worded:
         imported = set(re.findall(r"^\s*from (attlas\.studies\.\S+) import", file.read_text(encoding="utf-8"), re.M))
         assert not imported & modules, file

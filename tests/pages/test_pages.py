@@ -162,6 +162,24 @@ def test_markdown_has_findings_published_figures_tables_and_how_they_were_made()
     assert "What is not there" not in text
 
 
+def test_markdown_says_what_a_table_lists() -> None:
+    listing = Listing("heads", "head", "value", title="The first heads", order="-value")
+    page = replace(PAGE, sections=(Section("all", "All heads", parts=(listing, listing)),))
+    text = markdown_page(page, [(toy_result(), "attlas toy")], title="Toys")
+    assert text.count("*The first heads*\n\n| head |") == 2
+
+
+def test_runs_of_one_model_on_one_corpus_are_told_apart_by_their_options() -> None:
+    plans = [{"options": {"measure": measure, "heads": None, "more": {}}} for measure in ("weight", "norm")]
+    results = [Result(replace(toy_result().manifest, plan=plan), toy_result().tables) for plan in plans]
+    other = toy_result(name="other")
+    text = markdown_page(PAGE, [(result, "attlas toy") for result in (*results, other)], title="Toys")
+    headings = [line for line in text.splitlines() if line.startswith("## ")]
+    assert headings[:3] == [
+        "## tiny on a book (measure weight)", "## tiny on a book (measure norm)", "## other on a book",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("corpus", "said"),
     [

@@ -1,13 +1,15 @@
 """Every sentence of every page is true of its tables: of invented results, and of them changed at random.
 
 Claims are asked of plain lists (`naive_claims`), not of what pages are made with; numbers, heads and words that
-compare are read off the sentence itself (`attlas.pages.truth`). Leads, notes and warnings must at least be sayable.
+compare are read off the sentence itself (`attlas.pages.truth`). Captions write no number that is not the result's,
+and say no order that is not kept; warnings must at least be sayable.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +17,10 @@ import pytest
 from naive_claims import is_so
 from perturbed import CHANGES, perturbed
 
-from attlas.pages import Tables, holds
-from attlas.pages.page import Page, said
-from attlas.pages.truth import faults
+from attlas.pages import Listing, Section, Tables, charts, holds
+from attlas.pages.page import Page
+from attlas.pages.prose import say
+from attlas.pages.truth import caption_faults, faults
 from attlas.store import Result
 from attlas.studies import studies
 
@@ -84,9 +87,7 @@ def check_truth(page: Page, result: Result) -> None:
             assert is_so(claim, list(tables[claim.table])), f"this is not so: {told.text} ({claim})"
             assert holds(claim, tables)
     page.warning(tables)
-    for section in page.sections:
-        said(section.lead, tables)
-        said(section.note, tables)
+    assert not caption_faults(page, tables)
 
 
 @pytest.mark.parametrize("study", RESULTS)
@@ -147,3 +148,36 @@ def test_every_change_changes_something(change: str) -> None:
                 if rows != before:
                     return
     raise AssertionError(f"{change} changes no result")
+
+
+def test_captions_that_are_not_so_are_found() -> None:
+    """A number that is none of the result's, and an order that another column has."""
+    page, result = studies()["ablate"].load_page(), RESULTS["ablate"]()
+    tables = Tables(result, page.schemas, page.derived)
+    assert not caption_faults(page, tables)
+    (place,) = (at for at, section in enumerate(page.sections) if section.key == "sorted")
+    section = page.sections[place]
+    invented = replace(section, note=lambda tables: say("Of {n} heads.", n=123_457))
+    listing = Listing(
+        "effects", "head", "change", rows=lambda tables: [*tables["effects"][1::2], *tables["effects"][::2]]
+    )
+    unordered = replace(section, lead="All of them, the worst cut first.", parts=(listing,))
+    for other, wrong in ((invented, "no figure of the result is 123,457"), (unordered, "not in this order")):
+        sections = (*page.sections[:place], other, *page.sections[place + 1 :])
+        lines = caption_faults(replace(page, sections=sections), tables)
+        assert lines, wrong
+        assert all(line.startswith(wrong) for line in lines)
+
+
+def test_a_chart_over_which_an_order_stands_keeps_it() -> None:
+    """The lines of a chart come as its specification says, not as its rows do."""
+    page, result = studies()["align"].load_page(), RESULTS["align"]()
+    tables = Tables(result, page.schemas, page.derived)
+    (chart,) = (chart for chart in page.charts() if chart.key == "methods-dots")
+    other = charts.dots(
+        "methods", "method", "AER", key="methods-dots", title=chart.title, order="method", where=dict(chart.where)
+    )
+    section = Section("methods", "Methods", parts=(other,))
+    lines = caption_faults(replace(page, chart=None, sections=(section,)), tables)
+    assert lines[0] == f"not in this order: {chart.title}"
+    assert not caption_faults(replace(page, chart=chart, sections=()), tables)

@@ -60,6 +60,9 @@ def test_an_interval_over_seeds_is_students() -> None:
     assert (found.value, found.low, found.high) == pytest.approx((np.mean(values), low, high))
     assert summary.over_seeds([0.71, float("nan"), 0.69]).n == 2
     assert math.isnan(summary.over_seeds([]).value)
+    two = summary.over_seeds([0.71, 0.91], within=(0, 1))
+    assert (two.low, two.high) == (0.0, 1.0)
+    assert summary.estimate([0.71, 0.91], (0.5, 0.6), (0, 1))[1:3] == (0.0, 1.0)
 
 
 def test_resampled_scores_are_those_of_the_drawn_sentences() -> None:

@@ -23,9 +23,9 @@ from attlas.studies.faith_chunking.bend import FEWEST, LEAST_SEEDS, bend_of_seed
 from attlas.studies.faith_chunking.call import faith_chunking
 from attlas.studies.faith_chunking.page import PAGE
 from attlas.studies.faith_chunking.passes import Workshop
-from attlas.studies.faith_chunking.tables import f1, per_word
+from attlas.studies.faith_chunking.tables import WITHIN, Trained, f1, per_word, tables_of
 from attlas.studies.faith_chunking.taggers import COLUMNS, write_down
-from attlas.studies.faith_chunking.trainings import ENDS, WEIGHTS, trainings
+from attlas.studies.faith_chunking.trainings import ENDS, WEIGHTS, Training, trainings
 from attlas.studies.reporting import command_line
 from attlas.tasks.guided import Guided, guided_by
 from attlas.tasks.tagging import Tagging, labels_of
@@ -132,6 +132,19 @@ def test_the_interval_of_a_bend_is_over_seeds():
     assert bend_of_seeds([*curves[:1], ([0, 1], [0, 1])])[1:] == (None, 1)
     assert bend_of_seeds(curves[:2])[1:] == (None, 2)
     assert bend_of_seeds([([0, 1], [0, 1])]) == (None, None, 0)
+
+
+def test_intervals_over_two_seeds_stay_within_what_there_can_be():
+    rows = np.ones((2, 3, len(COLUMNS)))
+    rows[1, :, COLUMNS.index("found")] = 3  # F1 of a half
+    for place in map(COLUMNS.index, WITHIN.keys() - {"f1"}):
+        rows[1, :, place] = 0.3
+    every = [Trained(Training("adversary", weight=0.2, seed=seed), rows[seed], 1.0) for seed in (0, 1)]
+    summary = tables_of(every, {}, epochs=1)["summary"]
+    for name, (least, most) in WITHIN.items():
+        (low,), (high,) = summary[f"{name}_low"], summary[f"{name}_high"]
+        assert low == least, name
+        assert high <= most, name
 
 
 @pytest.mark.parametrize("at", [1.0, 1.5, 4.25, 6.5, 7.0])

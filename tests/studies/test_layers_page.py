@@ -159,6 +159,12 @@ def test_where_the_network_underfits_and_where_it_says_nothing_is_told() -> None
     assert 0 < len(ahead) < len(rows)
     largest = max(ahead, key=lambda row: row["above_mlp"])
     assert f"semantic roles layer {largest['layer']} (by {100 * largest['above_mlp']:.1f}" in text
+    assert "The MLP underfits here" in text
+    columns = result.tables["scores"].to_pydict()
+    places = [at for at, low in enumerate(columns["above_mlp_low"]) if low is not None and low > 0]
+    columns["above_mlp_low"] = [-0.1 if at in places[1:] else low for at, low in enumerate(columns["above_mlp_low"])]
+    once = said(Result(result.manifest, {**result.tables, "scores": columns}))
+    assert "There is hardly a sign that the MLP underfits: in 1 of" in once
     assert "where the most likely label is always said" in text
     lines = {row["line"] for row in tables_of(result)["curves"]}
     assert lines == {"layers 0 to l", "layer l alone", "layer l alone, linear", "untrained twin"}

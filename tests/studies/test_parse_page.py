@@ -65,9 +65,9 @@ def invented(name: str = "tiny") -> Result:
             for e in (1, 2, 3)
         ],
         "by_relation": [
-            {"probe": p, "relation": r, "value": 0.5, "n": 10.0, "low": 0.4, "high": 0.6}
+            {"probe": p, "relation": r, "value": 0.5, "n": n, "low": 0.4, "high": 0.6}
             for p in ("attention", "attention + vectors")
-            for r in ("det", "nsubj")
+            for r, n in (("det", 10.0), ("nsubj", 20.0))
         ],
         "structural_layers": [
             {"who": m, "layer": k, "validation_uuas": 0.5 + k / 20} for m in ("model", "twin") for k in range(4)

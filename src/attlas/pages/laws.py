@@ -3,7 +3,8 @@
 :func:`check_schema` asks whether columns are named by the one rule of all tables; :func:`check_page` whether a page
 and a result fit: tables have the columns of their schemas, charts and tables of the page name columns that exist,
 what charts are drawn from is Vega-Lite, every table is shown or said not to be, sections that are linked to are
-there, every claim of a finding is true, and the words of a sentence are those of its claims.
+there, every claim of a finding is true, the words of a sentence are those of its claims, and captions say no figure
+and no order that is not the result's.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from attlas.pages.charts.base import Spec
 from attlas.pages.findings import Claim, holds
 from attlas.pages.page import Custom, Listing, Page
 from attlas.pages.rows import Tables
-from attlas.pages.truth import faults
+from attlas.pages.truth import caption_faults, faults
 from attlas.store import Result
 from attlas.store.schema import Schema
 
@@ -87,7 +88,7 @@ def check_page(page: Page, result: Result) -> None:
         for claim in finding.claims:
             assert holds(claim, tables), f"{page.study}: this is not so: {finding.text} ({claim})"
     assert any(finding.claims for finding in findings), f"{page.study}: no finding makes a claim that can be tested"
-    wrong = faults(findings, tables)
+    wrong = faults(findings, tables) + caption_faults(page, tables)
     assert not wrong, f"{page.study}: {'; '.join(wrong)}"
 
 

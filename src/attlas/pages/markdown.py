@@ -17,7 +17,7 @@ from attlas.pages.rows import Tables
 if TYPE_CHECKING:
     from attlas.store import Result
 
-MOST = 40
+MOST, BY = 40, 3  # rows of a table, options that tell runs apart
 
 
 def markdown_page(
@@ -34,8 +34,9 @@ def markdown_page(
     lines = [f"# {title}", ""]
     lines += [f"Written by `{command}` on {date.today()}.", ""] if command else []
     lines += [intro, ""] if intro else []
-    for result, _ in runs:
-        lines += _run(page, result)
+    differs = _differences([result for result, _ in runs])
+    for (result, _), by in zip(runs, differs, strict=True):
+        lines += _run(page, result, by)
     lines += ["## How they were made", ""]
     for result, repeat in runs:
         manifest = result.manifest
@@ -47,9 +48,34 @@ def markdown_page(
     return "\n".join([*lines, ""])
 
 
-def _run(page: Page, result: Result) -> list[str]:
+def _differences(results: Sequence[Result]) -> list[str]:
+    """By what each run differs from another of the same model and corpus, as a heading says it: seed and options."""
+    manifests = [result.manifest for result in results]
+    names = [(manifest.model.get("name"), manifest.corpus.get("name")) for manifest in manifests]
+    given = [{**manifest.plan.get("options", {}), "seed": manifest.seed} for manifest in manifests]
+    said = []
+    for name, options in zip(names, given, strict=True):
+        others = [other for of, other in zip(names, given, strict=True) if of == name]
+        by = [
+            f"{key} {_told(value)}"
+            for key, value in options.items()
+            if not isinstance(value, dict) and any(other.get(key) != value for other in others)
+        ]
+        said.append(", ".join(by[:BY]))
+    return said
+
+
+def _told(value: object) -> str:
+    """An option in words."""
+    if isinstance(value, bool | None):
+        return "yes" if value else "no"
+    return " and ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _run(page: Page, result: Result, by: str) -> list[str]:
     tables = Tables(result, page.schemas, page.derived)
-    lines = [f"## {as_prose('{model} on {corpus}', **tables.names).markdown()}", ""]
+    heading = as_prose("{model} on {corpus}" + (" ({by})" if by else ""), **tables.names, by=by)
+    lines = [f"## {heading.markdown()}", ""]
     warned = page.warning(tables)
     lines += [as_prose(warned, **tables.names).markdown(), ""] if warned else []
     told = made.blocks(tables)
@@ -66,6 +92,7 @@ def _run(page: Page, result: Result) -> list[str]:
         note = said(section.note, tables)
         lines += [note.markdown(), ""] if note is not None else []
         for part in listings:
+            lines += [f"*{as_prose(part.title, **tables.names).markdown()}*", ""] if part.title else []
             lines += [*_table_lines(part, tables), ""]
     return lines
 

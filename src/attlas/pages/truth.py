@@ -4,19 +4,27 @@
 is asked here, by :func:`faults`. Every number and every head that fills a slot of a sentence must be a fact of its
 claims: a value that is claimed, a cell of a row that is claimed, or how many rows there are. What the template itself
 writes ("p < 0.01") is no figure of the table. Words that compare ("best", "more") need a claim that does.
+
+Captions (titles, leads and notes of sections, charts and tables) say how to read what is shown, and make no claims;
+:func:`caption_faults` asks two things of them. What fills a slot must be a figure of the result: a cell of a table,
+how many rows one has, a count or an option of the manifest. And what is said to come in an order ("the worst cut
+first", "the best heads", "from early to late") must do so, by some column, in the chart or table that it stands over.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from string import Formatter
 from typing import Any
 
 from attlas.ids import paper_label
+from attlas.pages.charts import Chart
 from attlas.pages.findings import Claim, Finding
-from attlas.pages.prose import Prose
-from attlas.pages.rows import Row, Tables
+from attlas.pages.page import Custom, Listing, Page, Part, said
+from attlas.pages.prose import Prose, as_prose
+from attlas.pages.rows import Row, Rows, Tables
 from attlas.store.schema import KINDS, is_known
 
 _NUMBER = re.compile(r"(?<![\w@.\-/])[+−]?\d+(?:-\d+|(?:,\d{3})*(?:\.\d+)?(?:e−?\d+)?)(?![\w@/])")
@@ -38,6 +46,11 @@ _IDIOMS = re.compile(  # what compares nothing, is a name, was chosen on other t
     r"best single head|best offset|nearest mention|"
     r"best on (?:other texts|other documents|one half)|best there|best layer alone, chosen on validation|"
     r"no more|never rises|surely better|not shown to be better|not shown to know more or less"
+)
+_ORDERED = re.compile(
+    r"\b(?:best|worst|most|nearest|largest|smallest|frequent|important)\b[^.;:]*\bfirst\b|\bmost come first\b|"
+    r"from (?:early to late|the best to the worst|the worst cut to the best)|^The (?:best|most \w+|nearest) \w+$",
+    re.IGNORECASE,
 )
 _WRITTEN = ("share", "number", "signed", "percent", "p", "count", "seconds")
 
@@ -118,6 +131,114 @@ def unshown(finding: Finding, names: Collection[str] = ()) -> list[str]:
         if not kinds & set(needed)
         for word in re.findall(rf"\b(?:{words})\b", told, re.IGNORECASE)
     ]
+
+
+def caption_faults(page: Page, tables: Tables) -> list[str]:
+    """What is wrong with the captions of a page, a line each: a number that is none of the result's, an order that is
+    not kept.
+
+    >>> from attlas.pages.page import Section
+    >>> from attlas.store import Manifest, Result
+    >>> tables = Tables(Result(Manifest("toy"), {"heads": {"head": [1, 2, 3], "value": [0.3, 0.9, 0.5]}}))
+    >>> def page(**how):
+    ...     listing = Listing("heads", "head", "value", title="Heads, the best first", **how)
+    ...     return Page("toy", "", answer=lambda tables: None, sections=(Section("all", "All", parts=(listing,)),))
+    >>> caption_faults(page(order="-value"), tables)
+    []
+    >>> caption_faults(page(order="head", where={"head": [2, 3, 1]}), tables)  # the numbers of heads are no figures
+    ['not in this order: Heads, the best first']
+    """
+    lines = []
+    names = names_in(tables)
+    for caption, parts in _captions(page, tables):
+        slots = [text for value, text in slots_of(caption) if not (isinstance(value, str) and value in names)]
+        numbers = {number for text in slots for number in _NUMBER.findall(text)}
+        if numbers:
+            numbers -= {text for number in _figures(tables) for text in _written(number)}
+        lines += [f"no figure of the result is {number}: {caption}" for number in sorted(numbers)]
+        if _ORDERED.search(str(caption)):
+            shown = [_shown(part, tables) for part in parts if part.fits(tables) and not isinstance(part, Custom)]
+            kept = [any(map(_in_order, columns)) for columns in map(_varying, shown) if columns]
+            lines += [f"not in this order: {caption}"] * (kept != [] and not any(kept))
+    return lines
+
+
+def _captions(page: Page, tables: Tables) -> Iterator[tuple[Prose, Sequence[Part]]]:
+    """Every caption of a page, with what it stands over."""
+    for chart in page.charts():
+        for text in (chart.title, chart.label, chart.note):
+            if text:
+                yield as_prose(text, **tables.names), (chart,)
+    for section in page.sections:
+        for said_of in (section.title, section.lead, section.note):
+            caption = said(said_of, tables)
+            if caption is not None:
+                yield caption, section.parts
+        for part in section.parts:
+            if isinstance(part, Listing) and part.title:
+                yield as_prose(part.title, **tables.names), (part,)
+
+
+def _shown(part: Part, tables: Tables) -> list[list[list[float]]]:
+    """The figures that a part shows, column by column and within it stream by stream, in its order; none of a chart
+    that does not say in which order its lines stand."""
+    assert not isinstance(part, Custom)
+    rows, schema = part.shown(tables) if isinstance(part, Listing) else part.rows(tables), tables.schema(part.table)
+    if isinstance(part, Chart):
+        lines = _lines(part.spec(tables))
+        if not lines:
+            return []
+        named = part.columns[0]
+        labels = schema[named].labels if named in schema else {}
+        place = {name: at for at, name in enumerate(lines)}
+        rows = Rows(sorted(rows, key=lambda row: place.get(labels.get(row[named], row[named]), len(place))))
+    numbers = {
+        column.name for column in schema.columns if column.number and column.name not in ("layer", "head")
+    } or {name for row in rows[:1] for name in row if name not in ("layer", "head")}
+    streams = [stream for _, stream in rows.by("stream")] if rows and "stream" in rows[0] else [rows]
+    return [
+        [[row[name] for row in stream if is_known(row.get(name))] for stream in streams] for name in sorted(numbers)
+    ]
+
+
+def _varying(columns: list[list[list[float]]]) -> list[list[list[float]]]:
+    """Columns that have different figures: what is the same in all rows is in any order."""
+    return [streams for streams in columns if len({value for values in streams for value in values}) > 1]
+
+
+def _lines(spec: Any) -> list[Any]:
+    """The names of a chart's lines, from the top down, where it says in which order they stand."""
+    if isinstance(spec, Mapping):
+        if isinstance(spec.get("y"), Mapping) and isinstance(spec["y"].get("sort"), list):
+            return list(spec["y"]["sort"])
+        return next((lines for value in spec.values() if (lines := _lines(value))), [])
+    return next((lines for value in spec if (lines := _lines(value))), []) if isinstance(spec, list) else []
+
+
+def _in_order(streams: Sequence[Sequence[float]]) -> bool:
+    """Whether figures rise or fall, in every stream alike."""
+    pairs = [pair for values in streams for pair in pairwise(values)]
+    return all(a <= b for a, b in pairs) or all(a >= b for a, b in pairs)
+
+
+def _figures(tables: Tables) -> Iterator[float]:
+    """All figures that a caption may write: of the manifest, and of every table."""
+    yield from _counted(tables)
+    yield from (value for value in _plain(tables.options) if isinstance(value, int | float))
+    for name, schema in tables.schemas.items():
+        rows = tables[name]
+        yield len(rows)
+        for column in schema.columns:
+            yield from {value for value in rows.column(column.name) if isinstance(value, int | float)}
+
+
+def _plain(value: Any) -> Iterator[Any]:
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else None
+    if parts is None:
+        yield value
+    else:
+        for part in parts:
+            yield from _plain(part)
 
 
 def _own_words(prose: Prose, names: Collection[str]) -> str:

@@ -16,6 +16,7 @@ normal ones, or few units would make it too narrow; with fewer than six units th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -177,12 +178,14 @@ def gains_from_uniform(curve: ArrayLike) -> Numbers:
     return from_uniform(np.where(total > 0, added / np.where(total > 0, total, 1.0), 0.0))
 
 
-def over_seeds(values: Sequence[float]) -> Estimate:
-    """The mean of several seeds with Student's 95 % interval; with one seed there is none. Seeds without a value are
-    left out.
+def over_seeds(values: Sequence[float], within: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
+    """The mean of several seeds with Student's 95 % interval, as far as it lies ``within`` what the quantity can be;
+    with one seed there is none. Seeds without a value are left out.
 
     >>> over_seeds([1.0, 2.0, 3.0])
     Estimate(value=2.0, low=-0.484..., high=4.484..., n=3)
+    >>> over_seeds([1.0, 2.0, 3.0], within=(0, 5)).low
+    0.0
     >>> over_seeds([1.0])
     Estimate(value=1.0, low=nan, high=nan, n=1)
     """
@@ -195,7 +198,8 @@ def over_seeds(values: Sequence[float]) -> Estimate:
     from scipy.stats import t
 
     reach = float(t.ppf(0.975, len(known) - 1) * known.std(ddof=1) / len(known) ** 0.5)
-    return Estimate(mean, mean - reach, mean + reach, len(known))
+    least, most = map(float, within)
+    return Estimate(mean, max(least, mean - reach), min(most, mean + reach), len(known))
 
 
 def middle(replicates: ArrayLike, units: int) -> tuple[Numbers, Numbers]:
@@ -226,14 +230,18 @@ def middle(replicates: ArrayLike, units: int) -> tuple[Numbers, Numbers]:
     return np.asarray(low), np.asarray(high)
 
 
-def estimate(values: Sequence[float], ends: tuple[ArrayLike, ArrayLike]) -> Estimate:
-    """A number from the values of all seeds. With several the interval is over them; with one it is the one given,
-    which is over units.
+def estimate(
+    values: Sequence[float],
+    ends: tuple[ArrayLike, ArrayLike],
+    within: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
+    """A number from the values of all seeds. With several the interval is over them, ``within`` what the quantity can
+    be; with one it is the one given, which is over units.
 
     >>> estimate([0.5], (0.4, 0.6)).low, estimate([0.5, 0.5], (0.4, 0.6)).low
     (0.4, 0.5)
     """
-    mean = over_seeds(values)
+    mean = over_seeds(values, within)
     if mean.n != 1 or len(values) != 1:
         return mean
     return mean._replace(low=float(np.asarray(ends[0])), high=float(np.asarray(ends[1])))

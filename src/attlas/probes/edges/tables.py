@@ -150,7 +150,7 @@ def _of_curve(runs: Sequence[_Run], labels: str) -> dict[str, Estimate]:
         found["score at layer 0"] = _score_of(runs, places[0])
     if layers == list(range(first, last + 1)) and last > first:
         more = [float(curve[-1] - curve[0]) for curve in curves]
-        found["gain"] = summary.estimate(more, runs[0].more_ends(places[-1], places[0]))
+        found["gain"] = summary.estimate(more, runs[0].more_ends(places[-1], places[0]), (-1, 1))
         layer = [float(summary.expected_layer(curve, first)) for curve in curves]
         drawn = summary.expected_layer(runs[0].drawn[:, places], first)
         found["expected layer"] = summary.estimate(layer, summary.middle(drawn, runs[0].units))
@@ -164,7 +164,9 @@ def _of_mix(runs: Sequence[_Run], labels: str, origins: Sequence[Origin]) -> dic
     layers = [origin.layer for origin in origins]
     mixes = [run.of.weights[run.last(labels)] for run in runs]
     return {
-        "centre of gravity": summary.over_seeds([summary.centre_of_gravity(mix, layers) for mix in mixes]),
+        "centre of gravity": summary.over_seeds(
+            [summary.centre_of_gravity(mix, layers) for mix in mixes], (min(layers), max(layers))
+        ),
         "K(s)": summary.over_seeds([float(summary.from_uniform(mix)) for mix in mixes]),
     }
 
@@ -180,7 +182,7 @@ def _of_singles(runs: Sequence[_Run]) -> dict[str, Estimate]:
 
 def _score_of(runs: Sequence[_Run], place: int) -> Estimate:
     """The score of one probe."""
-    return summary.estimate([float(run.score[place]) for run in runs], runs[0].score_ends(place))
+    return summary.estimate([float(run.score[place]) for run in runs], runs[0].score_ends(place), (0, 1))
 
 
 def _of_controls(runs: Sequence[_Run]) -> dict[str, Estimate]:

@@ -118,7 +118,8 @@ NEAREST = Schema(
     "nearest_pairs", "The nearest pairs of heads.",
     STREAM, Column("one", "head"), Column("one_does", "mostly"), Column("other", "and head"),
     Column("other_does", "mostly"),
-    Column("scored", "nats apart", "number", "on the other half of the documents, or texts"),
+    Column("chosen", "nats apart where chosen", "number", "on one half of the documents, or texts: in this order"),
+    Column("scored", "on the other half", "number", "of the documents, or texts"),
     Column("value", "on all of them", "number", ends=("low", "high"), twin="twin"),
 )  # fmt: skip
 
@@ -161,7 +162,7 @@ def nearest_pairs(tables: Tables) -> Iterator[Row]:
             one, other = label_of(row), paper_label(row["layer_b"], row["head_b"])
             numbers = {name: row[name] for name in ("value", "low", "high", "twin")}
             yield {"stream": stream, "one": one, "one_does": does[one], "other": other, "other_does": does[other],
-                   "scored": row[scored], **numbers}  # fmt: skip
+                   "chosen": row[chosen], "scored": row[scored], **numbers}  # fmt: skip
 
 
 def tree(tables: Tables) -> Iterator[Row]:
@@ -401,7 +402,8 @@ PAGE = Page(
             "The pairs of heads that are most alike: chosen on one half of the documents (or texts), with their "
             "distance from the other, lest they be the luckiest of many; interval and twins (the same places) are of "
             "all.",
-            (Listing("nearest_pairs", "one", "one_does", "other", "other_does", "scored", "value"),), short="Pairs",
+            (Listing("nearest_pairs", "one", "one_does", "other", "other_does", "chosen", "scored", "value"),),
+            short="Pairs",
         ),
         Section(
             "heads", "All heads",

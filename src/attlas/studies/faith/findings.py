@@ -229,6 +229,19 @@ def _kept(rows: Rows) -> Iterator[Claim]:
         yield Claim("count", "instances", "adversary_within", value=kept, than=0)
 
 
+def apart(tables: Tables, table: str) -> Prose | str:
+    """How far the adversaries' outputs are from the model's at most, in the instances that a table shows; nothing
+    where that is not known."""
+    shown = {(row["text"], row["place"]) for row in tables[table]}
+    rows = tables["instances"].known("adversary_tvd").where(lambda row: (row["text"], row["place"]) in shown)
+    farthest = rows.largest("adversary_tvd")[:1]
+    said = (
+        " However different the model’s own weights and the adversary’s look, their outputs are "
+        "{adversary_tvd:number} (TVD) apart at most."
+    )
+    return say(said, **farthest[0]) if farthest else ""
+
+
 def needed(tables: Tables) -> Iterator[Finding]:
     """Whether the task needs attention."""
     changed = tables["interventions"].known("change")

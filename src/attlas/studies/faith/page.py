@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from attlas.pages import Custom, Listing, Page, Row, Section, Style, Tables, charts
+from attlas.pages.prose import say
 from attlas.store.schema import Column, Schema
 from attlas.studies.faith import findings
 from attlas.studies.faith.findings import ATTENTION, called, title
@@ -302,15 +303,20 @@ PAGE = Page(
         ),
         Section(
             "examples", "Words under each explanation",
-            "Each line shades the words by one explanation, the strongest in full. Point at a word for its number. "
-            "As different as the model’s own weights and the adversary’s look, the output is the same.",
+            lambda tables: say(
+                "Each line shades the words by one explanation, the strongest in full. Point at a word for its "
+                "number.{apart}", apart=findings.apart(tables, "examples"),
+            ),
             (Custom(shaded, ("examples",)),),
             short="Examples",
         ),
         Section(
             "texts", "The same text under both kinds of attention",
-            f"A is the model’s own attention, B the adversary’s, with the same answer. {READ} Picked out is the "
-            "query that the answer is read from: in the last layer only such rows were free.",
+            lambda tables: say(
+                f"A is the model’s own attention, B the adversary’s.{{apart}} {READ} "
+                "Picked out is the query that the answer is read from: in the last layer only such rows were free.",
+                apart=findings.apart(tables, "shown"),
+            ),
             (Custom(pictures, ("shown",)),),
             short="Pictures",
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from attlas.tasks.tagging import labels_of
 Numbers = NDArray[np.float64]
 Columns = dict[str, list[Any]]
 DISTANCES = ("nll", "tvd", "kl", "jsd")
+WITHIN = {"f1": (0, 1), "nll": (0, math.inf), "tvd": (0, 1), "kl": (0, math.inf), "jsd": (0, math.log(2))}
 _AT = {name: place for place, name in enumerate(COLUMNS)}
 
 
@@ -89,7 +91,7 @@ def _summary(models: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for kind, rows in kinds.items():
         summary = dict(zip(names, kind, strict=True)) | {"seeds": len(rows), "published": rows[0]["published"]}
         for name in ("f1", *DISTANCES):
-            mean = over_seeds([row[name] for row in rows])
+            mean = over_seeds([row[name] for row in rows], WITHIN[name])
             summary |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
         summaries.append(summary)
     return summaries

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from math import comb
 from statistics import fmean
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from attlas.studies.shared.layer_runs import TASKS as NAMES
 from attlas.studies.shared.published import PIPELINE, PIPELINE_LAYERS, PIPELINE_MODEL
 from attlas.studies.shared.wording import drawn, untrained
 
+OUTSIDE, SELDOM = 0.025, 0.05  # of intervals on either side, by luck; what is less probable is no luck
 ALIKE = 0.03  # nats, within which two means of K are called alike
 _PROBE = ("task", "who", "labels", "series", "layer", "seed")
 _LINEAR = {"who": "model", "labels": "gold", "series": "linear"}
@@ -405,6 +407,15 @@ def _against(more: float) -> Prose:
     return say("{points:percent} points {way}", points=abs(more), way="better" if more > 0 else "worse")
 
 
+def by_luck(ahead: int, of: int) -> float:
+    """How probable it is that at least so many of some 95 % intervals lie above zero where nothing is better.
+
+    >>> round(by_luck(1, 182), 2), round(by_luck(8, 14), 4)
+    (0.99, 0.0)
+    """
+    return 1 - sum(comb(of, n) * OUTSIDE**n * (1 - OUTSIDE) ** (of - n) for n in range(ahead))
+
+
 def linear(tables: Tables) -> Iterator[Finding]:
     """Where a linear probe reads more off a layer than the MLP, which then underfits."""
     sound = [row["task"] for row in _sound(tables["summary"])]
@@ -419,9 +430,12 @@ def linear(tables: Tables) -> Iterator[Finding]:
     told = [say("{task} layer {layer:count} (by {by})", task=_named(row), layer=row["layer"],
                 by=with_interval(row, "above_mlp", ("above_mlp_low", "above_mlp_high"), "percent"))
             for row in ahead.largest("above_mlp")[:4]]  # fmt: skip
+    lucky = by_luck(len(ahead), len(rows)) >= SELDOM
+    opening = "There is hardly a sign that the MLP underfits: in" if lucky else "**The MLP underfits here**: in"
+    ending = "So many may be luck among so many intervals" if lucky else "Read single layers there by the linear line"
     yield Finding(
-        say("**The MLP underfits here**: in {ahead} of {n} cases a linear probe of the same layer is better by more "
-            "than its interval, in points of F1{most}: {told}. Read single layers there by the linear line.",
+        say(f"{opening} {{ahead}} of {{n}} cases a linear probe of the same layer is better by more than its "
+            f"interval, in points of F1{{most}}: {{told}}. {ending}.",
             ahead=len(ahead), n=len(rows), told=listed(told), most=", most of all" if len(ahead) > len(told) else ""),
         (*(value_claim("scores", "above_mlp", row, *_PROBE) for row in ahead.largest("above_mlp")[:4]),
          Claim("largest", "scores", "above_mlp", keyed(ahead.largest("above_mlp")[:4], *_PROBE),

@@ -306,12 +306,18 @@ def roots(tables: Tables) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def frequent(tables: Tables) -> list[Row]:
-    """By relation, those that most words have."""
+def by_frequency(tables: Tables) -> list[Row]:
+    """By relation, those that most words have first."""
     rows = tables["by_relation"]
     sizes = {relation: max(same.column("n")) for relation, same in rows.by("relation")}
-    kept = sorted(sizes, key=lambda name: (-sizes[name], name))[:SHOWN_RELATIONS]
-    return [row for relation in kept for row in rows.where(relation=relation) if row["probe"] != "best fixed offset"]
+    return sorted(rows, key=lambda row: (-sizes[row["relation"]], row["relation"]))
+
+
+def frequent(tables: Tables) -> list[Row]:
+    """By relation, those that most words have, without offsets."""
+    rows = by_frequency(tables)
+    kept = list(dict.fromkeys(row["relation"] for row in rows))[:SHOWN_RELATIONS]
+    return [row for row in rows if row["relation"] in kept and row["probe"] != "best fixed offset"]
 
 
 def about(tables: Tables) -> Prose:
@@ -378,12 +384,13 @@ PAGE = Page(
         ),
         Section(
             "relations", "By relation",
-            f"The same by the relation of a word to its governor, the {SHOWN_RELATIONS} most frequent first: what is "
-            "right of a hundred such words. Where attention is far above distances, it is not mere position.",
+            "The same by the relation of a word to its governor, the most frequent first: what is right of a hundred "
+            f"such words. The chart has {SHOWN_RELATIONS} relations at most. Where attention is far above distances, "
+            "it is not mere position.",
             (
                 charts.grid("frequent", "probe", "relation", "value", key="relations-map", title="Right by relation",
                             label="Heat map of accuracy by relation and probe"),
-                Listing("by_relation", "relation", "probe", "value", "n"),
+                Listing("by_relation", "relation", "probe", "value", "n", rows=by_frequency),
             ),
             short="Relations",
         ),

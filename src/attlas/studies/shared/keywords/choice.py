@@ -2,7 +2,7 @@
 
 The rule, for a model that nothing is known of: all heads of the last layer, by norms where the model lets them be
 computed, else by weights. It was found on the training part of Inspec: for all-MiniLM-L6-v2 no choice of heads does
-much better, for e5-small the best choice is two points of F1 ahead of it; see ``docs/results/keywords.md``.
+much better, for e5-small the best choice is two points of F1 ahead of it; see ``docs/results/keywords_study.md``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from attlas.store import Result
 from attlas.studies.shared.keywords.phrases import LONGEST
 
 # Layers and heads, by the fingerprint of the weights; as ``attlas keywords study`` chose them on the training part of
-# Inspec (see docs/results/keywords.md).
+# Inspec (see docs/results/keywords_study.md).
 SHIPPED: dict[str, tuple[tuple[int, int], ...]] = {
     "babac23c7f6e44f3": (  # all-MiniLM-L6-v2
         (5, 10), (5, 7), (5, 8), (5, 3), (5, 4), (5, 2), (5, 11), (5, 5), (5, 6), (4, 3), (5, 1), (4, 1),

@@ -1,0 +1,114 @@
+"""Which pages of results are older than the code of their figures.
+
+A page of results ends with a mark: a short name for the code of each *part* of the package that its study is made of,
+as it was when the page was written. Two kinds of parts are told apart. What *makes* figures (statistics, measures,
+probes, tasks, what studies share, the study itself): where one of these is other code now, the page is stale. What
+only *reads* models, texts and files (:data:`READS`) gives a study the same attention and the same words whatever
+family or format it learns to read besides, and has tests of its own that hold it to plain loops; where it has
+changed, that is said and no more.
+
+The name of a part is that of what its code does: comments, docstrings, annotations and refusals (an ``if`` that only
+raises, an assertion) are not in it, since a result that is there was not refused; nor are modules that only word and
+draw (:data:`WORDING`).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent / "src" / "attlas"
+MAKES = ("measures", "probes", "stats", "studies/shared", "tasks")
+READS = ("capture", "corpora", "models", "text")
+WORDING = (  # what only words and draws the figures of a result
+    "page.py", "findings.py", "wording.py", "clusters/maps.py", "faith/words.py", "faith_chunking/rows.py",
+    "keywords/text.py", "layers_case/drawing.py", "layers_case/panels.py",
+)  # fmt: skip
+SAME = {"layers_together": ("studies/layers_together", "studies/layers")}  # studies made of another's figures
+_MARK = re.compile(r"<!-- code: (.*) -->")
+_WORDS_ALONE = ("annotation", "returns", "type_comment", "type_params", "kind")
+
+
+def parts_of(study: str) -> tuple[str, ...]:
+    """The parts of the package that a study is made of; its own come first.
+
+    >>> parts_of("survey")[:2]
+    ('studies/survey', 'measures')
+    """
+    return (*SAME.get(study, (f"studies/{study}",)), *MAKES, *READS)
+
+
+def mark_of(study: str) -> str:
+    """The mark of a page that is written now.
+
+    >>> mark_of("survey").startswith("<!-- code: studies/survey=")
+    True
+    """
+    return f"<!-- code: {', '.join(f'{part}={code}' for part, code in _codes(study).items())} -->"
+
+
+def changed_since(study: str, page: str) -> list[str] | None:
+    """The parts whose code is other than it was when a page was written; None where the page does not say.
+
+    >>> changed_since("survey", mark_of("survey")), changed_since("survey", "no mark")
+    ([], None)
+    """
+    mark = _MARK.search(page)
+    if mark is None or "=" not in mark[1]:
+        return None
+    before: Mapping[str, str] = dict(part.split("=") for part in mark[1].split(", "))
+    return [part for part, code in _codes(study).items() if before.get(part) != code]
+
+
+def _codes(study: str) -> dict[str, str]:
+    return {part: code_of(part) for part in parts_of(study)}
+
+
+def code_of(part: str) -> str:
+    """Eight letters that name what the code of a part does.
+
+    >>> len(code_of("stats"))
+    8
+    """
+    digest = hashlib.sha256()
+    for file in sorted((PACKAGE / part).rglob("*.py")):
+        if not any(map(file.match, WORDING)):
+            digest.update(str(file.relative_to(PACKAGE)).encode())
+            digest.update("\n".join(deeds_of(ast.parse(file.read_text(encoding="utf-8")))).encode())
+    return digest.hexdigest()[:8]
+
+
+def deeds_of(node: object) -> Iterator[str]:
+    """What a piece of code does, token by token, without what only words or refuses.
+
+    >>> def same(one, other):
+    ...     return [*deeds_of(ast.parse(one))] == [*deeds_of(ast.parse(other))]
+    >>> same("def f(a: int) -> int:\\n    'Doubles.'\\n    return 2 * a", "def f(a):\\n    return 2 * a  # twice")
+    True
+    >>> same("if a < 0:\\n    raise ValueError('below 0')\\nb = a", "b = a"), same("b = a", "b = -a")
+    (True, False)
+    """
+    if isinstance(node, list):
+        for each in node:
+            if not _says_or_refuses(each):
+                yield from deeds_of(each)
+    elif isinstance(node, ast.AST):
+        yield type(node).__name__
+        for name, value in ast.iter_fields(node):
+            if name not in _WORDS_ALONE and value not in (None, []):
+                yield f".{name}"
+                yield from deeds_of(value)
+        yield "."
+    else:
+        yield repr(node)
+
+
+def _says_or_refuses(node: object) -> bool:
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    if isinstance(node, ast.If):
+        return not node.orelse and all(isinstance(each, ast.Raise) for each in node.body)
+    return isinstance(node, ast.Raise | ast.Assert)
