@@ -34,7 +34,7 @@ from tools.sweep.answers import (
     relative,
     worst_of,
 )
-from tools.sweep.building import EOS, PAD, VOCABULARY, WIDTH, build, twin_of
+from tools.sweep.building import PAD, WIDTH, build, twin_of
 from tools.sweep.families import Family
 from tools.sweep.truth import (
     Case,
@@ -450,32 +450,7 @@ def wants_more(error: BaseException) -> bool:
 
 def tokenizer() -> Any:
     """A fast tokenizer of whole words, which knows the texts of the doctor."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import PreTrainedTokenizerFast
-
     from attlas.capture.check import TARGETS, TEXTS
+    from attlas.models.shrinking import words
 
-    split = pre_tokenizers.Whitespace()
-    words = [word for text in (*TEXTS, *TARGETS) for word, _ in split.pre_tokenize_str(text.lower())]
-    special = ["<pad>", "<s>", "</s>", "<unk>", "<mask>"]
-    vocabulary = {
-        word: number
-        for number, word in enumerate(
-            dict.fromkeys([*special, *words, *["the", "a", "old", "and", "repaired", "bridge"]])
-        )
-    }
-    for number in range(len(vocabulary), VOCABULARY):
-        vocabulary[f"w{number}"] = number
-    inner = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    inner.normalizer, inner.pre_tokenizer = normalizers.Lowercase(), split
-    inner.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", pair="<s> $A </s> $B:1 </s>:1", special_tokens=[("<s>", 1), ("</s>", EOS)]
-    )
-    special_pieces = {"bos": "<s>", "eos": "</s>", "cls": "<s>", "sep": "</s>", "pad": "<pad>", "unk": "<unk>"}
-    fast: Any = PreTrainedTokenizerFast
-    return fast(
-        tokenizer_object=inner,
-        mask_token="<mask>",
-        model_max_length=200,
-        **{f"{name}_token": piece for name, piece in special_pieces.items()},
-    )
+    return words([*TEXTS, *TARGETS, "the a old and repaired bridge"])

@@ -26,6 +26,7 @@ from attlas.models.shrinking import tiny, with_attention, words
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
 
+OF_TWIN = "tiny twin: "  # how its questions begin
 BUILT = "a tiny twin of its class can be asked"
 ADOPTED = "adopting it changes nothing"
 QUESTIONS_OF_TWIN = 1 + len(QUESTIONS)
@@ -89,4 +90,4 @@ def examine_twin(subject: Subject, *, advance: Callable[[str], object] = lambda 
         findings += answers(patient, advance=advance)
     except Exception as error:
         findings = [Finding(ADOPTED, False, note=said(error))]
-    return [Finding(f"tiny twin: {told.name}", told.passed, told.error, told.note) for told in findings]
+    return [Finding(f"{OF_TWIN}{told.name}", told.passed, told.error, told.note) for told in findings]

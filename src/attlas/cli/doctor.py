@@ -63,7 +63,7 @@ def show(subject: Any, findings: Any) -> None:
         markup=False, highlight=False, soft_wrap=True,
     )  # fmt: skip
     table = Table("", "question", "largest error", "note", box=None, header_style="bold")
-    for finding in findings:
+    for finding in _in_short(findings):
         sign = {True: "yes", False: "no", None: "-"}[finding.passed]
         error = "" if finding.error is None else f"{finding.error:.1e}"
         table.add_row(sign, finding.name, error, finding.note)
@@ -74,6 +74,23 @@ def _blocks(counts: dict[str, Any]) -> str:
     """Which blocks of the model the layers are, counted from 1, where not every block has attention."""
     numbers = [str(block + 1) for block in counts.get("blocks", ())]
     return f" ({'block' if len(numbers) == 1 else 'blocks'} {', '.join(numbers)})" if numbers else ""
+
+
+def _in_short(findings: Any) -> list[Any]:
+    """All answers of the model; of its tiny twin those that are no, and one line for the rest of them."""
+    from attlas.capture import Finding
+    from attlas.capture.tiny import OF_TWIN
+
+    own = [finding for finding in findings if not finding.name.startswith(OF_TWIN)]
+    twin = [finding for finding in findings if finding.name.startswith(OF_TWIN)]
+    failed = [finding for finding in twin if finding.passed is False]
+    good = [finding for finding in twin if finding.passed]
+    if good:
+        left = len(twin) - len(failed) - len(good)
+        worst = max((finding.error for finding in good if finding.error is not None), default=None)
+        said = f"{len(good)} answered with yes" + (f", {left} that do not apply" if left else "")
+        own.append(Finding(f"{OF_TWIN}the same, beyond windows of a few pieces", True, worst, said))
+    return [*own, *failed]
 
 
 def _heads(count: int | list[int]) -> str:
