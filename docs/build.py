@@ -6,7 +6,8 @@
     python docs/build.py --check                which pages of results are older than the code of their figures (stale.py)
     python docs/build.py --check STUDY FOLDER   whether a page says what its tables say, in today's sentences
 
-A page of results states the fingerprint of each result folder, and ends with a mark of the code as it is when the page is written: write pages with the code that made the results. The pages of studies are made from the same
+A page of results states the fingerprint of each result folder, and ends with a mark of the code as it is when the page is written: write pages with the code that made the results, and keep that code's figures on small inputs
+(``python tools/same_figures/run.py --cases after --out tools/same_figures/pages.json.gz``). The pages of studies are made from the same
 records as their HTML pages; others have a module of their name in ``building/``. Run from a checkout with the extra ``dev``.
 """
 
@@ -17,7 +18,7 @@ from collections import Counter
 from importlib import import_module
 from pathlib import Path
 
-from stale import READS, changed_since, mark_of
+from stale import changed_since, mark_of, other_figures
 
 HERE = Path(__file__).resolve().parent
 WITHOUT = ("keywords", "layers", "layers_case")  # of one text, or of one task: all tasks stand on layers_together.md
@@ -31,7 +32,9 @@ def main(page: str, folders: list[str]) -> None:
         stale, also = (other_lines(folders[0], folders[1:]), []) if folders else told_pages()
         for line in [*also, *stale]:
             print(line)
-        print(f"{len(stale)} {'lines are not what the tables say' if folders else 'pages are older than their code'}")
+        print(
+            f"{len(stale)} {'lines are not what the tables say' if folders else 'pages are older than the code of their figures'}"
+        )
         sys.exit(bool(stale))
     own = sorted(path.stem for path in (HERE / "building").glob("*.py"))
     with_pages = sorted(name for name, study in studies().items() if study.page)
@@ -77,26 +80,28 @@ def study_text(name: str, folders: list[str]) -> str:
 
 
 def told_pages() -> tuple[list[str], list[str]]:
-    """A line for each page of results that is stale, and lines on what else has changed since pages were written."""
+    """A line for each page of results that is stale, and one for each whose code has changed but not its figures."""
     from attlas.studies import studies
 
     stale: list[str] = []
-    read: dict[str, list[str]] = {}
+    changed: dict[str, str] = {}
     for study in sorted((study for study in studies().values() if study.page), key=lambda study: study.name):
         name = study.python_name
         page = HERE / "results" / f"{name}.md"
-        if not page.exists():
-            if name not in WITHOUT:
-                stale.append(f"{name}: there is no page of results")
-            continue
-        changed = changed_since(name, page.read_text(encoding="utf-8"))
-        makes = [part for part in changed or () if part not in READS]
-        if changed is None or makes:
-            why = ", ".join(makes) if changed is not None else "it does not say which"
-            stale.append(f"{name}: its figures are of other code than this ({why}); make it again from new results")
-        for part in set(changed or ()) & set(READS):
-            read.setdefault(part, []).append(name)
-    return stale, [f"changed since, but only what reads ({part}): {', '.join(names)}" for part, names in read.items()]
+        if page.exists():
+            parts = changed_since(name, page.read_text(encoding="utf-8"))
+            if parts is None:
+                stale.append(f"{name}: it does not say of which code its figures are; make it again")
+            elif parts:
+                changed[name] = ", ".join(parts)
+        elif name not in WITHOUT:
+            stale.append(f"{name}: there is no page of results")
+    other = other_figures(changed)
+    stale += [f"{name}: other code ({changed[name]}) gives other figures ({why}); make it again from new results"
+              for name, why in other.items()]  # fmt: skip
+    return stale, [
+        f"{name}: other code ({parts}) gives the same figures" for name, parts in changed.items() if name not in other
+    ]
 
 
 def other_lines(name: str, folders: list[str]) -> list[str]:

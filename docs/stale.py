@@ -1,11 +1,10 @@
 """Which pages of results are older than the code of their figures.
 
 A page of results ends with a mark: a short name for the code of each *part* of the package that its study is made of,
-as it was when the page was written. Two kinds of parts are told apart. What *makes* figures (statistics, measures,
-probes, tasks, what studies share, the study itself): where one of these is other code now, the page is stale. What
-only *reads* models, texts and files (:data:`READS`) gives a study the same attention and the same words whatever
-family or format it learns to read besides, and has tests of its own that hold it to plain loops; where it has
-changed, that is said and no more.
+as it was when the page was written. Where a part is other code now, that alone says little: most changes let a study
+read another family or format, or only move code. So figures themselves are asked: ``tools/same_figures`` runs every
+study on small fixed inputs, and ``pages.json.gz`` there holds the tables that the code of the pages gave. A page is
+stale where its study's code has changed *and* gives other figures.
 
 The name of a part is that of what its code does: comments, docstrings, annotations and refusals (an ``if`` that only
 raises, an assertion) are not in it, since a result that is there was not refused; nor are modules that only word and
@@ -17,12 +16,17 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
+from io import StringIO
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "src" / "attlas"
-MAKES = ("measures", "probes", "stats", "studies/shared", "tasks")
-READS = ("capture", "corpora", "models", "text")
+PARTS = ("capture", "corpora", "measures", "models", "probes", "stats", "studies/shared", "tasks", "text")
+TOOL = PACKAGE.parents[1] / "tools" / "same_figures"
+KEPT = "pages.json.gz"
 WORDING = (  # what only words and draws the figures of a result
     "page.py", "findings.py", "wording.py", "clusters/maps.py", "faith/words.py", "faith_chunking/rows.py",
     "keywords/text.py", "layers_case/drawing.py", "layers_case/panels.py",
@@ -36,9 +40,9 @@ def parts_of(study: str) -> tuple[str, ...]:
     """The parts of the package that a study is made of; its own come first.
 
     >>> parts_of("survey")[:2]
-    ('studies/survey', 'measures')
+    ('studies/survey', 'capture')
     """
-    return (*SAME.get(study, (f"studies/{study}",)), *MAKES, *READS)
+    return (*SAME.get(study, (f"studies/{study}",)), *PARTS)
 
 
 def mark_of(study: str) -> str:
@@ -61,6 +65,28 @@ def changed_since(study: str, page: str) -> list[str] | None:
         return None
     before: Mapping[str, str] = dict(part.split("=") for part in mark[1].split(", "))
     return [part for part, code in _codes(study).items() if before.get(part) != code]
+
+
+def other_figures(names: Collection[str]) -> dict[str, str]:
+    """Which of some studies give other figures on small fixed inputs than when pages were written, and one of them.
+
+    >>> other_figures([])
+    {}
+    """
+    if not names:
+        return {}
+    sys.path.insert(0, str(TOOL))
+    tool = import_module("run")
+    with redirect_stderr(StringIO()):
+        now, _ = tool.run("after", "")
+    before, other = tool.read(TOOL / KEPT), {}
+    for name in names:
+        with redirect_stdout(StringIO()) as said:
+            if tool.compare(before, now, name.split("_")[0]):
+                other[name] = next(
+                    line for line in said.getvalue().splitlines() if "before" in line or "not there" in line
+                )
+    return other
 
 
 def _codes(study: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib import import_module
 from pathlib import Path
@@ -33,7 +34,7 @@ def toy(stale: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path
 
 
-def test_a_page_is_stale_where_what_makes_its_figures_has_changed(stale: ModuleType, toy: Path) -> None:
+def test_a_page_knows_which_parts_of_its_code_have_changed(stale: ModuleType, toy: Path) -> None:
     for name, parts in NAMES.items():
         page = f"# A page\n\n{stale.mark_of('toy')}\n"
         (toy / name).write_text("a = 2", encoding="utf-8")
@@ -53,7 +54,7 @@ def test_words_and_refusals_change_no_figures(stale: ModuleType, toy: Path) -> N
 
 def test_studies_that_are_made_of_others_figures_name_them(stale: ModuleType) -> None:
     assert stale.parts_of("layers_together")[:2] == ("studies/layers_together", "studies/layers")
-    for part in {*stale.MAKES, *stale.READS, *(part for parts in stale.SAME.values() for part in parts)}:
+    for part in {*stale.PARTS, *(part for parts in stale.SAME.values() for part in parts)}:
         assert (stale.PACKAGE / part).is_dir(), part
 
 
@@ -65,3 +66,17 @@ def test_nothing_that_makes_figures_imports_what_only_words_them(stale: ModuleTy
     for file in set(files) - worded:
         imported = set(re.findall(r"^\s*from (attlas\.studies\.\S+) import", file.read_text(encoding="utf-8"), re.M))
         assert not imported & modules, file
+
+
+def test_other_code_is_asked_for_its_figures(stale: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a study gave on small inputs when pages were written, against what it gives now."""
+    monkeypatch.syspath_prepend(str(stale.TOOL))
+    tool = import_module("run")
+    kept = {case: tables for case, tables in tool.read(stale.TOOL / stale.KEPT).items() if case.startswith("noop")}
+    moved = json.loads(json.dumps(kept))
+    column = next(values for values in moved["noop.masked"]["noop"].values() if isinstance(values[0], float))
+    column[0] += 0.5
+    for now, other in ((kept, set()), (moved, {"noop"})):
+        monkeypatch.setattr(tool, "run", lambda which, only, now=now: (now, False))
+        monkeypatch.setattr(tool, "read", lambda path: kept)
+        assert set(stale.other_figures(["noop"])) == other

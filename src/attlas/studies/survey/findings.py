@@ -190,6 +190,7 @@ def breadth(tables: Tables) -> Iterator[Finding]:
                 for claim in mean_claims(tables, "heads", {**among, "layer": layer - 1}, "value")]  # fmt: skip
         ends += mean_claims(tables, "heads", among, "chance")
         own = layer_means(tables["heads"].where(**among | {"quantity": "entropy_cls"}))
+        own = own if any(abs(value) > 1e-6 for value in own.values()) else {}  # a first piece that sees itself alone
         if own:
             last = {**among, "quantity": "entropy_cls", "layer": max(own)}
             ends += mean_claims(tables, "heads", last, "value")
