@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from tools.sweep.answers import (
 from tools.sweep.building import PAD, WIDTH, build, twin_of
 from tools.sweep.families import Family
 from tools.sweep.truth import (
+    Call,
     Case,
     Truth,
     cases_for,
@@ -47,6 +49,7 @@ from tools.sweep.truth import (
     run,
     silenced,
     truth_of,
+    without_part,
     zeroed,
 )
 
@@ -54,6 +57,8 @@ from tools.sweep.truth import (
 # the width of a head where W_O takes more than heads.
 FED = {"bitnet": re.compile(r"attn_sub_norm$")}
 HEAD_WIDTHS = {"convbert": WIDTH}
+TWO_FLOWS = {"lilt"}  # a head's weights mix the states of words and those of places, each with a projection
+ONE_PARAMETER = {"xlnet": re.compile(r"rel_attn\.o$")}  # W_O is no module
 MIXED_BEFORE = {"diffllama", "jetmoe"}  # heads are mixed, or routed, before anything that could be cut by its name
 BESIDE = {"nystromformer": ".conv"}  # a module that adds to every head what is no attention
 FULL_PASS = {"fsmt": {"use_cache": False}}  # without which its full pass sees what is not written yet
@@ -255,7 +260,15 @@ class _Questions:
         kind, counts = self.family.kind, [weights.shape[1] for weights in layers]
         if kind in MIXED_BEFORE:
             return [(partial(silenced, self.eager, layer), heads) for layer, heads in enumerate(counts)]
+        if kind in ONE_PARAMETER:
+            names = [name for name, _ in self.eager.named_parameters() if ONE_PARAMETER[kind].search(name)]
+            cutting = [partial(without_part, self.eager, name) for name in names]
+            return list(zip(cutting, counts, strict=True))
         calls = [c for c in projection_calls(self.eager, case, self.own, FED.get(kind)) if c.stream == stream]
+        if kind in TWO_FLOWS:
+            both = [calls[at : at + 2] for at in range(0, len(calls), 2)]
+            return [(partial(_both_zeroed, self.eager, pair, heads), heads)
+                    for pair, heads in zip(both, counts, strict=True)]  # fmt: skip
         if len(calls) != len(layers):
             return [(f"{len(calls)} output projections by name for {len(layers)} layers of the {stream}", 0)]
         found: list[tuple[Any, int]] = []
@@ -399,6 +412,15 @@ class _Questions:
             words = self.words(target)["input_ids"]
             ids["decoder_input_ids"] = torch.tensor([[PAD if start is None else start, *words[:-1]]])
         return ids
+
+
+@contextmanager
+def _both_zeroed(model: Any, calls: list[Call], heads: int, head: int) -> Iterator[None]:
+    """A head closed at several projections at once."""
+    with ExitStack() as stack:
+        for call in calls:
+            stack.enter_context(zeroed(model, call, head, call.width // heads))
+        yield
 
 
 def adopt(model: Any, family: Family) -> Any:

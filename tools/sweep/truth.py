@@ -32,6 +32,7 @@ NOT_TEXT = re.compile(
 RECURRENT = re.compile(
     r"Lightning|Mamba|Delta|(?<!Kimi)LinearAttention|RecurrentBlock|ShortConv|SSM"
 )  # classes that are no attention
+REPORTS_SCORES = {"squeezebert"}  # where the library calls attention what is not yet through the softmax
 LINEAR = ("Linear", "Conv1D", "QuantLinear")
 CROSS = re.compile(r"cross|encoder_attn|encdec|enc_dec|encoderattention", re.IGNORECASE)
 
@@ -130,9 +131,10 @@ def truth_of(eager: Any, case: Case, **options: Any) -> Truth:
         "attentions": "",
     }
     for name, stream in names.items():
-        layers = [
-            layer for layer in getattr(result, name, None) or () if isinstance(layer, Tensor) and is_softmax(layer)
-        ]
+        reported = [layer for layer in getattr(result, name, None) or () if isinstance(layer, Tensor)]
+        if eager.config.model_type in REPORTS_SCORES:
+            reported = [layer.softmax(-1) for layer in reported]
+        layers = [layer for layer in reported if is_softmax(layer)]
         if layers:
             reports[stream or _own_stream(eager, layers)] = layers
     if reports:
@@ -243,6 +245,18 @@ def zeroed(model: nn.Module, call: Call, head: int, width: int, beside: str = ""
     finally:
         for handle in handles:
             handle.remove()
+
+
+@contextmanager
+def without_part(model: nn.Module, name: str, head: int) -> Iterator[None]:
+    """A head's part of a W_O that is one parameter, (hidden, head, width), is nought."""
+    whole = model.get_parameter(name)
+    kept = whole[:, head].clone()
+    try:
+        whole.data[:, head] = 0
+        yield
+    finally:
+        whole.data[:, head] = kept
 
 
 @contextmanager
