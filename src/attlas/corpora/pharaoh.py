@@ -77,6 +77,7 @@ def write_links(path: str | os.PathLike[str], links: Iterable[Pairs]) -> None:
     """Write predicted links, one line for each pair of sentences; the folder must be there.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp()) / "links.pharaoh"
     >>> write_links(file, [frozenset({(1, 1), (0, 0)}), frozenset()])
     >>> file.read_text()

@@ -183,18 +183,22 @@ def _shown(part: Part, tables: Tables) -> list[list[list[float]]]:
     """The figures that a part shows, column by column and within it stream by stream, in its order; none of a chart
     that does not say in which order its lines stand."""
     assert not isinstance(part, Custom)
-    rows, schema = part.shown(tables) if isinstance(part, Listing) else part.rows(tables), tables.schema(part.table)
+    rows = part.shown(tables) if isinstance(part, Listing) else part.rows(tables)
+    schema = tables.schemas.get(part.table)
     if isinstance(part, Chart):
         lines = _lines(part.spec(tables))
         if not lines:
             return []
         named = part.columns[0]
-        labels = schema[named].labels if named in schema else {}
+        labels = schema[named].labels if schema is not None and named in schema else {}
         place = {name: at for at, name in enumerate(lines)}
         rows = Rows(sorted(rows, key=lambda row: place.get(labels.get(row[named], row[named]), len(place))))
     numbers = {
-        column.name for column in schema.columns if column.number and column.name not in ("layer", "head")
-    } or {name for row in rows[:1] for name in row if name not in ("layer", "head")}
+        name
+        for row in rows[:1]
+        for name, value in row.items()
+        if name not in ("layer", "head") and isinstance(value, int | float)
+    }
     streams = [stream for _, stream in rows.by("stream")] if rows and "stream" in rows[0] else [rows]
     return [
         [[row[name] for row in stream if is_known(row.get(name))] for stream in streams] for name in sorted(numbers)
