@@ -6,7 +6,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,22 +15,43 @@ from attlas.cli.app import app
 from attlas.store import Manifest, Result
 from attlas.whole import writing
 
+WAITING = """
+import time, typer
+from attlas import cli
+from attlas.cli import app
 
-@pytest.mark.parametrize(("number", "words"), [(signal.SIGTERM, "terminated"), (signal.SIGHUP, "closed")])
-def test_a_request_to_end_leaves_a_checkpoint_and_a_sentence(number: int, words: str, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    line = [sys.executable, "-m", "attlas", "survey", "sample", "--max-pieces", "32", "--out", str(out)]
-    run = subprocess.Popen(line, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    until = time.monotonic() + 60
-    while not (out / "checkpoint").exists() and run.poll() is None and time.monotonic() < until:
-        time.sleep(0.05)
+app.app = typer.Typer()
+
+@app.app.command()
+def wait() -> None:
+    try:
+        print("ready", flush=True)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("left a checkpoint", flush=True)
+        raise
+
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGTERM, "terminated"), (signal.SIGHUP, "its terminal was closed"), (signal.SIGINT, "interrupted")],
+)
+def test_a_request_to_end_is_as_an_interrupt_from_the_keyboard(number: int, words: str) -> None:
+    line = [sys.executable, "-c", WAITING]
+    run = subprocess.Popen(
+        line, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert run.stdout is not None
+    assert run.stdout.readline() == "ready\n"
     run.send_signal(number)
-    _, said = run.communicate(timeout=60)
-    assert run.returncode in (128 + number, 0), said
-    if run.returncode:
-        assert words in said.splitlines()[-1]
-        assert "Traceback" not in said
-        assert (out / "checkpoint").exists()
+    said, told = run.communicate(timeout=30)
+    assert run.returncode == 128 + number
+    assert said == "left a checkpoint\n"
+    assert told == f"attlas: {words}\n"
 
 
 def test_verify_tells_what_is_damaged(tmp_path: Path) -> None:
