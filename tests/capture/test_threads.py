@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from threading import Barrier, Event
+from typing import Any
 
 import pytest
 import torch
 
+import attlas
 import twins
-from attlas.capture import Recorder, Subject
+from attlas.capture import Recorder, Subject, load
 from attlas.capture.mixing import mixing
 from attlas.capture.replay import Replay
 from attlas.errors import CapabilityError
@@ -78,6 +81,33 @@ def test_threads_see_what_they_would_see_alone(family: str) -> None:
     assert subject.seam.instruments == []
     assert all("forward" not in vars(module) for module in subject.model.modules())
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in subject.model.modules())
+
+
+@pytest.mark.campaign
+def test_two_thousand_looks_in_four_threads() -> None:
+    """The bundled model: looks, gates held open, surveys and clusters, mixed, against the same work one by one."""
+    subject = load()
+    texts = [f"The farmer sold {number} apples to the doctor , and she asked for more ." for number in range(25)]
+    studies = {"survey": attlas.survey, "clusters": attlas.clusters}
+    alone = {(way, text): WAYS[way](subject, text) for way in WAYS for text in texts}
+    tables = {name: study(subject, "sample", limit=4).rows() for name, study in studies.items()}
+
+    def do(part: int) -> list[Any]:
+        draw = random.Random(part)
+        wrong: list[Any] = []
+        for number in range(500):
+            item = draw.choice(list(alone))
+            if not torch.equal(WAYS[item[0]](subject, item[1]), alone[item]):
+                wrong.append(item)
+            if number % 250 == 60 * part:
+                name = draw.choice(list(studies))
+                if studies[name](subject, "sample", limit=4).rows() != tables[name]:
+                    wrong.append(name)
+        return wrong
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [wrong for wrongs in pool.map(do, range(4)) for wrong in wrongs] == []
+    assert subject.seam.instruments == []
 
 
 @pytest.mark.parametrize("family", ["bert", "mpnet"])
