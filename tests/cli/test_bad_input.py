@@ -323,6 +323,6 @@ def test_reports_of_damaged_results(place: Path, models: Path, capfd: pytest.Cap
     attlas(capfd, "report", "foreign").refuses("foreign/manifest.json", "attlas did not write it")
     shutil.copytree("out", "torn")
     (place / "torn" / "heads.parquet").write_bytes(b"PAR1")
-    attlas(capfd, "report", "torn").refuses("torn/heads.parquet: this table cannot be read", "make the result again")
+    attlas(capfd, "report", "torn").refuses("torn/heads.parquet: this table does not agree with the checksum", "make the result again")
     (place / "torn" / "heads.parquet").unlink()
     attlas(capfd, "report", "torn").refuses("torn/heads.parquet", "the file is not there", "make the result again")

@@ -7,7 +7,10 @@ from typing import Annotated
 
 import typer
 
+from attlas.cli.commands import with_shared_options
 
+
+@with_shared_options
 def command(
     folders: Annotated[list[Path], typer.Argument(help="Result folders, as the studies write them.")],
 ) -> None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
 from attlas.run.engine import LOCAL, Engine, Part
+from attlas.run.given import NAMED
 from attlas.run.journal import item_by_item, journal_file
 from attlas.run.parameters import Running
 from attlas.run.plan import Plan, require_resumable
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 _Kept = tuple["Mapping[str, NDArray[Any]]", Mapping[str, Any]]  # what a checkpoint keeps of a step
-NAMED = "named by the run itself"  # the folder of a command that was given none
 
 
 @dataclass
