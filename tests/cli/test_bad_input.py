@@ -292,10 +292,10 @@ def test_a_resume_whose_plan_differs(interrupted: Path, models: Path, capfd: pyt
     ]
     for model, options, phrases in differing:
         said = survey(capfd, "long.txt", model, "--resume", *options)
-        said.refuses("checkpoint/state.npz", *phrases, "go back to it, or delete this file")
+        said.refuses("out/checkpoint: ", *phrases, "go back to it, or delete it")
     Path("long.txt").write_text(PROSE, encoding="utf-8")
     said = survey(capfd, "long.txt", models / "bert", "--resume", "--budget", "1")
-    said.refuses("corpus, sha256: was", "go back to it, or delete this file")
+    said.refuses("corpus, sha256: was", "go back to it, or delete it")
     assert (interrupted / "checkpoint" / "state.npz").read_bytes() == before
 
 
@@ -323,6 +323,6 @@ def test_reports_of_damaged_results(place: Path, models: Path, capfd: pytest.Cap
     attlas(capfd, "report", "foreign").refuses("foreign/manifest.json", "attlas did not write it")
     shutil.copytree("out", "torn")
     (place / "torn" / "heads.parquet").write_bytes(b"PAR1")
-    attlas(capfd, "report", "torn").refuses("torn/heads.parquet: this table does not agree with the checksum", "make the result again")
+    attlas(capfd, "report", "torn").refuses("torn/heads.parquet: this table does not agree", "make the result again")
     (place / "torn" / "heads.parquet").unlink()
     attlas(capfd, "report", "torn").refuses("torn/heads.parquet", "the file is not there", "make the result again")

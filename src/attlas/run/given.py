@@ -12,6 +12,7 @@ from typing import Any
 
 from attlas.errors import PlanError
 from attlas.store.folder import require_writable
+from attlas.store.lock import require_unheld
 
 NAMED = "named by the run itself"  # the folder of a command that was given none
 SEEDS = 2**63  # so many: what all generators take
@@ -40,7 +41,9 @@ def check_given(given: Mapping[str, Any]) -> None:
         raise PlanError(f"a seed is a whole number from 0 to {SEEDS - 1}, not {shown} (--seed)")
     out = given.get("out")
     if "resume" in given and out is not None:
-        require_writable((Path() if out == NAMED else Path(out)) / ".trying", of="folder")
+        folder = Path() if out == NAMED else Path(out)
+        require_writable(folder / ".trying", of="folder")
+        require_unheld(folder)
     elif isinstance(out, str | Path) and out != NAMED:
         require_writable(Path(out), of="file")
 
