@@ -36,7 +36,7 @@ def test_a_request_to_end_leaves_a_checkpoint_and_a_sentence(number: int, words:
 
 def test_verify_tells_what_is_damaged(tmp_path: Path) -> None:
     whole, hurt = (
-        Result(Manifest("survey"), {"heads": {"layer": [0, 1], "value": [0.5, number]}}).save(tmp_path / name)
+        Result(Manifest("fold"), {"heads": {"layer": [0, 1], "value": [0.5, number]}}).save(tmp_path / name)
         for name, number in (("whole", 1.0), ("hurt", 2.0))
     )
     told = CliRunner().invoke(app, ["verify", str(whole)])

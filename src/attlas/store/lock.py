@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +19,8 @@ from typing import Any
 
 from attlas.errors import StoreError
 
-try:
+if sys.platform != "win32":
     import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 LOCK = ".running"
 MOST = 4096  # bytes of a lock file that are read
@@ -53,10 +52,10 @@ def holding(folder: Path) -> Iterator[str | None]:
         yield stale
     finally:
         with contextlib.suppress(OSError):
-            if fcntl is None:  # Windows removes no open files
+            if sys.platform == "win32":  # which removes no open files
                 os.close(handle)
             (folder / LOCK).unlink(missing_ok=True)
-        if fcntl is not None:
+        if sys.platform != "win32":
             os.close(handle)
         with contextlib.suppress(OSError):  # the result is in it
             for place in made:
@@ -112,7 +111,7 @@ def _require_ours(folder: Path, handle: int) -> str | None:
 
 def _locked_by_the_system(handle: int) -> bool | None:
     """Whether the file is ours now; None where the system has no locks, and the words in it must do."""
-    if fcntl is None:
+    if sys.platform == "win32":
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,7 +141,7 @@ def _lives(owner: dict[str, Any]) -> bool:
     number = owner.get("process")
     if not isinstance(number, int) or number <= 0:
         return False
-    if os.name == "nt":  # where asking would end it
+    if sys.platform == "win32":  # where asking would end it
         return True
     try:
         os.kill(number, 0)
