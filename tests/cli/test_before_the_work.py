@@ -11,6 +11,7 @@ from command_line import attlas
 
 import twins
 from attlas import capture
+from attlas.whole import write_whole
 
 WRITES = ["survey", "relations", "importance", "prune", "faith"]
 
@@ -91,6 +92,16 @@ def test_the_system_refusing_is_one_sentence(
 
     monkeypatch.setattr(capture, "load", full)
     attlas(capfd, "survey", "sample").refuses("model.safetensors", "No space left on device")
+
+
+def test_a_full_disk_tells_the_file(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"No space left on device: .*page\.html"):
+        write_whole(place / "page.html", "<p>")
+    assert not list(place.iterdir())
 
 
 @pytest.fixture

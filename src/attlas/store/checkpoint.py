@@ -142,8 +142,8 @@ def forget_plan(folder: Path) -> None:
     >>> forget_plan(Path("no such folder"))
     """
     place = folder / FOLDER
-    if place.is_dir() and [path.name for path in place.iterdir()] == [PLAN]:
-        (place / PLAN).unlink()
+    if place.is_dir() and {path.name for path in place.iterdir()} <= {PLAN}:
+        (place / PLAN).unlink(missing_ok=True)
         place.rmdir()
 
 
