@@ -15,6 +15,24 @@ UNFINISHED = ".new"
 
 
 @contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have an error of the system tell the file, which it does not where a disk is full.
+
+    >>> with naming("a.txt"):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+        ...
+    OSError: [Errno 28] No space left on device: 'a.txt'
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextlib.contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A file to write bytes to, which takes its place when the ``with`` block ends well.
 
@@ -30,7 +48,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     place = Path(path)
     staged = place.with_name(place.name + UNFINISHED)
     try:
-        with open(staged, "wb") as file:
+        with naming(place), open(staged, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -222,7 +222,7 @@ def test_ctrl_c_ends_it_even_while_a_model_reads() -> None:
 
         def ask() -> None:
             connection = http.client.HTTPConnection(url.netloc, timeout=60)
-            body = json.dumps({"questions": [{"model": "any", "text": "a"}]})
+            body = json.dumps({"questions": [{"model": "all-MiniLM-L6-v2", "text": "a"}]})
             connection.request("POST", "/api/look", body, {"X-Attlas-Token": parse_qs(url.query)["token"][0]})
             answers.append(connection.getresponse())
 

@@ -203,7 +203,8 @@ def asked_once(run: Callable[[Server], None]) -> Callable[[Server], None]:
         with ThreadPoolExecutor(1) as pool:
             serving = pool.submit(run, self)
             try:
-                with urllib.request.urlopen(self.address, timeout=30) as answer:
+                browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+                with browser.open(self.address, timeout=30) as answer:
                     page = answer.read().decode()
             finally:
                 self.stop()

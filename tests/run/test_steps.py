@@ -47,5 +47,5 @@ def test_room_that_is_not_there_is_refused_before_it_is_taken(subject: Subject, 
     with begin("toy", subject, texts, {}, {"out": tmp_path / "out"}) as run:
         with pytest.raises(StoreError, match=r"the states would take 3.0 GB on disk .* --max-disk allows 2 GB"):
             run.scratch("states", {"train": 3 * 10**9}, most=2.0, what="states")
-        assert not (tmp_path / "out").exists()
+        assert not (tmp_path / "out" / "states").exists()
         assert run.scratch("states", {"train": 10}, most=2.0).is_dir()

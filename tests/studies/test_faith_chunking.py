@@ -20,7 +20,7 @@ from attlas.models.tagger import TaggerSizes, make_tagger, make_word_tokenizer
 from attlas.pages.laws import check_page
 from attlas.stats import METRICS
 from attlas.studies.faith_chunking.bend import FEWEST, LEAST_SEEDS, bend_of_seeds, fit_bend
-from attlas.studies.faith_chunking.call import faith_chunking
+from attlas.studies.faith_chunking.call import _keep_models, faith_chunking
 from attlas.studies.faith_chunking.page import PAGE
 from attlas.studies.faith_chunking.passes import Workshop
 from attlas.studies.faith_chunking.tables import WITHIN, Trained, f1, per_word, tables_of
@@ -224,6 +224,14 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, result):
     for name in ("models", "ranks", "seeds"):
         ours, theirs = (one.tables[name].drop_columns(_timed(one.tables[name])).to_pydict() for one in (again, whole))
         assert ours == theirs
+
+
+def test_models_of_a_run_killed_late_take_their_place(tmp_path):
+    for place, name in ((".models", "new"), ("models", "old"), ("checkpoint", "left")):
+        (tmp_path / place / name).mkdir(parents=True)
+    _keep_models(tmp_path)
+    _keep_models(tmp_path)
+    assert [path.name for path in tmp_path.rglob("*")] == ["models", "new"]
 
 
 def _timed(table):

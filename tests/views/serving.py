@@ -72,11 +72,13 @@ def ask(
     server: Server, path: str, *, method: str = "GET", token: str | None = None, host: str | None = None,
     body: Any = None, **headers: str,
 ) -> Answer:  # fmt: skip
-    """One request by hand; the token goes where it belongs unless another is given."""
+    """One request by hand; the page is asked for with its cookie, the rest with the token, unless one is given."""
+    if path == "/" and token is None:
+        headers["Cookie"] = f"attlas-{server.port}={server.pass_word}"
     token = server.token if token is None else token
-    if path == "/":
+    if path == "/" and "Cookie" not in headers:
         path = f"/?token={token}"
-    elif token:
+    elif path != "/" and token:
         headers["X-Attlas-Token"] = token
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     content = body if body is None or isinstance(body, bytes) or hasattr(body, "__next__") else json.dumps(body)

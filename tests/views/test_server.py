@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
 import re
 import socket
 import sys
@@ -19,7 +21,7 @@ from attlas.errors import PlanError
 from attlas.views import Scene
 from attlas.views.payload import decode, pack
 from attlas.views.question import MOST_WRITTEN, Question
-from attlas.views.server import KEPT, MOST_BYTES, Server
+from attlas.views.server import KEPT, MOST_BYTES, WAITING, Server
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,122 @@ def test_the_token_counts_only_where_it_belongs(server: Server) -> None:
     assert ask(server, path, method="POST", token="", body=question).status == 403
     assert ask(server, "/?", **{"X-Attlas-Token": server.token}).status == 403
     assert ask(server, "/?", Cookie=f"token={server.token}").status == 403
+
+
+def test_the_token_is_exchanged_for_a_cookie(server: Server) -> None:
+    led = ask(server, "/", token=server.token)
+    assert (led.status, led.headers["location"]) == (303, "/")
+    cookie, *rules = led.headers["set-cookie"].split("; ")
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(rules)
+    assert server.token not in cookie
+    assert ask(server, "/", token="", Cookie=cookie).status == 200
+    question = {"questions": [{"model": "one", "text": TEXT}]}
+
+    def asked(**headers: str) -> int:
+        return ask(server, "/api/look", method="POST", token="", body=question, **headers).status
+
+    ours = {"X-Attlas-Asking": "1", "Cookie": cookie}
+    assert asked(**ours, Origin=f"http://127.0.0.1:{server.port}") == 200
+    assert asked(Cookie=cookie) == 403  # as a form of another port could send it
+    assert asked(**ours, Origin=f"http://127.0.0.1:{server.port + 1}") == 403
+    assert asked(**{**ours, "Cookie": cookie[:-1]}) == 403
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        ("/api/block/{name}/" + "9" * 5_000, None, 404),
+        ("/api/row/{name}/0/0/0/0/" + "9" * 5_000, None, 404),
+        ("/" + "x" * 30_000, None, 404),
+        ("/api/look", b"[" * 200_000, 422),
+        ("/api/look", b'{"a":' * 100_000, 422),
+        ("/api/look", b'{"questions": [{"model": "one", "text": "a", "write": ' + b"9" * 5_000 + b"}]}", 422),
+        ("/api/look", {"questions": [{"model": "m" * 10_000, "text": "a"}]}, 422),
+        ("/api/look", {"questions": [{"model": "unreadable", "text": "a"}]}, 422),
+    ],
+)
+def test_monstrous_requests_are_refused(path: str, body: Any, status: int) -> None:
+    def look_at_disk(question: Question) -> Scene:
+        if question.model == "unreadable":
+            raise OSError(36, "File name too long")
+        return look(question)
+
+    with running(look_at_disk) as server:
+        name = json.loads(ask_look(server, {"model": "one", "text": TEXT}).body)["id"]
+        refused = ask(server, path.format(name=name), method="GET" if body is None else "POST", body=body)
+        assert (refused.status, len(refused.error) < 200) == (status, True)
+
+
+def test_random_requests_are_never_our_mistake(server: Server) -> None:
+    """Lines, headers and bodies by lot, through the socket itself: a refusal, or no answer at all, but no 5xx."""
+    draw, cookie = random.Random(0), f"Cookie: attlas-{server.port}={server.pass_word}"
+    parts = [
+        "/",
+        "?",
+        "token=",
+        "[::1",
+        "*",
+        "http://[",
+        "%00",
+        "%ff",
+        "api/look",
+        "api/block/",
+        "..",
+        "#",
+        "\xff",
+        "9" * 300,
+    ]
+    bodies = [
+        b"",
+        b"{}",
+        b"[1",
+        b'{"questions": [{"model": {}}]}',
+        b'{"questions": [{"text": null}, 3]}',
+        b"\x00" * 99,
+    ]
+    for _ in range(300):
+        target = "".join(draw.choices(parts, k=draw.randint(1, 4)))
+        body = draw.choice(bodies)
+        lines = [
+            f"{draw.choice(['GET', 'POST', 'PUT', 'HEAD', 'OPTIONS', 'get'])} {target} HTTP/1.1",
+            f"Host: 127.0.0.1:{server.port}",
+            draw.choice([f"X-Attlas-Token: {server.token}", cookie, "Cookie: ;;=,=\xff"]),
+            draw.choice(["X-Attlas-Asking: 1", "Origin: null", "A: " + "b" * 500]),
+            f"Content-Length: {draw.choice([len(body), len(body), 0, -1, 10**30])}",
+            "Connection: close",
+        ]  # fmt: skip
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+            connection.sendall("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
+            connection.shutdown(socket.SHUT_WR)
+            answer = b""
+            with contextlib.suppress(ConnectionResetError):
+                while part := connection.recv(65536):
+                    answer += part
+        assert not re.match(rb"HTTP/1.1 5", answer), (lines, answer)
+
+
+def test_no_more_looks_wait_than_may() -> None:
+    free = threading.Event()
+
+    def slow(question: Question) -> Scene:
+        assert free.wait(20)
+        return look(question)
+
+    with running(slow) as server:
+        answers: list[Answer] = []
+        threads = [
+            threading.Thread(target=lambda: answers.append(ask_look(server, {"model": "one", "text": "a b"})))
+            for _ in range(WAITING + 2)
+        ]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + 10
+        while len(answers) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        free.set()
+        for thread in threads:
+            thread.join(20)
+    assert sorted(answer.status for answer in answers) == [200] * WAITING + [429] * 2
 
 
 def test_two_servers_have_two_tokens(server: Server) -> None:

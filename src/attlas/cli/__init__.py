@@ -38,11 +38,23 @@ def main() -> None:
     except AttlasError as error:
         sys.stderr.write(f"attlas: {error}\n")
         sys.exit(2)
+    except OSError as error:
+        sys.stderr.write(f"attlas: {_in_words(error)}\n")
+        sys.exit(2)
     except SystemExit as end:
         if end.code != INTERRUPTED:
             raise
         sys.stderr.write(f"attlas: {ENDINGS[came[-1]] if came else 'interrupted'}\n")
         sys.exit(128 + came[-1] if came else INTERRUPTED)
+
+
+def _in_words(error: OSError) -> str:
+    """What the system refused, and where: a full disk, a place that is not ours, a limit of open files."""
+    place = error.filename if error.filename2 is None else error.filename2
+    where = "" if place is None else f"{place if isinstance(place, str) else str(place)!r}: "
+    reason = (error.strerror or str(error) or type(error).__name__).partition("\n")[0]
+    told = f"{where}the system refused to read or write ({reason}); free some room or choose another place"
+    return told.encode(errors="backslashreplace").decode()
 
 
 def _ended_by_signals() -> list[int]:

@@ -21,6 +21,7 @@ import typer
 
 from attlas.cli.finishing import document_of, finish
 from attlas.errors import PlanError
+from attlas.run.given import NAMED, check_device, check_given
 from attlas.run.parameters import Help, asked_of, help_of, reader_of, role_of
 from attlas.studies import Study, studies
 
@@ -108,6 +109,8 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
+        check_given(given)
+        check_device(given.get("device"))
         if "opening" in hints:
             given["opening"] = Opening(None, **{option: given.pop(option) for option in OPENING})
         for name, options in bundles.items():
@@ -123,9 +126,11 @@ def run_command(
 ) -> None:
     """Read what is to be read, call the study, and print what it gave."""
     from attlas.run import progress_on
-    from attlas.run.session import NAMED
     from attlas.run.setting import Opening
 
+    writes = not (study.lines and given.get("as_json"))
+    check_given(given if given.get("out") or "resume" not in given or not writes else {**given, "out": NAMED})
+    check_device(given.get("device"))
     own = {parameter.name for parameter in taken}
     how: dict[str, Any] = {name: None if name in own else given.pop(name, None) for name in READING}
     opening: dict[str, Any] = {name: given.get(name) for name in OPENING if name not in own}

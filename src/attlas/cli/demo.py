@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from attlas.cli.commands import with_shared_options
+from attlas.run.given import check_given
 from attlas.run.parameters import Help
 
 SENTENCE = "The farmer offered apples to the housekeeper, because he had too many of them."
@@ -28,6 +29,7 @@ def command(
     from attlas.views import write_page
     from attlas.views.figures import survey_figures
 
+    check_given({"out": out, "resume": False})
     subject = load()
     result = survey(subject, "sample", out=out, seed=seed, progress=progress_on(quiet=quiet))
     scene = subject.look(SENTENCE).scene()

@@ -22,12 +22,11 @@ def command(
     """Turn a result folder into one self-contained HTML page."""
     from attlas.cli.finishing import document_of
     from attlas.store import Result
-    from attlas.studies.reporting import study_of, write_report
+    from attlas.studies.reporting import require_schemas, study_of, told_as_damage, write_report
 
-    page = write_report(folder, out)
-    if as_json:
+    with told_as_damage(folder):
         result = Result.open(folder)
-        found = document_of(result, study_of(result.manifest), page)
-        typer.echo(json.dumps(found, ensure_ascii=False))
-    else:
-        typer.echo(f"report: {page}")
+        require_schemas(result)
+        page = write_report(folder, out)
+        found = document_of(result, study_of(result.manifest), page) if as_json else None
+    typer.echo(f"report: {page}" if found is None else json.dumps(found, ensure_ascii=False))

@@ -21,6 +21,13 @@ def command(
     model: Annotated[
         list[str] | None, Help("A model to offer, the first as the default; can be given several times.", short="-m")
     ] = None,
+    models: Annotated[
+        list[str] | None,
+        Help(
+            "A model, or a folder of models, that may be opened beside those that are offered; can be given several "
+            "times. Without it, those of the cache may be."
+        ),
+    ] = None,
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="A port; 0 takes any that is free.")] = 0,
     card: Annotated[
         Path | None, Help("A folder of attlas faith: its card is shown above the pictures of its model.")
@@ -37,6 +44,7 @@ def command(
     from functools import partial
 
     from attlas.capture import load
+    from attlas.cli.allowed import Allowed
     from attlas.cli.looking import Shelf, check_card, look
     from attlas.models import bundled
     from attlas.views.card import read_card
@@ -44,11 +52,15 @@ def command(
 
     held = None if card is None else read_card(card)
     shelf = Shelf(partial(load, **opening.options))
-    offered = list(dict.fromkeys([*(model or ()), bundled.resolve(None)[0], *bundled.listed()]))
+    allowed = Allowed(model or (), models or None)
+    cached = () if models else bundled.listed()
+    named = [name for name in models or () if not Path(name).is_dir() or (Path(name) / "config.json").exists()]
+    offered = list(dict.fromkeys([*(model or ()), bundled.resolve(None)[0], *named, *cached]))
     if held is not None:
         held.require([bundled.resolve(name)[0] for name in offered])
 
     def answer(question: Question) -> Scene:
+        allowed.require(question.model)
         if held is not None and held.is_of(bundled.resolve(question.model)[0]):
             check_card(shelf, held, [question.model])
         return look(shelf, question).scene()

@@ -7,18 +7,24 @@ from typing import Annotated
 
 import typer
 
+from attlas.cli.commands import with_shared_options
 
+
+@with_shared_options
 def command(
     folders: Annotated[list[Path], typer.Argument(help="Result folders, as the studies write them.")],
 ) -> None:
     """Read results and hold every file against its checksum."""
     from attlas.errors import StoreError
     from attlas.store import Result
+    from attlas.studies.reporting import require_schemas, told_as_damage
 
     damaged = 0
     for folder in folders:
         try:
-            result = Result.open(folder)
+            with told_as_damage(folder):
+                result = Result.open(folder)
+                require_schemas(result)
         except StoreError as error:
             damaged += 1
             typer.echo(f"{error}")

@@ -95,13 +95,17 @@ def command(
     from attlas.views import write_page
     from attlas.views.card import read_card
     from attlas.views.figures import survey_figures
-    from attlas.views.page import check_kind
+    from attlas.views.page import check_kind, require_file
     from attlas.views.question import Question
 
     check_kind(kind)
     shown.check()
     held = None if shown.card is None else read_card(shown.card)
     read = _text(text, file)
+    if not read.strip():
+        raise TextError("the text is empty; give at least one word")
+    if out is not None:
+        require_file(out)
     shelf = Shelf(partial(load, **opening.options))
     if generate is not None and second is not None:
         raise CapabilityError("a second text and --generate exclude each other; leave one of them out")

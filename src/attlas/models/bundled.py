@@ -46,6 +46,21 @@ def listed() -> tuple[str, ...]:
     return tuple(sorted(config.parent.name for config in models_folder().glob("*/config.json")))
 
 
+def in_cache(name: str) -> bool:
+    """Whether a model of the hub has been fetched to this machine before.
+
+    >>> in_cache("nobody/nothing"), in_cache("../" * 9)
+    (False, False)
+    """
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        return isinstance(try_to_load_from_cache(name, "config.json"), str)
+    except (HFValidationError, OSError, ValueError):
+        return False
+
+
 def resolve(name: str | os.PathLike[str] | None) -> tuple[str, Path | None]:
     """Turn what the user wrote into a name to show and, where the model is on this machine, its folder.
 
@@ -54,10 +69,10 @@ def resolve(name: str | os.PathLike[str] | None) -> tuple[str, Path | None]:
     """
     if name is None:
         return "all-MiniLM-L6-v2", bundled_folder()
-    path = Path(name).expanduser()
-    if path.is_dir():
+    path = Path(os.path.expanduser(name))
+    if os.path.isdir(path):
         return path.resolve().name, path
     short = models_folder() / str(name)
-    if short.is_dir():
+    if os.path.isdir(short):
         return str(name), short
     return str(name), None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attlas.errors import CapabilityError
+from attlas.errors import CapabilityError, StoreError
 from attlas.models.bundled import resolve
 from attlas.models.opening import Opened, fingerprint, open_model, read_config, untrained
 
@@ -75,9 +75,15 @@ def save_model(opened_model: PreTrainedModel, tokenizer: Any, folder: Path) -> N
     """
     from attlas.models.opening import _quiet
 
-    with _quiet():
-        opened_model.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+    try:
+        with _quiet():
+            opened_model.save_pretrained(folder)
+            tokenizer.save_pretrained(folder)
+    except Exception as error:
+        if not isinstance(error, OSError) and type(error).__name__ != "SafetensorError":
+            raise
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"{folder}: the model cannot be written ({reason})") from error
 
 
 def _settings(config: Any, labels: Sequence[str]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ import torch
 
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError
 from attlas.models import adapters, bundled, pruning, seam, sites
+from attlas.models.devices import known_devices, require_device
 from attlas.models.inputs import refuse_other_inputs, why_unreadable
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def open_model(
         raise CapabilityError(
             f"attention cannot be measured in {_plain(dtype)}; try {', '.join(map(_plain, FORMATS))}"
         )
-    device = None if device is None else _device(device)
+    device = None if device is None else require_device(device)
     shown, folder = bundled.resolve(name)
     adapter = adapters.read_adapter(shown, folder)
     if adapter is not None and folder is not None:
@@ -621,26 +622,12 @@ def _refuse_damaged(shown: str, model: PreTrainedModel, totals: Mapping[str, flo
             raise NumberError(f"NaN or infinity in the weights of {shown} ({name}); get an undamaged copy of them")
 
 
-def _device(device: str) -> str:
-    try:
-        kind = torch.device(device).type
-    except RuntimeError:
-        kind = "meta"
-    if kind == "meta":  # which holds no numbers
-        raise ModelError(f"there is no device {device!r}; try {_devices()}")
-    return device
-
-
 def _place(model: PreTrainedModel, device: str | None) -> PreTrainedModel:
     try:
         placed: PreTrainedModel = model.to(device) if device else model  # type: ignore[arg-type]
     except (RuntimeError, AssertionError) as error:
-        raise ModelError(f"the device {device!r} cannot be used: {_first(error)}; try {_devices()}") from error
+        raise ModelError(f"the device {device!r} cannot be used: {_first(error)}; try {known_devices()}") from error
     return placed
-
-
-def _devices() -> str:
-    return "cpu or cuda" if torch.cuda.is_available() else "cpu"
 
 
 def _plain(dtype: torch.dtype) -> str:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attlas.models.opening import Opened, _device, _place, adopt
+from attlas.models.devices import require_device
+from attlas.models.opening import Opened, _place, adopt
 from attlas.models.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def make_translator(
     """
     from transformers import MarianMTModel
 
-    device = None if device is None else _device(device)
+    device = None if device is None else require_device(device)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = MarianMTModel(_config(tokenizer, sizes or Sizes()))

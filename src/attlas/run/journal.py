@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.run.plan import require_resumable
 from attlas.store.plain import plain
-from attlas.whole import write_whole
+from attlas.whole import naming, write_whole
 
 if TYPE_CHECKING:
     from attlas.run.session import Run
@@ -62,7 +62,7 @@ def item_by_item(
             records.append({**record, "seconds": now - began})
             began = now
             if path is not None:
-                with open(path, "a", encoding="utf-8") as file:
+                with naming(path), open(path, "a", encoding="utf-8") as file:
                     file.write(_line(records[-1]))
             run.progress.advance(sizes[len(records) - 1])
     finally:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict, TypeVar,
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
+from attlas.run.given import check_given
 from attlas.run.progress import Progress
 from attlas.text import Document
 
@@ -195,6 +196,7 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
                 signature.bind(*args, **given)
             except TypeError as error:
                 raise TypeError(f"{call.__name__}() {error}") from None
+            check_given({**shared, **signature.bind(*args, **given).arguments})
             return call(*args, **_limited({**shared, **given}, usual))
 
         signature = inspect.Signature(parameters)

@@ -87,7 +87,7 @@ def require_resumable(where: Path, before: Mapping[str, Any], now: Plan, *, resu
     if not resume:
         raise PlanError(f"{where}: an earlier run was interrupted here; go on with --resume, or delete this file")
     if changed := "; ".join(differences(before, now)):
-        raise PlanError(f"{where}: this checkpoint has another plan ({changed}); go back to it, or delete this file")
+        raise PlanError(f"{where}: this checkpoint has another plan ({changed}); go back to it, or delete it")
 
 
 _MISSING = object()

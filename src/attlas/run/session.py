@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,14 +24,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
 from attlas.run.engine import LOCAL, Engine, Part
+from attlas.run.given import NAMED
 from attlas.run.journal import item_by_item, journal_file
 from attlas.run.parameters import Running
 from attlas.run.plan import Plan, require_resumable
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
-from attlas.store.checkpoint import checkpoint_file, checkpoint_parts, load_checkpoint, save_checkpoint
+from attlas.store.checkpoint import (
+    FOLDER,
+    checkpoint_file,
+    checkpoint_parts,
+    clear_leftovers,
+    forget_plan,
+    keep_plan,
+    kept_plan,
+    load_checkpoint,
+    save_checkpoint,
+)
 from attlas.store.folder import MANIFEST, locate
+from attlas.store.lock import holding
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +54,6 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 _Kept = tuple["Mapping[str, NDArray[Any]]", Mapping[str, Any]]  # what a checkpoint keeps of a step
-NAMED = "named by the run itself"  # the folder of a command that was given none
 
 
 @dataclass
@@ -76,6 +87,40 @@ class Run:
     _room: ExitStack = field(default_factory=ExitStack)
     _elsewhere: float = 0.0
     item_by_item = item_by_item
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The run's folder for itself, locked against other runs; going on from another plan is refused.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run, run.held():
+        ...     run.out is None
+        True
+        """
+        if self.out is None:
+            yield
+            return
+        with holding(self.out) as stale:
+            if stale is not None:
+                self.progress.note(stale)
+            earlier = kept_plan(self.out) if self.resume else None
+            if earlier is not None:
+                require_resumable(self.out / FOLDER, earlier, self.plan, resume=True)
+            try:
+                yield
+            finally:
+                with suppress(OSError):
+                    forget_plan(self.out)
+
+    def note_plan(self) -> None:
+        """Write down what is begun here, once it is known that the folder is free, and remove what killed runs have
+        left of files that they were writing.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     run.note_plan()
+        """
+        if self.out is not None:
+            clear_leftovers(self.out)
+            keep_plan(self.out, self.plan.to_dict())
 
     @property
     def plan(self) -> Plan:
@@ -303,11 +348,12 @@ def begin(
         given["checkpoint_every"], given.get("progress") or Silent(),
         {each: texts for each, texts in (more or {}).items() if texts is not None},
     )  # fmt: skip
-    if folder is not None and not run.resume:
-        require_free(folder, run.plan.to_dict())
-        for part in checkpoint_parts(folder):
-            require_resumable(checkpoint_file(folder, part), {}, run.plan, resume=False)
-    with run._room:
+    with run.held(), run._room:
+        if folder is not None and not run.resume:
+            require_free(folder, run.plan.to_dict())
+            for part in checkpoint_parts(folder):
+                require_resumable(checkpoint_file(folder, part), {}, run.plan, resume=False)
+        run.note_plan()
         yield run
 
 

@@ -143,22 +143,24 @@ def tune(
         training["checkpoint_every"], training["progress"] or Silent(),
         {} if validation is None else {"validation": held_out},
     )  # fmt: skip
-    if run.out is not None and (done := done_before(run.out, run.plan.to_dict(), run.resume)):
-        run.progress.note(f"{run.out}: the training was finished already")
-        return Tuned(load(run.out, task_head=HEADS[task]), done, run.out)
-    posed = task_for(model, task, learned_from, seed=seed, score=score)
-    if attention == "uniform":
-        posed.instruments = (Override.uniform(),)
-    learned = read_for_task(posed, learned_from, **limits, seed=seed)
-    held = read_for_task(posed, held_out, max_pieces=training["max_pieces"], long=training["long"], seed=seed)
-    trainer = Trainer(posed, learned.examples, held.examples, recipe)
-    carry_out_training(trainer, run)
-    plan = run.plan.to_dict()  # which tells of the model as it was
-    model.fingerprint = fingerprint_of(model)
-    record = {**_record(run, trainer, posed, learned, held, labels), "attention": attention, "plan": plan}
-    if run.out is not None:
-        save_trained(run.out, model, record)
-    return Tuned(model, record, run.out)
+    with run.held():
+        if run.out is not None and (done := done_before(run.out, run.plan.to_dict(), run.resume)):
+            run.progress.note(f"{run.out}: the training was finished already")
+            return Tuned(load(run.out, task_head=HEADS[task]), done, run.out)
+        run.note_plan()
+        posed = task_for(model, task, learned_from, seed=seed, score=score)
+        if attention == "uniform":
+            posed.instruments = (Override.uniform(),)
+        learned = read_for_task(posed, learned_from, **limits, seed=seed)
+        held = read_for_task(posed, held_out, max_pieces=training["max_pieces"], long=training["long"], seed=seed)
+        trainer = Trainer(posed, learned.examples, held.examples, recipe)
+        carry_out_training(trainer, run)
+        plan = run.plan.to_dict()  # which tells of the model as it was
+        model.fingerprint = fingerprint_of(model)
+        record = {**_record(run, trainer, posed, learned, held, labels), "attention": attention, "plan": plan}
+        if run.out is not None:
+            save_trained(run.out, model, record)
+        return Tuned(model, record, run.out)
 
 
 def opening_of(

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from attlas.errors import StoreError
 from attlas.store.plain import plain
-from attlas.whole import UNFINISHED, writing
+from attlas.whole import UNFINISHED, write_whole, writing
 
 FOLDER, FILE = "checkpoint", "state.npz"
+PLAN = "plan.json"  # of the run at work, from its first moment on
+LEFT = (".tmp*", f"*{UNFINISHED}")  # what a kill leaves of files that were being written
 SCHEMA = 1
 
 
@@ -102,6 +104,60 @@ def load_checkpoint(folder: Path, part: str = "") -> Checkpoint | None:
         raise StoreError(f"{path}: this checkpoint cannot be read ({error}); delete it to start over") from error
 
 
+def keep_plan(folder: Path, plan: Mapping[str, Any]) -> None:
+    """Write down what a run is about before it has a checkpoint, so that no other run is resumed in its place.
+
+    >>> import tempfile
+    >>> out = Path(tempfile.mkdtemp())
+    >>> keep_plan(out, {"seed": 0})
+    >>> kept_plan(out)
+    {'seed': 0}
+    """
+    path = folder / FOLDER / PLAN
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, json.dumps(plain(plan, "plan")))
+
+
+def kept_plan(folder: Path) -> dict[str, Any] | None:
+    """The plan of the run that was begun in this folder, or None where that is not known.
+
+    >>> kept_plan(Path("no such folder")) is None
+    True
+    """
+    path = folder / FOLDER / PLAN
+    try:
+        plan = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError):
+        plan = None
+    if not isinstance(plan, dict):
+        raise StoreError(f"{path}: this plan cannot be read; delete it to go on without it")
+    return plan
+
+
+def forget_plan(folder: Path) -> None:
+    """Remove the plan where nothing else is left of the run that it is of.
+
+    >>> forget_plan(Path("no such folder"))
+    """
+    place = folder / FOLDER
+    if place.is_dir() and {path.name for path in place.iterdir()} <= {PLAN}:
+        (place / PLAN).unlink(missing_ok=True)
+        place.rmdir()
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what killed runs have left of files that they were writing.
+
+    >>> clear_leftovers(Path("no such folder"))
+    """
+    for place, patterns in ((folder / FOLDER, LEFT), (folder, (f".*{UNFINISHED}", f"report.html{UNFINISHED}"))):
+        for pattern in patterns:
+            for path in place.glob(pattern):
+                path.unlink(missing_ok=True)
+
+
 def checkpoint_parts(folder: Path) -> list[str]:
     """The parts of which there is a checkpoint here; "" stands for a run of a single part.
 
@@ -128,7 +184,7 @@ def clear_checkpoint(folder: Path) -> None:
     >>> clear_checkpoint(Path("no such folder"))
     """
     place = folder / FOLDER
-    for pattern in ("state*.npz", f"state*.npz{UNFINISHED}"):
+    for pattern in ("state*.npz", PLAN, *LEFT):
         for path in place.glob(pattern):
             path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # not there, or the user keeps something in it

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,12 @@ from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.checkpoint import checkpoint_parts, load_checkpoint
 from attlas.store.manifest import Manifest
 from attlas.store.plain import plain
+from attlas.whole import UNFINISHED
 
 MANIFEST = "manifest.json"
 SAVING, SAVED = ".saving", ".saved"
+TRIES = 5  # of making a place that others make and remove at the same time
+SHOWN = 200  # letters of a place in a sentence
 
 
 def locate(folder: Path, name: str) -> Path:
@@ -74,14 +78,64 @@ def sync(path: Path) -> None:
             os.close(handle)
 
 
+def require_writable(file: Path, *, of: str = "file") -> None:
+    """Refuse a place where a file cannot be written, by trying; all that was made for that is gone again.
+
+    ``of`` says what the person has named: the file, or its folder.
+
+    >>> require_writable(Path("/proc/nobody/page.html"))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.StoreError: /proc/nobody/page.html cannot be written: ...; choose another --out
+    """
+    if of == "folder":
+        _require_folders(file.parent)
+    for left in reversed(range(TRIES)):
+        try:
+            _try_to_write(file)
+            break
+        except OSError as error:  # another run that tries the same may have removed a folder
+            if not left or not isinstance(error, FileNotFoundError):
+                place = file.parent if of == "folder" else file
+                raise StoreError(
+                    f"{_shortened(place)} cannot be written: {error.strerror or error}; choose another --out"
+                ) from None
+
+
+def _try_to_write(file: Path) -> None:
+    """Make the folders of a file and the beginning of it, and remove what was not there before."""
+    made: list[Path] = []
+    try:
+        for place in (*reversed(file.parent.parents), file.parent):
+            if not place.exists():
+                place.mkdir(exist_ok=True)
+                made.append(place)
+        handle, trial = tempfile.mkstemp(prefix=file.name, suffix=UNFINISHED, dir=file.parent)
+        os.close(handle)
+        os.unlink(trial)
+    finally:
+        for place in reversed(made):
+            with contextlib.suppress(OSError):  # somebody else has begun to use it
+                place.rmdir()
+
+
+def _require_folders(folder: Path) -> None:
+    for place in (folder, *folder.parents):
+        with contextlib.suppress(OSError):  # which says more when something is to be written there
+            if place.exists() and not place.is_dir():
+                raise StoreError(f"{place}: a folder is needed, and this is a file; choose another --out")
+
+
+def _shortened(place: Path) -> str:
+    return str(place) if len(str(place)) <= SHOWN else f"{str(place)[:SHOWN]} ..."
+
+
 def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
     """Refuse a folder that holds anything but work on this very plan; hidden files do not count.
 
     >>> require_free(Path("no such folder yet"), {})
     """
-    for place in (folder, *folder.parents):
-        if place.exists() and not place.is_dir():
-            raise StoreError(f"{place}: a folder is needed, and this is a file; choose another --out")
+    _require_folders(folder)
     if not folder.exists():
         return
     advice = "choose another --out or delete it"

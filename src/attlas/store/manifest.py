@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -35,6 +36,10 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
     "checksums": dict,
     "schema": int,
 }
+
+# and what the values inside some of them are
+INSIDE: dict[str, type] = {"versions": str, "skipped": int, "checksums": str}
+NAME = re.compile(r"[a-z][a-z0-9_-]*")  # of a table
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ class Manifest:
             raise StoreError(
                 f"{where}, line {error.lineno}: this is not JSON ({error.msg}); the result must be made again"
             ) from None
+        except (RecursionError, ValueError):  # nested too deep, or a number of thousands of digits
+            raise StoreError(f"{where}: no manifest nests so deep or counts so far; make the result again") from None
         if not isinstance(loaded, dict):
             raise StoreError(f"{where}: an object was expected, and a {type(loaded).__name__} came")
         schema = loaded.get("schema")
@@ -120,7 +127,32 @@ class Manifest:
                 raise StoreError(
                     f"{where}: {name!r} came as {came}, so attlas did not write it; make the result again"
                 )
-        return cls(**{name: loaded[name] for name in FIELDS})
+        try:
+            json.dumps(loaded, ensure_ascii=False).encode()
+            manifest = cls(**{name: loaded[name] for name in FIELDS})
+        except (RecursionError, UnicodeEncodeError):
+            raise StoreError(
+                f"{where}: no manifest nests so deep or holds half letters; make the result again"
+            ) from None
+        if (amiss := _amiss(loaded)) is not None:
+            raise StoreError(f"{where}: {amiss}, so attlas did not write it; make the result again")
+        return manifest
+
+
+def _amiss(fields: Mapping[str, Any]) -> str | None:
+    """What is wrong inside the fields of a manifest, if anything."""
+    for name, kind in INSIDE.items():
+        strange = [key for key, value in fields[name].items() if type(value) is not kind]
+        if strange:
+            return f"{name!r}, {strange[0][:80]!r} is not of type {kind.__name__}"
+    if not all(isinstance(name, str) and NAME.fullmatch(name) for name in fields["tables"]):
+        return "'tables' holds what is no name of a table"
+    if len(set(fields["tables"])) < len(fields["tables"]):
+        return "'tables' names one twice"
+    for name in ("model", "corpus"):
+        if not isinstance(fields[name].get("name", ""), str):
+            return f"the name of the {name} is no text"
+    return None
 
 
 def _checksum(fields: Mapping[str, Any]) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from attlas.errors import StoreError
 from attlas.store.checkpoint import clear_checkpoint
 from attlas.store.columns import Columns, check_columns, tables_from_columns
 from attlas.store.folder import MANIFEST, locate, publish, require_free
-from attlas.store.manifest import NAMES, Manifest
+from attlas.store.manifest import NAME, NAMES, Manifest
 from attlas.whole import writing
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class Result:
         if not tables:
             raise StoreError(f"the study {manifest.study!r} gave no table")
         for name, table in tables.items():
-            if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
+            if not NAME.fullmatch(name):
                 raise StoreError(f"the table name {name!r} must be lower-case letters, digits, '-' and '_'")
             if isinstance(table, Mapping):
                 check_columns(table, name)
@@ -163,6 +162,8 @@ class Result:
             ) from None
         except UnicodeDecodeError as error:
             raise StoreError(f"{path}: this is not text ({error.reason}); the result must be made again") from None
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror or error}") from None
         sums = manifest.checksums
         tables = {
             name: _read(locate(folder, f"{name}.parquet"), sums.get(f"{name}.parquet")) for name in manifest.tables
@@ -170,7 +171,13 @@ class Result:
         if manifest.schema < NAMES:
             from attlas.studies.reporting import with_present_names
 
-            manifest, tables = with_present_names(manifest, tables)
+            try:
+                manifest, tables = with_present_names(manifest, tables)
+            except (LookupError, ValueError, TypeError) as error:  # columns twice, values of strange types
+                reason = str(error).partition("\n")[0]
+                raise StoreError(
+                    f"{folder}: its tables are not those of {manifest.study} ({reason}); make the result again"
+                ) from None
         result = cls(manifest, tables)
         result.folder = folder
         return result
@@ -280,8 +287,11 @@ def _read(path: Path, checksum: str | None) -> pa.Table:
         raise StoreError(
             f"{path}: the manifest lists this table, but the file is not there; make the result again"
         ) from None
-    except (pa.ArrowException, OSError) as error:
-        raise StoreError(f"{path}: this table cannot be read ({error}); make the result again") from None
+    except StoreError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        reason = str(error).partition("\n")[0]
+        raise StoreError(f"{path}: this table cannot be read ({reason}); make the result again") from None
 
 
 def _without_dictionaries(table: pa.Table) -> pa.Schema:

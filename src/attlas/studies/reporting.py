@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin
 
-from attlas.errors import StoreError
+from attlas.errors import AttlasError, StoreError
 from attlas.ids import paper_label
 from attlas.run.parameters import Help, asked_of, help_of, role_of
 from attlas.store.manifest import SCHEMA
@@ -54,6 +55,65 @@ def study_of(manifest: Manifest) -> Study:
             "tables can be read directly"
         )
     return study
+
+
+def require_schemas(result: Result) -> None:
+    """Refuse a result with a table whose columns are not those of its schema, which is named.
+
+    >>> from attlas.store import Manifest, Result
+    >>> require_schemas(Result(Manifest("importance"), {"loss": {"task": ["a"], "value": ["high"], "n": [1]}}))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.StoreError: loss.parquet: its columns are not those of importance (column 'value' holds no numb...
+    """
+    import pyarrow as pa
+
+    study = studies().get(result.manifest.study)
+    if study is None or not study.page:
+        return
+    schemas = {schema.table: schema for schema in study.load_page().schemas}
+    for name, table in result.tables.items():
+        if name not in schemas:
+            continue
+        schema, present = schemas[name], table.column_names
+        amiss = [words for words in schema.differs(present) if words.endswith("is missing")]
+        amiss += [f"column {column!r} is there twice" for column in set(present) if present.count(column) > 1]
+        for column in table.schema:
+            strange = pa.types.is_nested(column.type) or pa.types.is_string(_values_of(column.type))
+            if column.name in schema and schema[column.name].number and strange:
+                amiss.append(f"column {column.name!r} holds no numbers")
+        if amiss:
+            file = f"{name}.parquet" if result.folder is None else result.folder / f"{name}.parquet"
+            raise StoreError(f"{file}: its columns are not those of {study.name} ({amiss[0]}); make the result again")
+
+
+def _values_of(kind: pyarrow.DataType) -> pyarrow.DataType:
+    """The type of what a column holds, also where it is numbered."""
+    import pyarrow as pa
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+@contextmanager
+def told_as_damage(folder: Path) -> Iterator[None]:
+    """Have whatever goes wrong while a result of somebody's folder is shown be one sentence about that folder.
+
+    >>> with told_as_damage(Path("out")):
+    ...     {}["streams"]
+    Traceback (most recent call last):
+        ...
+    attlas.errors.StoreError: out: what is written there does not make sense (KeyError: 'streams'); make the result...
+    """
+    try:
+        yield
+    except (AttlasError, OSError):
+        raise
+    except Exception as error:  # a damaged result may raise anything
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0][:120]
+        told = reason.encode(errors="backslashreplace").decode()
+        raise StoreError(
+            f"{folder}: what is written there does not make sense ({told}); make the result again"
+        ) from error
 
 
 def write_report(result_folder: Path | str, out: Path | str | None = None) -> Path:

@@ -266,9 +266,13 @@ class Trainer:
         """Look at the loss, which makes a GPU finish first; refuse to go on where it is no number."""
         self._value = loss.item()
         if not math.isfinite(self._value):
-            raise NumberError(
-                f"the loss is {self._value} at step {self.step + 1} of {self.steps}; train at a lower rate (--rate)"
-            )
+            raise self._diverged("loss", self._value, self.step + 1)
+
+    def _diverged(self, what: str, value: float, step: int) -> NumberError:
+        return NumberError(
+            f"the training diverged: the {what} is {value} at step {step} of {self.steps}; train at a lower rate "
+            "(--learning-rate)"
+        )
 
     def _learn(self, batch: Sequence[Example]) -> Moment:
         model, recipe = self.task.subject.model, self.recipe
@@ -304,10 +308,9 @@ class Trainer:
         held_loss, score = judge_all(self.task, self.held, self.recipe) if self.held else (None, None)
         total, predicted = self._sums.tolist()
         loss = total / predicted if predicted else None
-        if loss is not None and not math.isfinite(loss):
-            raise NumberError(
-                f"the loss is {loss} by step {self.step} of {self.steps}; train at a lower rate (--rate)"
-            )
+        for what, value in (("loss", loss), ("held-out loss", held_loss)):
+            if value is not None and not math.isfinite(value):
+                raise self._diverged(what, value, self.step)
         epoch = self.step // self.steps_per_epoch
         made = Pass(epoch, self.step, loss, held_loss, score, False)
         made = replace(made, best=better(self.task, made, self.best))

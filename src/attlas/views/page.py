@@ -55,8 +55,7 @@ def write_page(
     'page.html'
     """
     path = Path(path)
-    if path.is_dir():
-        raise StoreError(f"{path} is a folder; give the name of a file to write, such as {path / 'view.html'}")
+    require_file(path)
     html = page(scenes, kind=kind, card=card, **selection)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,6 +63,18 @@ def write_page(
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror}") from None
     return path
+
+
+def require_file(path: Path) -> None:
+    """Refuse a folder where the name of a page is needed.
+
+    >>> require_file(Path("."))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.StoreError: . is a folder; give the name of a file to write, such as view.html
+    """
+    if path.is_dir():
+        raise StoreError(f"{path} is a folder; give the name of a file to write, such as {path / 'view.html'}")
 
 
 def check_kind(kind: str, scenes: Sequence[Scene] = ()) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from attlas.errors import TextError
 
 MOST_WRITTEN = 500  # pieces that a model may be asked to write
+LONGEST_NAME = 1_000  # letters of a model's name or folder
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,11 @@ class Question:
         if not isinstance(given, dict):
             raise TextError(f"a question must be an object with model and text, and this is {type(given).__name__}")
         model, text, second = (_string(given, name) for name in ("model", "text", "second"))
+        if len(model) > LONGEST_NAME:
+            raise TextError(f"the model's name has {len(model):,} letters, and {LONGEST_NAME:,} are the most")
         write = given.get("write", 0)
         if type(write) is not int or not 0 <= write <= MOST_WRITTEN:
-            raise TextError(f"a model can be asked to write 0 to {MOST_WRITTEN} pieces, not {write!r}")
+            raise TextError(f"a model can be asked to write 0 to {MOST_WRITTEN} pieces, not {repr(write)[:40]}")
         if not model.strip():
             raise TextError("no model is named; choose one, or give a hub name or a folder")
         if not text.strip():

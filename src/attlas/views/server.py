@@ -1,9 +1,12 @@
 """The viewer behind a local address: a form to ask with, and the one viewer below it.
 
 Whoever can reach this server can make it open models and read texts, so it listens on this machine alone and answers
-only those who know its token: a random word that stands in the address of the page, and that the page's script sends
-in a header with everything else. Pages of other sites know no token, may not read answers (no CORS headers are ever
-sent), and cannot pretend to be this host under a name of theirs, since the Host header must be our own.
+only those who know its token: a random word that stands in the address that is printed. Whoever opens that address
+gets a cookie in exchange and is led to the page without the token, so that it stays in no address bar and no history.
+The cookie counts only for the page itself and for requests of its script, which send a header that pages of other
+addresses cannot send unasked; a program may send the token in a header instead. Pages of other sites know no token,
+may not read answers (no CORS headers are ever sent), and cannot pretend to be this host under a name of theirs, since
+the Host header must be our own.
 
 Looking is somebody else's work: the server is handed a function from a :class:`Question` to a scene, runs it in a
 thread, one look at a time, and keeps the last few answers for the browser to fetch their blocks and exact rows.
@@ -24,10 +27,11 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,7 +45,11 @@ from attlas.views.script import join, static, viewer_styles
 
 LOOPBACK = "127.0.0.1"
 TOKEN_HEADER = "x-attlas-token"
+ASKING_HEADER = "x-attlas-asking"  # which the page's own script sends
 MOST_BYTES = 1_000_000  # of a request
+MOST_READ = 20_000_000  # bytes after which nobody listens any more
+WAITING = 16  # looks that may wait for their turn
+SHOWN = 80  # letters of an address in a sentence
 KEPT = 3  # answers whose blocks can still be fetched
 _HEADERS = {
     "cache-control": "no-store",
@@ -75,17 +83,17 @@ class Server:
         exact_cells: int = EXACT_CELLS,
         card: Card | None = None,
     ) -> None:
-        self.token = secrets.token_urlsafe(32)
+        self.token, self.pass_word = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         self.desk = _Desk(look, models, exact_cells, card)
-        self.app = _Gate(_routes(self.desk), self.token, self.port)
+        self.app = _Gate(_routes(self.desk), self.token, self.pass_word, self.port)
         self._running: Any = None
         self._stopped = False
 
     @property
     def address(self) -> str:
-        """Where the page is, token included: not for the eyes of others.
+        """Where the page is opened first, token included: not for the eyes of others.
 
         >>> server = Server(lambda question: Scene(question.model, (), ()), [])
         >>> len(server.address.partition("token=")[2])
@@ -171,11 +179,13 @@ class _Desk:
     async def page(self, request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
         policy = f"script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'"
-        html = _page(nonce, {"models": self._models, "written": MOST_WRITTEN, "header": TOKEN_HEADER})
+        html = _page(nonce, {"models": self._models, "written": MOST_WRITTEN, "header": ASKING_HEADER})
         return HTMLResponse(html, headers={"content-security-policy": f"{_NOTHING}; {policy}"})
 
     async def look(self, request: Request) -> Response:
         asked = _questions(await _body(request))
+        if len(self._awaited) >= WAITING:
+            raise HTTPException(429, f"{WAITING} looks are waiting for their turn already; ask again later")
         coming = asyncio.get_running_loop().run_in_executor(self._turns, self._answer, asked)
         self._awaited.add(coming)
         try:
@@ -220,7 +230,7 @@ class _Desk:
     def _answer(self, asked: Sequence[Question]) -> Payload:
         self.looking = True
         try:
-            scenes = [self._look(question) for question in asked]
+            scenes = [self._asked(question) for question in asked]
             card = self._card
             if card is None or any(card.is_of(scene.model) for scene in scenes):
                 return pack(scenes, exact_cells=self._exact_cells, card=card)
@@ -230,6 +240,13 @@ class _Desk:
         finally:
             self.looking = False
 
+    def _asked(self, question: Question) -> Scene:
+        """A look; what the system refuses on the way (a name that no disk can have) is a refusal too."""
+        try:
+            return self._look(question)
+        except OSError as error:
+            raise TextError(f"the model cannot be read ({error.strerror or type(error).__name__})") from error
+
     def _kept(self, request: Request) -> Payload:
         payload = self._answers.get(request.path_params["name"])
         if payload is None:
@@ -238,11 +255,13 @@ class _Desk:
 
 
 class _Gate:
-    """Lets through whoever knows the token and calls us by our own name, and puts our headers on every answer."""
+    """Lets through whoever knows the token, or has the cookie that is given for it, and calls us by our own name;
+    puts our headers on every answer."""
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
-        self._app, self._token = app, token.encode()
+    def __init__(self, app: ASGIApp, token: str, pass_word: str, port: int) -> None:
+        self._app, self._token, self._pass_word = app, token, pass_word
         self._hosts = (f"{LOOPBACK}:{port}", f"localhost:{port}")
+        self._cookie = f"attlas-{port}"  # since a cookie is sent to all ports of a host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
@@ -252,18 +271,50 @@ class _Gate:
                     headers.setdefault(name, value)
             await send(message)
 
-        reason = self._refusal(Request(scope))
-        answer = self._app if reason is None else JSONResponse({"error": reason}, 403)
-        await answer(scope, receive, send_guarded)
+        await self._answer(Request(scope))(scope, receive, send_guarded)
 
-    def _refusal(self, request: Request) -> str | None:
+    def _answer(self, request: Request) -> ASGIApp:
         if request.headers.getlist("host") not in [[host] for host in self._hosts]:
-            return f"this server answers only as {' or '.join(self._hosts)}; open the address that attlas printed"
-        given = request.query_params if request.url.path == "/" else request.headers
-        token = given.get("token" if given is request.query_params else TOKEN_HEADER, "")
-        if not hmac.compare_digest(token.encode(errors="surrogateescape"), self._token):
-            return "the token is missing or wrong; open the address that attlas printed when it was started"
-        return None
+            names = " or ".join(self._hosts)
+            return _refusal(f"this server answers only as {names}; open the address that attlas printed")
+        at_door = request.scope["path"] == "/"
+        if at_door and _same(request.query_params.get("token", ""), self._token):
+            led = RedirectResponse("/", 303)
+            led.set_cookie(self._cookie, self._pass_word, path="/", httponly=True, samesite="strict")
+            return led
+        known = _same(request.cookies.get(self._cookie, ""), self._pass_word)
+        if (known and (at_door or self._from_our_page(request))) or (
+            not at_door and _same(request.headers.get(TOKEN_HEADER, ""), self._token)
+        ):
+            return self._app
+        return _refusal("the token is missing or wrong; open the address that attlas printed when it was started")
+
+    def _from_our_page(self, request: Request) -> bool:
+        """Whether a request is one of our page's script: a page of another address cannot send its header without
+        being let, which nobody is."""
+        origin = request.headers.get("origin")
+        ours = origin is None or origin in [f"http://{host}" for host in self._hosts]
+        return ours and ASKING_HEADER in request.headers
+
+
+def _same(given: str, word: str) -> bool:
+    return hmac.compare_digest(given.encode(errors="surrogateescape"), word.encode())
+
+
+def _refusal(sentence: str) -> ASGIApp:
+    return JSONResponse({"error": sentence}, 403)
+
+
+class _Place(Convertor[int]):
+    """A number in an address, of as many digits as a place can have."""
+
+    regex = "[0-9]{1,9}"
+
+    def convert(self, value: str) -> int:
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        return str(value)
 
 
 def _routes(desk: _Desk) -> Starlette:
@@ -271,19 +322,21 @@ def _routes(desk: _Desk) -> Starlette:
         if not isinstance(error, HTTPException):
             return JSONResponse({"error": str(error)}, 422)
         plain = error.detail == HTTPStatus(error.status_code).phrase
-        sentence = f"{request.method} {request.url.path} is nothing that this server knows" if plain else error.detail
+        asked = f"{request.method} {request.scope['path'][:SHOWN]}"
+        sentence = f"{asked} is nothing that this server knows" if plain else error.detail
         return JSONResponse({"error": sentence}, error.status_code)
 
     def broken(request: Request, error: Exception) -> Response:
         sentence = f"something went wrong inside attlas ({type(error).__name__}); its terminal says more"
         return JSONResponse({"error": sentence}, 500)
 
-    where = "/api/row/{name}/{scene:int}/{strand:int}/{layer:int}/{head:int}/{query:int}"
+    register_url_convertor("place", _Place())
+    where = "/api/row/{name}/{scene:place}/{strand:place}/{layer:place}/{head:place}/{query:place}"
     return Starlette(
         routes=[
             Route("/", desk.page),
             Route("/api/look", desk.look, methods=["POST"]),
-            Route("/api/block/{name}/{index:int}", desk.block),
+            Route("/api/block/{name}/{index:place}", desk.block),
             Route(where, desk.row),
         ],
         exception_handlers={AttlasError: refused, HTTPException: refused, Exception: broken},
@@ -293,7 +346,7 @@ def _routes(desk: _Desk) -> Starlette:
 def _questions(body: bytes) -> list[Question]:
     try:
         given = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # too deep, too
         raise TextError("the request is no JSON; send an object with a list of questions") from None
     asked = given.get("questions") if isinstance(given, dict) else None
     if not isinstance(asked, list) or len(asked) not in (1, 2):
@@ -308,8 +361,11 @@ async def _body(request: Request) -> bytes:
         size += len(part)
         if size <= MOST_BYTES:
             kept += part
+        elif size > MOST_READ:
+            break
     if size > MOST_BYTES:
-        raise HTTPException(413, f"{size:,} bytes were sent and {MOST_BYTES:,} are the most; shorten the text")
+        sent = f"{size:,} bytes{' or more' if size > MOST_READ else ''}"
+        raise HTTPException(413, f"{sent} were sent and {MOST_BYTES:,} are the most; shorten the text")
     return bytes(kept)
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from attlas.errors import CorpusError
+from attlas.run.given import NAMED
 from attlas.run.parameters import Help, Model, Texts, study_call
-from attlas.run.session import NAMED, slug
+from attlas.run.session import slug
 from attlas.run.setting import as_corpus
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ LOSS = Schema(
     Column("n", "texts", "count"),
 )
 WHOLE = Schema("whole", "What the whole model does on these texts.", Column("task", "task"), *STANDING,
-               Column("n", "texts", "count"))  # fmt: skip
+               Column("n", "texts", "count", optional=True))  # fmt: skip
 CORRELATION = Schema(
     "correlation",
     "How importance agrees with what cutting did, over heads.",

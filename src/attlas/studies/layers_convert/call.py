@@ -7,8 +7,9 @@ from typing import Annotated, Any, NamedTuple
 
 from attlas.corpora import Corpus, read_edges, write_spans
 from attlas.errors import CorpusError
+from attlas.run.given import NAMED
 from attlas.run.parameters import UNREAD, Help, Role, study_call
-from attlas.run.session import NAMED, slug
+from attlas.run.session import slug
 
 
 class Converted(NamedTuple):

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from attlas.errors import StoreError
+from attlas.run.given import NAMED
 from attlas.run.parameters import Help, study_call
 from attlas.run.plan import Plan
-from attlas.run.session import NAMED, slug
+from attlas.run.session import slug
 from attlas.store import Manifest, Result, require_free, versions_here
 from attlas.studies.shared.layer_runs import FinishedRun, find_runs, require_one_model
 

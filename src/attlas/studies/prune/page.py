@@ -71,7 +71,7 @@ TIMES = (
 )  # fmt: skip
 SPEED = Schema("speed", "How fast the models are, for every number and length of texts.", *TIMES)
 WHOLE = Schema("whole", "What the whole model does on the texts that are scored.", Column("task", "task"), *STANDING,
-               Column("n", "texts", "count"))  # fmt: skip
+               Column("n", "texts", "count", optional=True))  # fmt: skip
 DRAWN = (
     Schema("line", "The curves, with the draws of chance as one.", ORDER, GONE, HEADS, SCORE, LOSS),
     Schema(

@@ -180,32 +180,38 @@ def translate_train(
         training["resume"], training["checkpoint_every"], progress,
         {f"{kind} {each.name}": each for kind, each in judged_by},
     )  # fmt: skip
-    plan = run.plan.to_dict()
-    if run.out is not None and (done := done_before(run.out, plan, run.resume)):
-        progress.note(f"{run.out}: the training was finished already")
-        return Translator(load(run.out, task_head="seq2seq"), done, run.out)
-    skipped: dict[str, int] = {}
-    learned = encoded(model, documents, texts.name, max_pieces, skipped, "learned from")
-    held = [encoded(model, each.documents, each.name, max_pieces, skipped, "held out") for each in held_out]
-    task = Translation(model, "bleu", smoothing=smoothing, beams=beams)
-    trainer = Trainer(task, learned, [example for part in held for example in part], recipe)
-    minutes = training["minutes"]
-    carry_out_training(
-        trainer, run, doing="training", every_pass=False, until=None if minutes is None else started + 60 * minutes
-    )
-    scores = [score(task, kind, each, progress) for kind, each in judged_by]
-    model.fingerprint = fingerprint_of(model)
-    alike = alikeness(model, held[0][:_COMPARED])
-    if alike > _ALIKE:
-        progress.note(
-            f"the encoder's states of a sentence are all alike (mean cosine {alike:.2f}), so nothing can be aligned "
-            "by it: train at a lower learning rate (--learning-rate) or with a slower rise (--warmup)"
+    with run.held():
+        plan = run.plan.to_dict()
+        if run.out is not None and (done := done_before(run.out, plan, run.resume)):
+            progress.note(f"{run.out}: the training was finished already")
+            return Translator(load(run.out, task_head="seq2seq"), done, run.out)
+        run.note_plan()
+        skipped: dict[str, int] = {}
+        learned = encoded(model, documents, texts.name, max_pieces, skipped, "learned from")
+        held = [encoded(model, each.documents, each.name, max_pieces, skipped, "held out") for each in held_out]
+        task = Translation(model, "bleu", smoothing=smoothing, beams=beams)
+        trainer = Trainer(task, learned, [example for part in held for example in part], recipe)
+        minutes = training["minutes"]
+        carry_out_training(
+            trainer,
+            run,
+            doing="training",
+            every_pass=False,
+            until=None if minutes is None else started + 60 * minutes,
         )
-    about = {"sizes": asdict(sizes), "bleu": scores, "encoder_alike": round(alike, 3)}
-    record = {**recorded(run, trainer, learned, held, skipped, about), "plan": plan}
-    if run.out is not None:
-        save_trained(run.out, model, record)
-    return Translator(model, record, run.out)
+        scores = [score(task, kind, each, progress) for kind, each in judged_by]
+        model.fingerprint = fingerprint_of(model)
+        alike = alikeness(model, held[0][:_COMPARED])
+        if alike > _ALIKE:
+            progress.note(
+                f"the encoder's states of a sentence are all alike (mean cosine {alike:.2f}), so nothing can be "
+                "aligned by it: train at a lower learning rate (--learning-rate) or with a slower rise (--warmup)"
+            )
+        about = {"sizes": asdict(sizes), "bleu": scores, "encoder_alike": round(alike, 3)}
+        record = {**recorded(run, trainer, learned, held, skipped, about), "plan": plan}
+        if run.out is not None:
+            save_trained(run.out, model, record)
+        return Translator(model, record, run.out)
 
 
 def show(translator: Translator) -> None:

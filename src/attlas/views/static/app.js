@@ -1,6 +1,6 @@
 // The app of `attlas serve`: a form to ask with, and the viewer below it. What was asked and what is chosen are both kept
-// in the address after '#', so that reloading or going back shows the same thing again. The token that stands in
-// the address goes with every request in a header; nothing is kept in cookies or stores.
+// in the address after '#', so that reloading or going back shows the same thing again. Who may ask is
+// told by a cookie that no script can read; nothing is kept in stores.
 
 import { element, surroundingsAreDark } from "./dom.js";
 import { START, fromFragment, toFragment } from "./state.js";
@@ -88,13 +88,12 @@ export function start() {
   follow();
 }
 
-/** A function that asks the server, with the token of this page's address; whatever fails throws one sentence. */
+/** A function that asks the server, as this page's script alone can (its cookie goes along); whatever fails throws one sentence. */
 function caller(header) {
-  const token = new URLSearchParams(location.search).get("token") ?? "";
   return async (path, options = {}) => {
     let answer;
     try {
-      answer = await fetch(path, { ...options, headers: { [header]: token }, credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer" });
+      answer = await fetch(path, { ...options, headers: { [header]: "1" }, credentials: "same-origin", cache: "no-store", referrerPolicy: "no-referrer" });
     } catch {
       throw new Error("attlas does not answer; is it still running in its terminal?");
     }
