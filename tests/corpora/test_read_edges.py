@@ -428,7 +428,9 @@ def test_archives_as_corpora(tmp_path: Path) -> None:
     with pytest.raises(
         CorpusError, match=r"this is a zip archive; unpack it and give one of its files \(it holds no"
     ):
-        read(packed(tmp_path / "b.zip", {"a.txt": "hello"}))
+        read(packed(tmp_path / "b.zip", {"a.txt": "hello", "b.txt": "hello"}))
+    alone = read(packed(tmp_path / "c.zip", {"a.txt": "Hello there."}))
+    assert (alone.name, alone.format) == ("a.txt", "plain")
     (tmp_path / "cut.zip").write_bytes(place.read_bytes()[:100])
     with pytest.raises(CorpusError, match="this is a zip archive; unpack it"):
         read(tmp_path / "cut.zip")

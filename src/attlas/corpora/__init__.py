@@ -20,6 +20,7 @@ from attlas.corpora.corpus import Corpus, read
 from attlas.corpora.edges import EDGE_TASKS, EdgeTask, edges_in, edges_of, is_paired, read_edge_parts, read_edges
 from attlas.corpora.keyphrases import read_keyphrases
 from attlas.corpora.labelled import read_labelled
+from attlas.corpora.limits import Limits, limited
 from attlas.corpora.parallel import read_parallel
 from attlas.corpora.pharaoh import read_bitext, write_links
 from attlas.corpora.plain import read_articles, read_plain
@@ -31,7 +32,8 @@ from attlas.corpora.sst import read_sst
 from attlas.corpora.tsv import read_tsv
 
 __all__ = [
-    "EDGE_TASKS", "Corpus", "EdgeTask", "edges_in", "edges_of", "is_paired", "joined", "linked", "read",
+    "EDGE_TASKS", "Corpus", "EdgeTask", "Limits", "edges_in", "edges_of", "is_paired", "joined", "limited", "linked",
+    "read",
     "read_articles", "read_bitext", "read_bitexts", "read_conll2000", "read_conll2012", "read_conllu",
     "read_edge_parts", "read_edges", "read_keyphrases", "read_labelled", "read_parallel", "read_plain",
     "read_propbank", "read_protoroles", "read_semeval", "read_spans", "read_sst", "read_tsv", "swapped",

@@ -110,11 +110,12 @@ def _add(source: Source, current: _Open, content: str, line: int) -> None:
         )
     if not (index.isascii() and index.isdigit()):
         raise source.error(f"the word's index is {index!r}, not a number", line)
-    if int(index) == 0:
+    number = source.whole_number(index, line)
+    if number == 0:
         current.new_sentence()
-    elif int(index) != current.index + 1:
+    elif number != current.index + 1:
         raise source.error(f"the index {index} comes where {current.index + 1} or 0 should follow", line)
-    current.index = int(index)
+    current.index = number
     if word:
         current.words.append(word)
         current.xpos.append(xpos)
@@ -126,9 +127,7 @@ def _add(source: Source, current: _Open, content: str, line: int) -> None:
 
 def _bracket(source: Source, current: _Open, column: str, line: int) -> None:
     word, read = len(current.words) - 1, 0
-    for match in _BRACKET.finditer(column):
-        if match.start() != read:
-            break
+    while match := _BRACKET.match(column, read):
         read = match.end()
         whole, begins, ends = match.groups()
         if whole:

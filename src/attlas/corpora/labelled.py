@@ -33,7 +33,7 @@ PAIRS = (
     ("text", "hypothesis"),
 )  # fmt: skip
 SINGLES = ("sentence", "text", "review", "question")
-COLA = re.compile(r"[^\t]+\t[01]\t[*?#%!]*\t[^\t]*\S[^\t]*")
+_MARK = re.compile(r"[*?#%!]*")
 _NONE = ("", "-")
 
 
@@ -68,6 +68,14 @@ def _label_column(names: Sequence[str]) -> str | None:
     return next((name for name in LABELS if name in names), None)
 
 
+def _cola(line: str) -> bool:
+    """Whether a line has the columns of CoLA."""
+    fields = line.split("\t", 4)
+    if len(fields) != 4 or not fields[0] or fields[1] not in ("0", "1"):
+        return False
+    return _MARK.fullmatch(fields[2]) is not None and not fields[3].isspace() and bool(fields[3])
+
+
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Each line that holds a text, with its number and its fields by name."""
     filled = [(line, content) for line, content in enumerate(source.lines, start=1) if content.strip()]
@@ -79,7 +87,7 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
             entry = parsed(source, content, line)
             yield line, {name.strip().lower(): value for name, value in entry.items()}
         return
-    cola = COLA.fullmatch(first) is not None
+    cola = _cola(first)
     names = ["source", "label", "mark", "sentence"] if cola else [name.strip().lower() for name in first.split("\t")]
     for line, content in filled if cola else filled[1:]:
         fields = content.split("\t")
@@ -146,7 +154,7 @@ FORMAT = Format(
     looks={
         20: _header,  # before treebanks, as the similarity table of GLUE has ten columns too
         44: lambda lines: _named(field_names(lines) or ()),
-        85: lambda lines: all(map(COLA.fullmatch, lines)),
+        85: lambda lines: all(map(_cola, lines)),
     },
     endings=(".jsonl",),
 )

@@ -77,6 +77,7 @@ def write_links(path: str | os.PathLike[str], links: Iterable[Pairs]) -> None:
     """Write predicted links, one line for each pair of sentences; the folder must be there.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> file = Path(tempfile.mkdtemp()) / "links.pharaoh"
     >>> write_links(file, [frozenset({(1, 1), (0, 0)}), frozenset()])
     >>> file.read_text()
@@ -120,7 +121,11 @@ def _collect_pharaoh(gold: Source, collected: list[_Collected], one_indexed: boo
             match = _LINK.fullmatch(written)
             if match is None:
                 raise gold.error(f"{written!r} is not a link such as 3-4 or 3p4", line)
-            pair.add(gold, line, written, (int(match[1]) - base, int(match[3]) - base), match[2] == "-", hint)
+            pair.add(gold, line, written, _both(gold, match[1], match[3], base, line), match[2] == "-", hint)
+
+
+def _both(gold: Source, here: str, there: str, base: int, line: int) -> tuple[int, int]:
+    return gold.whole_number(here, line) - base, gold.whole_number(there, line) - base
 
 
 def _collect_naacl(gold: Source, collected: list[_Collected]) -> None:
@@ -130,7 +135,7 @@ def _collect_naacl(gold: Source, collected: list[_Collected]) -> None:
         match = _NAACL.fullmatch(content.strip())
         if match is None:
             raise gold.error(f"{content.strip()!r} is not a link such as '12 3 4 S'", line)
-        sentence, i, j = (int(match[group]) for group in (1, 2, 3))
+        sentence, i, j = (gold.whole_number(match[group], line) for group in (1, 2, 3))
         if not 1 <= sentence <= len(collected):
             raise gold.error(f"sentence {sentence} is not among the {len(collected)} pairs", line)
         if i and j:
