@@ -5,8 +5,9 @@ built from the words and ``SpaceAfter=No``. Words inside a multiword range (``3-
 the range's own characters: cut where the words meet when they spell the range, and else in proportion to their
 lengths, at least one character each; when there are fewer characters than words, the last words share the last
 character. Empty nodes (``8.1``) are left out. LEMMA, UPOS and XPOS become layers unless the column is ``_``
-throughout the file; HEAD and DEPREL are required. A sentence needs a root (several are let pass) and has no cycle.
-Coreference in MISC (``Entity=``) becomes mentions, see :mod:`attlas.corpora.entities`.
+throughout the file (a ``-`` in UPOS and XPOS is no tag either); HEAD and DEPREL are required. A sentence needs a root
+(several are let pass) and has no cycle. Coreference in MISC (``Entity=``) becomes mentions, see
+:mod:`attlas.corpora.entities`.
 
 With ``unit="document"`` the sentences between two ``# newdoc`` comments, or of the whole file where there are none,
 are joined by a space, or by a blank line where ``# newpar`` starts a paragraph.
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from sys import intern
 
+from attlas.corpora.conll2000 import tags_of
 from attlas.corpora.entities import read_mentions
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
@@ -163,6 +165,8 @@ def _sentence(source: Source, rows: list[_Row], comments: dict[str, str], number
     columns = {
         index: tuple(intern(fields[index]) for _, fields in words) for index in (_LEMMA, _UPOS, _XPOS, _DEPREL)
     }
+    for index in (_UPOS, _XPOS):
+        columns[index] = tags_of([fields[_FORM] for _, fields in words], columns[index])
     layout = comments.get("global.Entity", "eid")
     if not layout.startswith(("eid", "GRP")):
         raise source.error(f"the chain must come first in Entity=, and global.Entity is {layout}", rows[0][0])

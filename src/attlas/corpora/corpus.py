@@ -148,6 +148,7 @@ def read(
     which: str | None = None,
     gold: Readable | None = None,
     one_indexed: bool = False,
+    lenient: bool = False,
     target: Readable | None = None,
     label: str | None = None,
     limits: Limits | str | None = None,
@@ -157,16 +158,19 @@ def read(
 
     ``unit`` is the document of a treebank (sentence, document) or of plain text (paragraph, line, document);
     ``which`` chooses a set of key phrases; ``gold`` is the file of links of a bitext, which ``one_indexed`` counts
-    from 1; ``target`` is the file of translations, line by line; ``label`` names the column of the label in labelled
-    texts, and is "binary" or "five" for sentiment trees. ``limits`` are those of what is read (see
-    :mod:`attlas.corpora.limits`). A zip archive of one file is that file. The source "sample" is the sample that
-    comes with attlas.
+    from 1, and of which ``lenient`` leaves out links outside their pairs, with a warning; ``target`` is the file of
+    translations, line by line; ``label`` names the column of the label in labelled texts, and is "binary" or "five"
+    for sentiment trees. ``limits`` are those of what is read (see :mod:`attlas.corpora.limits`). A zip archive of one
+    file is that file. The source "sample" is the sample that comes with attlas.
 
     >>> corpus = read(Source.of_text("It rained.\\n\\nWe stayed in.\\n", name="tale.txt"))
     >>> corpus.format, corpus.name, len(corpus.documents), corpus.articles
     ('plain', 'tale.txt', 2, (0, 0))
     """
-    asked = {"unit": unit, "which": which, "gold": gold, "one_indexed": one_indexed, "target": target, "label": label}
+    asked = {
+        "unit": unit, "which": which, "gold": gold, "one_indexed": one_indexed, "lenient": lenient, "target": target,
+        "label": label,
+    }  # fmt: skip
     given = {option: value for option, value in asked.items() if value is not None and value is not False}
     if source == SAMPLE:
         _refuse_options(SAMPLE, given)
