@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from attlas.corpora import read
+from attlas.corpora import read, read_edges
 from attlas.corpora.limits import Limits, limited, limits_of
 from attlas.corpora.source import Source, open_source
 from attlas.errors import CorpusError
@@ -147,6 +147,16 @@ def nested_mentions(count: int) -> str:
     return "\n".join([*rows, TREE.format(count + 1, 0, last)])
 
 
+def many_passages(count: int) -> str:
+    rows = (f"{k}\ta\t({k % 7})" for k in range(2 * count))
+    return "\n".join(["#begin document (a)", *rows, "#end document"])
+
+
+def many_on_one_word(count: int) -> str:
+    brackets = "".join(f"({k % 50})" for k in range(count))
+    return "\n".join(["#begin document (a)", f"0\ta\t{brackets}", f"1\ta\t{brackets}", "#end document"])
+
+
 def one_bracketless(count: int) -> str:
     return "#begin document (a)\n0\ta\t" + "b" * 20 * count + "\n#end document"
 
@@ -178,6 +188,19 @@ def test_no_reader_is_quadratic(shape: Callable[[int], str]) -> None:
 
     small = min(seconds(500) for _ in range(3))
     assert min(seconds(4000) for _ in range(2)) < 30 * small + 0.05
+
+
+@pytest.mark.parametrize("shape", [many_passages, many_on_one_word, nested_mentions])
+def test_no_pairs_of_mentions_are_quadratic(shape: Callable[[int], str]) -> None:
+    def seconds(count: int) -> float:
+        source = Source.of_text(shape(count), name="a.conll")
+        start = time.process_time()
+        with contextlib.suppress(CorpusError):
+            read_edges("coreference", source)
+        return time.process_time() - start
+
+    small = min(seconds(500) for _ in range(2))
+    assert seconds(4000) < 30 * small + 0.05
 
 
 def test_an_archive_of_many_members_costs_as_many(tmp_path: Path) -> None:
