@@ -182,4 +182,4 @@ def test_a_dash_is_no_tag_unless_the_word_is_one() -> None:
         "3\tran\trun\t_\t-\t_\t1\tdep\t_\t_",
     ]
     (document,) = read_conllu(Source.of_text("\n".join(rows)))
-    assert (document.upos, document.xpos) == (("_", "-", "_"), ("PRP", "-", "_"))
+    assert (document.upos, document.xpos) == (None, ("PRP", "-", "_"))

@@ -13,7 +13,7 @@ no part of speech (but the dash of a word that is a dash itself is its part of s
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from attlas.corpora.formats import Format
@@ -60,7 +60,7 @@ def read_conll2000(path: Readable) -> list[Document]:
             rows = []
     if not documents:
         raise source.error("there is no sentence in this file")
-    if all(tag == NO_TAG for document in documents for tag in document.xpos or ()):
+    if not has_tags(tag for document in documents for tag in document.xpos or ()):
         return [replace(document, xpos=None) for document in documents]
     return documents
 
@@ -96,7 +96,17 @@ def tags_of(words: Sequence[str], tags: Sequence[str]) -> tuple[str, ...]:
     >>> tags_of(["It", "-", "rained"], ["PRP", "-", "-"])
     ('PRP', '-', '_')
     """
-    return tuple(NO_TAG if tag in ("", "-") and word != "-" else tag for word, tag in zip(words, tags, strict=True))
+    pairs = zip(words, tags, strict=True)
+    return tuple(NO_TAG if tag in ("", "*") or (tag == "-" and word != "-") else tag for word, tag in pairs)
+
+
+def has_tags(tags: Iterable[str]) -> bool:
+    """Whether a column has any tag; dashes alone are none, whatever their words are.
+
+    >>> has_tags(["_", "-", ""]), has_tags(["_", "NN"])
+    (False, True)
+    """
+    return any(tag not in ("", NO_TAG, "-", "*") for tag in tags)
 
 
 def _looks(lines: Sequence[str]) -> bool:

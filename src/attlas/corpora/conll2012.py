@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from attlas.corpora.conll2000 import NO_TAG, tags_of
+from attlas.corpora.conll2000 import has_tags, tags_of
 from attlas.corpora.formats import Format
 from attlas.corpora.penn import BRACKETS
 from attlas.corpora.source import Readable, Source, open_source
@@ -157,11 +157,10 @@ def _close(source: Source, current: _Open, line: int) -> Document:
         )
     if not current.words:
         raise source.error("the document that begins here has no words; leave it out", current.line)
-    tags = tags_of(current.words, [NO_TAG if tag == "*" else tag for tag in current.xpos])
     document = Document.from_words(
         current.words,
         name=f"{source.name}, {current.label}",
-        xpos=tags if any(tag != NO_TAG for tag in tags) else None,
+        xpos=tags_of(current.words, current.xpos) if has_tags(current.xpos) else None,
         mentions=sorted(current.mentions, key=lambda m: (m.start, -m.stop, m.chain)),
     )
     starts = [start for start in current.starts if start < len(current.words)]

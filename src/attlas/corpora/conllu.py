@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from sys import intern
 
-from attlas.corpora.conll2000 import tags_of
+from attlas.corpora.conll2000 import has_tags, tags_of
 from attlas.corpora.entities import read_mentions
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
@@ -84,7 +84,7 @@ def read_articles(path: Readable, unit: str = "sentence") -> list[list[Document]
     present = {
         layer: index
         for layer, index in columns.items()
-        if any(value != "_" for article in articles for s in article for value in s.columns[index])
+        if has_tags(value for article in articles for s in article for value in s.columns[index])
     }
     marked = any(sentence.mentions is not None for article in articles for sentence in article)
     if unit == "document":
