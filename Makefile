@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test tests-alone bench chaos coverage mutants sweep lint same-figures sample clean
+.PHONY: demo test tests-alone bench chaos coverage fuzz mutants sweep lint same-figures sample clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
@@ -40,6 +40,10 @@ coverage: $(READY)
 mutants: $(READY)
 	$(BIN)/python -m tools.mutants design --most 2
 	$(BIN)/python -m tools.mutants random --count 170 --most 8
+
+# Input made to break things; every mutant must end in a result or in one sentence. FUZZ holds options, such as --seed 3.
+fuzz: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz --count 100000 $(FUZZ)
 
 # Every text family of the model library, built tiny and held against the library itself; goes on where it was ended.
 sweep: $(READY)

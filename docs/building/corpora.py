@@ -21,10 +21,30 @@ dependencies, chunks, coreference, key phrases and labels. Whatever is wrong wit
 """
 FOLDERS = """\
 
-A folder or zip archive of files of one of the formats {} is one corpus.
+A folder or zip archive of files of one of the formats {} is one corpus. A zip archive of one file is that file. In CoNLL columns `_` and `-` are no tag.
+
+In `csv`, columns are found by the names of a header as in `labelled` (`text`, `sentence`, `label`, ...; `--label` names another label); where the first line names no text, the
+first column is the text and the second its label. Between columns stands a comma, a semicolon or a tab, and quotes are those of RFC 4180. In `labelled` a quotation mark is part of its text.
+
+`lenient` (`attlas align --lenient`) leaves out gold links that lie outside their pair of sentences, and says how many.
+
+## Limits
+
+Files may be made to fill a machine, so what is read has limits, far above what corpora need. Each refusal names its limit; `--limits line=20000000,ratio=200` raises some, as do
+`attlas.read(path, limits=...)` and `attlas.corpora.limited(...)` in Python. Pipes and devices are not read; the size of a file has no limit.
+
+{}
 
 ## What they look like
 """
+LIMITS = {
+    "ratio": "times its size that a packed file (gzip, xz, a whole zip archive) may unpack to",
+    "buffer": "MiB that may be unpacked before the ratio counts",
+    "members": "files of a zip archive",
+    "line": "characters of a line, or of a field in `csv`",
+    "depth": "brackets inside brackets in JSON",
+    "digits": "digits of a number",
+}
 CLOSING = """
 ## A format of your own
 
@@ -46,11 +66,19 @@ def page() -> str:
     table = ["| format | what it holds | annotations | options |", "|---|---|---|---|", *map(_row, records)]
     in_folders = " and ".join(f"`{record.name}` ({_code(record.folders)})" for record in records if record.folders)
     examples = "".join(f"\n### {record.name}\n\n```text\n{record.example.rstrip()}\n```\n" for record in records)
-    return OPENING + "\n".join(table) + "\n" + FOLDERS.format(in_folders) + examples + CLOSING
+    limits = "\n".join(["| limit | default | of what |", "|---|---|---|", *map(_limit, LIMITS.items())])
+    return OPENING + "\n".join(table) + "\n" + FOLDERS.format(in_folders, limits) + examples + CLOSING
 
 
 def _row(record: Format) -> str:
     return f"| `{record.name}` | {record.about} | {_code(record.annotations)} | {_code(record.options)} |"
+
+
+def _limit(told: tuple[str, str]) -> str:
+    from attlas.corpora.limits import Limits
+
+    name, about = told
+    return f"| `{name}` | {Limits().values()[name]:,} | {about} |"
 
 
 def _code(names: tuple[str, ...]) -> str:

@@ -99,3 +99,11 @@ class StudyWarning(UserWarning):
     >>> issubclass(StudyWarning, Warning)
     True
     """
+
+
+class CorpusWarning(UserWarning):
+    """Something of a corpus that was left out, as it was asked to be.
+
+    >>> issubclass(CorpusWarning, Warning)
+    True
+    """

@@ -67,7 +67,7 @@ def test_a_new_format_is_one_new_file(tmp_path: Path) -> None:
         read(tmp_path / "a.txt", "xml")
     with pytest.raises(CorpusError, match="'unit' is for conllu and plain, not for shouts"):
         read(tmp_path / "a.txt", unit="line")
-    with pytest.raises(CorpusError, match="'label' is for labelled, sst and shouts, not for plain"):
+    with pytest.raises(CorpusError, match="'label' is for labelled, csv, sst and shouts, not for plain"):
         read(Source.of_text("Hi\n"), label="loud")
 
 

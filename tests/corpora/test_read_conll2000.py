@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attlas.corpora import read_conll2000
+from attlas.corpora import read, read_conll2000
 from attlas.corpora.conll2000 import chunks_of
 from attlas.corpora.source import Source
 from attlas.errors import CorpusError
+from attlas.text import Chunk
 
 
 def naive(tags: list[str]) -> list[tuple[int, int, str]]:
@@ -65,3 +66,12 @@ def test_entities_in_two_and_in_four_columns() -> None:
 def test_errors(text: str, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         read_conll2000(Source.of_text(text, name="t.txt"))
+
+
+def test_underscores_and_dashes_are_no_tags() -> None:
+    text = "He PRP B-NP\n- - -\nslept - _\n"
+    (document,) = read(Source.of_text(text)).documents
+    assert (document.xpos, document.chunks) == (("PRP", "-", "_"), (Chunk(0, 1, "NP"),))
+    (document,) = read_conll2000(Source.of_text("He _ B-NP\nslept - O\n"))
+    assert document.xpos is None
+    assert read(Source.of_text("one two -\nthree four _\n")).format == "plain"

@@ -115,3 +115,12 @@ def test_several_documents_in_a_file() -> None:
 def test_errors(text: str, message: str) -> None:
     with pytest.raises(CorpusError, match=message):
         parse(text)
+
+
+def test_a_column_of_dashes_has_no_tags_even_at_words_that_are_dashes() -> None:
+    for tag in ("-", "_", "*"):
+        rows = [f"a 0 0 He {tag} * -", f"a 0 1 - {tag} * -"]
+        (document,) = read_conll2012(Source.of_text("\n".join(["#begin document (a)", *rows, "#end document"])))
+        assert document.xpos is None
+    (document,) = read_conll2012(Source.of_text("#begin document (a)\n0\tHe\t_\n1\t-\t_\n#end document"))
+    assert document.xpos is None

@@ -173,3 +173,13 @@ def test_an_empty_file_and_an_unknown_unit_are_refused() -> None:
         parse("# only a comment")
     with pytest.raises(CorpusError, match="'sentence' or 'document', not 'page'"):
         parse(*HELLO, unit="page")
+
+
+def test_a_dash_is_no_tag_unless_the_word_is_one() -> None:
+    rows = [
+        "1\tHe\the\t-\tPRP\t_\t0\troot\t_\t_",
+        "2\t-\t-\t-\t-\t_\t1\tpunct\t_\t_",
+        "3\tran\trun\t_\t-\t_\t1\tdep\t_\t_",
+    ]
+    (document,) = read_conllu(Source.of_text("\n".join(rows)))
+    assert (document.upos, document.xpos) == (None, ("PRP", "-", "_"))

@@ -113,7 +113,7 @@ def test_options_that_do_not_apply_are_refused() -> None:
         read(Source.of_text(TEXTS["plain"]), which="controlled")
     with pytest.raises(CorpusError, match="'gold' is for bitext, not for sample"):
         read("sample", gold="a.gold")
-    with pytest.raises(CorpusError, match="'label' is for labelled and sst, not for plain"):
+    with pytest.raises(CorpusError, match="'label' is for labelled, csv and sst, not for plain"):
         read(Source.of_text(TEXTS["plain"]), label="five")
     with pytest.raises(CorpusError, match="'tiger' is no format"):
         read(Source.of_text("a"), "tiger")

@@ -428,7 +428,9 @@ def test_archives_as_corpora(tmp_path: Path) -> None:
     with pytest.raises(
         CorpusError, match=r"this is a zip archive; unpack it and give one of its files \(it holds no"
     ):
-        read(packed(tmp_path / "b.zip", {"a.txt": "hello"}))
+        read(packed(tmp_path / "b.zip", {"a.txt": "hello", "b.txt": "hello"}))
+    alone = read(packed(tmp_path / "c.zip", {"a.txt": "Hello there."}))
+    assert (alone.name, alone.format) == ("a.txt", "plain")
     (tmp_path / "cut.zip").write_bytes(place.read_bytes()[:100])
     with pytest.raises(CorpusError, match="this is a zip archive; unpack it"):
         read(tmp_path / "cut.zip")
@@ -436,3 +438,25 @@ def test_archives_as_corpora(tmp_path: Path) -> None:
     (tmp_path / "damaged.zip").write_bytes(damaged)
     (why,) = read(tmp_path / "damaged.zip").left_out
     assert why == "ann.conll: the zip archive is damaged; fetch it again"
+
+
+def test_pairs_of_mentions_are_those_of_the_definition() -> None:
+    """Against the definition written out, with the same draws."""
+    for trial in range(60):
+        draw = random.Random(trial)
+        starts = [draw.randrange(20) for _ in range(draw.randrange(2, 30))]
+        drawn = [Mention(start, start + draw.randrange(1, 4), draw.choice("abc"), trial) for start in starts]
+        text = Document.from_words(["w"] * 24, mentions=drawn, name="a")
+        same_draws, expected = random.Random(f"0\n{text.text}"), []
+        mentions = sorted(drawn, key=lambda mention: (mention.start, mention.stop, mention.chain))
+        for mention in mentions:
+            earlier = [other for other in mentions if other.stop <= mention.start]
+            same = [other for other in earlier if other.chain == mention.chain]
+            others = [other for other in earlier if other.chain != mention.chain]
+            if same:
+                nearest = max(same, key=lambda other: (other.stop, other.start))
+                expected.append((mention[:2], nearest[:2], "same"))
+                if others:
+                    expected.append((mention[:2], same_draws.choice(others)[:2], "other"))
+        edges = edges_of("coreference", text)
+        assert [(tuple(edge.first), tuple(edge.second or ()), edge.labels[0]) for edge in edges] == expected

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from attlas.corpora import read_bitext, read_parallel, write_links
+from attlas.corpora import linked, read, read_bitext, read_parallel, write_links
 from attlas.corpora.source import Source
-from attlas.errors import CorpusError
+from attlas.errors import CorpusError, CorpusWarning
 
 PAIRS = Source.of_text("das alte  Haus   ||| the old house \nja ||| oh yes\n", name="a.src-tgt")
 
@@ -101,3 +101,22 @@ def test_parallel_files() -> None:
         read_parallel(source, Source.of_text("Hi!\n \n", name="c.en"))
     with pytest.raises(CorpusError, match="no line"):
         read_parallel(gold(""), gold(""))
+
+
+@pytest.mark.parametrize(
+    ("links", "told"),
+    [("0-0 3-0 1-1\n0-9\n", "2 of 4 links are outside their pairs"), ("1 1 1\n1 9 1\n7 1 1 S\n", "2 of 3 links")],
+)
+def test_links_outside_their_pairs_are_left_out_and_counted_where_that_is_wished(links: str, told: str) -> None:
+    with pytest.warns(CorpusWarning, match=rf"^a\.gold: {told}.* and left out, first line [12]$"):
+        corpus = read(PAIRS, gold=gold(links), lenient=True)
+    assert (0, 0) in corpus.documents[0].links.sure  # type: ignore[union-attr]
+    (why,) = linked(read(PAIRS), gold(links), lenient=True).left_out
+    assert told in why
+    with pytest.raises(CorpusError, match=r"a\.gold, line [123]: "):
+        read(PAIRS, gold=gold(links))
+
+
+def test_gold_inside_its_pairs_is_read_without_a_word(recwarn: pytest.WarningsRecorder) -> None:
+    assert read(PAIRS, gold=gold("0-0\n0-0\n"), lenient=True).left_out == ()
+    assert not recwarn

@@ -20,6 +20,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from attlas.cli.finishing import document_of, finish
+from attlas.corpora.limits import limited
 from attlas.errors import PlanError
 from attlas.run.given import NAMED, check_device, check_given
 from attlas.run.parameters import Help, asked_of, help_of, reader_of, role_of
@@ -46,6 +47,9 @@ READING = {
         str | None, "--label", "The column that holds the labels; for sentiment trees binary or five."
     ),
 }
+LIMITS = _option_for(
+    str | None, "--limits", "Other limits of what is read, such as line=20000000 or ratio=200 (docs/corpora.md)."
+)
 PRINTING = {
     "quiet": _option_for(bool, "--quiet", "No progress.", "-q"),
     "as_json": _option_for(bool, "--json", "Print what was found as JSON."),
@@ -64,7 +68,8 @@ def command_for(study: Study) -> Callable[..., None]:
     taken = list(inspect.signature(call).parameters.values())
 
     def command(**given: Any) -> None:
-        run_command(study, call, taken, given)
+        with limited(given.pop("limits", None)):
+            run_command(study, call, taken, given)
 
     command.__signature__ = inspect.Signature(_options(taken))  # type: ignore[attr-defined]
     command.__doc__ = _help(call)
@@ -202,6 +207,7 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
         elif role == "corpus":
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
             last += [_plain(name, READING[name], None) for name in asked_of(parameter)]
+            last.append(_plain("limits", LIMITS, None))
         elif role == "other corpus":
             own.append(_option(parameter, parameter.name, told, kind=(told and told.kind) or str | None))
             if told is not None and told.flag == "+target":

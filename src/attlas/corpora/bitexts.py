@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from attlas.corpora.corpus import Corpus, hash_of, in_sequence, read
-from attlas.corpora.pharaoh import with_links
+from attlas.corpora.pharaoh import links_and_note
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
@@ -71,16 +71,19 @@ def joined(corpora: Sequence[Corpus]) -> Corpus:
     return whole if alike else replace(whole, format="bitexts")
 
 
-def linked(corpus: Corpus, gold: Readable, *, one_indexed: bool = False) -> Corpus:
-    """A bitext with the gold links of a file, in Pharaoh's notation or that of the NAACL 2003 shared task.
+def linked(corpus: Corpus, gold: Readable, *, one_indexed: bool = False, lenient: bool = False) -> Corpus:
+    """A bitext with the gold links of a file, in Pharaoh's notation or that of the NAACL 2003 shared task. Links
+    outside their pairs are an error; what is ``lenient`` leaves them out, and the corpus says how many.
 
     >>> one, = read_bitexts([Source.of_text("das Haus ||| the house", name="a")])
     >>> sorted(linked(one, Source.of_text("0-0 1-1")).documents[0].links.sure)
     [(0, 0), (1, 1)]
     """
     source = open_source(gold)
-    documents = tuple(with_links(corpus.documents, source, one_indexed))
-    return replace(corpus, documents=documents, sha256=hash_of(corpus.sha256 + source.sha256))
+    documents, note = links_and_note(corpus.documents, source, one_indexed, lenient)
+    left_out = (*corpus.left_out, note) if note else corpus.left_out
+    digest = hash_of(corpus.sha256 + source.sha256)
+    return replace(corpus, documents=tuple(documents), sha256=digest, left_out=left_out)
 
 
 def swapped(corpus: Corpus) -> Corpus:

@@ -6,20 +6,23 @@ of words too. Columns are separated by tabs or white space and sentences by blan
 document whose words are joined by single spaces. ``-DOCSTART-`` lines are passed over. Chunk tags are ``O``, ``B-X``
 and ``I-X`` and are read as the task's own scorer reads them: ``B-X`` always starts a chunk, and ``I-X`` continues one
 of type X or, where none is open (after ``O``, after another type, at the start of the sentence), starts it. So both
-flavours of the notation (IOB1 and IOB2) come out right.
+flavours of the notation (IOB1 and IOB2) come out right. ``_`` and ``-`` are no tag, in either column: no chunk, and
+no part of speech (but the dash of a word that is a dash itself is its part of speech).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Chunk, Document
 
-_LOOKS = re.compile(r"(\S+[ \t]+){1,3}(O|[BI]-\S+)\s*")
-_TAG = re.compile(r"O|[BI]-(\S+)")
+_LOOKS = re.compile(r"(\S+[ \t]+){1,3}(O|[BI]-\S+|[_-])\s*")
+_TAG = re.compile(r"O|[BI]-(\S+)|[_-]")
+NO_TAG = "_"
 _WANTED = {2: "word and chunk tag", 3: "word, part of speech, chunk tag", 4: "word, part of speech, chunk, entity"}
 
 
@@ -50,13 +53,15 @@ def read_conll2000(path: Readable) -> list[Document]:
                 Document.from_words(
                     by_column[0],
                     name=f"{source.name}, sentence {len(documents) + 1}",
-                    xpos=by_column[1] if columns > 2 else None,
+                    xpos=tags_of(by_column[0], by_column[1]) if columns > 2 else None,
                     chunks=chunks_of(by_column[-1]),
                 )
             )
             rows = []
     if not documents:
         raise source.error("there is no sentence in this file")
+    if not has_tags(tag for document in documents for tag in document.xpos or ()):
+        return [replace(document, xpos=None) for document in documents]
     return documents
 
 
@@ -68,7 +73,7 @@ def _check(source: Source, line: int, fields: Sequence[str], columns: int) -> No
     if not fields[0]:
         raise source.error("the word before this tag is missing; leave the line out", line)
     if _TAG.fullmatch(fields[-1]) is None:
-        raise source.error(f"the chunk tag {fields[-1]!r} is not O, B-something or I-something", line)
+        raise source.error(f"the chunk tag {fields[-1]!r} is not O, B-something, I-something, _ or -", line)
 
 
 def chunks_of(tags: Sequence[str]) -> tuple[Chunk, ...]:
@@ -76,13 +81,38 @@ def chunks_of(tags: Sequence[str]) -> tuple[Chunk, ...]:
     chunks: list[Chunk] = []
     open_label: str | None = None
     for index, tag in enumerate(tags):
-        label = None if tag == "O" else tag[2:]
+        label = tag[2:] or None
         if label is not None and label == open_label and tag[0] == "I":
             chunks[-1] = Chunk(chunks[-1].start, index + 1, label)
         elif label is not None:
             chunks.append(Chunk(index, index + 1, label))
         open_label = label
     return tuple(chunks)
+
+
+def tags_of(words: Sequence[str], tags: Sequence[str]) -> tuple[str, ...]:
+    """The tags of words, with an underscore where there is none.
+
+    >>> tags_of(["It", "-", "rained"], ["PRP", "-", "-"])
+    ('PRP', '-', '_')
+    """
+    pairs = zip(words, tags, strict=True)
+    return tuple(NO_TAG if tag in ("", "*") or (tag == "-" and word != "-") else tag for word, tag in pairs)
+
+
+def has_tags(tags: Iterable[str]) -> bool:
+    """Whether a column has any tag; dashes alone are none, whatever their words are.
+
+    >>> has_tags(["_", "-", ""]), has_tags(["_", "NN"])
+    (False, True)
+    """
+    return any(tag not in ("", NO_TAG, "-", "*") for tag in tags)
+
+
+def _looks(lines: Sequence[str]) -> bool:
+    """Whether all lines are words with tags, one of them a tag that is one."""
+    tagged = [_LOOKS.fullmatch(line) for line in lines]
+    return all(tagged) and any(match is not None and match[2] not in ("_", "-") for match in tagged)
 
 
 FORMAT = Format(
@@ -92,5 +122,5 @@ FORMAT = Format(
     "The DT B-NP\nfarmer NN I-NP\nslept VBD B-VP\n. . O\n",
     order=20,
     annotations=("xpos", "chunks"),
-    looks={70: lambda lines: all(map(_LOOKS.fullmatch, lines))},
+    looks={70: _looks},
 )

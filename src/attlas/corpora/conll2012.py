@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from attlas.corpora.conll2000 import has_tags, tags_of
 from attlas.corpora.formats import Format
 from attlas.corpora.penn import BRACKETS
 from attlas.corpora.source import Readable, Source, open_source
@@ -26,7 +27,6 @@ _END = re.compile(r"#\s*end document")
 _NAME = re.compile(r"\((.*)\);?\s*(.*)")
 _BRACKET = re.compile(r"\(([^()|]+)\)|\(([^()|]+)|([^()|]+)\)|\|")
 _ESCAPES = {**BRACKETS, "/.": ".", "/?": "?", "/-": "-"}
-_NO_TAG = ("", "_", "-", "*")  # what stands where a word has no tag
 _FULL = 7
 
 
@@ -110,11 +110,12 @@ def _add(source: Source, current: _Open, content: str, line: int) -> None:
         )
     if not (index.isascii() and index.isdigit()):
         raise source.error(f"the word's index is {index!r}, not a number", line)
-    if int(index) == 0:
+    number = source.whole_number(index, line)
+    if number == 0:
         current.new_sentence()
-    elif int(index) != current.index + 1:
+    elif number != current.index + 1:
         raise source.error(f"the index {index} comes where {current.index + 1} or 0 should follow", line)
-    current.index = int(index)
+    current.index = number
     if word:
         current.words.append(word)
         current.xpos.append(xpos)
@@ -126,9 +127,7 @@ def _add(source: Source, current: _Open, content: str, line: int) -> None:
 
 def _bracket(source: Source, current: _Open, column: str, line: int) -> None:
     word, read = len(current.words) - 1, 0
-    for match in _BRACKET.finditer(column):
-        if match.start() != read:
-            break
+    while match := _BRACKET.match(column, read):
         read = match.end()
         whole, begins, ends = match.groups()
         if whole:
@@ -161,7 +160,7 @@ def _close(source: Source, current: _Open, line: int) -> Document:
     document = Document.from_words(
         current.words,
         name=f"{source.name}, {current.label}",
-        xpos=current.xpos if any(tag not in _NO_TAG for tag in current.xpos) else None,
+        xpos=tags_of(current.words, current.xpos) if has_tags(current.xpos) else None,
         mentions=sorted(current.mentions, key=lambda m: (m.start, -m.stop, m.chain)),
     )
     starts = [start for start in current.starts if start < len(current.words)]

@@ -5,8 +5,9 @@ built from the words and ``SpaceAfter=No``. Words inside a multiword range (``3-
 the range's own characters: cut where the words meet when they spell the range, and else in proportion to their
 lengths, at least one character each; when there are fewer characters than words, the last words share the last
 character. Empty nodes (``8.1``) are left out. LEMMA, UPOS and XPOS become layers unless the column is ``_``
-throughout the file; HEAD and DEPREL are required. A sentence needs a root (several are let pass) and has no cycle.
-Coreference in MISC (``Entity=``) becomes mentions, see :mod:`attlas.corpora.entities`.
+throughout the file (a ``-`` in UPOS and XPOS is no tag either); HEAD and DEPREL are required. A sentence needs a root
+(several are let pass) and has no cycle. Coreference in MISC (``Entity=``) becomes mentions, see
+:mod:`attlas.corpora.entities`.
 
 With ``unit="document"`` the sentences between two ``# newdoc`` comments, or of the whole file where there are none,
 are joined by a space, or by a blank line where ``# newpar`` starts a paragraph.
@@ -17,9 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from sys import intern
 
+from attlas.corpora.conll2000 import has_tags, tags_of
 from attlas.corpora.entities import read_mentions
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
@@ -82,7 +84,7 @@ def read_articles(path: Readable, unit: str = "sentence") -> list[list[Document]
     present = {
         layer: index
         for layer, index in columns.items()
-        if any(value != "_" for article in articles for s in article for value in s.columns[index])
+        if has_tags(value for article in articles for s in article for value in s.columns[index])
     }
     marked = any(sentence.mentions is not None for article in articles for sentence in article)
     if unit == "document":
@@ -163,6 +165,8 @@ def _sentence(source: Source, rows: list[_Row], comments: dict[str, str], number
     columns = {
         index: tuple(intern(fields[index]) for _, fields in words) for index in (_LEMMA, _UPOS, _XPOS, _DEPREL)
     }
+    for index in (_UPOS, _XPOS):
+        columns[index] = tags_of([fields[_FORM] for _, fields in words], columns[index])
     layout = comments.get("global.Entity", "eid")
     if not layout.startswith(("eid", "GRP")):
         raise source.error(f"the chain must come first in Entity=, and global.Entity is {layout}", rows[0][0])
@@ -182,15 +186,16 @@ def _order(source: Source, rows: Sequence[_Row]) -> tuple[list[_Row], list[_Surf
         if match[2] == ".":
             continue
         following = len(words) + 1
-        if int(match[1]) != following:
+        if source.whole_number(match[1], line) != following:
             raise source.error(f"the id {fields[_ID_AT]} comes where {following} should follow", line)
         if not fields[_FORM].strip():
             raise source.error(f"the form of {fields[_ID_AT]} is empty", line)
         spaced = "SpaceAfter=No" not in fields[_MISC].split("|")
         if match[2] == "-":
-            if following <= covered or int(match[3]) < following:
+            last = source.whole_number(match[3], line)
+            if following <= covered or last < following:
                 raise source.error(f"the range {fields[_ID_AT]} overlaps another or runs backwards", line)
-            covered, range_line = int(match[3]), line
+            covered, range_line = last, line
             surfaces.append(_Surface(fields[_FORM], spaced, following - 1, covered))
             continue
         words.append((line, fields))
@@ -208,26 +213,33 @@ def _govern(source: Source, words: Sequence[_Row]) -> list[int]:
         value = fields[_HEAD]
         if not (value.isascii() and value.isdigit()):
             raise source.error(f"the governor (HEAD) is {value!r}, not a number", line)
-        if int(value) > len(words):
+        governor = source.whole_number(value, line)
+        if governor > len(words):
             raise source.error(f"the governor {value} is outside this {len(words)}-word sentence", line)
         if fields[_DEPREL] in ("", "_"):
             raise source.error("the relation (DEPREL) is missing", line)
-        governors.append(int(value) - 1)  # 0 is the root
+        governors.append(governor - 1)  # 0 is the root
     if ROOT not in governors:
         raise source.error("the sentence that starts here has no root (no word with HEAD 0)", words[0][0])
-    rooted = [False] * len(words)
+    visited = [0] * len(words)  # the word from which each was reached first, counted from 1
     for start in range(len(words)):
-        path: list[int] = []
         at = start
-        while at != ROOT and not rooted[at]:
-            if at in path:
-                cycle = ", ".join(str(word + 1) for word in path[path.index(at) :])
-                raise source.error(f"following governors from here runs in a cycle: {cycle}", words[at][0])
-            path.append(at)
+        while at != ROOT and not visited[at]:
+            visited[at] = start + 1
             at = governors[at]
-        for word in path:
-            rooted[word] = True
+        if at != ROOT and visited[at] == start + 1:
+            cycle = ", ".join(str(word + 1) for word in _cycle(at, governors))
+            raise source.error(f"following governors from here runs in a cycle: {cycle}", words[at][0])
     return governors
+
+
+def _cycle(start: int, governors: Sequence[int]) -> Iterator[int]:
+    """The words of the cycle that a word is in, from that word on."""
+    yield start
+    at = governors[start]
+    while at != start:
+        yield at
+        at = governors[at]
 
 
 def _place(surfaces: Sequence[_Surface], given: str | None) -> tuple[str, list[Span]]:
@@ -266,12 +278,13 @@ def divide(place: Span, surface: str, forms: Sequence[str]) -> list[Span]:
         return [place]
     if length < count:
         return [Span(at, at + 1) for at in (place.start + min(word, length - 1) for word in range(count))]
+    ends = list(accumulate(map(len, forms), initial=0))
     if "".join(forms) == surface:
-        cuts = [sum(map(len, forms[:word])) for word in range(count + 1)]
+        cuts = ends
     else:
-        total, cuts = sum(map(len, forms)), [0]
+        cuts = [0]
         for word in range(1, count + 1):
-            wished = round(length * sum(map(len, forms[:word])) / total)
+            wished = round(length * ends[word] / ends[-1])
             cuts.append(min(max(wished, cuts[-1] + 1), length - (count - word)))
     return [Span(place.start + a, place.start + b) for a, b in pairwise(cuts)]
 

@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from attlas.corpora.formats import Format, formats, listed
+from attlas.corpora.limits import Limits, limited
 from attlas.corpora.sample import read_sample
 from attlas.corpora.sniffing import sniff
-from attlas.corpora.source import Readable, Source, member_names, open_member, open_source
+from attlas.corpora.source import Readable, Source, member_names, open_members, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document
 
@@ -147,32 +148,39 @@ def read(
     which: str | None = None,
     gold: Readable | None = None,
     one_indexed: bool = False,
+    lenient: bool = False,
     target: Readable | None = None,
     label: str | None = None,
+    limits: Limits | str | None = None,
 ) -> Corpus:
     """Read a corpus file of any known format, told by its name and its first lines unless ``format`` says it, or a
     folder or zip archive of ``.conll`` or ``.conllu`` files.
 
     ``unit`` is the document of a treebank (sentence, document) or of plain text (paragraph, line, document);
     ``which`` chooses a set of key phrases; ``gold`` is the file of links of a bitext, which ``one_indexed`` counts
-    from 1; ``target`` is the file of translations, line by line; ``label`` names the column of the label in labelled
-    texts, and is "binary" or "five" for sentiment trees. The source "sample" is the sample that comes with
-    attlas.
+    from 1, and of which ``lenient`` leaves out links outside their pairs, with a warning; ``target`` is the file of
+    translations, line by line; ``label`` names the column of the label in labelled texts, and is "binary" or "five"
+    for sentiment trees. ``limits`` are those of what is read (see :mod:`attlas.corpora.limits`). A zip archive of one
+    file is that file. The source "sample" is the sample that comes with attlas.
 
     >>> corpus = read(Source.of_text("It rained.\\n\\nWe stayed in.\\n", name="tale.txt"))
     >>> corpus.format, corpus.name, len(corpus.documents), corpus.articles
     ('plain', 'tale.txt', 2, (0, 0))
     """
-    asked = {"unit": unit, "which": which, "gold": gold, "one_indexed": one_indexed, "target": target, "label": label}
+    asked = {
+        "unit": unit, "which": which, "gold": gold, "one_indexed": one_indexed, "lenient": lenient, "target": target,
+        "label": label,
+    }  # fmt: skip
     given = {option: value for option, value in asked.items() if value is not None and value is not False}
     if source == SAMPLE:
         _refuse_options(SAMPLE, given)
         return _read_sample()
     if format is not None and format not in formats():
         raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(formats())}")
-    if not isinstance(source, Source) and (names := member_names(source)) is not None:
-        return _read_folder(Path(source), names, format, given)
-    return _read_file(open_source(source), format, given)
+    with limited(limits):
+        if not isinstance(source, Source) and (names := member_names(source)) is not None:
+            return _read_folder(Path(source), names, format, given)
+        return _read_file(open_source(source), format, given)
 
 
 def read_as(format: Format, source: Source, options: Mapping[str, Any]) -> Corpus:
@@ -207,6 +215,8 @@ def _read_folder(folder: Path, names: Sequence[str], format: str | None, given: 
         if format in (None, known)
     }
     present = [known for known, members in files.items() if members]
+    if not present and len(names) == 1 and not folder.is_dir():
+        return _read_file(open_source(folder), format, given)
     if len(present) != 1:
         this = "a folder;" if folder.is_dir() else "a zip archive; unpack it and"
         endings = sorted(of_folders[known][0] for known in present or of_folders)
@@ -216,9 +226,11 @@ def _read_folder(folder: Path, names: Sequence[str], format: str | None, given: 
     _refuse_options(present[0], given)
     corpora: list[Corpus] = []
     left_out: list[str] = []
-    for name in files[present[0]]:
+    for member in open_members(folder, files[present[0]]):
         try:
-            corpora.append(_read_file(open_member(folder, name), present[0], given))
+            if isinstance(member, CorpusError):
+                raise member
+            corpora.append(_read_file(member, present[0], given))
         except CorpusError as error:
             left_out.append(str(error).removeprefix(f"{folder}/"))
     if not corpora:

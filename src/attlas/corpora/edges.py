@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attlas.corpora.corpus import SAMPLE, Corpus, in_sequence, read, read_as
+from attlas.corpora.earlier import Earlier
 from attlas.corpora.formats import formats
 from attlas.corpora.parts import PARTS, divided, part_files, read_splits, splits_of
 from attlas.corpora.sniffing import sniff
@@ -189,15 +190,23 @@ def passages(document: Document) -> Iterator[Document]:
 
 def _coreference(document: Document, draw: random.Random) -> Iterator[Edge]:
     mentions = sorted(document.mentions or (), key=lambda mention: (mention.start, mention.stop, mention.chain))
+    by_end = sorted(range(len(mentions)), key=lambda place: mentions[place].stop)
+    earlier = Earlier(len(mentions))
+    nearest: dict[str, Mention] = {}
     for mention in mentions:
-        earlier = [other for other in mentions if other.stop <= mention.start]
-        same = [other for other in earlier if other.chain == mention.chain]
-        if not same:
+        while mentions[by_end[earlier.count]].stop <= mention.start:  # no mention ends before it begins itself
+            place = by_end[earlier.count]
+            ended = mentions[place]
+            earlier.add(place, ended.chain)
+            known = nearest.get(ended.chain)
+            if known is None or (ended.stop, ended.start) > (known.stop, known.start):
+                nearest[ended.chain] = ended
+        if mention.chain not in nearest:
             continue
-        yield _pair(mention, max(same, key=lambda other: (other.stop, other.start)), SAME)
-        others = [other for other in earlier if other.chain != mention.chain]
+        yield _pair(mention, nearest[mention.chain], SAME)
+        others = earlier.others(mention.chain)
         if others:
-            yield _pair(mention, draw.choice(others), OTHER)
+            yield _pair(mention, mentions[earlier.other(mention.chain, draw.choice(range(others)))], OTHER)
 
 
 def _pair(later: Mention, earlier: Mention, label: str) -> Edge:

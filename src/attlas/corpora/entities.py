@@ -40,12 +40,13 @@ def read_mentions(
     if not cells:
         return None
     found: list[Mention] = []
+    heads = _Heads(governors)
     opened: dict[str, list[tuple[int, int]]] = {}
     for line, before, word, brackets in cells:
         read = 0
-        for match in _BRACKET.finditer(brackets):
+        while match := _BRACKET.match(brackets, read):
             name = _NAME.fullmatch(match[1] or match[2] or match[3])
-            if name is None or match.start() != read:
+            if name is None:
                 break
             read = match.end()
             key, first = f"{name[1]}[{name[2]}", name[2] in (None, "1")
@@ -56,7 +57,7 @@ def read_mentions(
                     raise source.error(f"a mention of {name[1]} ends here that never began", line)
                 start, stop = opened[key].pop()[0], before + word
                 if first and start < stop:
-                    found.append(Mention(start, stop, name[1], _head(start, stop, governors)))
+                    found.append(Mention(start, stop, name[1], heads.of(start, stop)))
         if read != len(brackets):
             raise source.error(f"Entity={brackets} is not made of (e1-..., e1) and (e1-...)", line)
     for key, stack in opened.items():
@@ -65,6 +66,30 @@ def read_mentions(
     return sorted(found, key=lambda mention: (mention.start, -mention.stop, mention.chain))
 
 
-def _head(start: int, stop: int, governors: Sequence[int]) -> int:
-    """The first word of a span whose governor lies outside it."""
-    return next(word for word in range(start, stop) if not start <= governors[word] < stop)
+class _Heads:
+    """The head words of spans: the first word of each whose governor lies outside it.
+
+    Of runs of 2, 4, 8 ... words it is known how far their governors reach, so that runs whose governors all lie
+    inside a span are passed over at once, however many spans there are.
+    """
+
+    def __init__(self, governors: Sequence[int]) -> None:
+        self._reach = [[(governor, governor) for governor in governors]]
+        while len(self._reach[-1]) > 1:
+            below = self._reach[-1]
+            runs = (below[at : at + 2] for at in range(0, len(below), 2))
+            self._reach.append([(min(low for low, _ in run), max(high for _, high in run)) for run in runs])
+
+    def of(self, start: int, stop: int) -> int:
+        """The head of a span; there is one, as governors make no cycle."""
+        at, level = start, 0
+        while True:
+            low, high = self._reach[level][at >> level]
+            if start <= low and high < stop:
+                at += 1 << level
+                while level + 1 < len(self._reach) and not at & ((2 << level) - 1):
+                    level += 1
+            elif level:
+                level -= 1
+            else:
+                return at

@@ -6,8 +6,11 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from attlas.corpora.limits import above, in_force
 from attlas.corpora.source import Source
 
+_STRING_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _NAMED = re.compile(r'"([^"]*)"\s*:')
 _JSON = re.compile(r"\s*(\{\s*(\"|$)|\[\s*(\{|$))")
 
@@ -25,15 +28,50 @@ def objects(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
 
 def parsed(source: Source, content: str, line: int) -> dict[str, object]:
     """The object on one line, or an error that names it."""
+    _limit_depth(source, content, line)
     try:
-        entry = json.loads(content)
+        entry = json.loads(
+            content,
+            parse_int=lambda digits: source.whole_number(digits, line),
+            parse_float=lambda digits: _float(source, digits, line),
+        )
     except json.JSONDecodeError as error:
         raise source.error(f"this is not JSON ({error.msg}, column {error.colno})", line) from None
     except RecursionError:
-        raise source.error("this JSON is nested too deeply", line) from None
+        raise source.error("this JSON is nested more deeply than can be read", line) from None
     if not isinstance(entry, dict):
         raise source.error("this JSON is not an object with named fields", line)
+    if _SURROGATE.search(content):
+        _refuse_halves(source, entry, line)
     return entry
+
+
+def _limit_depth(source: Source, content: str, line: int) -> None:
+    """Refuse JSON that is nested too deeply; brackets inside strings do not count."""
+    limit = in_force().depth
+    if content.count("[") + content.count("{") <= limit:
+        return
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(content):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
+        if depth > limit:
+            raise source.error(f"this JSON is nested {depth} deep, {above('depth')}", line)
+
+
+def _float(source: Source, digits: str, line: int) -> float:
+    if len(digits) > in_force().digits:
+        raise source.error(f"a number of {len(digits)} digits, {above('digits')}", line)
+    return float(digits)
+
+
+def _refuse_halves(source: Source, entry: dict[str, object], line: int) -> None:
+    """Refuse half a letter: JSON can write one of the two surrogates that make a letter, and no text can hold it."""
+    text = json.dumps(entry, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(text[error.start]):04x}"
+        raise source.error(f"{half} is half a letter (a lone surrogate); write the whole letter", line) from None
 
 
 def strings(value: object) -> list[str] | None:

@@ -33,7 +33,7 @@ PAIRS = (
     ("text", "hypothesis"),
 )  # fmt: skip
 SINGLES = ("sentence", "text", "review", "question")
-COLA = re.compile(r"[^\t]+\t[01]\t[*?#%!]*\t[^\t]*\S[^\t]*")
+_MARK = re.compile(r"[*?#%!]*")
 _NONE = ("", "-")
 
 
@@ -49,7 +49,7 @@ def read_labelled(path: Readable, label: str | None = None) -> list[Document]:
     '5'
     """
     source = open_source(path)
-    documents = [_document(source, line, row, label) for line, row in _rows(source)]
+    documents = [labelled_document(source, line, row, label) for line, row in _rows(source)]
     if not documents:
         raise source.error("there is no labelled text in this file")
     return documents
@@ -68,6 +68,14 @@ def _label_column(names: Sequence[str]) -> str | None:
     return next((name for name in LABELS if name in names), None)
 
 
+def _cola(line: str) -> bool:
+    """Whether a line has the columns of CoLA."""
+    fields = line.split("\t", 4)
+    if len(fields) != 4 or not fields[0] or fields[1] not in ("0", "1"):
+        return False
+    return _MARK.fullmatch(fields[2]) is not None and not fields[3].isspace() and bool(fields[3])
+
+
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Each line that holds a text, with its number and its fields by name."""
     filled = [(line, content) for line, content in enumerate(source.lines, start=1) if content.strip()]
@@ -79,7 +87,7 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
             entry = parsed(source, content, line)
             yield line, {name.strip().lower(): value for name, value in entry.items()}
         return
-    cola = COLA.fullmatch(first) is not None
+    cola = _cola(first)
     names = ["source", "label", "mark", "sentence"] if cola else [name.strip().lower() for name in first.split("\t")]
     for line, content in filled if cola else filled[1:]:
         fields = content.split("\t")
@@ -90,7 +98,12 @@ def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
         yield line, dict(zip(names, fields, strict=True))
 
 
-def _document(source: Source, line: int, row: Mapping[str, object], asked: str | None) -> Document:
+def labelled_document(source: Source, line: int, row: Mapping[str, object], asked: str | None = None) -> Document:
+    """The text of a row and its label, found by the names of their columns, which are in small letters.
+
+    >>> labelled_document(Source.of_text(""), 1, {"sentence": "It rained.", "label": "wet"}).label
+    'wet'
+    """
     names = list(row)
     column = _label_column(names) if asked is None else asked.strip().lower()
     texts = [name for name in _text_columns(names) if name != column]
@@ -126,13 +139,26 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
-def _named(names: Sequence[str]) -> bool:
-    """Whether these are the names of columns that hold a text and its label."""
-    return bool(_text_columns(names)) and _label_column(names) is not None
+def columns_told(names: Sequence[str]) -> bool:
+    """Whether a column of texts is among these names, which are in small letters.
+
+    >>> columns_told(["id", "text"]), columns_told(["it rained.", "wet"])
+    (True, False)
+    """
+    return bool(_text_columns(names))
+
+
+def looks_labelled(names: Sequence[str]) -> bool:
+    """Whether these are the names of columns that hold a text and its label.
+
+    >>> looks_labelled(["text", "label"]), looks_labelled(["text", "id"])
+    (True, False)
+    """
+    return columns_told(names) and _label_column(names) is not None
 
 
 def _header(lines: Sequence[str]) -> bool:
-    return _named([name.strip().lower() for name in lines[0].split("\t")])
+    return looks_labelled([name.strip().lower() for name in lines[0].split("\t")])
 
 
 FORMAT = Format(
@@ -145,8 +171,8 @@ FORMAT = Format(
     options=("label",),
     looks={
         20: _header,  # before treebanks, as the similarity table of GLUE has ten columns too
-        44: lambda lines: _named(field_names(lines) or ()),
-        85: lambda lines: all(map(COLA.fullmatch, lines)),
+        44: lambda lines: looks_labelled(field_names(lines) or ()),
+        85: lambda lines: all(map(_cola, lines)),
     },
     endings=(".jsonl",),
 )

@@ -17,7 +17,7 @@ from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Document, Edge, Span, split_words
 
-_SENTENCE = re.compile(r"\s*([0-9]+)\s+(.*<e[12]>.*)")
+_NUMBERED = re.compile(r"\s*([0-9]+)\s+(\S.*)")
 _RELATION = re.compile(r"[^\s:()]+(\((e1,e2|e2,e1)\))?")
 _MARK = re.compile(r"</?e[12]>")
 _MARKS = {"<e1>", "</e1>", "<e2>", "</e2>"}
@@ -35,7 +35,7 @@ def read_semeval(path: Readable) -> list[Document]:
     documents: list[Document] = []
     waiting: tuple[int, str, str] | None = None  # the line, number and sentence whose relation comes next
     for line, content in enumerate([*source.lines, ""], start=1):
-        sentence = _SENTENCE.fullmatch(content)
+        sentence = _sentence(content)
         if waiting is not None:
             if _RELATION.fullmatch(content.strip()) is None:
                 raise source.error("no relation follows this sentence on the next line", waiting[0])
@@ -48,6 +48,11 @@ def read_semeval(path: Readable) -> list[Document]:
     if not documents:
         raise source.error("there is no sentence in this file")
     return documents
+
+
+def _sentence(content: str) -> re.Match[str] | None:
+    """The number and the sentence of a line, where a nominal is marked in it."""
+    return _NUMBERED.fullmatch(content) if "<e1>" in content or "<e2>" in content else None
 
 
 def _document(source: Source, line: int, number: str, marked: str, relation: str) -> Document:
@@ -90,6 +95,6 @@ FORMAT = Format(
     '7\t"The <e1>fire</e1> was caused by <e2>lightning</e2>."\nCause-Effect(e2,e1)\nComment:\n',
     order=130,
     annotations=("edges",),
-    looks={50: lambda lines: _SENTENCE.fullmatch(lines[0]) is not None},
+    looks={50: lambda lines: _sentence(lines[0]) is not None},
     tasks=("relations",),
 )

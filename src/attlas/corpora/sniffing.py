@@ -30,8 +30,8 @@ def sniff(source: Source) -> str:
     Traceback (most recent call last):
         ...
     attlas.errors.CorpusError: tale.conllu: the ending promises conllu, but the file looks like plain text; name its
-    format (conllu, conll2000, conll2012, bitext, tsv, parallel, keyphrases, labelled, sst, spans, propbank, uds,
-    semeval or plain) to read it anyway
+    format (conllu, conll2000, conll2012, bitext, tsv, parallel, keyphrases, labelled, csv, sst, spans, propbank,
+    uds, semeval or plain) to read it anyway
     """
     lines = [line for line in source.lines if line.strip()][:_LOOKED_AT]
     if not lines:

@@ -52,7 +52,7 @@ def _tree(source: Source, content: str, line: int) -> tuple[str, list[str]]:
     root, words, depth = "", [], 0
     for match in _PART.finditer(content):
         number, word, _, wrong = match.groups()
-        if wrong is not None or (not depth and root):
+        if wrong is not None or (not depth and (root or number is None)):
             at = content[match.start() : match.start() + 20]
             raise source.error(f"this is no tree such as (3 (2 It) (3 works)): it goes wrong at {at!r}", line)
         if number is not None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from attlas.corpora import Corpus, read
 from attlas.corpora.sniffing import sniff
-from attlas.corpora.source import open_source
+from attlas.corpora.source import member_names, open_source
 from attlas.errors import TextError
 from attlas.run.parameters import Help, Role
 from attlas.run.setting import as_corpus
@@ -63,7 +63,7 @@ def given_in_command(text: str, *, format: str | None, unit: str | None, **how: 
 
 
 def _read(path: Path, format: str | None, unit: str | None) -> Corpus:
-    if path.is_dir():
+    if (names := member_names(path)) is not None and (len(names) != 1 or path.is_dir()):
         return read(path, format, unit=unit)
     known = format or sniff(open_source(path))
     return read(path, known, unit=unit or ("document" if known == "plain" else None))

@@ -16,12 +16,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from attlas.errors import TextError
 
 ROOT = -1
+_Item = TypeVar("_Item", "Chunk", "Mention")
 _start, _stop = attrgetter("start"), attrgetter("stop")
 
 
@@ -270,17 +272,27 @@ class Document:
             chunks=self.chunks
             and tuple(
                 Chunk(c.start - start, c.stop - start, c.label)
-                for c in self.chunks
+                for c in _beginning(self.chunks, self._starts["chunks"], start, stop)
                 if start <= c.start and c.stop <= stop
             ),
             mentions=self.mentions
-            and tuple(m.moved(-start) for m in self.mentions if start <= m.start and m.stop <= stop),
+            and tuple(
+                m.moved(-start)
+                for m in _beginning(self.mentions, self._starts["mentions"], start, stop)
+                if start <= m.start and m.stop <= stop
+            ),
             translation=None,
             links=None,
             label=None,
             pair=None,
             edges=self.edges and tuple(edge.moved(-start) for edge in self.edges if edge.within(start, stop)),
         )
+
+    @cached_property
+    def _starts(self) -> dict[str, list[int] | None]:
+        """Where chunks and mentions begin, if that is in order; a document that is cut into many is asked often."""
+        begins = {"chunks": [c.start for c in self.chunks or ()], "mentions": [m.start for m in self.mentions or ()]}
+        return {layer: starts if starts == sorted(starts) else None for layer, starts in begins.items()}
 
 
 @dataclass(frozen=True)
@@ -304,6 +316,11 @@ class Passage:
         2
         """
         return (self.first,) if self.second is None else (self.first, self.second)
+
+
+def _beginning(items: tuple[_Item, ...], starts: list[int] | None, start: int, stop: int) -> tuple[_Item, ...]:
+    """The chunks or mentions that begin among these words, where they are in order; all of them where not."""
+    return items if starts is None else items[bisect_left(starts, start) : bisect_left(starts, stop)]
 
 
 def _check(document: Document) -> None:

@@ -62,6 +62,7 @@ def align(
         Help("Gold links: 3-4 sure, 3p4 possible; or the notation of the NAACL 2003 shared task.", kind=Path | None),
     ] = None,
     one_indexed: Annotated[bool, Help("The gold counts words from 1.")] = False,
+    lenient: Annotated[bool, Help("Leave out gold links outside their pair, and count them.")] = False,
     back: Annotated[
         Any,
         Role("other model"),
@@ -103,7 +104,7 @@ def align(
     from attlas.studies.align.tables import Evidence
 
     names = _names(aligners)
-    texts = _bitext(corpus, gold, one_indexed)
+    texts = _bitext(corpus, gold, one_indexed, lenient)
     further = None if more is None else _further(more)
     if pharaoh is not None:
         _check_file(Path(pharaoh))
@@ -118,6 +119,8 @@ def align(
         "back": None if other is None else other.describe(), "compete": compete, "aligners": names, "twins": twins,
         **{name: running[name] for name in ("measure", "side", "layer", "head", "direction", "max_pieces", "limit")},
     }  # fmt: skip
+    if lenient:
+        options["lenient"] = True
     with begin("align", model, texts, options, running, more={"more": further}) as run:
         run.note_cutting(len(texts.documents), "pairs of sentences")
         models = [model] if other is None else [model, other]
@@ -156,7 +159,9 @@ def _names(aligners: Sequence[str]) -> list[str]:
     return names
 
 
-def _bitext(corpus: Texts, gold: Path | str | None = None, one_indexed: bool = False) -> Corpus:
+def _bitext(
+    corpus: Texts, gold: Path | str | None = None, one_indexed: bool = False, lenient: bool = False
+) -> Corpus:
     """The pairs of sentences, refused where a translation is missing or where gold holds no link."""
     texts = as_corpus(corpus)
     for document in texts.documents:
@@ -169,9 +174,11 @@ def _bitext(corpus: Texts, gold: Path | str | None = None, one_indexed: bool = F
         if not document.translation.words:
             raise CorpusError("its translation has no words; leave the pair out", file=document.name)
     if gold is not None:
-        texts = linked(texts, gold, one_indexed=one_indexed)
+        texts = linked(texts, gold, one_indexed=one_indexed, lenient=lenient)
     elif one_indexed:
         raise PlanError("one_indexed says how the file of gold links counts, and none is given (--gold)")
+    elif lenient:
+        raise PlanError("lenient says which gold links are left out, and no file of them is given (--gold)")
     scored = [document.links for document in texts.documents if document.links is not None]
     if scored and not any(links.possible for links in scored):
         raise CorpusError("the gold has no link at all, so nothing can be scored", file=str(gold or texts.name))

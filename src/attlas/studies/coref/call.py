@@ -127,12 +127,13 @@ def whole_documents(corpus: Texts, format: str | None = None, *, unit: str | Non
 def _unit(path: str | os.PathLike[str], format: str | None) -> str | None:
     """A treebank's unit is the document; other formats have none to choose."""
     from attlas.corpora.sniffing import sniff
-    from attlas.corpora.source import open_source
+    from attlas.corpora.source import member_names, open_source
 
     if path == "sample":
         return None
-    if Path(path).is_dir():
-        return "document" if any(".conllu" in file.name for file in Path(path).iterdir()) else None
+    names = member_names(path)
+    if names is not None and (len(names) != 1 or Path(path).is_dir()):
+        return "document" if any(".conllu" in name for name in names) else None
     source = open_source(path)
     return "document" if source.text.strip() and (format or sniff(source)) == "conllu" else None
 
