@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import json
 import lzma
 import os
 import time
@@ -169,12 +170,17 @@ def five_columns(count: int) -> str:
     return "a\t1\t\tb" + " " * 20 * count + "\tc"
 
 
+def many_labels(count: int) -> str:
+    labels = json.dumps([f"x{k}" for k in range(4 * count)])
+    return f'{{"text": "a", "targets": [{{"span1": [0, 1], "label": {labels}, "among": {labels}}}]}}'
+
+
 def spaces(count: int) -> str:
     return "7" + " " * 20 * count + "b"
 
 
 @pytest.mark.parametrize(
-    "shape", [chain, long_range, nested_mentions, one_bracketless, one_entity, five_columns, spaces]
+    "shape", [chain, long_range, nested_mentions, one_bracketless, one_entity, five_columns, many_labels, spaces]
 )
 def test_no_reader_is_quadratic(shape: Callable[[int], str]) -> None:
     """Eight times the text takes eight times as long, or thirty at the worst moments; the square would be 64."""

@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from attlas.corpora.formats import Format
 from attlas.corpora.jsonlines import field_names, parsed
@@ -120,8 +119,9 @@ def labelled_document(source: Source, line: int, row: Mapping[str, object], aske
     label = value.strip() if isinstance(value, str) else "" if value is None else json.dumps(value)
     first, *rest = [_text(source, line, name, row[name]) for name in texts]
     name = f"{source.name}, line {line}"
-    return replace(
-        Document.from_text(first, name=name),
+    return Document.from_text(
+        first,
+        name=name,
         label=None if label in _NONE else label,
         pair=Document.from_text(rest[0], name=f"{name}, second text") if rest else None,
     )

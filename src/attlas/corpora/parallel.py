@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, open_source
 from attlas.text import Document
@@ -33,7 +31,7 @@ def read_parallel(source: Readable, target: Readable | None = None) -> list[Docu
                 raise side.error("this line has no words; leave the pair out of both files", line)
         name = f"{here.name}, line {line}"
         translation = Document.from_text(theirs.strip(), name=f"{there.name}, line {line}")
-        documents.append(replace(Document.from_text(ours.strip(), name=name), translation=translation))
+        documents.append(Document.from_text(ours.strip(), name=name, translation=translation))
     if not documents:
         raise here.error("there is no line in this file")
     return documents

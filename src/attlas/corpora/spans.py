@@ -187,7 +187,8 @@ def _edge(source: Source, target: object, count: int, line: int) -> Edge:
     if target.get("among") is None:
         return Edge(first, second, labels)
     among = _labels(source, target, "among", line)
-    unasked = next((label for label in labels if label not in among), None)
+    asked = set(among)
+    unasked = next((label for label in labels if label not in asked), None)
     if unasked is not None:
         raise source.error(f"the label {unasked!r} is not among those asked about (the field 'among')", line)
     return Edge(first, second, labels, among)

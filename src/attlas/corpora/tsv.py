@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, open_source
@@ -29,7 +28,7 @@ def read_tsv(path: Readable) -> list[Document]:
             raise source.error(f"the {'target' if sides[0] else 'source'} side has no words", line)
         name = f"{source.name}, line {line}"
         translation = Document.from_text(sides[1], name=f"{name}, target")
-        documents.append(replace(Document.from_text(sides[0], name=name), translation=translation))
+        documents.append(Document.from_text(sides[0], name=name, translation=translation))
     if not documents:
         raise source.error("there is no pair of sentences in this file")
     return documents

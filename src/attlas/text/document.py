@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from attlas.errors import TextError
 
@@ -205,8 +205,8 @@ class Document:
         return cls(text, tuple(spans), tuple(Span(*s) for s in sentences), name, **frozen)  # type: ignore[arg-type]
 
     @classmethod
-    def from_text(cls, text: str, *, name: str = "") -> Document:
-        """Build a document from raw text, with words and sentences found by rule.
+    def from_text(cls, text: str, *, name: str = "", **layers: Any) -> Document:
+        """Build a document from raw text, with words and sentences found by rule, and with what else is known of it.
 
         >>> document = Document.from_text("It rained. We stayed in.")
         >>> len(document.words), len(document.sentences)
@@ -215,7 +215,7 @@ class Document:
         from attlas.text.splitting import split_sentences, split_words
 
         words = split_words(text)
-        return cls(text, words, split_sentences(text, words), name)
+        return cls(text, words, split_sentences(text, words), name, **layers)
 
     def word(self, index: int) -> str:
         """The characters of one word.

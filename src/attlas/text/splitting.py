@@ -23,8 +23,10 @@ _WORD = re.compile(
     rf"(?:['’\-](?:[^\W_{_UNSPACED}]|[\u0300-\u036f\u0900-\u0dff])+)*"
     r"|\S"
 )
-_END = re.compile(r"[.!?…。！？؟۔।]")
-_CLOSING = re.compile(r"[\"'”’)\]»」』.!?…。！？]")
+_END = frozenset(".!?…。！？؟۔।")
+_CLOSING = frozenset("\"'”’)]»」』.!?…。！？")
+_BLANK_LINE = re.compile(r"\n\s*\n")
+_UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 # A full stop after one of these, or after a single capital letter, does not end a sentence.
 _ABBREVIATION = {
     "mr",
@@ -71,9 +73,9 @@ def split_sentences(text: str, words: tuple[Span, ...]) -> tuple[Span, ...]:
             sentences.append(Span(start, index))
             start, ending = index, False
         piece = text[span.start : span.stop]
-        if _END.fullmatch(piece):
+        if piece in _END:
             ending = not (piece == "." and _abbreviated(text, words, index))
-        elif not (ending and _CLOSING.fullmatch(piece)):
+        elif not (ending and piece in _CLOSING):
             ending = False
     if start < len(words):
         sentences.append(Span(start, len(words)))
@@ -82,13 +84,13 @@ def split_sentences(text: str, words: tuple[Span, ...]) -> tuple[Span, ...]:
 
 def _breaks(text: str, words: tuple[Span, ...], index: int, ending: bool) -> bool:
     gap = text[words[index - 1].stop : words[index].start]
-    if re.search(r"\n\s*\n", gap):
+    if "\n" in gap and _BLANK_LINE.search(gap):
         return True
     first = text[words[index].start]
-    if not ending or (_CLOSING.fullmatch(first) and not gap):
+    if not ending or (first in _CLOSING and not gap):
         return False
-    unspaced = re.match(f"[{_UNSPACED}]", first) is not None
-    return (bool(gap) and not first.islower() and not _END.fullmatch(first)) or unspaced
+    unspaced = _UNSPACED_LETTER.match(first) is not None
+    return (bool(gap) and not first.islower() and first not in _END) or unspaced
 
 
 def _abbreviated(text: str, words: tuple[Span, ...], index: int) -> bool:
