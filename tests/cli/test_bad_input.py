@@ -292,7 +292,7 @@ def test_a_resume_whose_plan_differs(interrupted: Path, models: Path, capfd: pyt
     ]
     for model, options, phrases in differing:
         said = survey(capfd, "long.txt", model, "--resume", *options)
-        said.refuses("checkpoint/state.npz", *phrases, "go back to it, or delete this file")
+        said.refuses("out/checkpoint", *phrases, "go back to it, or delete it")
     Path("long.txt").write_text(PROSE, encoding="utf-8")
     said = survey(capfd, "long.txt", models / "bert", "--resume", "--budget", "1")
     said.refuses("corpus, sha256: was", "go back to it, or delete this file")

@@ -55,20 +55,21 @@ def test_a_request_to_end_is_as_an_interrupt_from_the_keyboard(number: int, word
 
 
 def test_verify_tells_what_is_damaged(tmp_path: Path) -> None:
+    columns = {"stream": ["encoder"], "layer": [0], "head": [0], "normalised": [1.0], "signed": [1.0]}
     whole, hurt = (
-        Result(Manifest("survey"), {"heads": {"layer": [0, 1], "value": [0.5, number]}}).save(tmp_path / name)
+        Result(Manifest("importance"), {"importance": {**columns, "value": [number]}}).save(tmp_path / name)
         for name, number in (("whole", 1.0), ("hurt", 2.0))
     )
     told = CliRunner().invoke(app, ["verify", str(whole)])
     assert told.exit_code == 0
     assert "its manifest and 1 tables agree with their checksums" in told.stdout
-    table = hurt / "heads.parquet"
+    table = hurt / "importance.parquet"
     damaged = bytearray(table.read_bytes())
     damaged[len(damaged) // 2] ^= 4
     table.write_bytes(bytes(damaged))
     told = CliRunner().invoke(app, ["verify", str(whole), str(hurt)])
     assert told.exit_code == 1
-    assert "heads.parquet: this table does not agree with the checksum" in told.stdout
+    assert "importance.parquet: this table does not agree with the checksum" in told.stdout
 
 
 def test_a_file_that_could_not_be_written_leaves_the_old_one(tmp_path: Path) -> None:
