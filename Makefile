@@ -13,12 +13,11 @@ demo: $(READY)
 test: $(READY)
 	+$(MAKE) --no-print-directory --jobs 2 lint tests-alone
 
-# Processes of one thread each: most tests are many small calls, which more threads do not hasten; three on two cores,
-# since those with a browser wait half of their time. Files in the
-# order of their names: the short ones, with examples from docstrings, come last, so that both end together. PYTEST
-# holds further options, such as --require-browser.
+# Two processes of one thread each: most tests are many small calls, which more threads do not hasten, and a third
+# process gains nothing on two cores. Files in the order of their names: the short ones, with examples from docstrings,
+# come last, so that both end together. PYTEST holds further options, such as --require-browser.
 tests-alone: $(READY)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder $(PYTEST)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 # Every study killed on its way, by a signal, and resumed to the same bits: minutes, so no part of the tests.
 chaos: $(READY)

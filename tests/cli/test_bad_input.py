@@ -295,7 +295,7 @@ def test_a_resume_whose_plan_differs(interrupted: Path, models: Path, capfd: pyt
         said.refuses("out/checkpoint", *phrases, "go back to it, or delete it")
     Path("long.txt").write_text(PROSE, encoding="utf-8")
     said = survey(capfd, "long.txt", models / "bert", "--resume", "--budget", "1")
-    said.refuses("corpus, sha256: was", "go back to it, or delete this file")
+    said.refuses("corpus, sha256: was", "go back to it, or delete it")
     assert (interrupted / "checkpoint" / "state.npz").read_bytes() == before
 
 

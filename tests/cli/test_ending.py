@@ -57,7 +57,7 @@ def test_a_request_to_end_is_as_an_interrupt_from_the_keyboard(number: int, word
 def test_verify_tells_what_is_damaged(tmp_path: Path) -> None:
     columns = {"stream": ["encoder"], "layer": [0], "head": [0], "normalised": [1.0], "signed": [1.0]}
     whole, hurt = (
-        Result(Manifest("importance"), {"importance": {**columns, "value": [number]}}).save(tmp_path / name)
+        Result(Manifest("toy"), {"importance": {**columns, "value": [number]}}).save(tmp_path / name)
         for name, number in (("whole", 1.0), ("hurt", 2.0))
     )
     told = CliRunner().invoke(app, ["verify", str(whole)])
