@@ -107,3 +107,14 @@ class CorpusWarning(UserWarning):
     >>> issubclass(CorpusWarning, Warning)
     True
     """
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of another library's message, cut where it is long; its kind where it says nothing.
+
+    >>> first_line(ValueError("no such thing\\nand much more")), first_line(KeyError())
+    ('no such thing', 'KeyError')
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    return text if len(text) < 160 else text[:157] + "..."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attlas.errors import CapabilityError, ModelError
+from attlas.errors import CapabilityError, ModelError, first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -93,5 +93,5 @@ def put_on(shown: str, model: PreTrainedModel, folder: Path, *, allow_pickle: bo
     try:
         return PeftModel.from_pretrained(model, str(folder)).eval()
     except Exception as error:
-        what = " ".join(str(error).split())[:160]
-        raise ModelError(f"the adapter {shown} does not fit its base model {type(model).__name__}: {what}") from error
+        kind = type(model).__name__
+        raise ModelError(f"the adapter {shown} does not fit its base model {kind}: {first_line(error)}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from attlas.errors import ModelError
+from attlas.errors import ModelError, first_line
 
 
 def require_device(device: str) -> str:
@@ -26,8 +26,9 @@ def require_device(device: str) -> str:
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, ImportError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise ModelError(f"the device {device!r} cannot be used: {reason}; try {known_devices()}") from error
+        raise ModelError(
+            f"the device {device!r} cannot be used: {first_line(error)}; try {known_devices()}"
+        ) from error
     return device
 
 

@@ -17,7 +17,8 @@ import torch
 
 from attlas.errors import CapabilityError, StoreError
 from attlas.models.bundled import resolve
-from attlas.models.opening import Opened, fingerprint, open_model, read_config, untrained
+from attlas.models.fingerprints import fingerprint
+from attlas.models.opening import Opened, open_model, read_config, untrained
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

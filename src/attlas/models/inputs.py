@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from attlas.errors import CapabilityError
+from attlas.errors import CapabilityError, first_line
 
 OTHERS = {
     "pixel_values": "images",
@@ -54,9 +54,7 @@ def why_unreadable(model: Any, error: Exception) -> str:
     wanted = [name for name in _arguments(kind) if name in OTHERS]
     if wanted:
         return f"it wants {OTHERS[wanted[0]]}, too: {wanted[0]}"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = lines[0] if lines else type(error).__name__
-    return text if len(text) < 160 else text[:157] + "..."
+    return first_line(error)
 
 
 def _arguments(kind: Any) -> list[str]:

@@ -8,7 +8,6 @@ through its softmax.
 from __future__ import annotations
 
 import copy
-import hashlib
 import logging
 import math
 import socket
@@ -22,9 +21,10 @@ from urllib.request import getproxies
 
 import torch
 
-from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError
+from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError, first_line
 from attlas.models import adapters, bundled, pruning, seam, sites
 from attlas.models.devices import known_devices, require_device
+from attlas.models.fingerprints import fingerprint, totals_of
 from attlas.models.inputs import refuse_other_inputs, why_unreadable
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def open_model(
         if head is None and _lost(model, missing) and _saved_class(config) not in (None, type(model)):
             head = AS_SAVED  # the bare model goes by other names than its checkpoint
             model, missing = _weights(shown, source, config, head, None, weights)
-        totals = _totals(model)  # the weights are read through once, for both uses of their sums
+        totals = totals_of(model)  # the weights are read through once, for both uses of their sums
         _refuse_damaged(shown, model, totals)
         model = _place(model, device)
         _refuse_unseeable(shown, model)
@@ -402,67 +402,6 @@ def place_of(model: PreTrainedModel) -> torch.device:
     return torch.device("cpu") if device.type == "meta" else device
 
 
-def fingerprint(
-    model: torch.nn.Module, totals: Mapping[str, float] | None = None, *, without: Collection[str] = ()
-) -> str:
-    """A short hash that changes when any weight does: names, shapes, and sums of all parameters (``totals``, where
-    they are known).
-
-    Tensors named in ``without`` count by their shapes alone: what a checkpoint does not hold is drawn anew at every
-    load, and the model is the same one for all that. So do those that lie on disk.
-
-    >>> fingerprint(torch.nn.Linear(2, 2)) == fingerprint(torch.nn.Linear(2, 2))
-    False
-    >>> drawn = ["weight", "bias"]
-    >>> fingerprint(torch.nn.Linear(2, 2), without=drawn) == fingerprint(torch.nn.Linear(2, 2), without=drawn)
-    True
-    """
-    digest = hashlib.sha256()
-    known = _totals(model) if totals is None else totals
-    with torch.no_grad():
-        for name, tensor in sorted(_tensors(model)):
-            if name in without or tensor.is_meta:
-                digest.update(f"{name} {tuple(tensor.shape)} drawn".encode())
-                continue
-            if not _is_plain(tensor):
-                for part in _parts(tensor):
-                    digest.update(f"{name} {tuple(part.shape)}".encode() + part.float().cpu().numpy().tobytes())
-                continue
-            flat = tensor.detach().reshape(-1)
-            sample = flat[:: max(1, flat.numel() // 1024)].double().cpu()
-            # to six digits: devices add in different orders
-            digest.update(f"{name} {tuple(tensor.shape)} {known[name]:.6e}".encode())
-            digest.update(sample.numpy().tobytes())
-    return digest.hexdigest()[:16]
-
-
-def _totals(model: torch.nn.Module) -> dict[str, float]:
-    """The sum of every tensor of a model that is a plain one and in memory."""
-    with torch.no_grad():
-        return {name: tensor.sum(dtype=torch.float64).item() for name, tensor in _tensors(model) if _is_plain(tensor)}
-
-
-def _tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
-    """What a state dict of the model would hold. To ask for one is to change some models: those of bitsandbytes put
-    their weights into another order for it."""
-    for place, module in model.named_modules(remove_duplicate=False):
-        kept = {n: b for n, b in module._buffers.items() if n not in module._non_persistent_buffers_set}
-        for name, tensor in {**module._parameters, **kept}.items():
-            if tensor is not None:
-                yield f"{place}.{name}" if place else name, tensor
-
-
-def _parts(tensor: Any) -> list[torch.Tensor]:
-    """The plain tensors that a packed one is made of."""
-    names = tensor.__tensor_flatten__()[0] if hasattr(tensor, "__tensor_flatten__") else ["data"]
-    return [getattr(tensor, name).detach() for name in names]
-
-
-def _is_plain(tensor: Any) -> bool:
-    """Whether a tensor can be read as it is: not packed into few bits by a class of its own, and not on disk."""
-    return type(tensor) in (torch.Tensor, torch.nn.Parameter) and not tensor.is_meta
-
-
 def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
     from transformers import AutoConfig
 
@@ -475,7 +414,7 @@ def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
             ) from error
         if Path(source).is_dir():
             has = (Path(source) / "config.json").exists()
-            what = f"its config.json cannot be read ({_first(error)})" if has else "it has no config.json"
+            what = f"its config.json cannot be read ({first_line(error)})" if has else "it has no config.json"
             raise ModelError(f"{source} is not a model folder: {what}; give a folder with all of a model") from error
         raise ModelError(
             f"no model {shown!r}: it is not a folder here, not in {bundled.models_folder().name}, and not on the "
@@ -494,11 +433,11 @@ def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
             raise _no_tokenizer(shown, source) from error
         if isinstance(error, ImportError) or "sentencepiece" in str(error):
             raise ModelError(
-                f"the tokenizer of {shown} needs a package that is not installed ({_first(error)}); "
+                f"the tokenizer of {shown} needs a package that is not installed ({first_line(error)}); "
                 "pip install 'attlas[marian]' brings sentencepiece"
             ) from error
         raise ModelError(
-            f"{shown} has no tokenizer that can be opened ({_first(error)}); "
+            f"{shown} has no tokenizer that can be opened ({first_line(error)}); "
             "put its tokenizer files beside config.json"
         ) from error
     fast = getattr(tokenizer, "is_fast", False)  # slow ones may need no files; they are refused by what they are
@@ -554,7 +493,7 @@ def _weights(
                 f"{shown} has no safetensors weights; convert them, or allow pickled ones (--allow-pickle) "
                 "if you trust them"
             ) from error
-        raise ModelError(f"the weights of {shown} cannot be opened: {_first(error)}") from error
+        raise ModelError(f"the weights of {shown} cannot be opened: {first_line(error)}") from error
     opened: PreTrainedModel = model.eval()
     if kind is not None:
         opened.__class__ = kind
@@ -626,7 +565,9 @@ def _place(model: PreTrainedModel, device: str | None) -> PreTrainedModel:
     try:
         placed: PreTrainedModel = model.to(device) if device else model  # type: ignore[arg-type]
     except (RuntimeError, AssertionError) as error:
-        raise ModelError(f"the device {device!r} cannot be used: {_first(error)}; try {known_devices()}") from error
+        raise ModelError(
+            f"the device {device!r} cannot be used: {first_line(error)}; try {known_devices()}"
+        ) from error
     return placed
 
 
@@ -645,13 +586,6 @@ def _hub_is_there() -> bool:
     except OSError:
         return False
     return True
-
-
-def _first(error: BaseException) -> str:
-    """The first line of a long message, without its final stop."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = lines[0] if lines else type(error).__name__
-    return text if len(text) < 160 else text[:157] + "..."
 
 
 @contextmanager

@@ -198,7 +198,7 @@ def save_trained(out: Path, model: Subject, record: Mapping[str, Any]) -> None:
 
 def fingerprint_of(model: Subject) -> str:
     """The fingerprint of a model as it is now."""
-    from attlas.models.opening import fingerprint
+    from attlas.models.fingerprints import fingerprint
 
     return fingerprint(model.model)
 
