@@ -298,6 +298,21 @@ def test_the_small_map_frames_the_part_and_moves_it(open_page: Callable[..., Pag
     assert [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2] == pytest.approx([0.3, 0.7], abs=0.03)
 
 
+def test_pointing_within_the_frame_of_a_key_does_not_take_its_part_back(open_page: Callable[..., Page]) -> None:
+    """A key and a pointer that moves before the next frame: what is pointed at is a cell of the part that is shown."""
+    shown = open_page(page([one(strand(queries=FORTY, vectors=False))], kind="matrix"))
+    whole = point(shown, 150, 150)
+    canvas(shown).evaluate(
+        """(canvas) => {
+      canvas.dispatchEvent(new KeyboardEvent("keydown", { key: "+", bubbles: true }));
+      const { left, top } = canvas.getBoundingClientRect();
+      canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: left + 3, clientY: top + 3, bubbles: true }));
+    }"""
+    )
+    shown.evaluate(SETTLE)
+    assert cell(point(shown, 150, 150))[:2] != cell(whole)[:2]
+
+
 def dark_extent(shown: Page) -> list[int]:
     """The box around all dark pixels of the map, which ends before the small one."""
     aside = canvas(shown).evaluate(EXTENT, [*ORANGE, 5000])[0]

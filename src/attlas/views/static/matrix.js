@@ -75,7 +75,7 @@ export const matrixView = {
 
   /** A click keeps a cell, a row or a column, or lets it go again; on the small map it moves the part that is shown. */
   click(geometry, state, focus) {
-    if (focus?.place) return isWhole(geometry.box) ? null : { box: kept(centred(geometry.box, ...focus.place)) };
+    if (focus?.place) return isWhole(boxOf(state)) ? null : { box: kept(centred(boxOf(state), ...focus.place)) };
     const { panel } = geometry.data;
     const query = focus?.query != null ? panel.queries[focus.query].pieces[0] : null;
     const key = focus?.key != null ? panel.keys[focus.key].pieces[0] : null;

@@ -59,6 +59,7 @@ export function mount(root, props, connection) {
   let latest = 0; // the number of the last load
   let loading = false; // until it is done, what is on the stage belongs to another state
   let frame = 0;
+  let stale = false; // whether the figures are to be arranged anew with the next frame
   let resting = null;
 
   if (header.scenes.length && state.view === "head" && longest(header) > TOO_LONG) {
@@ -186,6 +187,7 @@ export function mount(root, props, connection) {
   }
 
   function arrange() {
+    stale = false;
     const above = parts.stage.getBoundingClientRect().top - root.getBoundingClientRect().top;
     const columns = STACKED?.matches ? 1 : Math.min(figures.length, 3);
     const room = {
@@ -218,10 +220,11 @@ export function mount(root, props, connection) {
   }
 
   function redraw(anew) {
+    stale ||= anew; // a redraw that only points must not take back an arrangement that waits for its frame
     cancelAnimationFrame(frame);
     frame = requestAnimationFrame(() => {
       if (loading) return; // which draws when it is done
-      if (anew || view().relays) arrange();
+      if (stale || view().relays) arrange();
       draw();
     });
   }
