@@ -482,7 +482,7 @@ class Subject:
         target. A long text may need only some ``layers`` and ``heads`` to fit in memory, by label: layers "2" or
         ["2", "6"] or "2..6", heads "3" of each layer or "6-3" alone. ``joint`` names steps (attention, residual,
         normalised) whose joint norms, of all heads together, are wanted too. What would keep more than
-        ``most_weights`` weights (None: 600 million, 2.4 GB) is refused.
+        ``most_weights`` weights (None: 600 million, 2.4 GB, or what ``attlas.corpora.limited`` says) is refused.
 
         >>> load().look("The farmer slept.").weights[Stream.ENCODER].shape
         torch.Size([6, 12, 6, 6])
