@@ -232,7 +232,7 @@ def test_no_search_for_garbage_goes_over_documents_while_they_are_read() -> None
     finally:
         gc.callbacks.remove(note)
     assert len(corpus.documents) == 20_000
-    assert searched.count("start") < 3  # before and after; on the way there would be over a hundred
+    assert searched.count("start") < 3  # before and after; on the way there would be many
     with pytest.raises(CorpusError):
         read(Source.of_text("a\n"), "tsv")
     assert gc.isenabled()

@@ -29,6 +29,7 @@ from attlas.text import Document, Passage, Segmentation
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
 
+BLOCK = 2**21  # numbers that are taken at once for what is kept of steps: 8 MB
 CACHES = (None, "dynamic", "static")
 OTHER_ORDERS = {  # options of generate() under which strips would be put together wrongly, and what they do
     "assistant_model": "an assistant writes ahead",
@@ -116,6 +117,7 @@ class StepRecorder(Recorder):
         super().__post_init__()
         self._read: dict[Site, int] = {}  # pieces, up to and with this step
         self._weights: dict[Site, int] = {}  # how many are kept
+        self._blocks: dict[tuple[torch.dtype, torch.device], Tensor] = {}  # what is left of those begun last
 
     def observe(self, call: AttentionCall) -> None:
         """Keep what is new."""
@@ -142,8 +144,20 @@ class StepRecorder(Recorder):
             elif site.stream is Stream.DECODER:
                 fresh = self.kept[site]["weights"][-1].shape[2]
                 last = min(self._read[site], tensor.shape[2])  # a cache may drop some, or have room for more
-                tensor = tensor[:, :, last - fresh : last].clone()  # or all of it would stay
-        super()._keep(site, kind, tensor)
+                tensor = tensor[:, :, last - fresh : last]
+        super()._keep(site, kind, self._packed(tensor))
+
+    def _packed(self, tensor: Tensor) -> Tensor:
+        """A copy that lies beside the others: thousands of small ones between what the model's cache frees and takes
+        anew would leave holes that nothing fits into, as large as all caches of all steps."""
+        if tensor.numel() > BLOCK:
+            return tensor.contiguous()
+        of = (tensor.dtype, tensor.device)
+        block = self._blocks.get(of)
+        if block is None or len(block) < tensor.numel():
+            block = tensor.new_empty(BLOCK)
+        mine, self._blocks[of] = block[: tensor.numel()], block[tensor.numel() :]
+        return mine.view(tensor.shape).copy_(tensor)
 
 
 def _refuse_other_orders(subject: Subject, options: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
 from attlas.capture.instruments import Fold
 from attlas.capture.selection import ALL, Selection
@@ -101,8 +102,10 @@ def _has_own_scores(call: AttentionCall) -> bool:
 
 def _states(subject: Subject, pieces: int) -> int:
     """How many numbers the hidden states of all layers have."""
-    width = subject.model.get_input_embeddings().weight.shape[-1]
-    return int((len(subject.sites) + len(subject.streams)) * pieces * width)
+    table = subject.model.get_input_embeddings().weight
+    assert isinstance(table, Tensor)
+    width = max(table.shape[-1], getattr(subject.model.config.get_text_config(), "hidden_size", 0))
+    return (len(subject.sites) + len(subject.streams)) * pieces * width
 
 
 def require_window(subject: Subject, pieces: int, written: int) -> int:
