@@ -131,7 +131,7 @@ class StepRecorder(Recorder):
         most = in_force().weights if self.most is None else self.most
         if sum(self._weights.values()) > most:
             raise TextError(
-                f"every step reads all anew, which is more than the limit of {most / 1e9:.2f} billion weights; write "
+                f"every step reads all anew, which is more than the limit of {most:,} weights; write "
                 f"less, or allow more (most_weights={2 * most}, --limits weights={2 * most})"
             )
 

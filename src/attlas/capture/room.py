@@ -47,9 +47,9 @@ def require_room(
     >>> require_room(load(), 4000)
     Traceback (most recent call last):
         ...
-    attlas.errors.TextError: 4,000 pieces with 72 heads are 1.15 billion weights (4.6 GB), more than the limit of 0.60
-    billion; shorten the text, look at no more than 37 heads (layers, heads), or allow more (most_weights=1152000000,
-    --limits weights=1152000000)
+    attlas.errors.TextError: 4,000 pieces with 72 heads are 1,152,000,000 weights (4.6 GB), more than the limit of
+    600,000,000; shorten the text, look at no more than 37 heads (layers, heads), or allow more
+    (most_weights=1152000000, --limits weights=1152000000)
     """
     most = in_force().weights if most is None else most
     sites = [site for site in subject.layout.heads if site in selection]
@@ -74,8 +74,8 @@ def require_room(
     fewer = f"look at no more than {fitting} heads (layers, heads), " if fitting >= largest else ""
     less = "write less, " if written else fewer
     raise TextError(
-        f"{pieces:,} pieces with {made} are {needed / 1e9:.2f} billion weights "
-        f"({4 * needed / 1e9:.1f} GB{with_these}), more than the limit of {most / 1e9:.2f} billion; shorten the "
+        f"{pieces:,} pieces with {made} are {needed:,} weights "
+        f"({4 * needed / 1e9:.1f} GB{with_these}), more than the limit of {most:,}; shorten the "
         f"text, {less}or allow more (most_weights={needed}, --limits weights={needed})"
     )
 
