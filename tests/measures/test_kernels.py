@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attlas.measures import kernels
+from attlas.measures import kernels, tiles
 
 
 def _strict(
@@ -37,7 +37,8 @@ def test_both_ways_give_the_same(kind: str, lower: int, monkeypatch: pytest.Monk
     mask = torch.ones(2, 1, 11, 11, dtype=torch.bool)
     mask[1, ..., 8:] = False
     given = (query, key, value, 0.7, mask if kind == "padded" else None, kind == "causal", lower, 3)
-    ours, theirs = kernels._fused(*given), kernels._tiled(*given)
+    theirs = kernels.attend(query, key, value, 0.7, mask=given[4], causal=kind == "causal", lower=lower, logs=3)
+    ours = kernels._fused(*given)
     for name in ("out", "lse", "logs", *(["lower"] if lower else [])):
         assert torch.allclose(getattr(ours, name), getattr(theirs, name), atol=1e-5), name
     assert (ours.lower is None) == (lower == 0)
@@ -60,7 +61,7 @@ def test_scores_however_large_in_tiles_however_small(
         scores = scores.masked_fill(hidden, -torch.inf)
     weights = scores.double().softmax(-1)
     for tile in (1, 2 * 70 * 70, 1 << 19):
-        monkeypatch.setattr(kernels, "TILE", tile)
+        monkeypatch.setattr(tiles, "TILE", tile)
         got = kernels.attend(
             query, key, value, scale, mask=mask if kind == "padded" else None, causal=kind == "causal", lower=1
         )
@@ -71,9 +72,11 @@ def test_scores_however_large_in_tiles_however_small(
         assert torch.allclose(got.logs[..., 0].double(), torch.xlogy(weights, weights).sum(-1), atol=1e-3)
 
 
-@pytest.mark.parametrize(("tile", "texts", "rows"), [(1, 1, 32), (100 * 2 * 70, 1, 70), (2 * 2 * 70 * 70, 2, 70)])
+@pytest.mark.parametrize(
+    ("tile", "planes", "rows"), [(1, 1, 32), (100 * 70, 1, 70), (2 * 70 * 70, 2, 70), (5 * 70 * 70, 4, 70)]
+)
 def test_a_tile_has_as_many_scores_as_it_may(
-    tile: int, texts: int, rows: int, monkeypatch: pytest.MonkeyPatch
+    tile: int, planes: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory stays what it is however many texts there are and however long: never all scores at once."""
     sizes: list[tuple[int, ...]] = []
@@ -83,7 +86,31 @@ def test_a_tile_has_as_many_scores_as_it_may(
         sizes.append((one.shape[0], one.shape[1], other.shape[2]))
         return product(one, other)
 
-    monkeypatch.setattr(kernels, "TILE", tile)
+    monkeypatch.setattr(tiles, "TILE", tile)
     monkeypatch.setattr(torch, "bmm", watched)
     kernels.attend(torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 1), 1.0)
-    assert max(sizes) == (2 * texts, rows, 70)
+    assert max(sizes) == (planes, rows, 70)
+
+
+@pytest.mark.parametrize("kind", ["plain", "causal", "padded"])
+def test_any_number_of_threads_gives_the_same_bits(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which thread carries out a tile, and in which mode torch is, makes no difference."""
+    monkeypatch.setattr(tiles, "SMALL", 0)
+    monkeypatch.setattr(tiles, "TILE", 1 << 10)
+    generator = torch.Generator().manual_seed(6)
+    query, key = (torch.randn(5, 3, 50, 8, generator=generator) for _ in range(2))
+    value = torch.cat([torch.rand(5, 3, 50, 4, generator=generator), torch.ones(5, 3, 50, 1)], -1)
+    mask = torch.rand(5, 1, 50, 50, generator=generator) > 0.2 if kind == "padded" else None
+    before = torch.get_num_threads()
+    sums = []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            with torch.inference_mode(threads == 3):
+                got = kernels.attend(query, key, value, 0.4, mask=mask, causal=kind == "causal", lower=2, logs=2)
+                sums.append([part.clone() for part in got if part is not None])
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert len(sums[0]) == 4
+    assert all(torch.equal(one, other) for one, other in zip(*sums, strict=True))

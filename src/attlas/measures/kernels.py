@@ -1,9 +1,7 @@
 """Attention with other values, its log-sum-exp, and what else a row can tell; never the matrix.
 
 On a GPU these are torch's fused kernels. On a CPU those kernels want queries, keys and values of one width, and ours
-have other value columns than query columns, so we go tile by tile ourselves, as they do inside: scores of some rows,
-small enough for the cache, exponentials, products with the values, and on to the next. Masked keys are zeroed after
-the exponential, and the sum of a row comes out as the product with a column of ones.
+have other value columns than query columns, so we go tile by tile ourselves (:mod:`attlas.measures.tiles`).
 """
 
 from __future__ import annotations
@@ -14,9 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-TILE = 1 << 19  # scores at a time: two megabytes
-SAFE = 40.0  # exponentials of scores up to this need no shift: e^40 is far from the end of float32
-_TINY = 1e-30
+from attlas.measures.tiles import attend_in_tiles
 
 
 class Attended(NamedTuple):
@@ -61,63 +57,10 @@ def attend(
     >>> bool(torch.allclose(got.logs[..., 0], (weights * weights.log()).sum(-1), atol=1e-4))
     True
     """
-    kernel = _tiled if query.device.type == "cpu" else _fused
-    return kernel(query, key, value, scale, mask, causal, lower, logs)
-
-
-def _tiled(
-    query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool, lower: int, logs: int
-) -> Attended:
-    batch, heads, queries, _ = query.shape
-    keys, wide = key.shape[2], value.shape[-1]
-    scaled = query * scale
-    safe = float(scaled.norm(dim=-1).max() * key.norm(dim=-1).max()) <= SAFE
-    flat = [tensor.contiguous().flatten(0, 1) for tensor in (scaled, key, value)]
-    out = value.new_empty(batch * heads, queries, wide)
-    lse = value.new_empty(batch * heads, queries, 1)
-    below, logged = value.new_empty(*out.shape[:2], lower), value.new_empty(*out.shape[:2], logs)
-    together = max(1, TILE // (heads * queries * keys))
-    rows = queries if together > 1 else max(32, TILE // (heads * keys) // 32 * 32)
-    for start in range(0, batch, together):
-        some = slice(start * heads, (start + together) * heads)
-        for row in range(0, queries, rows):
-            here = slice(row, row + rows)
-            seen = min(keys, row + rows) if causal else keys  # later keys cannot be seen from here
-            scores = torch.bmm(flat[0][some, here], flat[1][some, :seen].transpose(1, 2))
-            tile = None
-            if mask is not None:
-                tile = (mask if mask.shape[0] == 1 else mask[start : start + together])[:, :, here]
-            shift = None if safe else _shift(scores, tile, row if causal else None, heads)
-            scores = scores if shift is None else scores.sub_(shift)
-            weights = scores.exp()
-            if causal:
-                weights.tril_(row)
-            if tile is not None:
-                weights.view(-1, heads, *weights.shape[1:]).masked_fill_(~tile, 0.0)
-            values = flat[2][some, :seen]
-            sums = torch.bmm(weights, values)
-            whole = sums[..., -1:].clamp(min=_TINY)
-            torch.div(sums, whole, out=out[some, here])
-            log = whole.log()
-            lse[some, here] = log if shift is None else log + shift
-            part = torch.bmm(scores.mul_(weights), values[..., wide - logs :])
-            logged[some, here] = part.div_(whole) - log * out[some, here, wide - logs :]
-            if lower:
-                torch.div(torch.bmm(weights.tril_(row), values[..., wide - lower :]), whole, out=below[some, here])
-    whole_out, whole_lse, lowered, logged = (t.view(batch, heads, *t.shape[1:]) for t in (out, lse, below, logged))
-    return Attended(whole_out, whole_lse[..., 0], lowered if lower else None, logged)
-
-
-def _shift(scores: Tensor, tile: Tensor | None, row: int | None, heads: int) -> Tensor:
-    """The largest score that each row may see."""
-    if row is not None:
-        hidden = torch.ones(scores.shape[1:], dtype=torch.bool).triu(row + 1)
-        return scores.masked_fill(hidden, -torch.inf).amax(-1, keepdim=True)
-    if tile is not None:
-        apart = scores.view(-1, heads, *scores.shape[1:])
-        top = apart.masked_fill(~tile, -torch.inf).amax(-1, keepdim=True).flatten(0, 1)
-        return top.nan_to_num(neginf=0.0)
-    return scores.amax(-1, keepdim=True)
+    if query.device.type != "cpu":
+        return _fused(query, key, value, scale, mask, causal, lower, logs)
+    sums = attend_in_tiles(query, key, value, scale, mask, causal, lower, logs)
+    return Attended(sums.out, sums.lse[..., 0], sums.lower if lower else None, sums.logs)
 
 
 def _fused(
