@@ -20,6 +20,7 @@ from torch import Tensor
 from attlas.measures.threads import in_threads
 
 TILE = 1 << 18  # scores at a time: a megabyte
+BAND_ROWS = 128  # at a time, of which keys within a window are taken
 CAUSAL_ROWS = 256  # at most, where later keys cannot be seen
 SAFE = 40.0  # exponentials of scores up to this need no shift: e^40 is far from the end of float32
 SMALL = 1 << 21  # scores that are not worth a second thread
@@ -69,15 +70,27 @@ class Sums(NamedTuple):
     lse: Tensor
     lower: Tensor
     logs: Tensor
+    top: Tensor
+    within: Tensor
+    received: Tensor
 
 
 def attend_in_tiles(
-    query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool, lower: int, logs: int
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    scale: float,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    lower: int = 0,
+    logs: int = 1,
+    window: int | None = None,
+    readers: Tensor | None = None,
 ) -> Sums:
     """Sums over keys of (batch, head, piece, width) tensors, as :func:`attlas.measures.kernels.attend` has them.
 
     >>> q = torch.zeros(1, 1, 3, 4)
-    >>> attend_in_tiles(q, q, torch.ones(1, 1, 3, 1), 1.0, None, False, 0, 1).lse.exp().round().flatten().tolist()
+    >>> attend_in_tiles(q, q, torch.ones(1, 1, 3, 1), 1.0).lse.exp().round().flatten().tolist()
     [3.0, 3.0, 3.0]
     """
     batch, heads, queries, _ = query.shape
@@ -87,7 +100,12 @@ def attend_in_tiles(
     left, right, values = (tensor.contiguous().flatten(0, 1) for tensor in (scaled, key.transpose(2, 3), value))
     few = max(lower, logs)
     by_key = values[..., wide - few :].transpose(1, 2).contiguous().transpose(1, 2)
-    sums = Sums(*(value.new_empty(batch * heads, queries, columns) for columns in (wide, 1, lower, logs)))
+    reading = None if readers is None else readers.expand(batch, heads, queries, -1).flatten(0, 1)
+    columns = (wide, 1, lower, logs, 1, 0 if window is None else logs)
+    sums = Sums(
+        *(value.new_empty(batch * heads, queries, each) for each in columns),
+        received=value.new_zeros(batch * heads, 0 if reading is None else reading.shape[-1], keys),
+    )
     hidden = None if mask is None else ~mask.expand(batch, 1, queries, keys)
     covered = [False] * batch if hidden is None else hidden.flatten(1).any(1).tolist()  # texts that hide some keys
     rows = queries if queries * keys <= TILE else max(32, TILE // keys // 32 * 32)
@@ -113,17 +131,40 @@ def attend_in_tiles(
                 summed = torch.bmm(weights, values[here, :seen])
                 whole = summed[..., -1:].clamp(min=_TINY)
                 torch.div(summed, whole, out=sums.out[here, span])
-                log = whole.log2()
+                log, most = whole.log2(), weights.amax(-1, keepdim=True).log2()
                 sums.lse[here, span] = (log if shift is None else log + shift) / _LOG2E
+                sums.top[here, span] = (most if shift is None else most + shift) / _LOG2E
                 part = torch.bmm(scores.mul_(weights), by_key[here, :seen, few - logs :])
                 part = part.div_(whole) - log * sums.out[here, span, wide - logs :]
                 torch.div(part, _LOG2E, out=sums.logs[here, span])
+                if reading is not None:
+                    by_reader = (reading[here, span] / whole).transpose(1, 2)
+                    sums.received[here, :, :seen].add_(torch.bmm(by_reader, weights))
+                if window is not None:
+                    near = _banded(weights, by_key[here, :seen, few - logs :], row, window)
+                    torch.div(near, whole, out=sums.within[here, span])
                 if lower:
                     below = torch.bmm(weights.tril_(row), by_key[here, :seen, few - lower :])
                     torch.div(below, whole, out=sums.lower[here, span])
 
     in_threads(work, planes(batch, heads, queries * keys), split=batch * heads * queries * keys > SMALL)
     return Sums(*(part.view(batch, heads, *part.shape[1:]) for part in sums))
+
+
+def _banded(weights: Tensor, columns: Tensor, row: int, window: int) -> Tensor:
+    """Products with the columns of those keys alone that are at most ``window`` pieces from the query; the first
+    query of the tile is number ``row``."""
+    parts = []
+    for start in range(0, weights.shape[1], BAND_ROWS):
+        some = weights[:, start : start + BAND_ROWS]
+        low = max(0, row + start - window)
+        high = min(weights.shape[2], row + start + some.shape[1] + window)
+        if low >= high:
+            parts.append(weights.new_zeros(*some.shape[:2], columns.shape[-1]))
+            continue
+        apart = torch.arange(some.shape[1])[:, None] + (row + start - low) - torch.arange(high - low)
+        parts.append(torch.bmm(some[..., low:high] * (apart.abs() <= window), columns[:, low:high]))
+    return torch.cat(parts, 1)
 
 
 def _shift(scores: Tensor, hidden: Tensor | None, row: int | None) -> Tensor:
