@@ -110,6 +110,7 @@ def attend_in_tiles(
     covered = [False] * batch if hidden is None else hidden.flatten(1).any(1).tolist()  # texts that hide some keys
     rows = queries if queries * keys <= TILE else max(32, TILE // keys // 32 * 32)
     rows = min(rows, CAUSAL_ROWS) if causal else rows
+    band = None if window is None else _band(min(BAND_ROWS, queries), window)
 
     def work(groups: Iterable[Planes]) -> None:
         for some in groups:
@@ -140,8 +141,8 @@ def attend_in_tiles(
                 if reading is not None:
                     by_reader = (reading[here, span] / whole).transpose(1, 2)
                     sums.received[here, :, :seen].add_(torch.bmm(by_reader, weights))
-                if window is not None:
-                    near = _banded(weights, by_key[here, :seen, few - logs :], row, window)
+                if band is not None:
+                    near = _banded(weights, by_key[here, :seen, few - logs :], row, band)
                     torch.div(near, whole, out=sums.within[here, span])
                 if lower:
                     below = torch.bmm(weights.tril_(row), by_key[here, :seen, few - lower :])
@@ -151,20 +152,29 @@ def attend_in_tiles(
     return Sums(*(part.view(batch, heads, *part.shape[1:]) for part in sums))
 
 
-def _banded(weights: Tensor, columns: Tensor, row: int, window: int) -> Tensor:
-    """Products with the columns of those keys alone that are at most ``window`` pieces from the query; the first
-    query of the tile is number ``row``."""
-    parts = []
-    for start in range(0, weights.shape[1], BAND_ROWS):
-        some = weights[:, start : start + BAND_ROWS]
-        low = max(0, row + start - window)
-        high = min(weights.shape[2], row + start + some.shape[1] + window)
-        if low >= high:
-            parts.append(weights.new_zeros(*some.shape[:2], columns.shape[-1]))
-            continue
-        apart = torch.arange(some.shape[1])[:, None] + (row + start - low) - torch.arange(high - low)
-        parts.append(torch.bmm(some[..., low:high] * (apart.abs() <= window), columns[:, low:high]))
-    return torch.cat(parts, 1)
+def _banded(weights: Tensor, columns: Tensor, row: int, band: Tensor) -> Tensor:
+    """Products with the columns of those keys alone that are near the query; the first query of the tile is number
+    ``row``. ``band`` says for some rows which keys are near, from the first that any of them has."""
+    window = (band.shape[1] - band.shape[0]) // 2
+    sums = weights.new_zeros(*weights.shape[:2], columns.shape[-1])
+    for start in range(0, weights.shape[1], len(band)):
+        some = weights[:, start : start + len(band)]
+        first = row + start - window
+        low, high = max(0, first), min(weights.shape[2], first + some.shape[1] + 2 * window)
+        if low < high:
+            near = some[..., low:high] * band[: some.shape[1], low - first : high - first]
+            torch.bmm(near, columns[:, low:high], out=sums[:, start : start + len(band)])
+    return sums
+
+
+def _band(rows: int, window: int) -> Tensor:
+    """Which keys are at most ``window`` pieces from each of some rows, from the first key that any of them has.
+
+    >>> _band(2, 1)
+    tensor([[1., 1., 1., 0.],
+            [0., 1., 1., 1.]])
+    """
+    return torch.ones(rows, rows + 2 * window).triu_().tril_(2 * window)
 
 
 def _shift(scores: Tensor, hidden: Tensor | None, row: int | None) -> Tensor:
