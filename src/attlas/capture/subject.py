@@ -78,7 +78,7 @@ class Subject:
         self._freezing, self._frozen = Lock(), 0
         self._asked: list[torch.nn.Parameter] = []
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
-        self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
+        self.pieces = Pieces(opened.name, opened.tokenizer, opened.model, own)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Subject:
         """Another subject with a model of its own; the tokenizer, which is only read, is shared."""
