@@ -112,3 +112,8 @@ def _require_trees(corpus: Corpus) -> None:
             f"(this was read as {corpus.format})",
             file=corpus.name,
         )
+    if not any(document.governors and len(document.words) > 1 for document in corpus.documents):
+        raise CorpusError(
+            "no sentence has a word with a governor to find, since none has two words; give longer ones",
+            file=corpus.name,
+        )
