@@ -19,9 +19,9 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -58,17 +58,21 @@ class Said:
 
 def outcomes(seed: int, indices: Sequence[int], keep: Path | None = None) -> Iterator[Outcome]:
     """What came of each of these command lines; the folders of those at fault are kept."""
+    return outcomes_of({index: line(seed, index) for index in indices}, keep)
+
+
+def outcomes_of(drawn: Mapping[int, Line], keep: Path | None = None) -> Iterator[Outcome]:
+    """What came of each of some command lines, by their numbers."""
     with tempfile.TemporaryDirectory() as folder:
-        ground = Path(folder) / NAME
+        ground, work = Path(folder) / NAME, Path(folder) / "work"
         lay(ground, _make_results)
         _load(ground)
         try:
-            for index in indices:
-                work = Path(folder) / "work"
-                drawn = line(seed, index)
-                (outcome,) = forked(partial(_attempt, drawn, work), [index], seconds=3 * SECONDS, megabytes=MEGABYTES)
+            for index, each in drawn.items():
+                call = partial(_attempt, each, work)
+                (outcome,) = forked(call, [index], seconds=3 * SECONDS, megabytes=MEGABYTES)
                 if outcome.at_fault:
-                    outcome = Outcome(index, outcome.kind, f"{outcome.told}\n    attlas {drawn}")
+                    outcome = replace(outcome, told=f"{outcome.told}\n    attlas {each}")
                     if keep is not None:
                         shutil.copytree(work, keep / str(index), symlinks=True)
                 yield outcome
@@ -82,6 +86,7 @@ def attempt(drawn: Line, work: Path) -> str:
     furnish(work)
     before = _files(work)
     os.chdir(work)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     _as_anybody()
     _without_the_world(work.parent / NAME)
     said = _run(drawn.words, work, ENDLESS if drawn.huge else SECONDS)
@@ -96,7 +101,7 @@ def attempt(drawn: Line, work: Path) -> str:
     _judge_leftovers(drawn, said, work, added)
     if drawn.huge and said.status == TERMINATED:
         return "ended when asked to"
-    return "usage" if "\nError: " in said.err else "refused" if said.err else "told"
+    return "usage" if said.sentence.startswith("Error: ") else "refused" if said.err else "told"
 
 
 def _attempt(drawn: Line, work: Path, index: int) -> str:
@@ -113,7 +118,9 @@ def _judge_words(drawn: Line, said: Said) -> None:
     if said.status == TERMINATED and not drawn.huge:
         raise Fault("too slow", f"over {SECONDS:.0f} s")
     lines = said.err.splitlines()
-    usage = said.err.startswith("Usage: ") and lines[-1].startswith("Error: ") and said.status == 2
+    usage = (
+        said.status == 2 and said.sentence.startswith("Error: ") and (len(lines) == 1 or lines[0][:7] == "Usage: ")
+    )
     reported = said.status == 1 and drawn.words[0] in REPORTING and said.out and not said.err
     no_words = not drawn.words and said.out.startswith("Usage: ")
     if not (usage or reported or no_words):

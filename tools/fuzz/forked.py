@@ -18,9 +18,9 @@ from math import ceil
 
 SECONDS = 2.0
 MEGABYTES = 500
-FAULTS = (
-    "traceback", "too slow", "too large", "crash", "no sentence", "accepted", "too late", "half a result",
-)  # fmt: skip
+LONGEST = 60  # seconds that a call may take by the clock
+FAULTS = ("traceback", "too slow", "too large", "crash", "5xx", "hang", "leak", "wrong")
+FAULTS += ("no sentence", "accepted", "too late", "half a result")  # of command lines
 
 
 class Fault(Exception):
@@ -46,9 +46,10 @@ class Outcome:
 
 
 def forked(
-    call: Callable[[int], str], indices: Sequence[int], *, seconds: float = SECONDS, megabytes: int = MEGABYTES
+    call: Callable[[int], str], indices: Sequence[int], seconds: float = SECONDS, megabytes: int = MEGABYTES
 ) -> Iterator[Outcome]:
     """The outcomes of a call for each index; the call gives the kind of its outcome and raises what is at fault.
+    A call that waits for something is ended when a minute has passed.
 
     >>> [outcome.kind for outcome in forked(lambda index: "well" if index else str(1 / index), [1, 0, 2])]
     ['well', 'traceback', 'well']
@@ -69,7 +70,7 @@ def forked(
         _, status = os.waitpid(child, 0)
         if told < len(left):
             number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-            slow = number in (signal.SIGXCPU, signal.SIGKILL)
+            slow = number in (signal.SIGXCPU, signal.SIGKILL, signal.SIGALRM)
             yield Outcome(left[told], "too slow" if slow else "crash", f"the process ended by signal {number}")
             told += 1
         left = left[told:]
@@ -82,7 +83,10 @@ def _carry_out(
     try:
         _limit_memory(megabytes)
         for index in indices:
-            os.write(writing, (json.dumps(_outcome(call, index, seconds, megabytes)) + "\n").encode())
+            signal.alarm(LONGEST)
+            outcome = _outcome(call, index, seconds, megabytes)
+            signal.alarm(0)
+            os.write(writing, (json.dumps(outcome) + "\n").encode())
     finally:
         os._exit(0)
 

@@ -65,7 +65,7 @@ FITTING: dict[str, tuple[str, ...]] = {  # the corpus, the model, and more
 OTHERWISE = ("plain.txt", "bert")
 SMALL = {
     "adversary_steps": "2", "batch_size": "8", "epochs": "1", "ffn": "8", "folds": "2", "guided": "0", "heads": "2",
-    "instances": "1", "layers": "1", "limit": "6", "middle": "1", "permutations": "2", "rank": "4", "seeds": "1",
+    "instances": "1", "layers": "1", "limit": "4", "middle": "1", "permutations": "2", "rank": "4", "seeds": "1",
     "steps": "2", "twins": "1", "vocabulary": "60", "width": "8",
 }  # fmt: skip
 
@@ -136,9 +136,15 @@ def line(seed: int, index: int) -> Line:
         )
     options = commands()[name]
     drawn = _fitting(name, options)
-    for _ in range(draw.choice((0, 1, 1, 1, 2, 2, 3))):
+    for _ in range(draw.choice((0, 1, 1, 2, 2, 3, 3, 4))):
         draw.choice(_CHANGES)(draw, options, drawn)
     return Line((*name.split(), *_written(draw, options, drawn)), tuple(drawn.bad.values()), drawn.huge)
+
+
+def fitting(name: str) -> Line:
+    """The small line that fits a command, as it is."""
+    options = commands()[name]
+    return Line((*name.split(), *_written(random.Random(name), options, _fitting(name, options))))
 
 
 def _walk(app: Any, words: tuple[str, ...]) -> Iterator[tuple[str, tuple[Option, ...]]]:
