@@ -153,6 +153,7 @@ def test_texts_of_letters_without_width(models: Path, capfd: pytest.CaptureFixtu
         (["align", "pairs.txt", "--layer", "last"], "'last' does not name a layer"),
         (["align", "pairs.txt", "--side", "left"], "there is no side 'left'"),
         (["align", "pairs.txt", "--stream", "decoder"], "decoder attention joins no two sentences"),
+        (["align", "pairs.txt", "--pharaoh", "/proc/links"], "choose another --pharaoh"),
         (["align", "pairs.txt", "--direction", "up"], "there is no direction 'up'"),
         (["faith", "sample", "--erase", "burn"], "words cannot be erased by 'burn'"),
         (["view", "Hi.", "--layers", "all"], "'all' does not name a layer"),

@@ -97,6 +97,10 @@ def ends(status: int, said: str = "", file: str = "", *, opens: bool = False) ->
 def test_what_is_wrong_with_a_command_line_is_seen(
     main: Callable[[], None], line: Line, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from transformers import BertModel  # noqa: F401, before it is forked: each process would import it anew
+
+    import attlas.views.server  # noqa: F401
+
     monkeypatch.setattr("attlas.cli.main", main)
     (outcome,) = forked(lambda _: commands.attempt(line, tmp_path / "work"), [0], seconds=30, megabytes=4000)
     assert outcome.kind == kind, outcome

@@ -159,11 +159,13 @@ def _judge_leftovers(drawn: Line, said: Said, work: Path, added: Sequence[str]) 
     was asked to end after its result was written is resumed for its page."""
     if said.status == TERMINATED and any(name.endswith("/manifest.json") for name in added):
         said = _run((*drawn.words, "--resume"), work, SECONDS)
-        if said.status != 0:
+        if said.status not in (0, TERMINATED):
             raise Fault("half a result", f"it cannot be gone on with: {said.sentence[:300]!r}")
-        _judge_results(work, added)
+        if said.status == 0:
+            _judge_results(work, added)
         return
-    half = [name for name in added if not re.search(r"(^|/)checkpoint/", name)]
+    kept = any("/checkpoint/" in name for name in added)  # and what belongs to it, which is hidden
+    half = [name for name in added if not re.search(r"/checkpoint/|/\." if kept else "/checkpoint/", name)]
     if half:
         raise Fault("half a result", f"left behind after {said.sentence[:200]!r}: {half[:5]}")
     if added and said.status != TERMINATED:

@@ -30,6 +30,7 @@ from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject, drawn
 from attlas.store import Result
 from attlas.store.columns import as_columns
+from attlas.store.folder import require_writable
 from attlas.studies.align.aligners import ALIGNERS, check_names
 from attlas.studies.align.baselines import Baselines, baselines
 from attlas.text import Document, Passage
@@ -271,6 +272,7 @@ def _check_file(path: Path) -> None:
         raise PlanError(f"{path}: this is a folder; name a file for the links")
     if not path.parent.is_dir():
         raise PlanError(f"{path.parent}: there is no such folder for the file of links; make it first")
+    require_writable(path, flag="--pharaoh")
 
 
 def _check_back(model: Subject, other: Subject, way: str) -> None:
