@@ -92,7 +92,8 @@ def attempt(drawn: Line, work: Path) -> str:
     said = _run(drawn.words, work, ENDLESS if drawn.huge else SECONDS)
     _judge_words(drawn, said)
     for name, data in before.items():
-        if (work / name).read_bytes() != data:
+        asked_for = said.status == 0 and any(name in word for word in drawn.words)  # a page may take a file's place
+        if not asked_for and (work / name).read_bytes() != data:
             raise Fault("half a result", f"{name} was changed")
     added = sorted(set(_files(work)) - set(before))
     if said.status == 0:
