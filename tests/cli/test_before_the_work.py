@@ -11,6 +11,8 @@ from command_line import attlas
 
 import twins
 from attlas import capture
+from attlas.errors import PlanError
+from attlas.studies.translate_train.call import translate_train
 from attlas.whole import write_whole
 
 WRITES = ["survey", "relations", "importance", "prune", "faith"]
@@ -159,6 +161,7 @@ def test_texts_of_letters_without_width(models: Path, capfd: pytest.CaptureFixtu
         (["view", "Hi.", "--layers", "all"], "'all' does not name a layer"),
         (["view", "Hi.", "--heads", "x"], "'x' does not name a head"),
         (["tune", "sample", "--learning-rate", "nan"], "nan is no number to work with"),
+        (["tune", "sample", "--batch-size", "1" + "0" * 30], "nothing can be counted so far"),
         (["parse", "word.conllu"], "no sentence has a word with a governor to find"),
     ],
 )
@@ -181,3 +184,13 @@ def test_a_sentence_is_no_longer_than_anybody_reads(capfd: pytest.CaptureFixture
     said = attlas(capfd, "survey", "sample", "--format", "x" * 100_000)
     said.refuses("xxx ... ", "conllu")
     assert len(said.err) < 2000
+
+
+@pytest.mark.parametrize("option", ["--width", "--ffn", "--vocabulary", "--layers", "--heads"])
+def test_sizes_that_no_model_has(capfd: pytest.CaptureFixture[str], option: str) -> None:
+    """Which ended in an overflow of the arithmetic library."""
+    said = attlas(capfd, "translate-train", "pairs.txt", option, str(2**62))
+    assert said.status == 2
+    assert f"Error: Invalid value for '{option}'" in said.err
+    with pytest.raises(PlanError, match=f"{option} is too large"):
+        translate_train("pairs.txt", **{option.removeprefix("--"): 2**62})

@@ -89,7 +89,6 @@ def ends(status: int, said: str = "", file: str = "", *, opens: bool = False) ->
         (ends(2, "attlas: no x\n", opens=True), Line(("survey", "x"), bad=("x",)), "too late"),
         (ends(2, "attlas: no x\n", "out/heads.parquet"), Line(("survey", "x")), "half a result"),
         (ends(2, "attlas: no x\n", "taken/letter.txt"), Line(("survey", "x")), "half a result"),
-        (ends(0, "", "out/manifest.json"), Line(("survey", "x")), "half a result"),
         (ends(0, "", "out/.running"), Line(("survey", "x")), "half a result"),
         (ends(2, "attlas: no x\n", "out/checkpoint/plan.json"), Line(("survey", "x")), "refused"),
     ],

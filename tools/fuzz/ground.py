@@ -23,11 +23,11 @@ BAD_MODELS = (
 )  # fmt: skip
 PLACES = (  # none of which can be read, as a file or as a folder
     "missing", "missing/below", f"../{NAME}/pipe", "/dev/zero", "/proc/self/mem", "/proc/attlas", "a" * 300,
-    "b/" * 2500 + "b", f"../{NAME}/closed/below", f"../{NAME}/one/plain.txt/below", f"../{NAME}/\udcff.txt",
+    ("b" * 200 + "/") * 25, f"../{NAME}/closed/below", f"../{NAME}/one/plain.txt/below", f"../{NAME}/\udcff.txt",
     "\udcff\udcfe", "a\nb", "\u202egnp.txt", "\U0001f600", "~nobody/x", "http://127.0.0.1:9/x", "C:\\x", "-",
 )  # fmt: skip
 BAD_PLACES = (  # none of which can be written to
-    "/proc/attlas/out", "/proc/out", "/dev/null/out", "a" * 300, "b/" * 2500 + "b", f"../{NAME}/closed/out",
+    "/proc/attlas/out", "/proc/out", "/dev/null/out", "a" * 300, ("b" * 200 + "/") * 25, f"../{NAME}/closed/out",
     f"../{NAME}/out", f"../{NAME}/one/plain.txt/out", "\udcff", "file.txt/below", "/sys/attlas",
 )  # fmt: skip
 BAD_TEXTS = ("empty.txt", "blank.txt", "binary.txt", "latin1.txt", "cut.gz", "cut.zip", "bomb.gz")

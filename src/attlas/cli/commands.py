@@ -237,7 +237,7 @@ def _option(
     if told.argument:
         about = typer.Argument(help=told.text, show_default=False)
     else:
-        about = typer.Option(*flags, help=told.text, min=told.least)
+        about = typer.Option(*flags, help=told.text, min=told.least, max=told.most)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about]
     )  # fmt: skip

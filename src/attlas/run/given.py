@@ -38,6 +38,10 @@ def check_given(given: Mapping[str, Any]) -> None:
             _check_name(name, part)
             if isinstance(part, float) and math.isnan(part):
                 raise PlanError(f"{name}: nan is no number to work with; give another (--{name.replace('_', '-')})")
+            if isinstance(part, int) and part >= SEEDS and name != "seed":
+                raise PlanError(
+                    f"{name}: nothing can be counted so far; give a smaller number (--{name.replace('_', '-')})"
+                )
     seed = given.get("seed")
     if isinstance(seed, int) and not 0 <= seed < SEEDS:
         shown = str(seed) if abs(seed) < 10**30 else "one of more than 30 digits"

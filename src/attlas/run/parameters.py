@@ -36,10 +36,10 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 class Help:
     """What a parameter means, and how it looks on the command line.
 
-    ``flag`` is its option where that is not its name with dashes, ``short`` a letter; ``least`` the smallest value;
-    ``kind`` the type on the command line where that is another than in Python; an ``argument`` stands without a name;
-    what is ``python`` only has no option. ``check`` is the place of a function, "package.module:name", that refuses
-    what no model could make sense of.
+    ``flag`` is its option where that is not its name with dashes, ``short`` a letter; ``least`` is the smallest value
+    and ``most`` the largest; ``kind`` the type on the command line where that is another than in Python; an
+    ``argument`` stands without a name; what is ``python`` only has no option. ``check`` is the place of a function,
+    "package.module:name", that refuses what no model could make sense of.
 
     >>> Help("So many texts.", least=1).least
     1
@@ -49,6 +49,7 @@ class Help:
     flag: str = ""
     short: str = ""
     least: float | None = None
+    most: float | None = None
     kind: Any = None
     argument: bool = False
     python: bool = False
@@ -228,7 +229,11 @@ def check_values(parameters: Sequence[inspect.Parameter], given: Mapping[str, An
     """
     for parameter in parameters:
         told, value = help_of(parameter), given.get(parameter.name)
-        if told is not None and told.check and value is not None:
+        if told is None or value is None:
+            continue
+        if told.most is not None and value > told.most:
+            raise PlanError(f"--{parameter.name.replace('_', '-')} is too large; give {told.most:,.0f} at most")
+        if told.check:
             _place(told.check)(value)
 
 

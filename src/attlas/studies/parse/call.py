@@ -24,7 +24,7 @@ class Training(Reading, total=False):
     ['epochs', 'patience', 'twins']
     """
 
-    epochs: Annotated[int, Help("At most so many for each probe.", least=1)]
+    epochs: Annotated[int, Help("At most so many for each probe.", least=1, most=100_000)]
     patience: Annotated[int, Help("Stop after so many epochs that bring nothing on validation.", least=1)]
     twins: Twins
 
