@@ -115,6 +115,10 @@ def test_lines_that_fit_their_command_end_well() -> None:
 
 
 def test_command_lines_end_well_or_in_a_sentence() -> None:
-    outcomes = list(commands.outcomes(seed=0, indices=range(40)))
+    """Forty that are quick: those in which something is surely bad, and those of commands that look and read."""
+    quick = ("view", "report", "verify", "doctor")
+    drawn = {index: lines.line(0, index) for index in range(200)}
+    chosen = [index for index, line in drawn.items() if line.bad or (line.words and line.words[0] in quick)]
+    outcomes = list(commands.outcomes(seed=0, indices=chosen[:40]))
     assert [outcome for outcome in outcomes if outcome.at_fault] == []
     assert {outcome.kind for outcome in outcomes} >= {"done", "refused", "usage"}
