@@ -50,11 +50,13 @@ class Shown:
             ...
         attlas.errors.CapabilityError: --joint shows all heads of a layer together, so it excludes --heads; ...
         """
+        from attlas.capture import Selection
         from attlas.capture.mixing import check_step
         from attlas.measures.names import check_measure
 
         if self.measure != "both":
             check_measure(self.measure)
+        Selection(layers=self.layers, heads=self.heads)
         if self.joint is None:
             return
         check_step(self.joint)

@@ -174,11 +174,11 @@ def read(
         "label": label,
     }  # fmt: skip
     given = {option: value for option, value in asked.items() if value is not None and value is not False}
+    if format is not None and format not in formats():
+        raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(formats())}")
     if source == SAMPLE:
         _refuse_options(SAMPLE, given)
         return _read_sample()
-    if format is not None and format not in formats():
-        raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(formats())}")
     with limited(limits), collected_later():
         if not isinstance(source, Source) and (names := member_names(source)) is not None:
             return _read_folder(Path(source), names, format, given)

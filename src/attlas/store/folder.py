@@ -78,10 +78,10 @@ def sync(path: Path) -> None:
             os.close(handle)
 
 
-def require_writable(file: Path, *, of: str = "file") -> None:
+def require_writable(file: Path, *, of: str = "file", flag: str = "--out") -> None:
     """Refuse a place where a file cannot be written, by trying; all that was made for that is gone again.
 
-    ``of`` says what the person has named: the file, or its folder.
+    ``of`` says what the person has named, the file or its folder, and ``flag`` by which option.
 
     >>> require_writable(Path("/proc/nobody/page.html"))
     Traceback (most recent call last):
@@ -98,7 +98,7 @@ def require_writable(file: Path, *, of: str = "file") -> None:
             if not left or not isinstance(error, FileNotFoundError):
                 place = file.parent if of == "folder" else file
                 raise StoreError(
-                    f"{_shortened(place)} cannot be written: {error.strerror or error}; choose another --out"
+                    f"{_shortened(place)} cannot be written: {error.strerror or error}; choose another {flag}"
                 ) from None
 
 

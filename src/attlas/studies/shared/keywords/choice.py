@@ -16,7 +16,7 @@ from attlas.capture import Subject
 from attlas.capture.measuring import require_measure
 from attlas.errors import CapabilityError, PlanError
 from attlas.ids import HeadId, Stream
-from attlas.measures.received import OVER
+from attlas.measures.received import check_over
 from attlas.run.parameters import names_of
 from attlas.store import Result
 from attlas.studies.shared.keywords.phrases import LONGEST
@@ -83,8 +83,7 @@ def choose_heads(
     if measure is not None:
         require_measure(subject, measure)
     named = None if heads is None else _named(subject, heads)
-    if over not in OVER:
-        raise CapabilityError(f"attention cannot be taken over queries by {over!r}; choose one of {', '.join(OVER)}")
+    check_over(over)
     usual = "norm" if subject.has_norms else "weight"
     if named is not None:
         return Choice(named, measure or usual, over, "named by hand")
