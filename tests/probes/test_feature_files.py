@@ -33,7 +33,7 @@ def written(
     examples = subject.pieces.encode_all([Passage(document) for document in documents])
     part = Part.of("train", [tree_of(example) for example in examples])
     features = Features(folder, [part], room_for(subject, states=True), {})
-    writer, items = Writer(subject, features, measure=measure), items_of(part, examples)
+    writer, items = Writer(subject, features, measure=measure), items_of([part], {"train": examples})
     bundle = writer.empty()
     writer.update(bundle, items[:4])
     writer.update(bundle, items[4:])

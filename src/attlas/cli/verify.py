@@ -16,15 +16,12 @@ def command(
 ) -> None:
     """Read results and hold every file against its checksum."""
     from attlas.errors import StoreError
-    from attlas.store import Result
-    from attlas.studies.reporting import require_schemas, told_as_damage
+    from attlas.studies.reporting import open_result
 
     damaged = 0
     for folder in folders:
         try:
-            with told_as_damage(folder):
-                result = Result.open(folder)
-                require_schemas(result)
+            result = open_result(folder)
         except StoreError as error:
             damaged += 1
             typer.echo(f"{error}")

@@ -10,6 +10,7 @@ from attlas.errors import StoreError
 from attlas.stats import correlate
 from attlas.store import Result
 from attlas.store.columns import as_columns
+from attlas.studies.reporting import open_result
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -26,7 +27,7 @@ def measured(ablation: Path | str | Result, model: Subject, *, other_than: Corpu
         ...
     attlas.errors.StoreError: the result: a result of the study 'ablate' was expected, and this is 'survey'
     """
-    result = ablation if isinstance(ablation, Result) else Result.open(ablation)
+    result = ablation if isinstance(ablation, Result) else open_result(ablation)
     where = "the result" if isinstance(ablation, Result) else str(ablation)
     about = result.manifest
     if about.study != "ablate":
@@ -38,7 +39,15 @@ def measured(ablation: Path | str | Result, model: Subject, *, other_than: Corpu
             f"{where}: its changes were measured on the texts that are to be scored; ablate on others, or leave it "
             "out"
         )
+    for row in result.rows("ablation"):
+        changes = [row.get(name) for name in ("change", "loss_change")]
+        if not (isinstance(row["layer"], int) and isinstance(row["head"], int) and all(map(_number, changes))):
+            raise StoreError(f"{where}: its changes of heads are no numbers; ablate again")
     return result
+
+
+def _number(change: object) -> bool:
+    return change is None or isinstance(change, int | float)
 
 
 def correlation_rows(
