@@ -11,7 +11,7 @@ import threading
 import warnings
 from typing import Any
 
-from attlas.errors import AttlasError, StudyWarning
+from attlas.errors import AttlasError, StudyWarning, printable
 
 ENDINGS: dict[int, str] = {signal.SIGTERM: "terminated"}
 if hasattr(signal, "SIGHUP"):  # not on Windows
@@ -36,7 +36,7 @@ def main() -> None:
     try:
         app(prog_name="attlas")
     except AttlasError as error:
-        sys.stderr.write(f"attlas: {error}\n")
+        sys.stderr.write(f"attlas: {printable(str(error))}\n")
         sys.exit(2)
     except OSError as error:
         sys.stderr.write(f"attlas: {_in_words(error)}\n")
@@ -53,8 +53,7 @@ def _in_words(error: OSError) -> str:
     place = error.filename if error.filename2 is None else error.filename2
     where = "" if place is None else f"{place if isinstance(place, str) else str(place)!r}: "
     reason = (error.strerror or str(error) or type(error).__name__).partition("\n")[0]
-    told = f"{where}the system refused to read or write ({reason}); free some room or choose another place"
-    return told.encode(errors="backslashreplace").decode()
+    return printable(f"{where}the system refused to read or write ({reason}); free some room or choose another place")
 
 
 def _ended_by_signals() -> list[int]:

@@ -21,6 +21,7 @@ def command(
 ) -> None:
     """Turn a result folder into one self-contained HTML page."""
     from attlas.cli.finishing import document_of
+    from attlas.errors import printable
     from attlas.store.damage import told_as_damage
     from attlas.studies.reporting import open_result, page_of, study_of, write_page
 
@@ -28,4 +29,4 @@ def command(
     page = write_page(page_of(result), folder if out is None else out)
     with told_as_damage(folder):
         found = document_of(result, study_of(result.manifest), page) if as_json else None
-    typer.echo(f"report: {page}" if found is None else json.dumps(found, ensure_ascii=False))
+    typer.echo(printable(f"report: {page}") if found is None else json.dumps(found, ensure_ascii=False))

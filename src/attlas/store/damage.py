@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from attlas.errors import AttlasError, StoreError
+from attlas.errors import AttlasError, StoreError, printable
 
 
 @contextmanager
@@ -29,7 +29,7 @@ def told_as_damage(folder: Path | str) -> Iterator[None]:
         raise
     except Exception as error:  # a damaged result may raise anything
         reason = f"{type(error).__name__}: {error}".partition("\n")[0][:120]
-        told = reason.encode(errors="backslashreplace").decode()
+        told = printable(reason)
         raise StoreError(
             f"{folder}: what is written there does not make sense ({told}); make the result again"
         ) from error

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin
 
-from attlas.errors import StoreError
+from attlas.errors import StoreError, printable
 from attlas.ids import paper_label
 from attlas.run.parameters import Help, asked_of, help_of, role_of
 from attlas.store.damage import told_as_damage
@@ -191,8 +190,14 @@ def latex_table(result: Result, name: str, columns: Sequence[str], most: int | N
     return "\n".join([*body, *(rf"{line} \\" for line in lines), r"\bottomrule", r"\end{tabular}"])
 
 
+_IN_LATEX = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--",
+}  # fmt: skip
+
+
 def _in_latex(text: str) -> str:
-    return re.sub(r"([&%$#_{}])", r"\\\1", text).replace("−", "$-$").replace("–", "--")
+    return printable(text).translate(str.maketrans(_IN_LATEX))
 
 
 def with_present_names(
