@@ -62,6 +62,9 @@ WORDS = (
 VALUES: tuple[Any, ...] = (
     None, True, 1.5, -1, 10**400, [], {}, [[]], "x", 500, 501, "9", float("nan"), float("inf"), {"": None},
 )  # fmt: skip
+WRONG = {  # what may be wrong with a request, and how often
+    "body": 10, "path": 6, "headers": 4, "framing": 3, "known": 2, "method": 2, "host": 1, "all": 1,
+}  # fmt: skip
 GARBAGE = (
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 99, b"\x00" * 1000, b"\r\n" * 1000, b"GET", b"\n",
     b"HELP\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\n",
@@ -80,22 +83,31 @@ NO_QUESTIONS = (
 
 def request(target: Known, seed: int, index: int) -> tuple[list[bytes], bool]:
     """Request number ``index``, in the parts in which it is sent, and whether it is a whole one, to which an answer
-    must come while the connection is open."""
+    must come while the connection is open. One or two things are wrong with it, so that some come far."""
     draw = random.Random(f"{seed} {index}")
-    if draw.random() < 0.06:
+    wrong = draw.choices(list(WRONG), list(WRONG.values()), k=draw.choice((1, 1, 2)))
+    if "all" in wrong:
         return [draw.choice(GARBAGE)], False
-    look = draw.random() < 0.6
-    method = draw.choice(METHODS) if not look or draw.random() < 0.1 else "POST"
-    path = "/api/look" if look and draw.random() < 0.95 else _path(draw, target)
-    host = f"Host: 127.0.0.1:{target.port}"
-    lines = [f"{method} {path} {draw.choice(['HTTP/1.1'] * 20 + ['HTTP/1.0', 'HTTP/3.14', '', 'http/1.1'])}"]
-    lines.append(host if draw.random() < 0.9 else draw.choice(_hosts(target)))
-    lines += [_known(draw, target)]
-    lines += draw.sample(HEADERS, draw.choice((0, 0, 0, 1, 1, 2, 4)))
-    body = _body(draw, target) if look or draw.random() < 0.3 else b""
-    framing, parts, whole = _framed(draw, body)
+    look = "path" not in wrong
+    method = draw.choice(METHODS) if "method" in wrong else "POST" if look else draw.choice(("GET", "GET", "HEAD"))
+    version = draw.choice(("HTTP/1.0", "HTTP/3.14", "", "http/1.1")) if "method" in wrong else "HTTP/1.1"
+    lines = [f"{method} {'/api/look' if look else _path(draw, target)} {version}"]
+    lines.append(draw.choice(_hosts(target)) if "host" in wrong else f"Host: 127.0.0.1:{target.port}")
+    lines.append(_known(draw, target, right="known" not in wrong))
+    if "headers" in wrong:
+        lines += draw.sample(HEADERS, draw.choice((1, 1, 2, 4)))
+    body = b"" if not look else _body(draw, target) if "body" in wrong else _question(target)
+    framing, parts, whole = _framed(draw, body) if "framing" in wrong else _as_it_is(body)
     head = "\r\n".join([*lines, *framing]) + "\r\n\r\n"
     return [head.encode("utf-8", "surrogateescape") if draw.random() < 0.5 else _latin(head), *parts], whole
+
+
+def _as_it_is(body: bytes) -> tuple[list[str], list[bytes], bool]:
+    return [f"Content-Length: {len(body)}"], [body], True
+
+
+def _question(target: Known) -> bytes:
+    return json.dumps({"questions": [{"model": target.model, "text": TEXT}]}).encode()
 
 
 def _latin(head: str) -> bytes:
@@ -111,16 +123,16 @@ def _hosts(target: Known) -> list[str]:
     ]  # fmt: skip
 
 
-def _known(draw: random.Random, target: Known) -> str:
-    """What the sender shows: the token, the cookie, neither, or nearly."""
-    right = [f"X-Attlas-Token: {target.token}"] * 12 + [f"Cookie: {target.cookie}\r\nX-Attlas-Asking: 1"] * 4
+def _known(draw: random.Random, target: Known, *, right: bool) -> str:
+    """What the sender shows: the token or the cookie; or neither, or nearly."""
+    shown = [f"X-Attlas-Token: {target.token}"] * 12 + [f"Cookie: {target.cookie}\r\nX-Attlas-Asking: 1"] * 4
     wrong = [
         f"X-Attlas-Token: {target.token[:-1]}", f"X-Attlas-Token: {target.token}x", "X-Attlas-Token: \xff",
         "X: nothing", f"Cookie: {target.cookie}", f"Cookie: {target.cookie[:-1]}\r\nX-Attlas-Asking: 1",
         f"Authorization: Bearer {target.token}", f"X-Attlas-Token: {target.token}\r\nX-Attlas-Token: x",
         "Cookie: " + target.cookie * 2 + "\r\nX-Attlas-Asking: 1",
     ]  # fmt: skip
-    return draw.choice(right + wrong)
+    return draw.choice(shown if right else wrong)
 
 
 def _path(draw: random.Random, target: Known) -> str:
@@ -168,10 +180,8 @@ def _body(draw: random.Random, target: Known) -> bytes:
 
 def _framed(draw: random.Random, body: bytes) -> tuple[list[str], list[bytes], bool]:
     """Headers that say how long a body is, its parts, and whether all of it is sent."""
-    how = draw.choice(("right",) * 14 + ("short", "long", "odd", "chunked", "endless", "broken", "both", "none"))
+    how = draw.choice(("short", "long", "odd", "chunked", "chunked", "endless", "broken", "both", "none"))
     length = f"Content-Length: {len(body)}"
-    if how == "right":
-        return [length], [body], True
     if how == "short":
         return [f"Content-Length: {len(body) // 2}"], [body], False
     if how == "long":

@@ -115,31 +115,38 @@ def figures(given: Any) -> Any:
     }
 
 
-def make(folder: Path, cases: Sequence[str] = tuple(CASES), runs: Sequence[str] = tuple(RUNS)) -> Seeds:
-    """Run the studies that are named, and cut others off."""
-    import attlas
-
+def make(folder: Path) -> Seeds:
+    """A result of every study, and runs of some that were cut off."""
     tool = _tool()
     module = tool.cases("after")
     inputs = import_module("inputs").make_inputs(folder / "inputs")
     results: dict[str, Path] = {}
-    for study in cases:
+    for study, case in CASES.items():
         place = folder / "cases" / study
         place.mkdir(parents=True)
         tool.seed_all()
-        result = module.CASES[CASES[study]](place, inputs)
+        result = module.CASES[case](place, inputs)
         results[study] = result.folder or result.save(folder / "results" / study)
+    return Seeds(results, *cut_runs(folder, inputs), inputs)
+
+
+def cut_runs(
+    folder: Path, inputs: Any, names: Sequence[str] = tuple(RUNS), cuts: Sequence[int] = CUTS
+) -> tuple[dict[str, Path], dict[str, Any]]:
+    """Runs that were cut off after so many steps, by name and steps, and what each comes to when it is left alone."""
+    import attlas
+
     cut_off: dict[str, Path] = {}
     truth: dict[str, Any] = {}
-    for name in runs:
+    for name in names:
         truth[name] = figures(RUNS[name](attlas, inputs, out=folder / "whole" / name))
-        for steps in CUTS:
+        for steps in cuts:
             out = folder / "cut" / f"{name} {steps}"
             with contextlib.suppress(KeyboardInterrupt):
                 RUNS[name](attlas, inputs, out=out, progress=CutOff(steps))
             if (out / "checkpoint").is_dir() or any(out.glob(".*.jsonl")):
                 cut_off[out.name] = out
-    return Seeds(results, cut_off, truth, inputs)
+    return cut_off, truth
 
 
 def _tool() -> Any:
