@@ -67,7 +67,8 @@ class Mutant:
         except MemoryError:
             raise
         except Exception as error:
-            raise type(error)(f"{self.damage} | {error}").with_traceback(error.__traceback__) from None
+            told = f"{type(error).__name__} | {self.damage} | {error}"
+            raise AssertionError(told).with_traceback(error.__traceback__) from None
         return kind
 
 

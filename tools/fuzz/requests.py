@@ -34,7 +34,7 @@ from tools.fuzz.asking import TEXT, Known, request
 from tools.fuzz.forked import Outcome
 
 SECRET = "a line that nobody may read"
-PATIENCE = 30.0  # seconds for an answer, when all was sent
+PATIENCE, OPENING = 30.0, 300.0  # seconds for an answer, when all was sent; and for the first, which opens a model
 AT_ONCE = 4
 NO_HTTP = b"Invalid HTTP request received."  # as the library of the server says it
 STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})")
@@ -73,7 +73,7 @@ class Target(Known):
     def _answer(self, line: str, body: bytes) -> bytes:
         head = f"{line}\r\nHost: 127.0.0.1:{self.port}\r\nX-Attlas-Token: {self.token}\r\nConnection: close\r\n"
         sent = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-        answer = exchange(self.port, [sent])
+        answer = exchange(self.port, [sent], patience=OPENING)
         assert answer.startswith(b"HTTP/1.1 200"), answer[:300]
         return answer.partition(b"\r\n\r\n")[2]
 
@@ -122,11 +122,11 @@ def attempt(target: Target, seed: int, index: int) -> Told:
     return ("refused" if statuses[0].startswith(b"4") else "answered"), ""
 
 
-def exchange(port: int, parts: Sequence[bytes], *, shut: bool = False) -> bytes:
+def exchange(port: int, parts: Sequence[bytes], *, shut: bool = False, patience: float = PATIENCE) -> bytes:
     """Send bytes, part by part, and give all that comes back until the server closes or falls silent; with ``shut``
     say that nothing more will come."""
     answer = b""
-    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
         with suppress(BrokenPipeError, ConnectionResetError):  # it had enough, and may have said why
             for part in parts:
                 connection.sendall(part)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attlas.errors import PlanError
+from attlas.errors import PlanError, printable
 from attlas.run.parameters import First
 from attlas.store.plain import plain
 
@@ -95,7 +95,7 @@ def require_resumable(where: Path, before: Mapping[str, Any], now: Plan, *, resu
 
 
 def _shown(value: Any) -> str:
-    text = "not set" if value is _MISSING else json.dumps(value, ensure_ascii=False)
+    text = "not set" if value is _MISSING else printable(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
@@ -110,4 +110,4 @@ def _differ(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[str]:
         for key in dict.fromkeys((*old, *new)):
             yield from _differ(old.get(key, _MISSING), new.get(key, _MISSING), (*path, key))
     elif type(old) is not type(new) or old != new:
-        yield f"{', '.join(path)[:LONGEST]}: was {_shown(old)}, is now {_shown(new)}"
+        yield f"{printable(', '.join(path))[:LONGEST]}: was {_shown(old)}, is now {_shown(new)}"

@@ -73,12 +73,9 @@ def find_runs(places: Sequence[Path | str]) -> list[FinishedRun]:
 
 
 def _open(folder: Path) -> FinishedRun:
-    result = open_result(folder)
-    if result.manifest.study not in STUDIES:
-        raise StoreError(
-            f"{folder}: a result of attlas layers was expected, and this is of {result.manifest.study!r}"
-        )
-    return FinishedRun(folder, result, named=True)
+    if folder.is_dir() and (study := read_manifest(folder).study) not in STUDIES:
+        raise StoreError(f"{folder}: a result of attlas layers was expected, and this is of {study!r}")
+    return FinishedRun(folder, open_result(folder), named=True)
 
 
 def _inside(folder: Path) -> Iterator[FinishedRun]:

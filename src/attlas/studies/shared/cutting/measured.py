@@ -10,7 +10,7 @@ from attlas.errors import StoreError
 from attlas.stats import correlate
 from attlas.store import Result
 from attlas.store.columns import as_columns
-from attlas.studies.reporting import open_result
+from attlas.studies.reporting import require_schemas
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -27,7 +27,7 @@ def measured(ablation: Path | str | Result, model: Subject, *, other_than: Corpu
         ...
     attlas.errors.StoreError: the result: a result of the study 'ablate' was expected, and this is 'survey'
     """
-    result = ablation if isinstance(ablation, Result) else open_result(ablation)
+    result = ablation if isinstance(ablation, Result) else Result.open(ablation)
     where = "the result" if isinstance(ablation, Result) else str(ablation)
     about = result.manifest
     if about.study != "ablate":
@@ -39,6 +39,8 @@ def measured(ablation: Path | str | Result, model: Subject, *, other_than: Corpu
             f"{where}: its changes were measured on the texts that are to be scored; ablate on others, or leave it "
             "out"
         )
+    if result.folder is not None:
+        require_schemas(result)
     for row in result.rows("ablation"):
         changes = [row.get(name) for name in ("change", "loss_change")]
         if not (isinstance(row["layer"], int) and isinstance(row["head"], int) and all(map(_number, changes))):
