@@ -65,7 +65,7 @@ def save_checkpoint(
     array([1., 1.])
     """
     about = {"schema": SCHEMA, "plan": plain(plan, "plan"), "progress": plain(progress, "progress")}
-    about["arrays"] = sorted(state)
+    about |= {"part": part, "arrays": sorted(state)}
     arrays = {f"state/{key}": np.asarray(value) for key, value in state.items()}
     loose = [key for key, array in arrays.items() if array.dtype.hasobject]
     if loose:
@@ -96,6 +96,8 @@ def load_checkpoint(folder: Path, part: str = "") -> Checkpoint | None:
             state = {key[6:]: stored[key] for key in stored.files if key.startswith("state/")}
             if sorted(state) != about["arrays"]:
                 raise ValueError("it does not hold the arrays that it says it holds")
+            if about["part"] != part:
+                raise ValueError(f"it is that of the part {about['part']!r}")
             return Checkpoint(about["plan"], state, about["progress"])
     except FileNotFoundError:
         return None
