@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
@@ -25,10 +26,10 @@ EVERYTHING = "".join(text for name, text in TEXTS.items() if name != "long")
 
 # columns that hold what people have written: words, labels, names of things that are read
 WRITTEN = (
-    "after", "antecedent", "before", "behaviour", "candidates", "chose", "corpus", "document", "first_words", "label",
-    "language", "majority_tag", "mention", "name", "names", "phrase", "pos", "predicted", "published_note",
-    "published_relation", "reason", "relation", "relations", "run", "says", "second_words", "sentence", "shown",
-    "source", "spelled", "target", "text", "words",
+    "after", "antecedent", "before", "candidates", "chose", "corpus", "document", "first_words", "label", "language",
+    "majority_tag", "mention", "name", "names", "phrase", "pos", "predicted", "published_note", "published_relation",
+    "reason", "relation", "relations", "run", "says", "second_words", "sentence", "shown", "source", "spelled",
+    "target", "text", "words",
 )  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def hostile(result: Result, text: str, columns: Collection[str] = WRITTEN) -> Re
 
 def _changed(value: Any, text: str) -> Any:
     """A cell with a hostile text in it; of a list in JSON, in each of its items."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or re.fullmatch("[0-9 -]+", value):  # links are numbers
         return value
     if value.startswith('["'):
         return json.dumps([_changed(item, text) for item in json.loads(value)])
