@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import random
 import shutil
-import tempfile
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attlas.store.folder import MANIFEST
 from tools.fuzz.damage import files
-from tools.fuzz.folders import Mutant, opened, resumed
-from tools.fuzz.forked import Outcome, forked
-from tools.fuzz.results import Seeds, make
+from tools.fuzz.folders import Mutant, judged, opened, resumed
+from tools.fuzz.forked import Outcome
+from tools.fuzz.results import Seeds
 
 TABLES, ALL = 4, 5
 
@@ -26,17 +24,7 @@ def outcomes(
     seed: int, indices: Sequence[int], keep: Path | None = None, seeds: Seeds | None = None
 ) -> Iterator[Outcome]:
     """What came of each of these bits."""
-    warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory() as name:
-        sources = seeds or make(Path(name) / "seeds")
-
-        def attempt(index: int) -> str:
-            return flipped(sources, seed, index, Path(name) / "flipped").judged()
-
-        for outcome in forked(attempt, indices, seconds=10.0, megabytes=2000):
-            yield outcome
-            if outcome.at_fault and keep is not None:
-                flipped(sources, seed, outcome.index, keep / f"{outcome.index}")
+    return judged(flipped, seed, indices, keep, seeds)
 
 
 def flipped(seeds: Seeds, seed: int, index: int, folder: Path) -> Mutant:

@@ -35,18 +35,26 @@ def outcomes(
     seed: int, indices: Sequence[int], keep: Path | None = None, seeds: Seeds | None = None
 ) -> Iterator[Outcome]:
     """What came of each of these mutants."""
+    _prepare()
+    return judged(mutant, seed, indices, keep, seeds)
+
+
+def judged(
+    damage: Callable[[Seeds, int, int, Path], Mutant], seed: int, indices: Sequence[int], keep: Path | None,
+    seeds: Seeds | None,
+) -> Iterator[Outcome]:  # fmt: skip
+    """What comes of folders that are damaged in some way, each in a process of its own."""
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as name:
         sources = seeds or make(Path(name) / "seeds")
-        _prepare()
 
         def attempt(index: int) -> str:
-            return mutant(sources, seed, index, Path(name) / "mutant").judged()
+            return damage(sources, seed, index, Path(name) / "mutant").judged()
 
         for outcome in forked(attempt, indices, seconds=SECONDS, megabytes=MEGABYTES):
             yield outcome
             if outcome.at_fault and keep is not None:
-                mutant(sources, seed, outcome.index, keep / f"{outcome.index}")
+                damage(sources, seed, outcome.index, keep / f"{outcome.index}")
 
 
 @dataclass(frozen=True)

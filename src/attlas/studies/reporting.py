@@ -190,14 +190,14 @@ def latex_table(result: Result, name: str, columns: Sequence[str], most: int | N
     return "\n".join([*body, *(rf"{line} \\" for line in lines), r"\bottomrule", r"\end{tabular}"])
 
 
-_IN_LATEX = {
+_IN_LATEX = str.maketrans({
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--",
-}  # fmt: skip
+})  # fmt: skip
 
 
 def _in_latex(text: str) -> str:
-    return printable(text).translate(str.maketrans(_IN_LATEX))
+    return printable(text).translate(_IN_LATEX)
 
 
 def with_present_names(
