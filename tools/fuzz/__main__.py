@@ -14,6 +14,9 @@ from pathlib import Path
 SUITES = {  # and how many mutants of each
     "corpora": 100_000,
     "commands": 1_000,
+    "folders": 2_000,
+    "bits": 2_000,
+    "requests": 1_000,
 }
 
 

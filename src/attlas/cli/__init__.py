@@ -11,7 +11,7 @@ import threading
 import warnings
 from typing import Any
 
-from attlas.errors import AttlasError, StudyWarning
+from attlas.errors import AttlasError, StudyWarning, printable
 
 ENDINGS: dict[int, str] = {signal.SIGTERM: "terminated"}
 if hasattr(signal, "SIGHUP"):  # not on Windows
@@ -60,7 +60,7 @@ def _in_words(error: OSError) -> str:
 def _say(sentence: str) -> None:
     """One line on standard error: what would move the cursor or cannot be written is spelled out, and of what is
     longer than anybody reads the middle is left out."""
-    told = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in sentence)
+    told = printable(sentence)
     if len(told) > LONGEST:
         told = f"{told[: LONGEST // 2]} ... {told[-LONGEST // 2 :]}"
     sys.stderr.write(f"attlas: {told}\n")

@@ -12,7 +12,7 @@ import typer
 
 from attlas.cli.commands import LookLimits, with_shared_options
 from attlas.corpora.limits import limited
-from attlas.errors import CapabilityError, TextError
+from attlas.errors import CapabilityError, TextError, printable
 from attlas.run.parameters import Help, Model
 from attlas.run.session import slug
 from attlas.run.setting import Opening
@@ -138,8 +138,8 @@ def command(
         + f", {strand.queries.length} pieces"
         for strand in scenes[0].strands
     )
-    typer.echo(f"{scenes[0].model}: {shapes}")
-    typer.echo(f"page: {path} ({path.stat().st_size / 1e6:.1f} MB)")
+    typer.echo(printable(f"{scenes[0].model}: {shapes}"))
+    typer.echo(printable(f"page: {path} ({path.stat().st_size / 1e6:.1f} MB)"))
     if open_page:
         import webbrowser
 

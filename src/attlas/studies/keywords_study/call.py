@@ -249,9 +249,10 @@ class _Steps:
         received = Received(
             self.room / model, self.parts, self.kinds, math.prod(run.subject.shape(run.subject.pieces.own)), made_for
         )
+        items = items_of(self.parts)
+        received.require_as_written(items)
         if run.out is not None and not received.kept:  # what was written is gone: begin again
             checkpoint_file(run.out, model).unlink(missing_ok=True)
-        items = items_of(self.parts)
         run.carry(Writer(studied, received), items, model, lengths=[item.example.length for item in items])
         self.captured[model] = received
         return received

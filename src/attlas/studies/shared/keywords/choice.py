@@ -19,6 +19,7 @@ from attlas.ids import HeadId, Stream
 from attlas.measures.received import check_over
 from attlas.run.parameters import names_of
 from attlas.store import Result
+from attlas.store.damage import told_as_damage
 from attlas.studies.shared.keywords.phrases import LONGEST
 
 # Layers and heads, by the fingerprint of the weights; as ``attlas keywords study`` chose them on the training part of
@@ -88,7 +89,10 @@ def choose_heads(
     if named is not None:
         return Choice(named, measure or usual, over, "named by hand")
     if study is not None:
-        return from_study(study if isinstance(study, Result) else Result.open(study), subject)
+        if isinstance(study, Result):
+            return from_study(study, subject)
+        with told_as_damage(study):
+            return from_study(Result.open(study), subject)
     if measure is None and subject.fingerprint in SHIPPED:
         shipped = tuple(HeadId(subject.pieces.own, *place) for place in SHIPPED[subject.fingerprint])
         return Choice(shipped, "norm", "mean", "shipped with attlas for this model")
