@@ -122,8 +122,8 @@ def first_line(error: BaseException) -> str:
 
 
 def printable(text: str) -> str:
-    """A text for a terminal, in one line: what would steer the terminal, turn the direction of writing or cannot be
-    encoded is written as an escape.
+    """A text for a terminal, in one line: what would steer the terminal, turn the direction of writing, is not seen
+    or cannot be encoded is written as an escape.
 
     >>> printable("a\\x1b[31m b\\n"), printable("\\u202eab \\ud800"), printable("naïve – 猫")
     ('a\\\\x1b[31m b\\\\n', '\\\\u202eab \\\\ud800', 'naïve – 猫')
@@ -132,8 +132,8 @@ def printable(text: str) -> str:
 
 
 def _escaped(letter: str) -> str:
-    steers = unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") or letter in _TURNING
+    steers = unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in _JOINERS
     return letter.encode("unicode_escape").decode() if steers else letter
 
 
-_TURNING = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+_JOINERS = "\u200c\u200d"  # unseen, but part of how scripts and emoji are written
