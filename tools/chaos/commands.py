@@ -28,7 +28,7 @@ COMMANDS: dict[str, str] = {
     "keywords-compare": "{keyphrases one} --model {bert} --limit 4 --methods attention,tf-idf,textrank",
     "keywords-study": "{keyphrases one} --model {bert} --limit 6 --folds 2 --steps 1,4 --twins 1 --budget 200",
     "keywords-tune": "{keyphrases one} --validation {keyphrases two} --test {keyphrases three} --model {bert}"
-    " --limit 4 --epochs 1 --steps 2 --batch-size 4",
+    " --limit 6 --epochs 1 --steps 2 --batch-size 6",
     "keywords-tune again": "{keyphrases one} --validation {keyphrases two} --test {keyphrases three} --model {bert}"
     " --limit 4 --epochs 1 --steps 1 --batch-size 4 --keep .5 --retune",
     "layers": "{spans one} --task spans --model {bert} --limit 10 --epochs 2 --step-pieces 64 --twins 1 --no-control",

@@ -23,9 +23,11 @@ from attlas.run.plan import differences
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, drawn
 from attlas.run.tuning import Training, Tuned, opening_of
+from attlas.stats.intervals import FEWEST
 from attlas.store import Result, require_free
 from attlas.store.columns import as_columns
-from attlas.store.folder import MANIFEST, locate
+from attlas.store.folder import MANIFEST, finish_up, locate
+from attlas.store.lock import holding
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -90,6 +92,8 @@ def keywords_tune(
         raise PlanError(f"a curve needs at least one step, not {steps}")
     seed, limit = training["seed"], training["limit"]
     parts, divided = _parts(corpus, validation, test, limit, seed)
+    if keep is None and len(set(parts["validation"].articles)) < FEWEST:
+        raise _too_few(parts["validation"])
     model = load(name, **opening)
     pieces = longest_window(model, TASK, training["max_pieces"])
     recipe: dict[str, Any] = {
@@ -102,9 +106,11 @@ def keywords_tune(
     }  # fmt: skip
     more = {part: parts[part] for part in ("validation", "test")}
     with begin("keywords-tune", model, parts["train"], options, training, more=more) as run:
-        if run.out is not None and (done := _done_before(run)):
-            run.progress.note(f"{run.out}: the run was finished already")
-            return done
+        if run.out is not None:
+            require_free(run.out, run.plan.to_dict())
+        if (finished := run.finished_before()) is not None:
+            _publish(run.out)
+            return finished
         job = _Job(run, parts, pieces, {**recipe, "dtype": dtype}, opening)
         job.read_test()
         job.begin()
@@ -137,8 +143,7 @@ def keywords_tune(
         }
         seconds = ablation.manifest.seconds + removal.manifest.seconds
         result = run.finish(tables, seconds=seconds + sum(each.record["seconds"] for each in trained.values()))
-        if run.out is not None:
-            _publish(run.out)
+        _publish(run.out)
         return result
 
 
@@ -230,6 +235,8 @@ class _Job:
         """The result of another study of the tagger: as it lies in its folder, or made now."""
         folder = self.folder(name)
         if folder is not None and locate(folder, MANIFEST).exists():
+            with holding(folder):
+                finish_up(folder)
             return Result.open(folder)
         self.run.progress.note(said)
         return study(
@@ -258,6 +265,8 @@ class _Job:
         self.run.progress.note("looking for how many heads can go, on the validation texts")
         reading = read_for_task(task, texts, max_pieces=self.pieces, seed=seed)
         steps_of = curve(job, reading, self.run)["curve"]
+        if steps_of["low"][0] is None:
+            raise _too_few(texts)
         bar = steps_of["score"][0] - (steps_of["high"][0] - steps_of["low"][0]) / (2 * 1.96)
         rows = list(zip(steps_of["units"], steps_of["order"], steps_of["score"], strict=True))
         free, by = max((count, order) for count, order, score in rows if score >= bar)
@@ -331,20 +340,17 @@ def _parts(
     return parts, how
 
 
-def _done_before(run: Run) -> Result | None:
-    """Refuse a folder that holds anything but this very run; the result of a finished one that is to be resumed."""
-    assert run.out is not None
-    require_free(run.out, run.plan.to_dict())
-    if not run.resume or not locate(run.out, MANIFEST).exists():
-        return None
-    _publish(run.out)
-    return Result.open(run.out)
+def _too_few(validation: Corpus) -> PlanError:
+    """The sentence for validation texts that are so few that nobody knows the error of their score."""
+    return PlanError(
+        f"{validation.name}: fewer than {FEWEST} of its texts can be scored, and how many heads can go is told by the "
+        "standard error of their score; give more validation texts, or say what share of the heads to keep (--keep)"
+    )
 
 
-def _publish(out: Path) -> None:
+def _publish(out: Path | None) -> None:
     """Bring the parts into the folder of the result."""
-    unseen = out / UNSEEN
-    if unseen.is_dir():
+    if out is not None and (unseen := out / UNSEEN).is_dir():
         for path in [path for path in unseen.iterdir() if path.is_dir()]:
             shutil.rmtree(out / path.name, ignore_errors=True)
             path.replace(out / path.name)
