@@ -25,7 +25,7 @@ def races(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator
         alone = place.left_alone(names[(turn * 5) % len(names)])
         kind = KINDS[turn % len(KINDS)]
         told, note = _raced(place, alone, kind, draw)
-        yield Trial("races", alone.name, kind, tuple(told), note)
+        yield Trial("races", alone.name, turn, kind, tuple(told), note)
 
 
 def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> tuple[list[str], str]:

@@ -20,7 +20,7 @@ SETTLED = 0.05  # seconds until a child listens
 def signals(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Trial]:
     """So many of each signal, over all runs."""
     for number, sentence in SAID.items():
-        for turn in sorted(range(count), key=lambda turn: turn % len(names)):
+        for turn in range(count):
             draw = random.Random(f"{number} {seed} {turn}")
             alone = place.left_alone(names[turn % len(names)])
             out, after = place.free("torn"), SETTLED + draw.random() * alone.seconds
@@ -33,7 +33,7 @@ def signals(place: Place, names: Sequence[str], count: int, seed: int) -> Iterat
             note, wrong = _heard(ended, number, sentence, time.monotonic() - told)
             if not wrong:
                 wrong = resumed(alone, out)
-            yield Trial(number.name, alone.name, f"after {after:.3f} s", tuple(wrong), note)
+            yield Trial(number.name, alone.name, turn, f"after {after:.3f} s", tuple(wrong), note)
 
 
 def _heard(ended: Ended, number: int, sentence: str, took: float) -> tuple[str, list[str]]:

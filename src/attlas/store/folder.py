@@ -2,9 +2,9 @@
 
 The files are first written into ``.saving`` inside the folder. When all are there, one rename makes that
 ``.saved``, and with it the new result counts; then the files move up one by one. A kill before the rename leaves
-what was there before; after it, :func:`locate` finds the files wherever they are on their way, and
-:func:`finish_up` or the next :func:`publish` finishes the move. Nothing is ever deleted but files of the same name, and the folder may be a mount
-point or a link.
+what was there before; after it, :func:`locate` finds the files wherever they are on their way, and the next
+:func:`publish` or :func:`finish_up` finishes the move. Nothing is ever deleted but files of the same name, and the
+folder may be a mount point or a link.
 """
 
 from __future__ import annotations

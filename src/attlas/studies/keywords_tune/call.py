@@ -343,8 +343,8 @@ def _parts(
 def _too_few(validation: Corpus) -> PlanError:
     """The sentence for validation texts that are so few that nobody knows the error of their score."""
     return PlanError(
-        f"{validation.name}: fewer than {FEWEST} of its texts can be scored, and how many heads can go is told by the "
-        "standard error of their score; give more validation texts, or say what share of the heads to keep (--keep)"
+        f"{validation.name}: fewer than {FEWEST} of its texts can be scored, and the standard error of their score "
+        "is to tell how many heads can go; give more validation texts, or a share of the heads to keep (--keep)"
     )
 
 
