@@ -17,7 +17,7 @@ from tools.chaos.commands import COMMANDS, chosen, resuming
 from tools.chaos.contents import contents, differences
 from tools.chaos.kills import sampled
 from tools.chaos.page import page_of
-from tools.chaos.trials import Trial, read_record, recorded
+from tools.chaos.trials import Planned, Trial, carried_out, read_record
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = {"stream": ["encoder"], "layer": [0], "head": [0], "value": [0.5], "normalised": [1.0]}
@@ -29,6 +29,11 @@ def saved(folder: Path, started: str = "", **more: list[float]) -> Path:
     result.save(folder)
     result.page()
     return folder
+
+
+def planned(trial: Trial) -> Planned:
+    """A trial of which this comes."""
+    return Planned(trial.kind, trial.run, trial.number, lambda: (trial.done, list(trial.wrong), trial.note))
 
 
 def test_every_study_that_resumes_has_a_tiny_run() -> None:
@@ -65,8 +70,8 @@ def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
     first = Trial("kills", "survey", 3, "rename of /a", ("a is another",), "killed")
     again = Trial("kills", "survey", 3, "rename of /a", (), "killed")
     other = Trial("races", "survey", 0, "same plan")
-    assert recorded([first, other], record) == (2, 1)
-    assert recorded([again], record) == (1, 0)
+    assert carried_out([planned(first), planned(other)], record) == (2, 1)
+    assert carried_out([planned(again), Planned("races", "survey", 0, pytest.fail)], record, processes=2) == (2, 0)
     assert read_record(record) == [again, other]
     page = page_of(read_record(record))
     assert "2 trials, 0 at fault. 1 runs were killed" in page
@@ -77,12 +82,12 @@ def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the shim is for Linux")
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_a_short_run_of_kills(tmp_path: Path) -> None:
-    """A training, which has no page to draw, at a dozen changes of its files."""
+    """A training, which has no page to draw, at some changes of its files."""
     record = tmp_path / "record.jsonl"
-    words = [sys.executable, "-m", "tools.chaos", "kills", "--study", "tune", "--most", "12", "--record", str(record)]
+    words = [sys.executable, "-m", "tools.chaos", "kills", "--study", "tune", "--most", "8", "--record", str(record)]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    run = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     trials = read_record(record)
-    assert len(trials) == 13
-    assert sum(trial.note.startswith("killed") for trial in trials) >= 11
+    assert len(trials) == 9
+    assert sum(trial.note.startswith("killed") for trial in trials) >= 7

@@ -1,7 +1,7 @@
 """Run trials: ``python -m tools.chaos kills --study survey --most 20``; ends with 1 where anything was at fault.
 
-Without a kind, all kinds are run. ``--record`` keeps a line of each trial, and ``--page`` writes what a record holds
-into a page.
+Without a kind, all kinds are run. ``--record`` keeps a line of each trial; one that holds trials already is gone on
+with. ``--page`` writes what a record holds into a page.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tools.chaos.children import preloaded, warmed
-from tools.chaos.trials import Trial, recorded
+from tools.chaos.page import write_page
+from tools.chaos.trials import Planned, carried_out
 
 KINDS = ("kills", "times", "signals", "disks", "races")
 
@@ -31,45 +31,49 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--races", type=int, default=50, help="so many races")
     asked.add_argument("--seed", type=int, default=0, help="decides what is drawn")
     asked.add_argument("--record", type=Path, help="a file that gets a line of each trial")
+    asked.add_argument("--processes", type=int, default=2, help="so many trials at a time")
     asked.add_argument("--page", type=Path, help="write what the record holds into this page")
     given = asked.parse_args(arguments)
-    if given.page is not None and given.record is None:
-        asked.error("a page is made of a record; give --record too")
     preloaded()
     warmed()
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
     try:
-        count, faults = recorded(_trials(given, folder), given.record)
+        record = given.record or folder / "record.jsonl"
+        count, faults = carried_out(_trials(given, folder), record, given.processes)
+        print(f"{count} trials, {faults} at fault")
+        if given.page is not None:
+            write_page(record, given.page)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{count} trials, {faults} at fault")
-    if given.page is not None:
-        from tools.chaos.page import write_page
-
-        write_page(given.record, given.page)
     return int(faults > 0)
 
 
-def _trials(given: argparse.Namespace, folder: Path) -> Iterator[Trial]:
+def _trials(given: argparse.Namespace, folder: Path) -> list[Planned]:
     from tools.chaos import disks, kills, races, signals
     from tools.chaos.commands import chosen
     from tools.chaos.place import Place
 
     place, names = Place.make(folder), chosen(given.study)
-    kinds: Sequence[str] = given.kinds or KINDS
-    if "kills" in kinds:
-        yield from kills.kills(place, names, given.most, given.seed)
-    if "times" in kinds:
-        yield from kills.random_kills(place, names, given.times, given.seed)
-    if "signals" in kinds:
-        yield from signals.signals(place, names, given.signals, given.seed)
-    if "disks" in kinds:
-        if disks.mountable(folder):
-            yield from disks.disks(place, names, given.disks, given.seed)
-        else:
-            print("full disks: left out, since no file system may be mounted here")
-    if "races" in kinds:
-        yield from races.races(place, names, given.races, given.seed)
+    for name in names:
+        place.left_alone(name)
+    kinds = {
+        "kills": kills.kills(place, names, given.most, given.seed),
+        "times": kills.random_kills(place, names, given.times, given.seed),
+        "signals": signals.signals(place, names, given.signals, given.seed),
+        "disks": disks.disks(place, names, given.disks, given.seed),
+        "races": races.races(place, names, given.races, given.seed),
+    }
+    asked = [kind for kind in KINDS if kind in (given.kinds or KINDS)]
+    if "disks" in asked and not disks.mountable(folder):
+        print("full disks: left out, since no file system may be mounted here")
+        asked.remove("disks")
+    return _mixed([list(kinds[kind]) for kind in asked])
+
+
+def _mixed(kinds: list[list[Planned]]) -> list[Planned]:
+    """All trials in an order in which all kinds come equally far, however early it is ended."""
+    placed = [(at / len(trials), trial) for trials in kinds for at, trial in enumerate(trials)]
+    return [trial for _, trial in sorted(placed, key=lambda one: one[0])]
 
 
 if __name__ == "__main__":

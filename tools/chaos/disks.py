@@ -11,26 +11,25 @@ import os
 import random
 import subprocess
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from tools.chaos.children import Ended, run
 from tools.chaos.place import Alone, Place, resumed, wrong
-from tools.chaos.trials import Trial
+from tools.chaos.trials import Came, Planned
 
 PAGE = 4096  # bytes: what a file takes at least
 ENOUGH = "256m"
 TRIES = 12  # of finding a size that is too small
 FULL = "No space left on device"
-Came = tuple[str, list[str], str]  # what was done, what was wrong, how it went
 
 
-def disks(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Trial]:
+def disks(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Planned]:
     """So many runs that meet a full disk, a quarter of them when only the page is left to be written."""
     for turn in range(count):
         draw = random.Random(f"disks {seed} {turn}")
         alone = place.left_alone(names[(turn * 7) % len(names)])
-        done, told, note = (_page if turn % 4 == 3 else _run)(place, alone, draw)
-        yield Trial("full disks", alone.name, turn, done, tuple(told), note)
+        yield Planned("full disks", alone.name, turn, partial(_page if turn % 4 == 3 else _run, place, alone, draw))
 
 
 def mountable(place: Path) -> bool:
@@ -60,7 +59,7 @@ def _run(place: Place, alone: Alone, draw: random.Random) -> Came:
     most = 2 * sum(size for name, size in _sizes(place, alone) if pages_too or name != "report.html")
     for _ in range(TRIES):
         pages = draw.randint(3, max(4, most // PAGE))
-        with mounted(place.folder / "small", f"{pages * 4}k") as small:
+        with mounted(place.free("small"), f"{pages * 4}k") as small:
             out = small / "out"
             ended = run([*alone.arguments, "--out", str(out)], out)
             if ended.status == 0:
@@ -75,7 +74,7 @@ def _run(place: Place, alone: Alone, draw: random.Random) -> Came:
 
 def _page(place: Place, alone: Alone, draw: random.Random) -> Came:
     """A page that is written anew where there is no room, in place of a good one."""
-    with mounted(place.folder / "small", ENOUGH) as small:
+    with mounted(place.free("small"), ENOUGH) as small:
         out = small / "out"
         ended = run([*alone.arguments, "--out", str(out)], out)
         pages = sorted(out.rglob("report.html"))

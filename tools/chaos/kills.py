@@ -11,44 +11,37 @@ import random
 import re
 import signal
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from tools.chaos.children import run, start
 from tools.chaos.place import Alone, Place, resumed
-from tools.chaos.trials import Trial
+from tools.chaos.trials import Came, Planned
 
 AGAIN = 0.2  # the share of runs that are killed twice
 
 
-def kills(place: Place, names: Sequence[str], most: int, seed: int) -> Iterator[Trial]:
-    """A kill at so many changes of files of each run (0: at all); one of each run after the other."""
-    left = {name: iter(()) for name in names}
+def kills(place: Place, names: Sequence[str], most: int, seed: int) -> Iterator[Planned]:
+    """A kill at so many changes of files of each run (0: at all), one of each after the other; and each gone on with
+    after its end."""
     for name in names:
-        alone = place.left_alone(name)
-        yield Trial("finished", name, 0, "going on after its end", tuple(_resumed_after_its_end(place, alone)))
-        left[name] = iter(sampled(alone.events, most, random.Random(f"kills {seed} {name}")))
-    while left:
-        for name in list(left):
-            number = next(left[name], None)
-            if number is None:
-                del left[name]
-            else:
-                yield _killed(place, place.left_alone(name), number, random.Random(f"again {seed} {name} {number}"))
+        yield Planned("finished", name, 0, partial(_finished, place, place.left_alone(name)))
+    drawn = {
+        name: sampled(place.left_alone(name).events, most, random.Random(f"kills {seed} {name}")) for name in names
+    }
+    for turn in range(max(map(len, drawn.values()), default=0)):
+        for name, numbers in drawn.items():
+            if turn < len(numbers):
+                draw = random.Random(f"again {seed} {name} {numbers[turn]}")
+                killed = partial(_killed, place, place.left_alone(name), numbers[turn], draw)
+                yield Planned("kills", name, numbers[turn], killed)
 
 
-def random_kills(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Trial]:
+def random_kills(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Planned]:
     """So many kills at random times, over all runs."""
     for turn in range(count):
-        draw = random.Random(f"times {seed} {turn}")
         alone = place.left_alone(names[turn % len(names)])
-        out, after = place.free("torn"), draw.random() * alone.seconds
-        child = start([*alone.arguments, "--out", str(out)], out)
-        ended = child.wait(after)
-        if ended is None:
-            child.send(signal.SIGKILL)
-            ended = child.end()
-        note = "killed" if ended.killed else "had ended"
-        wrong = resumed(alone, out) if ended.killed or not ended.status else [str(ended)]
-        yield Trial("random kills", alone.name, turn, f"after {after:.3f} s", tuple(wrong), note)
+        after = random.Random(f"times {seed} {turn}").random() * alone.seconds
+        yield Planned("random kills", alone.name, turn, partial(_killed_after, place, alone, after))
 
 
 def sampled(events: Sequence[str], most: int, draw: random.Random) -> list[int]:
@@ -67,26 +60,38 @@ def sampled(events: Sequence[str], most: int, draw: random.Random) -> list[int]:
     return [*first, *rest, *writes][: most or None]
 
 
-def _killed(place: Place, alone: Alone, number: int, draw: random.Random) -> Trial:
+def _killed(place: Place, alone: Alone, number: int, draw: random.Random) -> Came:
     kind, file = alone.events[number - 1].split("\t")
     done = f"{kind} of {_plain(file)} ({number} of {len(alone.events)})"
     out = place.free("torn")
     ended = run([*alone.arguments, "--out", str(out)], out, fatal=number)
     if not ended.killed and ended.status:
-        return Trial("kills", alone.name, number, done, (str(ended),))
+        return done, [str(ended)], ""
     note = "killed" if ended.killed else "had ended"
     if draw.random() < AGAIN:
         again = run([*alone.arguments, "--out", str(out), "--resume"], out, fatal=draw.randint(1, len(alone.events)))
         if not again.killed and again.status:
-            return Trial("kills", alone.name, number, done, (f"going on ended with {again}",))
+            return done, [f"going on ended with {again}"], note
         note += ", twice" if again.killed else ""
-    return Trial("kills", alone.name, number, done, tuple(resumed(alone, out)), note)
+    return done, resumed(alone, out), note
 
 
-def _resumed_after_its_end(place: Place, alone: Alone) -> list[str]:
-    out = place.free("torn")
+def _killed_after(place: Place, alone: Alone, after: float) -> Came:
+    done, out = f"after {after:.3f} s", place.free("torn")
+    child = start([*alone.arguments, "--out", str(out)], out)
+    ended = child.wait(after)
+    if ended is None:
+        child.send(signal.SIGKILL)
+        ended = child.end()
+    if not ended.killed and ended.status:
+        return done, [str(ended)], ""
+    return done, resumed(alone, out), "killed" if ended.killed else "had ended"
+
+
+def _finished(place: Place, alone: Alone) -> Came:
+    done, out = "gone on with after its end, twice", place.free("torn")
     ended = run([*alone.arguments, "--out", str(out)], out)
-    return [str(ended)] if ended.status else [*resumed(alone, out), *resumed(alone, out)]
+    return done, [str(ended)] if ended.status else [*resumed(alone, out), *resumed(alone, out)], ""
 
 
 def _plain(event: str) -> str:

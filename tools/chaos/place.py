@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Sequence
@@ -62,9 +63,11 @@ class Place:
         return self.alone[name]
 
     def free(self, name: str) -> Path:
-        """A folder that is not there yet."""
-        shutil.rmtree(self.folder / name, ignore_errors=True)
-        return self.folder / name
+        """A folder of this process that is not there yet."""
+        folder = self.folder / str(os.getpid()) / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.parent.mkdir(exist_ok=True)
+        return folder
 
 
 def resumed(alone: Alone, out: Path, how: Sequence[str] = ()) -> list[str]:

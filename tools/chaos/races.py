@@ -8,27 +8,26 @@ import re
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from tools.chaos.children import Ended, all_ended, start
 from tools.chaos.place import Alone, Place, wrong
-from tools.chaos.trials import Trial
+from tools.chaos.trials import Came, Planned
 
 HELD = re.compile(r"another run works here \((?:process (\d+) on this machine|it has not said who it is yet)")
 KINDS = ("same plan", "other plan", "resumed meanwhile", "reported meanwhile", "two take over")
 
 
-def races(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Trial]:
+def races(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Planned]:
     """So many races of all kinds, over all runs."""
     for turn in range(count):
         draw = random.Random(f"races {seed} {turn}")
         alone = place.left_alone(names[(turn * 5) % len(names)])
-        kind = KINDS[turn % len(KINDS)]
-        told, note = _raced(place, alone, kind, draw)
-        yield Trial("races", alone.name, turn, kind, tuple(told), note)
+        yield Planned("races", alone.name, turn, partial(_raced, place, alone, KINDS[turn % len(KINDS)], draw))
 
 
-def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> tuple[list[str], str]:
+def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> Came:
     out = place.free("raced")
     asked = [*alone.arguments, "--out", str(out)]
     others = [asked] * draw.randint(1, 2)
@@ -43,7 +42,7 @@ def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> tuple[
         time.sleep(alone.seconds * draw.uniform(0.3, 0.8))
         first.send(signal.SIGKILL)
         if not first.end().killed:
-            return [], "it had ended before it was killed"
+            return kind, [], "it had ended before it was killed"
         asked = [*asked, "--resume"]
         others = [asked]
     children = [start(asked, out)]
@@ -53,7 +52,7 @@ def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> tuple[
             children.append(start(other, out))
         numbers = [child.number for child in children]
         ended = [child.end() for child in children]
-    return _judged(alone, out, kind, ended, numbers)
+    return kind, *_judged(alone, out, kind, ended, numbers)
 
 
 def _judged(alone: Alone, out: Path, kind: str, ended: list[Ended], numbers: list[int]) -> tuple[list[str], str]:

@@ -7,42 +7,45 @@ import random
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from tools.chaos.children import Ended, start
-from tools.chaos.place import Place, resumed
-from tools.chaos.trials import Trial
+from tools.chaos.place import Alone, Place, resumed
+from tools.chaos.trials import Came, Planned
 
-SAID = {signal.SIGTERM: "attlas: terminated", signal.SIGHUP: "attlas: its terminal was closed"}
-LATE = 2.0  # a run that goes on for longer after it was told to end has not heard it
+SAID: dict[int, str] = {signal.SIGTERM: "attlas: terminated", signal.SIGHUP: "attlas: its terminal was closed"}
+LATE = 2.0  # seconds, and times its usual time, after which a run that goes on has not heard that it is to end
 SETTLED = 0.05  # seconds until a child listens
 
 
-def signals(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Trial]:
+def signals(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Planned]:
     """So many of each signal, over all runs."""
-    for number, sentence in SAID.items():
-        for turn in range(count):
-            draw = random.Random(f"{number} {seed} {turn}")
+    for turn in range(count):
+        for number in SAID:
             alone = place.left_alone(names[turn % len(names)])
-            out, after = place.free("torn"), SETTLED + draw.random() * alone.seconds
-            child = start([*alone.arguments, "--out", str(out)], out)
-            ended = child.wait(after)
-            told = time.monotonic()
-            if ended is None:
-                child.send(number)
-                ended = child.end()
-            note, wrong = _heard(ended, number, sentence, time.monotonic() - told)
-            if not wrong:
-                wrong = resumed(alone, out)
-            yield Trial(number.name, alone.name, turn, f"after {after:.3f} s", tuple(wrong), note)
+            after = SETTLED + random.Random(f"{number} {seed} {turn}").random() * alone.seconds
+            yield Planned(signal.Signals(number).name, alone.name, turn, partial(_told, place, alone, number, after))
 
 
-def _heard(ended: Ended, number: int, sentence: str, took: float) -> tuple[str, list[str]]:
+def _told(place: Place, alone: Alone, number: int, after: float) -> Came:
+    out = place.free("torn")
+    child = start([*alone.arguments, "--out", str(out)], out)
+    ended = child.wait(after)
+    sent = time.monotonic()
+    if ended is None:
+        child.send(number)
+        ended = child.end()
+    note, wrong = _heard(ended, number, time.monotonic() - sent, alone.seconds)
+    return f"after {after:.3f} s", wrong or resumed(alone, out), note
+
+
+def _heard(ended: Ended, number: int, took: float, usual: float) -> tuple[str, list[str]]:
     """What a run did when it was told to end, and what was wrong with that."""
     if ended.status == 0:
-        return "had ended", [f"it went on for {took:.1f} s"] if took > LATE else []
+        return "had ended", [f"it went on for {took:.1f} s"] if took > LATE + LATE * usual else []
     if ended.status != 128 + number:
         return "", [str(ended)]
     lines = ended.err.splitlines()
-    if not lines or lines[-1] != sentence or "Traceback" in ended.err:
+    if not lines or lines[-1] != SAID[number] or "Traceback" in ended.err:
         return "", [f"it said {ended.err[-300:]!r}"]
     return "ended", []
