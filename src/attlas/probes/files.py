@@ -78,20 +78,22 @@ class MappedFiles:
         what: str = "features",
     ) -> None:
         self.folder = folder
-        self.kept = _holds(folder / INDEX, index)
-        """Whether the folder held files of this very index already."""
+        sizes = {name: math.prod(shape) * dtype.itemsize for name, (shape, dtype) in shapes.items()}
+        self.kept = _holds(folder / INDEX, index) and all(
+            _size(folder / f"{name}.bin") == size for name, size in sizes.items()
+        )
+        """Whether the folder held files of this very index already, all of them."""
         self.arrays: dict[str, np.memmap[Any, Any]] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not self.kept:
-                (folder / FINISHED).unlink(missing_ok=True)
+                for name in (FINISHED, INDEX):
+                    (folder / name).unlink(missing_ok=True)
             for name, (shape, dtype) in shapes.items():
                 path = folder / f"{name}.bin"
-                size = math.prod(shape) * dtype.itemsize
-                whole = self.kept and path.exists() and path.stat().st_size == size
-                self.arrays[name] = np.memmap(path, dtype=dtype, mode="r+" if whole else "w+", shape=shape)
-                if not whole:
-                    _set_aside(path, size)
+                self.arrays[name] = np.memmap(path, dtype=dtype, mode="r+" if self.kept else "w+", shape=shape)
+                if not self.kept:
+                    _set_aside(path, sizes[name])
             if not self.kept:
                 (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
         except OSError as error:
@@ -218,6 +220,11 @@ def _set_aside(path: Path, size: int) -> None:
     if size and hasattr(os, "posix_fallocate"):
         with open(path, "r+b") as file:
             os.posix_fallocate(file.fileno(), 0, size)
+
+
+def _size(path: Path) -> int | None:
+    """The size of a file, or None where there is none."""
+    return path.stat().st_size if path.exists() else None
 
 
 def _listed(needed: Mapping[str, int]) -> str:

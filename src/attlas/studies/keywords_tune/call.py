@@ -28,6 +28,7 @@ from attlas.store import Result, require_free
 from attlas.store.columns import as_columns
 from attlas.store.folder import MANIFEST, finish_up, locate
 from attlas.store.lock import holding
+from attlas.whole import write_whole
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -203,9 +204,7 @@ class _Job:
         if self.run.resume:
             self.run.progress.note(f"there is nothing to go on with in {self.run.out}; starting from the beginning")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = folder.with_suffix(".new")
-        unfinished.write_text(plan.to_json(), encoding="utf-8")
-        unfinished.replace(folder)
+        write_whole(folder, plan.to_json())
 
     def train(self, name: str, model: Subject | str | Path | None) -> Tuned:
         """Train a model, given by its name or in memory."""
