@@ -140,6 +140,8 @@ def _become(arguments: Sequence[str], folder: Path, room: Path, fatal: int, told
         for descriptor, name in ((1, "out"), (2, "err")):
             os.dup2(os.open(room / name, os.O_WRONLY | os.O_APPEND), descriptor)
         events = os.open(room / "events", os.O_WRONLY | os.O_APPEND) if told else -1
+        for number in (signal.SIGHUP, signal.SIGTERM):  # which our own caller may have had ignored (nohup)
+            signal.signal(number, signal.SIG_DFL)
         sys.argv = ["attlas", *arguments]
         ctypes.CDLL(None).chaos_arm(os.fsencode(folder), ctypes.c_long(fatal), events)
         from attlas.cli import main
