@@ -84,10 +84,10 @@ def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
 def test_a_short_run_of_kills(tmp_path: Path) -> None:
     """A training, which has no page to draw, at some changes of its files."""
     record = tmp_path / "record.jsonl"
-    words = [sys.executable, "-m", "tools.chaos", "kills", "--study", "tune", "--most", "8", "--record", str(record)]
+    words = [sys.executable, "-m", "tools.chaos", "kills", "--study", "tune", "--most", "6", "--record", str(record)]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     run = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     trials = read_record(record)
-    assert len(trials) == 9
-    assert sum(trial.note.startswith("killed") for trial in trials) >= 7
+    assert len(trials) == 7
+    assert sum(trial.note.startswith("killed") for trial in trials) >= 5

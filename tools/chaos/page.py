@@ -1,7 +1,11 @@
-"""The page of a campaign: how many trials of each kind there were of each run, and how many were at fault."""
+"""The page of a campaign: how many trials of each kind there were of each run, and how many were at fault.
+
+``python -m tools.chaos.page RECORD PAGE`` writes it of a campaign that was ended early.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from datetime import date
 from pathlib import Path
@@ -72,3 +76,7 @@ def _at_fault(trials: list[Trial]) -> list[str]:
     told = [trial for trial in trials if trial.wrong]
     lines = [f"- {trial.run}, {trial.kind}, {trial.done}: {'; '.join(trial.wrong)[:300]}" for trial in told]
     return ["At fault:", "", *lines] if lines else []
+
+
+if __name__ == "__main__":
+    write_page(*map(Path, sys.argv[1:]))

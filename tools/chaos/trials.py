@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -60,12 +61,16 @@ def carried_out(planned: Iterable[Planned], record: Path, processes: int = 1) ->
         if number:
             workers.append(number)
             continue
+        status = 1
         try:
             _work((trial for at, trial in enumerate(planned) if at % processes == worker), known, record)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
-            os._exit(0)
-    for number in workers:
-        os.waitpid(number, 0)
+            os._exit(status)
+    if any([os.waitpid(number, 0)[1] for number in workers]):
+        raise RuntimeError("not all trials were made")
     trials = read_record(record)
     return len(trials), sum(bool(trial.wrong) for trial in trials)
 
