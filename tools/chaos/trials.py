@@ -69,7 +69,8 @@ def carried_out(planned: Iterable[Planned], record: Path, processes: int = 1) ->
             traceback.print_exc()
         finally:
             os._exit(status)
-    if any([os.waitpid(number, 0)[1] for number in workers]):
+    statuses = [os.waitpid(number, 0)[1] for number in workers]
+    if any(statuses):
         raise RuntimeError("not all trials were made")
     trials = read_record(record)
     return len(trials), sum(bool(trial.wrong) for trial in trials)
