@@ -33,6 +33,8 @@ def contents(folder: Path) -> dict[str, Any]:
         elif path.is_dir():
             if not any(path.iterdir()):
                 said[name] = "an empty folder"
+        elif path.suffix == ".safetensors":
+            said[name] = _of_arrays(path)
         elif path.name != PAGE and path.suffix != ".parquet":
             said[name] = hashlib.sha256(path.read_bytes()).hexdigest()
         elif not (path.parent / MANIFEST).exists():
@@ -68,6 +70,19 @@ def _of_result(place: Path, folder: Path) -> dict[str, Any]:
     if page.exists():
         said[f"{name}/{PAGE}"] = "the page of its tables"
     return said
+
+
+def _of_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of a file and what is said about them, which the library writes in any order."""
+    from safetensors import safe_open
+
+    with safe_open(path, framework="numpy") as stored:
+        arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        about = dict(stored.metadata() or {})
+    return {"about": about} | {
+        name: (str(array.dtype), array.shape, hashlib.sha256(array.tobytes()).hexdigest())
+        for name, array in arrays.items()
+    }
 
 
 def _timed_columns(result: Result) -> dict[str, list[str]]:
