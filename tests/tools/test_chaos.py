@@ -67,16 +67,16 @@ def test_every_kind_of_change_to_every_file_comes_first() -> None:
 
 def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
-    first = Trial("kills", "survey", 3, "rename of /a", ("a is another",), "killed")
-    again = Trial("kills", "survey", 3, "rename of /a", (), "killed")
+    first = Trial("kills", "survey", 3, "rename of /a (3 of 90)", ("a is another",), "killed")
+    again = Trial("kills", "survey", 3, "rename of /a (3 of 90)", (), "killed")
     other = Trial("races", "survey", 0, "same plan")
     assert carried_out([planned(first), planned(other)], record) == (2, 1)
     assert carried_out([planned(again), Planned("races", "survey", 0, pytest.fail)], record, processes=2) == (2, 0)
     assert read_record(record) == [again, other]
     page = page_of(read_record(record))
     assert "2 trials, 0 at fault. 1 runs were killed" in page
-    assert "| survey | 1 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |" in page
-    assert "- survey, kills, rename of /a: a is another" in page_of([first, other])
+    assert "| survey | 1 of 90 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |" in page
+    assert "- survey, kills, rename of /a (3 of 90): a is another" in page_of([first, other])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the shim is for Linux")

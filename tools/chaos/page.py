@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from datetime import date
@@ -16,6 +17,7 @@ KINDS = {
     "kills": "at a change of a file", "finished": "after its end", "random kills": "at a random time",
     "SIGTERM": "SIGTERM", "SIGHUP": "SIGHUP", "full disks": "full disk", "races": "race",
 }  # fmt: skip
+OF = re.compile(r" of (\d+)\)$")  # how many changes of files a run makes, in what was done to it
 ABOUT = """\
 # Faults
 
@@ -25,8 +27,9 @@ process.
 
 - *At a change of a file*: the run is killed before a call that opens, renames, truncates, removes or syncs a file of
   its folder, or in the middle of a write, and gone on with (`--resume`); a fifth is killed again on the way. Each
-  kind of call to each file comes once, then others by lot, as far as the campaign went. (The last rename of a
-  safetensors file and what goes into mapped memory are no such calls; kills at random times meet them.)
+  kind of call to each file comes once, then others by lot, as far as the campaign went: so many of all calls that the
+  run makes, most of which are small writes into checkpoints. (The last rename of a safetensors file and what goes
+  into mapped memory are no such calls; kills at random times meet them.)
 - *After its end*: a finished run is gone on with, twice.
 - *At a random time*: killed by its parent, and gone on with.
 - *SIGTERM*, *SIGHUP*: told to end at a random time; it must say so in a sentence and end with 143 or 129.
@@ -52,10 +55,14 @@ def page_of(trials: list[Trial]) -> str:
     wrong = Counter(trial.run for trial in trials if trial.wrong)
     lines = [ABOUT, f"Written by `python -m tools.chaos` on {date.today()}: {_summary(trials)}", ""]
     lines += ["| run | " + " | ".join(KINDS.values()) + " | at fault |", "|---" + "|---:" * (len(KINDS) + 1) + "|"]
+    changes = {trial.run: int(told[1]) for trial in trials if (told := OF.search(trial.done))}
     for run in runs:
-        lines.append(f"| {run} | " + " | ".join(str(counts[run, kind]) for kind in KINDS) + f" | {wrong[run]} |")
-    totals = Counter(trial.kind for trial in trials)
-    lines.append("| **all** | " + " | ".join(f"{totals[kind]:,}" for kind in KINDS) + f" | {wrong.total()} |")
+        cells = {kind: f"{counts[run, kind]:,}" for kind in KINDS}
+        cells["kills"] += f" of {changes[run]:,}" if run in changes else ""
+        lines.append(f"| {run} | " + " | ".join(cells.values()) + f" | {wrong[run]} |")
+    totals = {kind: f"{sum(trial.kind == kind for trial in trials):,}" for kind in KINDS}
+    totals["kills"] += f" of {sum(changes.values()):,}"
+    lines.append("| **all** | " + " | ".join(totals.values()) + f" | {wrong.total()} |")
     lines += ["", *_at_fault(trials)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
