@@ -144,7 +144,6 @@ def test_a_stopped_run_goes_on_to_the_same_numbers(
     [
         (["plain.txt"], ["plain.txt", "it has no key phrases", "JSON lines"]),
         (["absent.jsonl"], ["absent.jsonl", "no key phrase occurs in any of its texts"]),
-        (["train.jsonl", "--limit", "5"], ["fewer than 6 of its texts can be scored", "--keep"]),
         (["train.jsonl", "--validation", "absent.jsonl"], ["absent.jsonl", "no key phrase occurs"]),
         (["train.jsonl", "--test", "absent.jsonl"], ["absent.jsonl", "no key phrase occurs"]),
         (["train.jsonl", "--validation", "train.jsonl"], ["train.jsonl holds the very texts of train"]),

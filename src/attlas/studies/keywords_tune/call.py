@@ -23,7 +23,6 @@ from attlas.run.plan import differences
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, drawn
 from attlas.run.tuning import Training, Tuned, opening_of
-from attlas.stats.intervals import FEWEST
 from attlas.store import Result, require_free
 from attlas.store.columns import as_columns
 from attlas.store.folder import MANIFEST, finish_up, locate
@@ -93,8 +92,6 @@ def keywords_tune(
         raise PlanError(f"a curve needs at least one step, not {steps}")
     seed, limit = training["seed"], training["limit"]
     parts, divided = _parts(corpus, validation, test, limit, seed)
-    if keep is None and len(set(parts["validation"].articles)) < FEWEST:
-        raise _too_few(parts["validation"])
     model = load(name, **opening)
     pieces = longest_window(model, TASK, training["max_pieces"])
     recipe: dict[str, Any] = {
@@ -247,7 +244,8 @@ class _Job:
         self, tuned: Subject, ablation: Result, keep: float | None, steps: int
     ) -> tuple[list[Unit], dict[str, Any] | None]:
         """The heads that go: as many as was asked for, worst first; or as many as can go for less than a standard
-        error of F1 on the validation texts, in the order in which more can go; and the curves that say so."""
+        error of F1 on the validation texts (for nothing, where they are too few to know it), in the order in which
+        more can go; and the curves that say so."""
         from attlas.run.tasks import read_for_task, task_for
         from attlas.studies.keywords_tune.tables import NAMES
         from attlas.studies.shared.cutting.removal import by_value, to_remove, units_of
@@ -264,9 +262,8 @@ class _Job:
         self.run.progress.note("looking for how many heads can go, on the validation texts")
         reading = read_for_task(task, texts, max_pieces=self.pieces, seed=seed)
         steps_of = curve(job, reading, self.run)["curve"]
-        if steps_of["low"][0] is None:
-            raise _too_few(texts)
-        bar = steps_of["score"][0] - (steps_of["high"][0] - steps_of["low"][0]) / (2 * 1.96)
+        low, high = steps_of["low"][0], steps_of["high"][0]
+        bar = steps_of["score"][0] - (0.0 if low is None or high is None else (high - low) / (2 * 1.96))
         rows = list(zip(steps_of["units"], steps_of["order"], steps_of["score"], strict=True))
         free, by = max((count, order) for count, order, score in rows if score >= bar)
         choosing = {
@@ -337,14 +334,6 @@ def _parts(
         parts[name] = replace(part, documents=texts, articles=articles, sha256=as_corpus(texts).sha256)
         require_layer(parts[name], TASK)
     return parts, how
-
-
-def _too_few(validation: Corpus) -> PlanError:
-    """The sentence for validation texts that are so few that nobody knows the error of their score."""
-    return PlanError(
-        f"{validation.name}: fewer than {FEWEST} of its texts can be scored, and the standard error of their score "
-        "is to tell how many heads can go; give more validation texts, or a share of the heads to keep (--keep)"
-    )
 
 
 def _publish(out: Path | None) -> None:
