@@ -20,7 +20,15 @@ from tools.chaos.page import page_of
 from tools.chaos.trials import Planned, Trial, carried_out, read_record
 
 ROOT = Path(__file__).resolve().parents[2]
-COLUMNS = {"stream": ["encoder"], "layer": [0], "head": [0], "value": [0.5], "normalised": [1.0], "signed": [1.0]}
+COLUMNS = {
+    "stream": ["encoder"],
+    "layer": [0],
+    "head": [0],
+    "value": [0.5],
+    "normalised": [1.0],
+    "signed": [1.0],
+    "n": [4],
+}
 
 
 def saved(folder: Path, started: str = "", **more: list[float]) -> Path:
