@@ -33,6 +33,7 @@ from attlas.run.plan import Plan, require_resumable
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
 from attlas.run.source import Listed, Source
+from attlas.run.spreading import engine_for
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.store.checkpoint import (
     FOLDER,
@@ -352,6 +353,7 @@ def begin(
         {each: texts for each, texts in (more or {}).items() if texts is not None},
     )  # fmt: skip
     with run.held(), run._room:
+        run.engine = run._room.enter_context(engine_for(given))
         if folder is not None and not run.resume:
             require_free(folder, run.plan.to_dict())
             for part in checkpoint_parts(folder):
