@@ -23,7 +23,7 @@ from attlas.errors import PlanError
 from attlas.run.engine import Engine
 from attlas.run.given import check_given
 from attlas.run.progress import Progress
-from attlas.run.spreading import check_spread
+from attlas.run.spreading import Ended, Share, check_spread
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -129,7 +129,8 @@ class Running(TypedDict, total=False):
     """What every run takes.
 
     >>> sorted(Running.__annotations__)
-    ['budget', 'checkpoint_every', 'engine', 'out', 'part', 'progress', 'resume', 'seed', 'threads', 'tree', 'workers']
+    ['after', 'budget', 'checkpoint_every', 'engine', 'out', 'part', 'progress', 'resume', 'seed', 'threads', 'tree',
+    'workers']
     """
 
     seed: Annotated[int, Help("Decides every draw.")]
@@ -146,7 +147,12 @@ class Running(TypedDict, total=False):
     workers: Annotated[int | None, Help("With Ray: so many workers; as many as have room if left out.", least=1)]
     threads: Annotated[int | None, Help("With Ray: threads of each worker; 1 if left out.", least=1)]
     tree: Annotated[bool, Help("With Ray: merge as a tree, for very many workers; the last digits differ.")]
-    part: Annotated[str | None, Help("Do one part only, such as 3/16; attlas merge joins them.")]
+    part: Annotated[
+        Share | str | None, Help("Do one part only, such as 3/16; attlas merge joins them.", kind=str | None)
+    ]
+    after: Annotated[
+        Path | str | None, Help("With --part: the merged stage that this part builds on.", kind=Path | None)
+    ]
     progress: Annotated[Progress | None, Role("progress")]
 
 
@@ -171,7 +177,7 @@ class Reading(Running, total=False):
 DEFAULTS: dict[str, Any] = {
     "max_pieces": None, "long": "cut", "limit": None, "first": None, "seed": 0, "out": None, "resume": False,
     "budget": 4096, "checkpoint_every": 20.0, "engine": "local", "workers": None, "threads": None, "tree": False,
-    "part": None, "progress": None,
+    "part": None, "after": None, "progress": None,
 }  # fmt: skip
 
 
@@ -193,7 +199,7 @@ def study_call(
     ((512, 2), (3, 2))
     >>> list(inspect.signature(toy).parameters)
     ['corpus', 'depth', 'seed', 'out', 'resume', 'budget', 'checkpoint_every', 'engine', 'workers', 'threads', 'tree',
-    'part', 'progress']
+    'part', 'after', 'progress']
     >>> toy(dept=3)
     Traceback (most recent call last):
         ...
@@ -214,7 +220,10 @@ def study_call(
             everything = {**shared, **signature.bind(*args, **given).arguments}
             check_given(everything)
             check_spread(call.__name__, everything, alone, whole)
-            return call(*args, **_limited({**shared, **given}, usual))
+            try:
+                return call(*args, **_limited({**shared, **given}, usual))
+            except Ended as ended:
+                return ended.left
 
         signature = inspect.Signature(parameters)
         for parameter in parameters:

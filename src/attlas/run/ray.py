@@ -174,7 +174,7 @@ class _Crew:
         """Ask for one more worker, wherever Ray finds room for it."""
         actor = worker_class().options(
             num_cpus=self.threads, num_gpus=1 if self.gpu else 0, scheduling_strategy="SPREAD"
-        ).remote(self.threads)  # fmt: skip
+        ).remote(self.threads, sys.path)  # fmt: skip
         member = _Member(actor)
         self.members.append(member)
         self.awaited[actor.ready.remote()] = "ready", member, None, None
@@ -242,12 +242,12 @@ class _Crew:
         else:
             whose.joined = outcome
 
-    def _lost(self, what: str, member: _Member | None, whose: Any, error: Exception) -> None:
+    def _lost(self, what: str, member: _Member, whose: Any, error: Exception) -> None:
         """A worker, or what came of its batch, is gone: it is replaced, and the batch done again."""
         ray = import_ray()
         for batch in [whose] if what == "batch" else whose.batches if what == "join" else []:
             _lose(self.out, batch)
-        if member is None or member not in self.members:
+        if member not in self.members:
             return
         self.members.remove(member)
         with suppress(Exception):
@@ -258,12 +258,16 @@ class _Crew:
         self.hire()
 
     def _join(self, group: Group[Any]) -> None:
-        """Have the bundles of a group merged by some worker's machine; a group of one is merged as it is."""
+        """Have the bundles of a group merged by the worker that has least to do; one alone is merged as it is."""
         if len(group.batches) == 1:
             group.joined = group.outcomes[0]
             return
-        receipt, outcome = merge_task().remote(*group.outcomes)
-        self.awaited[receipt] = "join", None, group, outcome
+        member = min((each for each in self.members if each.ready), key=lambda each: len(each.batches), default=None)
+        if member is None:  # nobody is left for now
+            group.joining = False
+            return
+        receipt, outcome = member.actor.merge.options(num_returns=2).remote(*group.outcomes)
+        self.awaited[receipt] = "join", member, group, outcome
 
 
 def _lose(out: HandOut[Any], batch: Handed[Any]) -> None:
@@ -276,16 +280,18 @@ def _lose(out: HandOut[Any], batch: Handed[Any]) -> None:
 
 
 class Worker:
-    """What a worker does; it holds one part at a time, with its model.
+    """What a worker does; it holds one part at a time, with its model. Modules are also looked for in ``places``, as
+    they are where the run is.
 
-    >>> Worker(1).ready()["attlas"] == versions_here()["attlas"]
+    >>> Worker(1, []).ready()["attlas"] == versions_here()["attlas"]
     True
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, places: list[str]) -> None:
         import torch
 
         torch.set_num_threads(threads)
+        sys.path.extend(place for place in places if place not in sys.path)
         self._number: int | None = None
         self._part: Any = None
         self._unpacker: Unpacker[Any] = Unpacker(lambda ref: import_ray().get(ref))
@@ -300,7 +306,10 @@ class Worker:
         there."""
         if number != self._number:
             self._part = self._number = None
-            self._part = self._unpacker.unpack(import_ray().get(shipment[0]))
+            try:
+                self._part = self._unpacker.unpack(import_ray().get(shipment[0]))
+            except (ImportError, AttributeError) as error:
+                raise PlanError(f"a worker lacks what the study is made of: {first_line(error)}") from error
             self._number = number
         if hasattr(self._part, "read"):
             return True, [self._part.read(items)]
@@ -308,31 +317,25 @@ class Worker:
         self._part.update(bundle, items)
         return True, bundle.state()
 
+    def merge(self, *outcomes: Any) -> tuple[bool, Any]:
+        """The bundles of neighbouring batches as one; or, of parts that write elsewhere, what was read in a row.
 
-def merge_states(*outcomes: Any) -> tuple[bool, Any]:
-    """The bundles of neighbouring batches as one; or, of parts that write elsewhere, what was read in a row.
-
-    >>> from attlas.stats import PooledMean
-    >>> _, merged = merge_states(*(Bundle({"a": PooledMean((), blocks=1)}).state() for _ in range(2)))
-    >>> merged["a/counts"]
-    array([0.])
-    """
-    if isinstance(outcomes[0], list):
-        return True, [read for outcome in outcomes for read in outcome]
-    first, *others = (Bundle.from_state(outcome) for outcome in outcomes)
-    for other in others:
-        first.merge(other)
-    return True, first.state()
+        >>> from attlas.stats import PooledMean
+        >>> states = [Bundle({"a": PooledMean((), blocks=1)}).state() for _ in range(2)]
+        >>> Worker(1, []).merge(*states)[1]["a/counts"]
+        array([0.])
+        """
+        if isinstance(outcomes[0], list):
+            return True, [read for outcome in outcomes for read in outcome]
+        first, *others = (Bundle.from_state(outcome) for outcome in outcomes)
+        for other in others:
+            first.merge(other)
+        return True, first.state()
 
 
 def worker_class() -> Any:
     """The worker as an actor, which is not restarted by Ray but replaced by us, wherever there is room."""
     return import_ray().remote(max_restarts=0, max_task_retries=0)(Worker)
-
-
-def merge_task() -> Any:
-    """Merging as a task of Ray, on no CPU of its own."""
-    return import_ray().remote(num_cpus=0, num_returns=2, max_retries=2)(merge_states)
 
 
 def import_ray() -> Any:

@@ -30,10 +30,11 @@ from attlas.run.journal import item_by_item, journal_file
 from attlas.run.local import LOCAL
 from attlas.run.parameters import Running
 from attlas.run.plan import Plan, require_resumable
+from attlas.run.portions import Merged, PartOf, Unmerged
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
 from attlas.run.source import Listed, Source
-from attlas.run.spreading import engine_for
+from attlas.run.spreading import Ended, engine_for
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.store.checkpoint import (
     FOLDER,
@@ -90,6 +91,7 @@ class Run:
     seconds: float = 0.0
     _room: ExitStack = field(default_factory=ExitStack)
     _elsewhere: float = 0.0
+    _unmerged: bool = False
     item_by_item = item_by_item
 
     @contextmanager
@@ -131,9 +133,10 @@ class Run:
         """All that decides the numbers."""
         corpora = describe(self.corpus) | {name: describe(corpus) for name, corpus in self.more.items()}
         version = versions_here()["attlas"]
-        return Plan(
-            self.study, self.options, self.subject.describe(), corpora, {"budget": self.budget}, self.seed, version
+        batching = {"budget": self.budget} | (
+            {"part": str(self.engine.share)} if isinstance(self.engine, PartOf) else {}
         )
+        return Plan(self.study, self.options, self.subject.describe(), corpora, batching, self.seed, version)
 
     def twins(self, count: int = 1) -> Iterator[tuple[str, Subject]]:
         """The model and so many untrained twins of other random weights each, with what their parts are called by.
@@ -145,6 +148,23 @@ class Run:
         yield "", self.subject
         for number in range(count):
             yield "untrained " if number == 0 else f"untrained {number + 1} ", self.subject.twin(self.seed + number)
+        if self._unmerged:
+            raise Unmerged
+
+    @contextmanager
+    def as_far_as_known(self) -> Iterator[None]:
+        """For the work on one of the :meth:`twins`, which does not depend on that on the others: where the run is one
+        of several parts, whatever builds on all parts is left for later, and the next twin has its turn.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     with run.as_far_as_known():
+        ...         1 + 1
+        2
+        """
+        try:
+            yield
+        except Unmerged:
+            self._unmerged = True
 
     def finished_before(self) -> Result | None:
         """What this very run has left already, where it is resumed although it was finished.
@@ -301,6 +321,8 @@ class Run:
         ...     run.finish({"heads": {"layer": [0]}, "pos": {"layer": []}})
         Result(toy: heads with 1 rows)
         """
+        if isinstance(self.engine, PartOf):
+            raise Unmerged
         here = (datetime.now(UTC) - self.started).total_seconds()
         seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
         left_out = [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
@@ -352,14 +374,19 @@ def begin(
         given["checkpoint_every"], given.get("progress") or Silent(),
         {each: texts for each, texts in (more or {}).items() if texts is not None},
     )  # fmt: skip
-    with run.held(), run._room:
-        run.engine = run._room.enter_context(engine_for(given))
+    with engine_for(given) as run.engine, run.held(), run._room:
         if folder is not None and not run.resume:
             require_free(folder, run.plan.to_dict())
             for part in checkpoint_parts(folder):
                 require_resumable(checkpoint_file(folder, part), {}, run.plan, resume=False)
+        if isinstance(run.engine, PartOf | Merged):
+            run.engine.require_plan(run)
         run.note_plan()
-        yield run
+        try:
+            yield run
+        except Unmerged:
+            assert isinstance(run.engine, PartOf | Merged)
+            raise Ended(run.engine.leave(run)) from None
 
 
 def folder_of(out: Path | str | None, *names: str) -> Path | None:

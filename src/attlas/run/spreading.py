@@ -20,7 +20,7 @@ RAY = "ray"
 
 
 class Share(NamedTuple):
-    """One part of several, counted from 1.
+    """One part of several, counted from 1, and what the command line was given, so that it can be called again.
 
     >>> str(Share(3, 16))
     '3/16'
@@ -28,21 +28,36 @@ class Share(NamedTuple):
 
     number: int
     count: int
+    command: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         return f"{self.number}/{self.count}"
 
 
-def share_of(written: str) -> Share:
+class Ended(BaseException):
+    """A run has ended with something that is no result yet (:class:`attlas.run.portions.Left`), and says with what.
+
+    >>> Ended("a part").left
+    'a part'
+    """
+
+    def __init__(self, left: Any) -> None:
+        super().__init__(left)
+        self.left = left
+
+
+def share_of(written: str | Share) -> Share:
     """The part that somebody asks for.
 
     >>> share_of("3/16")
-    Share(number=3, count=16)
+    Share(number=3, count=16, command=None)
     >>> share_of("4/3")
     Traceback (most recent call last):
         ...
     attlas.errors.PlanError: --part 4/3 is none of 3 parts; write 1/3 to 3/3
     """
+    if isinstance(written, Share):
+        return written
     match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", str(written))
     if match is None or int(match[2]) < 1:
         raise PlanError(f"--part {written} is no part; write for example 3/16 for the third of sixteen")
@@ -65,7 +80,8 @@ def check_spread(study: str, given: Mapping[str, Any], alone: str = "", whole: s
         ...
     attlas.errors.PlanError: there is no engine 'spark'; give local, ray, or ray://HOST:PORT (--engine)
     """
-    engine, part, study = given.get("engine", "local"), given.get("part"), study.replace("_", " ")
+    engine, part = given.get("engine", "local"), given.get("part")
+    study = study.replace("_", " ")
     if isinstance(engine, str) and engine not in ("local", RAY) and not re.fullmatch(rf"{RAY}://.+", engine):
         raise PlanError(f"there is no engine {engine!r}; give local, ray, or ray://HOST:PORT (--engine)")
     if engine != "local" and alone:
@@ -74,7 +90,10 @@ def check_spread(study: str, given: Mapping[str, Any], alone: str = "", whole: s
         extra = [f"--{name}" for name in ("workers", "threads", "tree") if given.get(name)]
         if extra:
             raise PlanError(f"{extra[0]} goes with the workers of Ray; give --engine ray, or leave it out")
-    if part is not None:
+    if part is None:
+        if given.get("after") is not None:
+            raise PlanError("--after goes with --part: it names the merged stage that the parts of the next build on")
+    else:
         share_of(part)
         if alone or whole:
             raise PlanError(f"{study} cannot be done in parts: {alone or whole}; leave out --part")
@@ -93,6 +112,10 @@ def engine_for(given: Mapping[str, Any]) -> AbstractContextManager[Engine]:
     """
     from attlas.run.local import LOCAL
 
+    if given.get("part") is not None:
+        from attlas.run.portions import PartOf
+
+        return nullcontext(PartOf(share_of(given["part"]), given.get("after")))
     engine = given.get("engine", "local")
     if not isinstance(engine, str):
         return nullcontext(engine)
