@@ -75,13 +75,13 @@ def test_more_parts_than_batches_are_merged_all_the_same(tmp_path: Path) -> None
 
 
 def test_missing_and_doubled_parts_are_refused_with_their_numbers(parts: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"^of 7 parts 2, 7 are missing$"):
+    with pytest.raises(PlanError, match=r"^of 7 parts numbers 2, 7 are missing$"):
         Merged([*parts[:1], *parts[2:6]])
-    with pytest.raises(PlanError, match=r"^of 7 parts 3 is missing$"):
+    with pytest.raises(PlanError, match=r"^of 7 parts number 3 is missing$"):
         Merged(parts[:2] + parts[3:])
     again = tmp_path / "again"
     survey(subject_for("survey"), documents(), budget=64, out=again, part="3/7")
-    with pytest.raises(PlanError, match=r"^of 7 parts 3 came more than once; give each once$"):
+    with pytest.raises(PlanError, match=r"^of 7 parts number 3 came more than once; give each once$"):
         Merged([*parts, again])
     with pytest.raises(PlanError, match="a folder was given twice"):
         Merged([*parts, parts[0]])

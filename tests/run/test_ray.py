@@ -23,12 +23,12 @@ from attlas.store import load_checkpoint
 if find_spec("ray") is None:
     pytest.skip("the package ray is not installed", allow_module_level=True)
 
+from ray_clusters import Counting, Dying, cluster_of, far
 from spread import STUDIES, same_tables, subject_for
 
 from attlas.run import ray as ray_engine
 from attlas.run.ray import RayEngine
 from attlas.studies.survey.call import survey
-from clusters import Counting, Dying, cluster_of, far
 
 ORDER = batches(LENGTHS, BUDGET)
 

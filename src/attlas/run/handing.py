@@ -49,7 +49,7 @@ class HandOut(Generic[Outcome]):
     """The batches of a source on their way out and back.
 
     >>> from attlas.run.source import Listed
-    >>> out = HandOut(Listed("abc", [1, 1, 1], budget=1).from_place(), together=2, window=3)
+    >>> out = HandOut(Listed("abc", [1, 1, 1], budget=1).from_place(), together=2, window=4)
     >>> first, second, third = out.next(), out.next(), out.next()
     >>> out.arrived(second, "b"), out.lost(first), out.next().number
     (None, 1, 0)
@@ -65,6 +65,7 @@ class HandOut(Generic[Outcome]):
         self._batches, self._together, self._window = batches, together, max(window, together)
         self._again: deque[Handed[Any]] = deque()
         self._groups: deque[Group[Outcome]] = deque()
+        self._of: dict[int, Group[Outcome]] = {}  # by the numbers of batches that are under way or wait
         self._lost: Counter[int] = Counter()
         self._exhausted = False
 
@@ -73,11 +74,19 @@ class HandOut(Generic[Outcome]):
         """Whether all batches were handed out, have come back and were taken."""
         return self._exhausted and not self._groups
 
+    @property
+    def anything(self) -> bool:
+        """Whether there is anything to do at all."""
+        first = self.next()
+        if first is not None:
+            self._again.appendleft(first)
+        return first is not None
+
     def next(self) -> Handed[Any] | None:
         """The next batch to do; None where there is none for now."""
         if self._again:
             return self._again.popleft()
-        if self._exhausted or sum(len(group.batches) for group in self._groups) >= self._window:
+        if self._exhausted or len(self._of) >= self._window:
             return None
         batch = next(self._batches, None)
         if batch is None:
@@ -87,18 +96,19 @@ class HandOut(Generic[Outcome]):
             return None
         if not self._groups or self._groups[-1].closed:
             self._groups.append(Group())
-        self._groups[-1].batches.append(batch)
-        self._groups[-1].closed = (batch.number + 1) % self._together == 0
+        group = self._of[batch.number] = self._groups[-1]
+        group.batches.append(batch)
+        group.closed = (batch.number + 1) % self._together == 0
         return batch
 
     def arrived(self, batch: Handed[Any], outcome: Outcome) -> None:
         """A batch is done; what was made of it lies here."""
-        self._group(batch).arrived[batch.number] = outcome
+        self._of[batch.number].arrived[batch.number] = outcome
 
     def lost(self, batch: Handed[Any]) -> int:
         """What was made of a batch, or would have been, is gone, and it has to be done again; says how often that has
         happened to it."""
-        group = self._group(batch)
+        group = self._of[batch.number]
         group.arrived.pop(batch.number, None)
         group.joining, group.joined = False, None
         self._again.append(batch)
@@ -119,7 +129,5 @@ class HandOut(Generic[Outcome]):
             yield self._groups[0]
             if self._groups[0].joined is None:
                 return
-            self._groups.popleft()
-
-    def _group(self, batch: Handed[Any]) -> Group[Outcome]:
-        return next(group for group in self._groups if any(own is batch for own in group.batches))
+            for batch in self._groups.popleft().batches:
+                del self._of[batch.number]

@@ -75,7 +75,7 @@ class Shared:
     def from_place(self, place: Place = None) -> Iterator[Handed[Any]]:
         """Those after a place."""
         for batch in self._source.from_place(place):
-            if batch.number % self._share.count == self._share.number - 1:
+            if batch.number % self._share.parts == self._share.number - 1:
                 yield batch
 
 
@@ -88,14 +88,14 @@ class _Partial(Bundle):
     def _refuse(self, *asked: Any, **how: Any) -> NoReturn:
         raise Unmerged
 
-    __getitem__ = __iter__ = __len__ = pooled = update = merge = result = state = _refuse  # type: ignore[assignment]
-    configuration = property(_refuse)  # type: ignore[assignment]
+    __getitem__ = __iter__ = __len__ = pooled = update = merge = result = state = _refuse
+    configuration = property(_refuse)
 
 
 class PartOf:
     """The engine of one part. ``after`` is the folder of a merged stage, whose bundles are known.
 
-    >>> PartOf(Share(1, 2)).share.count
+    >>> PartOf(Share(1, 2)).share.parts
     2
     """
 
@@ -230,9 +230,12 @@ def _require_all(folders: Mapping[Path, Portion], given: int) -> None:
     if given != len(folders):
         raise PlanError("a folder was given twice; give each part once")
     if doubled:
-        raise PlanError(f"of {first.count} parts {_listed(doubled)} came more than once; give each once")
+        raise PlanError(f"of {first.count} parts number {_listed(doubled)} came more than once; give each once")
     if missing:
-        raise PlanError(f"of {first.count} parts {_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+        one = len(missing) == 1
+        raise PlanError(
+            f"of {first.count} parts number{' ' if one else 's '}{_listed(missing)} {'is' if one else 'are'} missing"
+        )
 
 
 def _require_same_plan(one: Mapping[str, Any], other: Mapping[str, Any], where: str) -> None:

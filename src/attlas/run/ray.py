@@ -96,15 +96,14 @@ class RayEngine:
             out: HandOut[Any] = HandOut(
                 source.from_place(course.place), together=FAN if self.tree else 1, window=self._window()
             )
-            first = out.next()
-            if first is None:
+            if not out.anything:
                 return course.bundle
             if self._shipper is None:
                 self._shipper = Shipper(ray.put)
             shipment = self._shipper.pack(part.name, part)
             if self._crew is None:
                 self._crew = _Crew(self._number(shipment.gpu), self.threads, shipment.gpu)
-            self._crew.begin(shipment, out, first)
+            self._crew.begin(shipment, out)
             while not out.over:
                 self._crew.step()
                 for group in out.take():
@@ -148,21 +147,19 @@ class _Member:
     batches: set[int] = field(default_factory=set)
 
 
-@dataclass
 class _Crew:
     """The workers at one part: whom batches are handed to, and what is awaited of whom."""
 
-    count: int
-    threads: int
-    gpu: bool
-    members: list[_Member] = field(default_factory=list)
-    awaited: dict[Any, tuple[str, Any, Any, Any]] = field(default_factory=dict)  # by reference: what, who, of what
-    failures: int = 0
+    def __init__(self, count: int, threads: int, gpu: bool) -> None:
+        self.count, self.threads, self.gpu = count, threads, gpu
+        self.members: list[_Member] = []
+        self.awaited: dict[Any, tuple[str, _Member, Any, Any]] = {}  # by reference: what, from whom, of what
+        self.failures = 0
+        self.idle_since = time.monotonic()
 
-    def begin(self, shipment: Shipment[Any], out: HandOut[Any], first: Handed[Any]) -> None:
-        """Turn to a part, whose first batch is given; the others come of handing out."""
-        ray = import_ray()
-        self.shipment, self.number, self.out, self.next = ray.put(shipment), shipment.number, out, first
+    def begin(self, shipment: Shipment[Any], out: HandOut[Any]) -> None:
+        """Turn to a part, and to the batches that are handed out for it."""
+        self.shipment, self.number, self.out = import_ray().put(shipment), shipment.number, out
         self.awaited = {ref: said for ref, said in self.awaited.items() if said[0] == "ready"}
         self.idle_since = time.monotonic()
         for member in self.members:
@@ -209,10 +206,9 @@ class _Crew:
             for member in self.members:
                 if not member.ready or len(member.batches) >= AHEAD:
                     continue
-                batch = self.next or self.out.next()
+                batch = self.out.next()
                 if batch is None:
                     return
-                self.next = None
                 receipt, outcome = member.actor.take.options(num_returns=2).remote(
                     self.number, [self.shipment], batch.items
                 )

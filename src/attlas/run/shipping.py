@@ -95,13 +95,14 @@ class Shipper(Generic[Ref]):
             kind = isinstance(thing, torch.nn.Parameter)
             return _Mark(key, thing.dtype, tuple(thing.shape), thing.device.type, kind, thing.requires_grad)
 
-        class Marking(Pickler):  # type: ignore[misc]
+        class Marking(Pickler):
             def persistent_id(self, thing: Any) -> _Mark | None:
                 return mark(thing)
 
         file = io.BytesIO()
         try:
-            Marking(file, protocol=pickle.HIGHEST_PROTOCOL).dump(part)
+            pickler: Any = Marking
+            pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(part)
         except (pickle.PicklingError, TypeError, AttributeError, ValueError) as error:
             raise CapabilityError(
                 f"{name} cannot be sent to workers ({first_line(error)}); leave out --engine"

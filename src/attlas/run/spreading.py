@@ -27,11 +27,11 @@ class Share(NamedTuple):
     """
 
     number: int
-    count: int
+    parts: int
     command: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
-        return f"{self.number}/{self.count}"
+        return f"{self.number}/{self.parts}"
 
 
 class Ended(BaseException):
@@ -50,7 +50,7 @@ def share_of(written: str | Share) -> Share:
     """The part that somebody asks for.
 
     >>> share_of("3/16")
-    Share(number=3, count=16, command=None)
+    Share(number=3, parts=16, command=None)
     >>> share_of("4/3")
     Traceback (most recent call last):
         ...
