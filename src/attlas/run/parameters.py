@@ -23,7 +23,7 @@ from attlas.errors import PlanError
 from attlas.run.engine import Engine
 from attlas.run.given import check_given
 from attlas.run.progress import Progress
-from attlas.run.spreading import Ended, Share, check_spread
+from attlas.run.spreading import DETAILS, Ended, Share, check_spread
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def study_call(
     """
 
     def decorate(call: Call) -> Call:
-        left_out = (*without, "first") if "limit" in without else without
+        left_out = [*without, *(["first"] if "limit" in without else []), *(DETAILS if alone else [])]
         parameters, shared = _parameters(call, left_out, {**DEFAULTS, **defaults})
         usual = shared.get("limit")
 
