@@ -39,7 +39,7 @@ from attlas.models import (
     place_of,
     probing_inputs,
 )
-from attlas.models.seam import register as register_seam
+from attlas.models.arriving import settle
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -89,8 +89,10 @@ class Subject:
         return Subject(replace(opened, model=model, layout=layout))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled, as for a worker on another machine, it comes back on a seam of its own."""
-        return _on_a_seam, (type(self), self._opened)
+        """Pickled, as for a worker on another machine, it comes back on a seam of its own, and knows what was found
+        out about the model."""
+        known = {name: value for name, value in vars(self).items() if name == "_looked_for_residuals"}
+        return _on_a_seam, (type(self), self._opened), known
 
     @property
     def _opened(self) -> Opened:
@@ -583,6 +585,6 @@ def load(
 
 
 def _on_a_seam(kind: type[Subject], opened: Opened) -> Subject:
-    """A subject of a model that came from another process, where the library knows of the seam already."""
-    register_seam()
+    """A subject of a model that came from another process."""
+    settle(opened.model)
     return kind(opened)

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import count
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -99,6 +102,9 @@ class Shipper(Generic[Ref]):
             def persistent_id(self, thing: Any) -> _Mark | None:
                 return mark(thing)
 
+            def reducer_override(self, thing: Any) -> Any:
+                return _by_name(thing) if _is_variable(thing) else super().reducer_override(thing)
+
         file = io.BytesIO()
         try:
             pickler: Any = Marking
@@ -117,6 +123,25 @@ class Shipper(Generic[Ref]):
             known = version, next(self._keys), self._put(flat.view(torch.uint8).numpy())
             self._stored[tensor] = known
         return known[1], known[2]
+
+
+def _is_variable(thing: Any) -> bool:
+    """Whether something belongs to a thread or task of this process, as what the model library's hooks on a model use
+    does, which wraps it."""
+    return isinstance(thing, ContextVar) or isinstance(getattr(thing, "context_var", None), ContextVar)
+
+
+def _by_name(variable: Any) -> tuple[Any, ...]:
+    """A variable as its place in a module, where the other process has its own."""
+    for module in list(sys.modules.values()):
+        for name, value in list(vars(module).items()):
+            if value is variable:
+                return _of_module, (module.__name__, name)
+    raise pickle.PicklingError(f"{variable} belongs to no module")
+
+
+def _of_module(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 class Unpacker(Generic[Ref]):
