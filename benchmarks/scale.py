@@ -27,6 +27,7 @@ from attlas.capture import load
 from attlas.run import LOCAL, Keeping, Listed, Plan
 from attlas.run.cluster import connect, import_ray
 from attlas.run.ray import FAN, RayEngine
+from attlas.run.shipping import thinned
 from attlas.studies.survey.passes import Survey
 from benchmarks.page import put
 from benchmarks.simulated import Costs, simulate
@@ -127,7 +128,10 @@ def measure(rounds: int, batches: int) -> tuple[dict[str, list[float]], Costs]:
     for each in waiting:
         each.communicate()
     count = rounds * batches
-    size = sum(array.nbytes for array in part.empty().state().values())
+    bundle = part.empty()
+    empty = bundle.state()
+    part.update(bundle, next(source.from_place()).items)
+    size = sum(values.nbytes for _, values in thinned(bundle.state(), empty).values())
     hand, merge = (two.spent - two.merging) / count, two.merging / count
     return rates, Costs(statistics.median(alone), hand, merge, size, NETWORK)
 

@@ -16,7 +16,8 @@ from attlas.errors import CapabilityError
 if find_spec("ray") is None:
     pytest.skip("the package ray is not installed", allow_module_level=True)
 
-from attlas.run.shipping import Shipper, Unpacker
+from attlas.run.shipping import Shipper, Unpacker, filled, thinned
+from attlas.stats import Bundle, Largest, Ledger, PooledMean
 
 TEXT = "The farmer asked the designer what she was working on."
 
@@ -102,6 +103,18 @@ def test_tensors_of_all_kinds_arrive_as_they_were(dtype: torch.dtype) -> None:
     arrived = Unpacker(store.get).unpack(Shipper(store.put).pack("part", tensor))
     assert arrived.dtype is dtype
     assert torch.equal(arrived, tensor)
+
+
+def test_what_comes_back_is_the_same_to_the_bit_and_smaller() -> None:
+    bundle = Bundle({"mean": PooledMean((50, 40)), "best": Largest(600, 2, 1), "texts": Ledger(5000, (3,))})
+    empty = bundle.state()
+    bundle["mean"].update(np.random.default_rng(0).random((3, 50, 40)), 1, [2, 5, 130])
+    bundle["best"].update([7, 599], [0.5, -0.5], [[1], [2]])
+    bundle["texts"].update([3, 4999], [[1.0, 0.0, -2.0], [0.0, 0.0, 0.0]])
+    thin = thinned(bundle.state(), empty)
+    again = filled(thin, empty)
+    assert all(again[key].tobytes() == array.tobytes() for key, array in bundle.state().items())
+    assert sum(values.nbytes for _, values in thin.values()) < sum(array.nbytes for array in empty.values()) / 20
 
 
 def test_weights_that_are_not_there_are_refused() -> None:

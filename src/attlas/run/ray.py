@@ -24,7 +24,7 @@ from attlas.run.cluster import connect, import_ray
 from attlas.run.course import Course, Keeping
 from attlas.run.handing import Group, HandOut
 from attlas.run.local import LOCAL
-from attlas.run.shipping import Shipment, Shipper, Unpacker
+from attlas.run.shipping import Shipment, Shipper, Unpacker, filled, thinned
 from attlas.stats.bundle import Bundle
 from attlas.store import versions_here
 
@@ -116,7 +116,7 @@ class RayEngine:
             for batch, read in zip(group.batches, outcome, strict=True):
                 writer.write(course.bundle, batch.items, read)
         else:
-            course.bundle.merge(Bundle.from_state(outcome))
+            course.bundle.merge(Bundle.from_state(filled(outcome, part.empty().state())))
         course.done(*group.batches)
 
     def _number(self, gpu: bool) -> int:
@@ -254,7 +254,9 @@ class _Crew:
         if member is None:  # nobody is left for now
             group.joining = False
             return
-        receipt, outcome = member.actor.merge.options(num_returns=2).remote(*group.outcomes)
+        receipt, outcome = member.actor.merge.options(num_returns=2).remote(
+            self.number, [self.shipment], *group.outcomes
+        )
         self.awaited[receipt] = "join", member, group, outcome
 
 
@@ -289,9 +291,30 @@ class Worker:
         return versions_here()
 
     def take(self, number: int, shipment: list[Any], items: Any) -> tuple[bool, Any]:
-        """What comes of one batch alone: the state of a bundle that has seen nothing else, or what was read for a
-        part that writes elsewhere. The first of the two that are returned is small, and tells that the second is
-        there."""
+        """What comes of one batch alone: the state of a bundle that has seen nothing else, thinned, or what was read
+        for a part that writes elsewhere. The first of the two that are returned is small, and tells that the second
+        is there."""
+        self._turn_to(number, shipment)
+        if hasattr(self._part, "read"):
+            return True, [self._part.read(items)]
+        bundle = self._part.empty()
+        empty = bundle.state()
+        self._part.update(bundle, items)
+        return True, thinned(bundle.state(), empty)
+
+    def merge(self, number: int, shipment: list[Any], *outcomes: Any) -> tuple[bool, Any]:
+        """The bundles of neighbouring batches as one; or, of parts that write elsewhere, what was read in a row."""
+        if isinstance(outcomes[0], list):
+            return True, [read for outcome in outcomes for read in outcome]
+        self._turn_to(number, shipment)
+        empty = self._part.empty().state()
+        first, *others = (Bundle.from_state(filled(outcome, empty)) for outcome in outcomes)
+        for other in others:
+            first.merge(other)
+        return True, thinned(first.state(), empty)
+
+    def _turn_to(self, number: int, shipment: list[Any]) -> None:
+        """Have this part at hand."""
         if number != self._number:
             self._part = self._number = None
             try:
@@ -299,26 +322,6 @@ class Worker:
             except (ImportError, AttributeError) as error:
                 raise PlanError(f"a worker lacks what the study is made of: {first_line(error)}") from error
             self._number = number
-        if hasattr(self._part, "read"):
-            return True, [self._part.read(items)]
-        bundle = self._part.empty()
-        self._part.update(bundle, items)
-        return True, bundle.state()
-
-    def merge(self, *outcomes: Any) -> tuple[bool, Any]:
-        """The bundles of neighbouring batches as one; or, of parts that write elsewhere, what was read in a row.
-
-        >>> from attlas.stats import PooledMean
-        >>> states = [Bundle({"a": PooledMean((), blocks=1)}).state() for _ in range(2)]
-        >>> Worker(1, []).merge(*states)[1]["a/counts"]
-        array([0.])
-        """
-        if isinstance(outcomes[0], list):
-            return True, [read for outcome in outcomes for read in outcome]
-        first, *others = (Bundle.from_state(outcome) for outcome in outcomes)
-        for other in others:
-            first.merge(other)
-        return True, first.state()
 
 
 def worker_class() -> Any:
