@@ -20,6 +20,7 @@ from typing import Any
 from attlas.errors import PlanError, first_line
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+AWAKE = {"RAY_worker_niceness": "0"}  # workers of a cluster that is started here do not stand back behind others
 ANSWERS = 15.0  # seconds in which a cluster has to answer
 
 
@@ -29,7 +30,7 @@ def import_ray() -> Any:
     >>> import_ray().__name__
     'ray'
     """
-    for name, value in QUIET.items():
+    for name, value in {**QUIET, **AWAKE}.items():
         os.environ.setdefault(name, value)
     try:
         import ray
