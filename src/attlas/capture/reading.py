@@ -70,6 +70,18 @@ class Reading:
         self.examples = [replace(example, unit=numbers[example.unit]) for example in kept]
 
 
+def check_long(long: str) -> None:
+    """Refuse what cannot be done with long texts.
+
+    >>> check_long("shorten")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.TextError: long texts cannot be dealt with by 'shorten'; choose one of cut, refuse, skip
+    """
+    if long not in LONG:
+        raise TextError(f"long texts cannot be dealt with by {long!r}; choose one of {', '.join(LONG)}")
+
+
 def read_documents(
     subject: Subject,
     documents: Sequence[Document],
@@ -89,8 +101,7 @@ def read_documents(
     >>> [e.passage.first.text for e in reading.examples], dict(reading.skipped)
     (['It rained.', 'We stayed in.'], {'cut at a sentence end to fit 6 pieces': 1})
     """
-    if long not in LONG:
-        raise TextError(f"long texts cannot be dealt with by {long!r}; choose one of {', '.join(LONG)}")
+    check_long(long)
     window = subject.pieces.window
     limit = window if limit is None else limit
     if limit > window:
