@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from attlas.run.engine import Part
     from attlas.run.source import Handed, Source
+    from attlas.stats.accumulator import State
 
 AHEAD = 2  # batches of a worker at a time: one at work, and one that waits, so that nobody idles
 FAN = 8  # bundles that are merged at once, as a tree
@@ -96,13 +97,14 @@ class RayEngine:
             if self._crew is None:
                 self._crew = _Crew(self._number(shipment.gpu), self.threads, shipment.gpu)
             self._crew.begin(shipment, out)
+            empty = part.empty().state()
             while not out.over:
                 self._crew.step()
                 for group in out.take():
-                    self._merge(part, course, out, group)
+                    self._merge(part, empty, course, out, group)
         return course.bundle
 
-    def _merge(self, part: Part[Any], course: Course, out: HandOut[Any], group: Group[Any]) -> None:
+    def _merge(self, part: Part[Any], empty: State, course: Course, out: HandOut[Any], group: Group[Any]) -> None:
         """Take a group whose turn has come into the bundle, or have it done again where it is lost."""
         ray = import_ray()
         try:
@@ -116,7 +118,7 @@ class RayEngine:
             for batch, read in zip(group.batches, outcome, strict=True):
                 writer.write(course.bundle, batch.items, read)
         else:
-            course.bundle.merge(Bundle.from_state(filled(outcome, part.empty().state())))
+            course.bundle.merge(Bundle.from_state(filled(outcome, empty)))
         course.done(*group.batches)
 
     def _number(self, gpu: bool) -> int:
@@ -284,6 +286,7 @@ class Worker:
         sys.path.extend(place for place in places if place not in sys.path)
         self._number: int | None = None
         self._part: Any = None
+        self._empty: State = {}
         self._unpacker: Unpacker[Any] = Unpacker(lambda ref: import_ray().get(ref))
 
     def ready(self) -> dict[str, str]:
@@ -298,20 +301,18 @@ class Worker:
         if hasattr(self._part, "read"):
             return True, [self._part.read(items)]
         bundle = self._part.empty()
-        empty = bundle.state()
         self._part.update(bundle, items)
-        return True, thinned(bundle.state(), empty)
+        return True, thinned(bundle.state(), self._empty)
 
     def merge(self, number: int, shipment: list[Any], *outcomes: Any) -> tuple[bool, Any]:
         """The bundles of neighbouring batches as one; or, of parts that write elsewhere, what was read in a row."""
         if isinstance(outcomes[0], list):
             return True, [read for outcome in outcomes for read in outcome]
         self._turn_to(number, shipment)
-        empty = self._part.empty().state()
-        first, *others = (Bundle.from_state(filled(outcome, empty)) for outcome in outcomes)
+        first, *others = (Bundle.from_state(filled(outcome, self._empty)) for outcome in outcomes)
         for other in others:
             first.merge(other)
-        return True, thinned(first.state(), empty)
+        return True, thinned(first.state(), self._empty)
 
     def _turn_to(self, number: int, shipment: list[Any]) -> None:
         """Have this part at hand."""
@@ -321,7 +322,7 @@ class Worker:
                 self._part = self._unpacker.unpack(import_ray().get(shipment[0]))
             except (ImportError, AttributeError) as error:
                 raise PlanError(f"a worker lacks what the study is made of: {first_line(error)}") from error
-            self._number = number
+            self._number, self._empty = number, self._part.empty().state()
 
 
 def worker_class() -> Any:
