@@ -58,6 +58,11 @@ def connect(address: str, cpus: int | None) -> bool:
         try:
             ray.init(**how, log_to_driver=False, logging_level=logging.ERROR)
         except ConnectionError as error:
+            if address == "auto":
+                raise PlanError(
+                    "this machine belongs to no Ray cluster; give the address of one, as ray://HOST:6379, or --engine "
+                    "ray, which starts one"
+                ) from None
             raise PlanError(f"there is no Ray cluster at {address} ({first_line(error)})") from None
         except RuntimeError as error:
             raise PlanError(f"Ray refused to start: {first_line(error)}") from None
