@@ -60,8 +60,8 @@ def connect(address: str, cpus: int | None) -> bool:
         except ConnectionError as error:
             if address == "auto":
                 raise PlanError(
-                    "this machine belongs to no Ray cluster; give the address of one, as ray://HOST:6379, or --engine "
-                    "ray, which starts one"
+                    "this machine belongs to no Ray cluster; give the address of one, as ray://HOST:6379, or "
+                    "--engine ray, which starts one"
                 ) from None
             raise PlanError(f"there is no Ray cluster at {address} ({first_line(error)})") from None
         except RuntimeError as error:
