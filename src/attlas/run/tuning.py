@@ -28,6 +28,7 @@ from attlas.run.training import (
     done_before,
     fingerprint_of,
     record_of,
+    require_format,
     save_trained,
 )
 
@@ -171,10 +172,13 @@ def opening_of(
     names = ("device", "remote_code", "allow_pickle")
     said = {name: value for name in names if (value := given[name])}  # type: ignore[literal-required]
     if not isinstance(subject, Opening):
+        require_format(given["dtype"])
         return subject, said, given["dtype"]
     options = subject.options
-    dtype = options.pop("dtype")
-    return subject.name, options | said, given["dtype"] or dtype
+    asked = options.pop("dtype")
+    dtype = given["dtype"] or asked
+    require_format(dtype)
+    return subject.name, options | said, dtype
 
 
 def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
