@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict, TypeVar,
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
+from attlas.run.engine import Engine
 from attlas.run.given import check_given
 from attlas.run.progress import Progress
+from attlas.run.spreading import DETAILS, Ended, Share, check_spread
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -131,7 +133,8 @@ class Running(TypedDict, total=False):
     """What every run takes.
 
     >>> sorted(Running.__annotations__)
-    ['budget', 'checkpoint_every', 'out', 'progress', 'resume', 'seed']
+    ['after', 'budget', 'checkpoint_every', 'engine', 'out', 'part', 'progress', 'resume', 'seed', 'threads', 'tree',
+    'workers']
     """
 
     seed: Annotated[int, Help("Decides every draw.")]
@@ -141,6 +144,19 @@ class Running(TypedDict, total=False):
     resume: Annotated[bool, Help("Go on where an interrupted run stopped.")]
     budget: Annotated[int | None, Help("Pieces (subword tokens) per batch, padding included.", least=1)]
     checkpoint_every: Annotated[float, Help("Seconds between checkpoints, for --resume.", least=0)]
+    engine: Annotated[
+        Engine | str,
+        Help("local, ray (workers on this machine), or ray://HOST:PORT (a running cluster).", kind=str),
+    ]
+    workers: Annotated[int | None, Help("With Ray: so many workers; as many as have room if left out.", least=1)]
+    threads: Annotated[int | None, Help("With Ray: threads of each worker; 1 if left out.", least=1)]
+    tree: Annotated[bool, Help("With Ray: merge as a tree, for very many workers; the last digits differ.")]
+    part: Annotated[
+        Share | str | None, Help("Do one part only, such as 3/16; attlas merge joins them.", kind=str | None)
+    ]
+    after: Annotated[
+        Path | str | None, Help("With --part: the merged stage that this part builds on.", kind=Path | None)
+    ]
     progress: Annotated[Progress | None, Role("progress")]
 
 
@@ -166,15 +182,19 @@ class Reading(Running, total=False):
 
 DEFAULTS: dict[str, Any] = {
     "max_pieces": None, "long": "cut", "limit": None, "first": None, "seed": 0, "out": None, "resume": False,
-    "budget": 4096, "checkpoint_every": 20.0, "progress": None,
+    "budget": 4096, "checkpoint_every": 20.0, "engine": "local", "workers": None, "threads": None, "tree": False,
+    "part": None, "after": None, "progress": None,
 }  # fmt: skip
 
 
-def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Call], Call]:
+def study_call(
+    *, without: Sequence[str] = (), alone: str = "", whole: str = "", **defaults: Any
+) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
     ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
-    than others have; ``without`` are parameters of the bundle that it does not take.
+    than others have; ``without`` are parameters of the bundle that it does not take. ``alone`` says why it cannot be
+    spread over workers or parts, ``whole`` why not over parts.
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
@@ -184,7 +204,8 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
     >>> toy(), toy(budget=3)
     ((512, 2), (3, 2))
     >>> list(inspect.signature(toy).parameters)
-    ['corpus', 'depth', 'seed', 'out', 'resume', 'budget', 'checkpoint_every', 'progress']
+    ['corpus', 'depth', 'seed', 'out', 'resume', 'budget', 'checkpoint_every', 'engine', 'workers', 'threads', 'tree',
+    'part', 'after', 'progress']
     >>> toy(dept=3)
     Traceback (most recent call last):
         ...
@@ -192,7 +213,7 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
     """
 
     def decorate(call: Call) -> Call:
-        left_out = (*without, "first") if "limit" in without else without
+        left_out = [*without, *(["first"] if "limit" in without else []), *(DETAILS if alone else [])]
         parameters, shared = _parameters(call, left_out, {**DEFAULTS, **defaults})
         usual = shared.get("limit")
 
@@ -205,7 +226,11 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
             values = {**shared, **signature.bind(*args, **given).arguments}
             check_given(values)
             check_values(parameters, values)
-            return call(*args, **_limited({**shared, **given}, usual))
+            check_spread(call.__name__, values, alone, whole)
+            try:
+                return call(*args, **_limited({**shared, **given}, usual))
+            except Ended as ended:
+                return ended.left
 
         signature = inspect.Signature(parameters)
         for parameter in parameters:

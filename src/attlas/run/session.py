@@ -23,13 +23,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
-from attlas.run.engine import LOCAL, Engine, Part
+from attlas.run.course import Keeping
+from attlas.run.engine import Engine, Part
 from attlas.run.given import NAMED
 from attlas.run.journal import item_by_item, journal_file
+from attlas.run.local import LOCAL
 from attlas.run.parameters import Running
 from attlas.run.plan import Plan, require_resumable
+from attlas.run.portions import Merged, PartOf, Unmerged
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
+from attlas.run.source import Listed, Source
+from attlas.run.spreading import Ended, engine_for
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.store.checkpoint import (
     FOLDER,
@@ -86,6 +91,7 @@ class Run:
     seconds: float = 0.0
     _room: ExitStack = field(default_factory=ExitStack)
     _elsewhere: float = 0.0
+    _unmerged: bool = False
     item_by_item = item_by_item
 
     @contextmanager
@@ -127,9 +133,10 @@ class Run:
         """All that decides the numbers."""
         corpora = describe(self.corpus) | {name: describe(corpus) for name, corpus in self.more.items()}
         version = versions_here()["attlas"]
-        return Plan(
-            self.study, self.options, self.subject.describe(), corpora, {"budget": self.budget}, self.seed, version
+        batching = {"budget": self.budget} | (
+            {"part": str(self.engine.share)} if isinstance(self.engine, PartOf) else {}
         )
+        return Plan(self.study, self.options, self.subject.describe(), corpora, batching, self.seed, version)
 
     def twins(self, count: int = 1) -> Iterator[tuple[str, Subject]]:
         """The model and so many untrained twins of other random weights each, with what their parts are called by.
@@ -141,6 +148,23 @@ class Run:
         yield "", self.subject
         for number in range(count):
             yield "untrained " if number == 0 else f"untrained {number + 1} ", self.subject.twin(self.seed + number)
+        if self._unmerged:
+            raise Unmerged
+
+    @contextmanager
+    def as_far_as_known(self) -> Iterator[None]:
+        """For the work on one of the :meth:`twins`, which does not depend on that on the others: where the run is one
+        of several parts, whatever builds on all parts is left for later, and the next twin has its turn.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     with run.as_far_as_known():
+        ...         1 + 1
+        2
+        """
+        try:
+            yield
+        except Unmerged:
+            self._unmerged = True
 
     def finished_before(self) -> Result | None:
         """What this very run has left already, where it is resumed although it was finished; what a kill has cut off
@@ -176,7 +200,7 @@ class Run:
     def carry(
         self,
         part: Part[Any],
-        items: Sequence[Any] | Reading,
+        items: Sequence[Any] | Reading | Source[Any],
         name: str = "",
         *,
         lengths: Sequence[int] | None = None,
@@ -187,7 +211,8 @@ class Run:
         """Take items (the examples of a reading, or others with their lengths) through a part, and give its bundle.
 
         ``name`` tells the parts of a run apart, each of which has a checkpoint of its own. With ``numbered`` every
-        item comes with its number, from 0, for parts that write something down of each.
+        item comes with its number, from 0, for parts that write something down of each. A source of batches is taken
+        as it is: what is numbered, and what goes together, it has decided itself.
 
         >>> from attlas.stats import Bundle, PooledMean
         >>> class Lengths:
@@ -201,17 +226,16 @@ class Run:
         >>> bundle["length"].result().value.item()
         2.0
         """
-        if lengths is None:
-            items = getattr(items, "examples", items)
-            lengths = [item.length for item in items]  # type: ignore[union-attr]
-        if numbered:
-            items = list(enumerate(items))  # type: ignore[arg-type]
         began = time.monotonic()
-        bundle = self.engine.carry_out(
-            part, items, lengths, self.plan, part=name, out=self.out, resume=self.resume,
-            budget=budget or self.budget, max_items=max_items, report_progress=self.progress,
-            checkpoint_every=self.checkpoint_every,
-        )  # fmt: skip
+        if isinstance(items, Source):
+            source = items
+        else:
+            examples: Sequence[Any] = getattr(items, "examples", items)  # type: ignore[arg-type]
+            lengths = [item.length for item in examples] if lengths is None else lengths
+            examples = list(enumerate(examples)) if numbered else examples
+            source = Listed(examples, lengths, budget=budget or self.budget, max_items=max_items)
+        keeping = Keeping(self.plan, name, self.out, self.resume, self.checkpoint_every, self.progress)
+        bundle = self.engine.carry_out(part, source, keeping)
         self._elsewhere += time.monotonic() - began
         return bundle
 
@@ -299,6 +323,8 @@ class Run:
         ...     run.finish({"heads": {"layer": [0]}, "pos": {"layer": []}})
         Result(toy: heads with 1 rows)
         """
+        if isinstance(self.engine, PartOf):
+            raise Unmerged
         here = (datetime.now(UTC) - self.started).total_seconds()
         seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
         left_out = [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
@@ -350,13 +376,19 @@ def begin(
         given["checkpoint_every"], given.get("progress") or Silent(),
         {each: texts for each, texts in (more or {}).items() if texts is not None},
     )  # fmt: skip
-    with run.held(), run._room:
+    with engine_for(given) as run.engine, run.held(), run._room:
         if folder is not None and not run.resume:
             require_free(folder, run.plan.to_dict())
             for part in checkpoint_parts(folder):
                 require_resumable(checkpoint_file(folder, part), {}, run.plan, resume=False)
+        if isinstance(run.engine, PartOf | Merged):
+            run.engine.require_plan(run)
         run.note_plan()
-        yield run
+        try:
+            yield run
+        except Unmerged:
+            assert isinstance(run.engine, PartOf | Merged)
+            raise Ended(run.engine.leave(run)) from None
 
 
 def folder_of(out: Path | str | None, *names: str) -> Path | None:

@@ -80,6 +80,18 @@ class Trained:
                 typer.echo(f"try: attlas {command} --model {self.folder}")
 
 
+def require_format(dtype: str | None) -> None:
+    """Refuse a number format that nothing is trained in, which needs no model to be known.
+
+    >>> require_format("float1")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: training is done in float32 or bfloat16, not in float1
+    """
+    if dtype not in (None, "float32", "bfloat16"):
+        raise CapabilityError(f"training is done in float32 or bfloat16, not in {dtype}")
+
+
 def computes_in_half(dtype: str | None, model: Subject) -> bool:
     """Whether to compute in bfloat16: as asked, or where a GPU can."""
     import torch
@@ -91,8 +103,7 @@ def computes_in_half(dtype: str | None, model: Subject) -> bool:
                 f"training in bfloat16 needs a GPU that knows it, and the model is on {model.device}"
             )
         return able
-    if dtype != "float32":
-        raise CapabilityError(f"training is done in float32 or bfloat16, not in {dtype}")
+    require_format(dtype)
     return False
 
 

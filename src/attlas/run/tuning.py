@@ -28,6 +28,7 @@ from attlas.run.training import (
     done_before,
     fingerprint_of,
     record_of,
+    require_format,
     save_trained,
 )
 
@@ -75,6 +76,7 @@ class Training(Reading, total=False):
 
 
 @study_call(
+    alone="it trains a model, step after step",
     without=("budget",), checkpoint_every=60.0, epochs=3, batch_size=32, patience=2, dtype=None,
     device=None, remote_code=False, allow_pickle=False,
 )  # fmt: skip
@@ -170,10 +172,13 @@ def opening_of(
     names = ("device", "remote_code", "allow_pickle")
     said = {name: value for name in names if (value := given[name])}  # type: ignore[literal-required]
     if not isinstance(subject, Opening):
+        require_format(given["dtype"])
         return subject, said, given["dtype"]
     options = subject.options
-    dtype = options.pop("dtype")
-    return subject.name, options | said, given["dtype"] or dtype
+    asked = options.pop("dtype")
+    dtype = given["dtype"] or asked
+    require_format(dtype)
+    return subject.name, options | said, dtype
 
 
 def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:

@@ -22,6 +22,7 @@ from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.checkpoint import checkpoint_parts, clear_checkpoint, clear_leftovers, load_checkpoint
 from attlas.store.manifest import Manifest
 from attlas.store.plain import plain
+from attlas.store.portion import PART, read_portion
 from attlas.whole import UNFINISHED, require_plain
 
 MANIFEST = "manifest.json"
@@ -53,6 +54,9 @@ def read_manifest(folder: Path) -> Manifest:
         require_plain(path)
         return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
+        portion = read_portion(folder)
+        if portion is not None:
+            raise StoreError(f"{folder}: {portion.why_no_result}") from None
         raise StoreError(
             f"{folder}: no {MANIFEST} here, so this is no finished result; finish the run with --resume, or give "
             "another folder"
@@ -168,9 +172,9 @@ def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
         if there.plan != plan:
             raise StoreError(f"{folder}: it holds a {there.study} result of another plan; {advice}")
         return
-    others = sorted(
-        path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name != CHECKPOINT
-    )
+    portion = read_portion(folder)
+    ours = {CHECKPOINT, PART} if portion is not None and portion.number and portion.plan == plan else {CHECKPOINT}
+    others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name not in ours)
     if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         raise StoreError(f"{folder}: it holds {', '.join(others[:3])}{more}, which is no result; {advice}")

@@ -31,7 +31,7 @@ STUDIES = ("survey", "relations", "clusters")
 RUN = ".run"  # where the checkpoints lie until all results are saved
 
 
-@study_call(budget=None, without=("long",))
+@study_call(budget=None, without=("long",), whole="it writes three results; do survey, relations and clusters")
 def heads(
     subject: Model = None,
     corpus: Texts = "sample",

@@ -14,6 +14,7 @@ from attlas.errors import PlanError
 from attlas.run.parameters import CHECK_HEADS, CHECK_MEASURE, Help, Model, Reading, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_subject
+from attlas.run.spreading import ASKED, check_spread
 from attlas.run.texts import Given, as_texts
 from attlas.store import Result
 
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 TOP = 10
 
 
-@study_call(budget=None, without=("long", "limit", "seed", "checkpoint_every"))
+ALONE = "it goes text by text and sums up nothing"
+
+
+@study_call(budget=None, without=("long", "limit", "seed", "checkpoint_every"), alone=ALONE)
 def keywords(
     subject: Model = None,
     corpus: Given = "sample",
@@ -99,7 +103,8 @@ def lines(subject: Model, corpus: Given, *, budget: int | None, **asked: Any) ->
     from attlas.studies.keywords.tables import line_of
     from attlas.studies.shared.keywords.extraction import extract
 
-    own = {name: value for name, value in asked.items() if name not in ("out", "resume", "progress")}
+    check_spread("keywords", asked, ALONE)
+    own = {name: value for name, value in asked.items() if name not in ("out", "resume", "progress", *ASKED)}
     texts, model, choice, how = _asked(subject, corpus, **own)
     yield from map(line_of, extract(model, texts.documents, choice, budget=budget, **how))
 

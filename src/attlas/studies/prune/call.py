@@ -53,7 +53,10 @@ class Cutting(Reading, total=False):
     save: Annotated[bool, Help("Write the smaller model even if the whole one is no better than chance.")]
 
 
-@study_call(budget=BUDGET, keep=None, even=False, heads=None, retune=None, speed=True, save=False)
+@study_call(
+    whole="what goes next depends on what all texts gave before", budget=BUDGET, keep=None, even=False, heads=None,
+    retune=None, speed=True, save=False,
+)  # fmt: skip
 def prune(
     subject: Model = None,
     corpus: Texts = "sample",
