@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from attlas.corpora.cutting import Cutting, at_blank
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Chunk, Document
@@ -41,7 +42,7 @@ def read_conll2000(path: Readable) -> list[Document]:
     documents: list[Document] = []
     rows: list[list[str]] = []
     columns = 0
-    for line, content in enumerate([*source.lines, ""], start=1):
+    for line, content in enumerate([*source.lines, ""], start=source.first_line):
         fields = [field.strip() for field in content.split("\t")] if "\t" in content.strip() else content.split()
         if fields and not fields[0].startswith("-DOCSTART-"):
             columns = columns or len(fields)
@@ -123,4 +124,5 @@ FORMAT = Format(
     order=20,
     annotations=("xpos", "chunks"),
     looks={70: _looks},
+    cutting=Cutting(lambda options: at_blank, counted=True),
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from attlas.corpora.cutting import Cutting, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.jsonlines import field_names, objects, strings
 from attlas.corpora.source import Readable, Source, open_source
@@ -92,4 +93,5 @@ FORMAT = Format(
     options=("which",),
     looks={43: _named, 45: _texts},
     endings=(".jsonl",),
+    cutting=Cutting(lambda options: each_line),
 )

@@ -17,6 +17,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from attlas.corpora.cutting import Cutting, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.jsonlines import field_names, parsed
 from attlas.corpora.source import Readable, Source, open_source
@@ -77,7 +78,7 @@ def _cola(line: str) -> bool:
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Each line that holds a text, with its number and its fields by name."""
-    filled = [(line, content) for line, content in enumerate(source.lines, start=1) if content.strip()]
+    filled = [(line, content) for line, content in enumerate(source.lines, start=source.first_line) if content.strip()]
     if not filled:
         return
     first = filled[0][1]
@@ -175,4 +176,7 @@ FORMAT = Format(
         85: lambda lines: all(map(_cola, lines)),
     },
     endings=(".jsonl",),
+    cutting=Cutting(
+        lambda options: each_line, header=lambda line, options: not (line.lstrip().startswith("{") or _cola(line))
+    ),
 )
