@@ -55,7 +55,7 @@ def read_labelled(path: Readable, label: str | None = None) -> list[Document]:
     return documents
 
 
-def _text_columns(names: Sequence[str]) -> tuple[str, ...]:
+def text_columns(names: Sequence[str]) -> tuple[str, ...]:
     """The columns that hold texts, two of a pair, none where no name is known; all names are in small letters."""
     for pair in PAIRS:
         if set(pair) <= set(names):
@@ -63,7 +63,7 @@ def _text_columns(names: Sequence[str]) -> tuple[str, ...]:
     return next(((name,) for name in SINGLES if name in names), ())
 
 
-def _label_column(names: Sequence[str]) -> str | None:
+def label_column(names: Sequence[str]) -> str | None:
     """The column that holds the label, by its name."""
     return next((name for name in LABELS if name in names), None)
 
@@ -105,8 +105,8 @@ def labelled_document(source: Source, line: int, row: Mapping[str, object], aske
     'wet'
     """
     names = list(row)
-    column = _label_column(names) if asked is None else asked.strip().lower()
-    texts = [name for name in _text_columns(names) if name != column]
+    column = label_column(names) if asked is None else asked.strip().lower()
+    texts = [name for name in text_columns(names) if name != column]
     if not texts:
         raise source.error(
             f"none of its columns ({_listed(names)}) is a text; call it sentence, or sentence1 and sentence2", line
@@ -146,7 +146,7 @@ def columns_told(names: Sequence[str]) -> bool:
     >>> columns_told(["id", "text"]), columns_told(["it rained.", "wet"])
     (True, False)
     """
-    return bool(_text_columns(names))
+    return bool(text_columns(names))
 
 
 def looks_labelled(names: Sequence[str]) -> bool:
@@ -155,7 +155,7 @@ def looks_labelled(names: Sequence[str]) -> bool:
     >>> looks_labelled(["text", "label"]), looks_labelled(["text", "id"])
     (True, False)
     """
-    return columns_told(names) and _label_column(names) is not None
+    return columns_told(names) and label_column(names) is not None
 
 
 def _header(lines: Sequence[str]) -> bool:

@@ -67,12 +67,16 @@ def _names_columns(names: Sequence[str], label: str | None) -> bool:
 
 
 def _is_header(line: str, options: Mapping[str, Any]) -> bool:
-    return _names_columns(_names(line), options.get("label"))
+    return _names_columns(header_names(line), options.get("label"))
 
 
-def _names(line: str) -> list[str]:
-    """The names that a first line would give as a header."""
-    return [name.strip().strip('"').strip().lower() for name in line.split(_separator(line))]
+def header_names(line: str) -> list[str]:
+    """The names that a first line would give as a header, in small letters.
+
+    >>> header_names('"Text";Label')
+    ['text', 'label']
+    """
+    return [name.strip().strip('"').strip().lower() for name in line.split(separator_of(line))]
 
 
 def _refuse_header(source: Source, rows: Sequence[tuple[int, list[str]]]) -> None:
@@ -91,7 +95,7 @@ def _refuse_header(source: Source, rows: Sequence[tuple[int, list[str]]]) -> Non
 
 def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
     """The rows with the lines on which they begin."""
-    separator = _separator(source.text)
+    separator = separator_of(source.text)
     field = re.compile(
         rf'(?:("[^"]*(?:""[^"]*)*")|([^"{separator}\r\n][^{separator}\r\n]*)?)({separator}|\r?\n|\r|\Z)'
     )
@@ -121,7 +125,7 @@ def _fault(text: str, at: int) -> str:
     return f"{after!r} comes after a closing quotation mark; write a quotation mark inside quotes twice"
 
 
-def _separator(text: str) -> str:
+def separator_of(text: str) -> str:
     """What stands between columns: the mark that the first line has most of, outside quotes."""
     first = _QUOTED.sub("", text[: in_force().line].lstrip("\n\r")).partition("\n")[0]
     return max(SEPARATORS, key=first.count)
@@ -130,10 +134,10 @@ def _separator(text: str) -> str:
 def _looks(lines: Sequence[str]) -> bool:
     """Whether the first line is a header with commas, semicolons or quotes that names a text and a label."""
     first = lines[0]
-    separator = _separator(first)
+    separator = separator_of(first)
     if separator == "\t" and not first.startswith('"'):
         return False
-    return looks_labelled(_names(first))
+    return looks_labelled(header_names(first))
 
 
 FORMAT = Format(

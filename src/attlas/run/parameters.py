@@ -22,6 +22,7 @@ from attlas.corpora import Corpus
 from attlas.errors import PlanError
 from attlas.run.given import check_given
 from attlas.run.progress import Progress
+from attlas.run.settling import First, settled
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -53,26 +54,31 @@ class Help:
     python: bool = False
 
 
+OPENED = "attlas.corpora:open_corpus"
+
+
 @dataclass(frozen=True)
 class Role:
     """A parameter that is more than a value: the model, the corpus, a further model or corpus, the progress.
 
     ``read`` is the place of the function that reads a corpus for the command line, "package.module:name", where that
-    is another than :func:`attlas.corpora.read`; ``asks`` are the options by which it is told how.
+    is another than :func:`attlas.corpora.open_corpus`; ``asks`` are the options by which it is told how.
 
     >>> Role("model").name
     'model'
     """
 
     name: str
-    read: str = "attlas.corpora:read"
-    asks: tuple[str, ...] = ("format", "unit", "target", "label")
+    read: str = OPENED
+    asks: tuple[str, ...] = ("format", "unit", "target", "label", "text_column", "streamed", "buffer")
 
 
 UNREAD = "attlas.run.parameters:unread"
 _TEXTS = Corpus | str | Path | Sequence[Document]
 _CORPUS_HELP = Help(
-    'A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text ...; .gz too), or "sample".', argument=True
+    "A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text, Parquet ...; .gz too), a dataset of the hub "
+    '(hf://owner/name:config/split?text=column), or "sample".',
+    argument=True,
 )
 if TYPE_CHECKING:
     Model: TypeAlias = Subject | Opening | str | Path | None
@@ -110,17 +116,6 @@ Pairs = Annotated[
         flag="--pairs/--single",
     ),
 ]
-
-
-class First(int):
-    """A limit that asks for the first texts, in the place of drawn ones; otherwise a number like any other.
-
-    >>> First(3) == 3, First(3)
-    (True, First(3))
-    """
-
-    def __repr__(self) -> str:
-        return f"First({int(self)})"
 
 
 class Running(TypedDict, total=False):
@@ -164,10 +159,13 @@ DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Call], Call]:
+def study_call(
+    *, without: Sequence[str] = (), streams: bool = False, **defaults: Any
+) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
-    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
+    A call that ``streams`` takes a corpus as it comes; of all others the documents of such a corpus are drawn, or
+    read whole, before they are called (:func:`attlas.run.settling.settled`). ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
     than others have; ``without`` are parameters of the bundle that it does not take.
 
     >>> from typing import Unpack
@@ -197,7 +195,14 @@ def study_call(*, without: Sequence[str] = (), **defaults: Any) -> Callable[[Cal
             except TypeError as error:
                 raise TypeError(f"{call.__name__}() {error}") from None
             check_given({**shared, **signature.bind(*args, **given).arguments})
-            return call(*args, **_limited({**shared, **given}, usual))
+            bound = inspect.signature(call).bind(*args, **_limited({**shared, **given}, usual))
+            for parameter in parameters:
+                if parameter.name in bound.arguments and role_of(parameter) in ("corpus", "other corpus"):
+                    bound.arguments[parameter.name] = settled(
+                        bound.arguments[parameter.name], {**shared, **bound.kwargs}, streaming=streams,
+                        named=_role(parameter).read == OPENED,
+                    )  # fmt: skip
+            return call(*bound.args, **bound.kwargs)
 
         signature = inspect.Signature(parameters)
         for parameter in parameters:
@@ -270,7 +275,7 @@ def reader_of(parameter: inspect.Parameter) -> Callable[..., Any]:
     """The function that reads a corpus which the command line names.
 
     >>> reader_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts)).__name__
-    'read'
+    'open_corpus'
     """
     module, _, name = _role(parameter).read.partition(":")
     reader: Callable[..., Any] = getattr(import_module(module), name)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attlas.errors import PlanError
-from attlas.run.parameters import First
+from attlas.run.settling import First
 from attlas.store.plain import plain
 
 

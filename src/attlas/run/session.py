@@ -53,9 +53,12 @@ if TYPE_CHECKING:
 
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
+    from attlas.corpora.streaming import StreamedCorpus
+    from attlas.run.streamed import StreamedReading
     from attlas.stats import Bundle
 
 Made = TypeVar("Made")
+Passages = TypeVar("Passages", "Reading", "StreamedReading")
 _Kept = tuple["Mapping[str, NDArray[Any]]", Mapping[str, Any]]  # what a checkpoint keeps of a step
 
 
@@ -73,7 +76,7 @@ class Run:
 
     study: str
     subject: Subject
-    corpus: Corpus
+    corpus: Corpus | StreamedCorpus
     options: Mapping[str, Any]
     seed: int
     budget: int
@@ -81,13 +84,14 @@ class Run:
     resume: bool
     checkpoint_every: float
     progress: Progress
-    more: Mapping[str, Corpus] = field(default_factory=dict)
+    more: Mapping[str, Corpus | StreamedCorpus] = field(default_factory=dict)
     engine: Engine = LOCAL
     skipped: Counter[str] = field(default_factory=Counter)
     counts: dict[str, Any] = field(default_factory=dict)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     seconds: float = 0.0
     _room: ExitStack = field(default_factory=ExitStack)
+    _streamed: list[tuple[StreamedReading, str]] = field(default_factory=list)
     _elsewhere: float = 0.0
     item_by_item = item_by_item
 
@@ -158,8 +162,9 @@ class Run:
         self.progress.note(f"{self.out}: this run was finished already")
         return Result.open(self.out)
 
-    def read(self, reading: Reading, *, into: str = "passages") -> Reading:
-        """Take note of texts that were read: how many, how many pieces, and what was left out.
+    def read(self, reading: Passages, *, into: str = "passages") -> Passages:
+        """Take note of texts that were read: how many, how many pieces, and what was left out. What streams is counted
+        as it is read, and noted when the run is finished.
 
         >>> from attlas.capture.reading import read_documents
         >>> with begin("toy", _bundled(), _sample(), {}) as run:
@@ -167,6 +172,11 @@ class Run:
         ...     run.counts["passages"] == len(reading.examples)
         True
         """
+        from attlas.run.streamed import StreamedReading
+
+        if isinstance(reading, StreamedReading):
+            self._streamed.append((reading, into))
+            return reading
         self.counts[into] = self.counts.get(into, 0) + len(reading.examples)
         if into == "passages":
             self.counts["pieces"] = self.counts.get("pieces", 0) + reading.pieces
@@ -177,7 +187,7 @@ class Run:
     def carry(
         self,
         part: Part[Any],
-        items: Sequence[Any] | Reading | Source[Any],
+        items: Sequence[Any] | Reading | StreamedReading | Source[Any],
         name: str = "",
         *,
         lengths: Sequence[int] | None = None,
@@ -204,7 +214,11 @@ class Run:
         2.0
         """
         began = time.monotonic()
-        if isinstance(items, Source):
+        from attlas.run.streamed import StreamedReading
+
+        if isinstance(items, StreamedReading):
+            source: Source[Any] = items.source(budget or self.budget, max_items)
+        elif isinstance(items, Source):
             source = items
         else:
             examples: Sequence[Any] = getattr(items, "examples", items)  # type: ignore[arg-type]
@@ -286,10 +300,30 @@ class Run:
         """Remove a scratch folder."""
         shutil.rmtree(folder, ignore_errors=True)
 
-    def note_cutting(self, count: int, what: str = "documents", *, many: int = 500) -> None:
-        """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while."""
+    def note_cutting(
+        self, texts: int | Corpus | StreamedCorpus, what: str = "documents", *, many: int = 500
+    ) -> None:
+        """Say that a corpus, or so many texts, are being cut into pieces, where that takes a while."""
+        if not isinstance(texts, int | Corpus):
+            self.progress.note(f"{texts.name} is read as it comes, {texts.buffer.told()} at a time")
+            return
+        count = texts if isinstance(texts, int) else len(texts.documents)
         if count > many:
             self.progress.note(f"cutting {count:,} {what} into pieces")
+
+    def _note_streamed(self) -> None:
+        """Count what passes over streamed corpora have read, and what was left out of those that were drawn from."""
+        for corpus in (self.corpus, *self.more.values()):
+            drawn = corpus.drawn if isinstance(corpus, Corpus) else None
+            self.skipped.update((drawn or {}).get("left_out", {}))
+        for reading, into in self._streamed:
+            counted = reading.counted
+            of_scored = {"pieces": counted.pieces, "documents": counted.documents} if into == "passages" else {}
+            for name, count in {into: counted.passages, **of_scored}.items():
+                self.counts[name] = self.counts.get(name, 0) + count
+            if into == "passages":
+                self.counts |= {"units": counted.units, "unit": reading.unit}
+            self.skipped += reading.skipped + counted.skipped
 
     def finish(self, tables: Mapping[str, Any], *, seconds: float = 0.0) -> Result:
         """The result: tables that have rows, with a manifest; saved where the run was to be written.
@@ -302,10 +336,12 @@ class Run:
         """
         here = (datetime.now(UTC) - self.started).total_seconds()
         seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
+        self._note_streamed()
         left_out = [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
         skipped = {f"file left out: {why}": 1 for why in left_out} | +self.skipped
         model = {**self.subject.describe(), "device": self.subject.device.type}
-        corpus = {**self.plan.corpus, "documents": len(self.corpus.documents), **self.counts}
+        documents = {"documents": len(self.corpus.documents)} if isinstance(self.corpus, Corpus) else {}
+        corpus = {**self.plan.corpus, **documents, **self.counts}
         corpus["annotations"] = self.corpus.annotations
         began, plan = self.started.isoformat(timespec="seconds"), self.plan.to_dict()
         manifest = Manifest(
@@ -323,11 +359,11 @@ class Run:
 def begin(
     study: str,
     subject: Subject,
-    corpus: Corpus,
+    corpus: Corpus | StreamedCorpus,
     options: Mapping[str, Any],
     running: Running | None = None,
     *,
-    more: Mapping[str, Corpus | None] | None = None,
+    more: Mapping[str, Corpus | StreamedCorpus | None] | None = None,
     name: str = "",
 ) -> Iterator[Run]:
     """Open a run; a folder that holds anything but this very run is refused at once.

@@ -1,0 +1,166 @@
+"""Examples of a corpus that is read as it comes, as a source of batches.
+
+The documents of a buffer are cut into passages and encoded, sorted by length within the buffer and put into batches;
+then comes the next buffer. A place is where a buffer begins in the corpus and how many of its batches are done,
+together with what was counted before that buffer: a resumed run reads the buffer again, and none before it, hands out
+the rest of its batches, and counts what an uninterrupted run would.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from attlas.capture.reading import Reading, read_units, require_texts
+from attlas.corpora.streaming import StreamedCorpus
+from attlas.run.batches import batches
+from attlas.run.source import Handed, Place
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
+    from attlas.corpora.streaming.corpus import Buffered
+    from attlas.models import Example
+
+
+@dataclass
+class Counted:
+    """What was read so far: documents, units, passages, pieces, and what was left out.
+
+    >>> counted = Counted.of({"documents": 2, "skipped": {"longer": 1}})
+    >>> counted.documents, counted.to_dict()["skipped"]
+    (2, {'longer': 1})
+    """
+
+    documents: int = 0
+    units: int = 0
+    passages: int = 0
+    pieces: int = 0
+    last: int | None = None
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, kept: Mapping[str, Any]) -> Counted:
+        """What a place has kept."""
+        return cls(**{**kept, "skipped": Counter(kept.get("skipped", {}))})
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same, as a place keeps it."""
+        return {**vars(self), "skipped": dict(self.skipped)}
+
+    def add(self, buffered: Buffered, reading: Reading) -> None:
+        """Take in one buffer. A unit that goes on from the buffer before counts once."""
+        for unit in buffered.units:
+            self.units += unit != self.last
+            self.last = unit
+        self.documents += len(buffered.units)
+        self.passages += len(reading.examples)
+        self.pieces += reading.pieces
+        self.skipped += reading.skipped + Counter(buffered.left_out)
+
+
+class StreamedReading:
+    """The passages of a streamed corpus, ready to be gone through as often as a study needs.
+
+    ``skipped`` is what a study notes by itself; ``counted`` is what the last pass has read.
+
+    >>> from attlas.capture import load
+    >>> from attlas.corpora import stream
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "a.jsonl"
+    ...     _ = file.write_text("".join('{"text": "It rained for %d days."}\\n' % day for day in range(10)))
+    ...     source = StreamedReading(load(), stream(file, buffer=4), {"max_pieces": 40}).source(budget=20)
+    ...     all_batches = list(source.from_place())
+    ...     [len(batch.items) for batch in all_batches], len(list(source.from_place(all_batches[2].after)))
+    ([2, 2, 2, 2, 2], 2)
+    """
+
+    def __init__(self, model: Subject, corpus: StreamedCorpus, options: Mapping[str, Any]) -> None:
+        self.model, self.corpus = model, corpus
+        self.options = {
+            "limit": options["max_pieces"], "pairs": options.get("pairs", False), "long": options.get("long", "cut"),
+        }  # fmt: skip
+        self.skipped: Counter[str] = Counter()
+        self.counted = Counted()
+
+    @property
+    def unit(self) -> str:
+        """What intervals take as independent: documents (articles of several), or texts."""
+        return "document" if self.corpus.by_article else "text"
+
+    @property
+    def longest(self) -> int:
+        """The most pieces that a passage may have."""
+        return self.options["limit"] or self.model.pieces.window
+
+    @cached_property
+    def beginning(self) -> Reading:
+        """The first buffer that has passages."""
+        skipped: Counter[str] = Counter()
+        for buffered in self.corpus.buffers():
+            reading = self.cut(buffered)
+            skipped += reading.skipped
+            if reading.examples:
+                return reading
+        require_texts([], skipped, pairs=self.options["pairs"])
+        raise AssertionError
+
+    def cut(self, buffered: Buffered) -> Reading:
+        """The passages of one buffer."""
+        if buffered.corpus is None:
+            return Reading()
+        return read_units(
+            self.model, buffered.corpus.documents, buffered.units, articles=buffered.corpus.articles, **self.options
+        )
+
+    def source(self, budget: int, max_items: int | None = None) -> StreamedSource:
+        """Batches of them, of so many pieces."""
+        return StreamedSource(self, budget, max_items)
+
+
+class StreamedSource:
+    """Batches of a streamed reading; how many there will be is not known."""
+
+    batches: int | None = None
+    pieces: int | None = None
+
+    def __init__(self, reading: StreamedReading, budget: int, max_items: int | None) -> None:
+        self.reading, self.budget, self.max_items = reading, budget, max_items
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the corpus's own and of how batches are made."""
+        corpus = self.reading.corpus
+        known = [corpus.sha256, corpus.half, corpus.cut is None, self.reading.options, self.budget, self.max_items]
+        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+    def from_place(self, place: Place = None) -> Iterator[Handed[Example]]:
+        """The batches after a place."""
+        reading = self.reading
+        number, done, counted = 0, 0, Counted()
+        if place is not None:
+            number, done, counted = place["number"], place["batch"], Counted.of(place["before"])
+        reading.counted = counted
+        for buffered in reading.corpus.buffers(None if place is None else place["buffer"]):
+            passages = reading.cut(buffered)
+            before = counted.to_dict()
+            counted.add(buffered, passages)
+            lengths = [example.length for example in passages.examples]
+            order = batches(lengths, self.budget, self.max_items)
+            for at in range(done, len(order)):
+                number += 1
+                after = {"number": number, "buffer": buffered.place, "batch": at + 1, "before": before}
+                if at + 1 == len(order):
+                    after |= {"buffer": buffered.after, "batch": 0, "before": counted.to_dict()}
+                indices = order[at]
+                yield Handed(
+                    number - 1, [passages.examples[i] for i in indices], sum(lengths[i] for i in indices), after
+                )
+            done = 0
+        require_texts(counted.passages, counted.skipped, pairs=reading.options["pairs"])
