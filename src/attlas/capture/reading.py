@@ -11,7 +11,7 @@ neighbours in one article.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -57,6 +57,23 @@ class Reading:
         True
         """
         return self
+
+    @property
+    def passages(self) -> int:
+        """How many examples there are.
+
+        >>> Reading().passages
+        0
+        """
+        return len(self.examples)
+
+    def recall(self, key: Callable[[Example], int], wanted: Collection[int]) -> list[Example]:
+        """The examples that are wanted, by what a key calls them. (Of a stream, by reading it once more.)
+
+        >>> Reading().recall(lambda example: example.unit, {7})
+        []
+        """
+        return [example for example in self.examples if key(example) in wanted]
 
     @property
     def longest(self) -> int:

@@ -44,4 +44,6 @@ def settled(corpus: Any, running: Mapping[str, Any], *, streaming: bool, named: 
         return corpus.first(int(limit))
     if limit is not None:
         return corpus.draw(limit, running.get("seed", 0))
-    return corpus if streaming else corpus.whole()
+    if streaming:
+        return corpus
+    return corpus.whole("give --limit (so many, drawn) or --first" if "limit" in running else "give a part of them")

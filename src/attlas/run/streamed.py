@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -88,6 +88,7 @@ class StreamedReading:
         }  # fmt: skip
         self.skipped: Counter[str] = Counter()
         self.counted = Counted()
+        self._recalled: tuple[frozenset[int], list[Example]] | None = None
 
     @property
     def unit(self) -> str:
@@ -118,6 +119,26 @@ class StreamedReading:
         return read_units(
             self.model, buffered.corpus.documents, buffered.units, articles=buffered.corpus.articles, **self.options
         )
+
+    @property
+    def passages(self) -> int:
+        """How many passages the last pass has read."""
+        return self.counted.passages
+
+    def recall(self, key: Callable[[Example], int], wanted: Collection[int]) -> list[Example]:
+        """The examples that are wanted, by what a key calls them: the stream is read once more, as far as the last of
+        them, without the model."""
+        missing = frozenset(wanted)
+        if self._recalled is None or self._recalled[0] != missing:
+            recalled: dict[int, Example] = {}
+            for buffered in self.corpus.buffers() if missing else ():
+                for example in self.cut(buffered).examples:
+                    if (name := key(example)) in missing:
+                        recalled.setdefault(name, example)
+                if len(recalled) == len(missing):
+                    break
+            self._recalled = missing, list(recalled.values())
+        return self._recalled[1]
 
     def source(self, budget: int, max_items: int | None = None) -> StreamedSource:
         """Batches of them, of so many pieces."""

@@ -8,7 +8,7 @@ there. A row whose text is empty is left out and counted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from attlas.corpora.labelled import label_column, labelled_document, looks_labelled, text_columns
@@ -92,7 +92,7 @@ class Columns:
         called = ("sentence",) if len(self.texts) == 1 else ("sentence1", "sentence2")
         known = {name: row[column] for name, column in zip(called, self.texts, strict=True)}
         labelled = labelled_document(source, number, {**known, "label": row[self.label]}, "label")
-        return labelled if labelled.words else None
+        return replace(labelled, name=f"{source.name}, row {number}") if labelled.words else None
 
 
 def _label(named: Mapping[str, str]) -> str | None:
