@@ -203,8 +203,10 @@ def streams_of(model: Subject, reading: Reading | StreamedReading) -> list[Strea
     >>> [stream.value for stream in streams_of(model, read_documents(model, [Document.from_text("It rained.")]))]
     ['encoder']
     """
+    if not model.pieces.translating:
+        return list(model.streams)
     known = reading.beginning.examples
-    if model.pieces.translating and any(example.target is None for example in known):
+    if any(example.target is None for example in known):
         reading.skipped["without a translation, so that the encoder alone was read"] += len(known)
         return [model.pieces.own]
     return list(model.streams)

@@ -184,4 +184,5 @@ class StreamedSource:
                     number - 1, [passages.examples[i] for i in indices], sum(lengths[i] for i in indices), after
                 )
             done = 0
+            del buffered, passages, order  # nothing of a buffer is kept while the next is read
         require_texts(counted.passages, counted.skipped, pairs=reading.options["pairs"])

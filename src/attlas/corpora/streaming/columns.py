@@ -7,6 +7,7 @@ of JSON. A text of JSON lines in the field ``text`` is read as the format ``keyp
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from attlas.corpora.formats import Format
 from attlas.corpora.jsonlines import parsed
 from attlas.corpora.keyphrases import phrased_document
 from attlas.corpora.quoted import separator_of
+from attlas.corpora.source import Source
 from attlas.corpora.streaming.files import TextFiles, first_lines
 from attlas.corpora.streaming.records import Record
 from attlas.corpora.streaming.rows import Columns
@@ -89,7 +91,7 @@ class ColumnFiles(TextFiles):
                 content = source.lines[-1]
                 yield record.number, parsed(source, content, record.number)
                 continue
-            names, *rows = list(csv.reader(source.lines, delimiter=self.separator, strict=True))
+            names, *rows = _parsed_rows(source, self.separator, record.number)
             for row in rows:
                 if len(row) != len(names):
                     raise source.error(
@@ -98,6 +100,15 @@ class ColumnFiles(TextFiles):
                         record.number,
                     )
                 yield record.number, dict(zip((name.strip() for name in names), row, strict=True))
+
+
+def _parsed_rows(source: Source, separator: str, line: int) -> list[list[str]]:
+    """The header and the rows below it, without empty ones."""
+    try:
+        rows = list(csv.reader(io.StringIO(source.text, newline=""), delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise source.error(f"this is no row of CSV ({error})", line) from None
+    return [row for row in rows if row]
 
 
 def _some(reel: ColumnFiles) -> Iterator[Record]:

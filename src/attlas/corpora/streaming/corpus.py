@@ -31,7 +31,7 @@ from attlas.text import Document
 
 ANY = 10**9  # documents: as many as the bytes let in
 FEWEST = 16  # articles of the beginning, for articles to be units
-WHOLE = 256 << 20  # bytes of a stream that are read into memory where a study needs all texts at once
+WHOLE = 32 << 20  # bytes of a stream that are read into memory where a study needs all texts at once
 _SIZE = re.compile(r"([0-9]+)\s*(kb|mb|gb)?", re.IGNORECASE)
 _UNITS = {"kb": 10**3, "mb": 10**6, "gb": 10**9}
 
@@ -40,7 +40,7 @@ class Buffer(NamedTuple):
     """How much is in memory at a time: at most so many documents, and so many bytes of them.
 
     >>> Buffer.of("500"), Buffer.of("4MB").bytes, Buffer.of(None) == Buffer()
-    (Buffer(documents=500, bytes=1048576), 4000000, True)
+    (Buffer(documents=500, bytes=524288), 4000000, True)
     >>> Buffer.of("few")
     Traceback (most recent call last):
         ...
@@ -48,7 +48,7 @@ class Buffer(NamedTuple):
     """
 
     documents: int = 1024
-    bytes: int = 1 << 20
+    bytes: int = 1 << 19
 
     @classmethod
     def of(cls, given: str | int | None) -> Buffer:
@@ -68,7 +68,7 @@ class Buffer(NamedTuple):
         """The buffer in words.
 
         >>> Buffer().told(), Buffer.of("4MB").told()
-        ('1,024 documents or 1.0 MB', '4.0 MB')
+        ('1,024 documents or 0.5 MB', '4.0 MB')
         """
         size = f"{self.bytes / 1e6:.1f} MB"
         return size if self.documents == ANY else f"{self.documents:,} documents or {size}"

@@ -23,7 +23,7 @@ from attlas.corpora.streaming.files import TextFiles, first_lines
 from attlas.corpora.streaming.records import Reel
 from attlas.errors import CorpusError
 
-LARGE = 128 << 20  # bytes from which on a corpus is read as it comes unless told
+LARGE = 32 << 20  # bytes from which on a corpus is read as it comes unless told: in memory that is some gigabytes
 PACKED = (".gz", ".xz")
 TEXTS = (".jsonl", ".json", ".csv", ".tsv", ".txt", ".conllu", ".conll")
 
