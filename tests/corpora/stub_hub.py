@@ -1,6 +1,7 @@
 """A hub on loopback that serves datasets as far as `datasets` asks for them: their files, a tree, and information.
 
-It can drop connections on the way, answer that a dataset is gated, and counts what it was asked for.
+It can drop connections on the way (as many as ``/drop/N`` asks for), answer that a dataset is gated, and counts what
+it was asked for.
 """
 
 from __future__ import annotations
@@ -65,6 +66,10 @@ def _answer(handler: BaseHTTPRequestHandler, hub: Hub) -> None:
     hub.asked.append(f"{handler.command} {handler.path}")
     length = int(handler.headers.get("Content-Length") or 0)
     body = handler.rfile.read(length) if length else b""
+    if match := re.fullmatch(r"/drop/(\d+)", path):
+        hub.drops = int(match[1])
+        _send_json(handler, {})
+        return
     if match := re.fullmatch(r"/api/datasets/((?:[^/]+/)?[^/]+)(?:/(revision|tree|paths-info)/([^/]+)(/.*)?)?", path):
         name, what, revision, below = match.groups()
         if not _allowed(handler, hub, name):
