@@ -60,7 +60,11 @@ def make(folder: Path, gigabytes: float) -> dict[str, Path]:
     """The same corpus as JSON lines, as Parquet, and the beginning of it as a small file."""
     lines, table, small = folder / "large.jsonl", folder / "large.parquet", folder / "small.jsonl"
     schema, rows, written = pa.schema([("text", pa.string())]), [], 0
-    with lines.open("w") as file, small.open("w") as beginning, pq.ParquetWriter(table, schema, compression="none") as to:
+    with (
+        lines.open("w") as file,
+        small.open("w") as beginning,
+        pq.ParquetWriter(table, schema, compression="none") as to,
+    ):
         for number, text in enumerate(documents()):
             line = json.dumps({"text": text}) + "\n"
             file.write(line)

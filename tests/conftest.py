@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from browsers import Tabs, without_browser
+from required import missing_packages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -20,8 +21,16 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Continuous integration asks for a browser; a machine of one's own may do without."""
+    """Continuous integration asks for a browser and for packages; a machine of one's own may do without."""
     parser.addoption("--require-browser", action="store_true", help="Fail, not skip, where there is no browser.")
+    parser.addoption("--require", default="", help="Fail, not skip, where these packages are missing: a,b,c.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to begin without what was asked for: tests that need it would be skipped."""
+    missing = missing_packages(config.getoption("--require"))
+    if missing:
+        raise pytest.UsageError(f"{', '.join(missing)}: required here, and not installed")
 
 
 def pytest_collection_finish() -> None:

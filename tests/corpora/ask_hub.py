@@ -16,7 +16,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import twins
-
 from attlas.capture import Subject
 from attlas.corpora import read, stream
 from attlas.errors import AttlasError
@@ -31,7 +30,10 @@ def drop(count: int) -> None:
 
 def texts(address: str, place: Any = None, **how: Any) -> list[str]:
     return [
-        text.text for buffer in stream(address, **how).buffers(place) if buffer.corpus for text in buffer.corpus.documents
+        text.text
+        for buffer in stream(address, **how).buffers(place)
+        if buffer.corpus
+        for text in buffer.corpus.documents
     ]
 
 

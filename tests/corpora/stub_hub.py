@@ -22,7 +22,7 @@ REVISION = "1234567890abcdef1234567890abcdef12345678"
 
 @dataclass
 class Hub:
-    """Datasets by name, each with its files; ``drops`` of the next answers of a file's bytes break off in the middle."""
+    """Datasets by name, each with its files; ``drops`` of the next answers with bytes break off in the middle."""
 
     datasets: Mapping[str, Mapping[str, bytes]]
     gated: tuple[str, ...] = ()
@@ -86,7 +86,9 @@ def _answer(handler: BaseHTTPRequestHandler, hub: Hub) -> None:
             else:
                 _send_json(handler, found)
         else:
-            wanted = json.loads(body)["paths"] if body.startswith(b"{") else re.findall(r"paths=([^&]+)", body.decode())
+            wanted = (
+                json.loads(body)["paths"] if body.startswith(b"{") else re.findall(r"paths=([^&]+)", body.decode())
+            )
             entries = {entry["path"]: entry for entry in _entries(hub.datasets[name])}
             _send_json(handler, [entries[unquote(path)] for path in wanted if unquote(path) in entries])
         return
@@ -114,7 +116,8 @@ def _allowed(handler: BaseHTTPRequestHandler, hub: Hub, name: str) -> bool:
 def _information(name: str, files: Mapping[str, bytes]) -> dict[str, object]:
     return {
         "_id": "1", "id": name, "sha": REVISION, "private": False, "gated": False, "disabled": False, "tags": [],
-        "downloads": 0, "likes": 0, "lastModified": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z",
+        "downloads": 0, "likes": 0, "lastModified": "2026-01-01T00:00:00.000Z",
+        "createdAt": "2026-01-01T00:00:00.000Z",
         "siblings": [{"rfilename": file} for file in files],
     }  # fmt: skip
 

@@ -8,17 +8,16 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from stub_hub import Hub, serving
 
 from attlas.corpora.naming import Dataset
 from attlas.errors import CorpusError
-from stub_hub import Hub, serving
 
 pytest.importorskip("datasets", reason="the package datasets is not installed")
 
@@ -45,7 +44,7 @@ def environment(address: str, home: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a process that asks the hub was told."""
     cats = "".join(json.dumps({"text": f"We saw {n} cats.", "label": n % 2}) + "\n" for n in range(12)).encode()
     hub = Hub(
@@ -56,7 +55,11 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
                 "data/test-00000-of-00001.parquet": parquet(RAIN[:5]),
             },
             "own/cats": {"train.jsonl": cats},
-            "own/two": {"a/train.parquet": parquet(RAIN[:3]), "b/train.parquet": parquet(RAIN[:4]), "README.md": CONFIGS},
+            "own/two": {
+                "a/train.parquet": parquet(RAIN[:3]),
+                "b/train.parquet": parquet(RAIN[:4]),
+                "README.md": CONFIGS,
+            },
             "owner/secret": {"train.jsonl": cats},
             "cats": {"train.jsonl": cats},
         },
@@ -71,7 +74,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
     assert done.returncode == 0, done.stderr[-3000:]
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert max(line["seconds"] for line in lines) < 60
-    yield {line["name"]: line["answer"] for line in lines}
+    return {line["name"]: line["answer"] for line in lines}
 
 
 def test_a_dataset_streams(answers: dict[str, Any]) -> None:

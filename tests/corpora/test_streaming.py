@@ -94,13 +94,19 @@ def test_articles_go_on_across_buffers(tmp_path: Path) -> None:
 
 def test_wikitext_parts_articles_in_a_stream(tmp_path: Path) -> None:
     file = tmp_path / "wiki.txt"
-    file.write_text("".join(f" = Title {n} = \n\nIt rained .\n\n = = Part = = \n\nFor {n} days .\n\n" for n in range(20)))
+    file.write_text(
+        "".join(f" = Title {n} = \n\nIt rained .\n\n = = Part = = \n\nFor {n} days .\n\n" for n in range(20))
+    )
     whole, corpus = read(file), stream(file, buffer=33)
     assert [told(text) for text in of_buffers(corpus)] == [told(text) for text in whole.documents]
     drawn = corpus.draw(10, 3)
     assert len(drawn.documents) == 10
     places = {document.text: article for document, article in zip(whole.documents, whole.articles, strict=True)}
-    asked = [(text.text, at) for text, at in zip(drawn.documents, drawn.articles, strict=True) if text.text != "It rained ."]
+    asked = [
+        (text.text, at)
+        for text, at in zip(drawn.documents, drawn.articles, strict=True)
+        if text.text != "It rained ."
+    ]
     assert all(places[text] == at for text, at in asked)
 
 
@@ -133,7 +139,9 @@ def test_tables_stream_and_go_on_from_any_row(kind: str, tmp_path: Path) -> None
     assert left_out == {"rows without a text": 15}
     for buffer in corpus.buffers():
         row = buffer.after["at"].get("row") or 100 * bool(buffer.after["at"]["file"])
-        assert [document.text for document in of_buffers(corpus, buffer.after)] == [text for text in texts[row:] if text]
+        assert [document.text for document in of_buffers(corpus, buffer.after)] == [
+            text for text in texts[row:] if text
+        ]
 
 
 def test_parquet_reads_no_group_before_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +156,7 @@ def test_parquet_reads_no_group_before_a_place(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", iter_batches)
     corpus = stream(file)
-    assert len(of_buffers(corpus, {"at": {"file": 0, "row": 75}, "article": None})) == 25
+    assert len(of_buffers(corpus, {"at": {"file": 0, "row": 75}, "article": None, "buffer": 0})) == 25
     assert 7 in asked
     assert min(asked[asked.index(7) :]) == 7
 
@@ -175,7 +183,10 @@ def test_a_draw_depends_on_the_seed_alone_and_not_on_buffers(tmp_path: Path) -> 
     drawn = [document.text for document in stream(file, buffer=10).draw(20, 7).documents]
     assert drawn == [document.text for document in stream(file, buffer="1kb").draw(20, 7).documents]
     assert drawn != [document.text for document in stream(file).draw(20, 8).documents]
-    assert [text.text for text in stream(file).first(2).documents] == ["It rained for 0 days.", "It rained for 1 days."]
+    assert [text.text for text in stream(file).first(2).documents] == [
+        "It rained for 0 days.",
+        "It rained for 1 days.",
+    ]
 
 
 def test_the_first_ones_are_read_no_further(tmp_path: Path) -> None:
@@ -227,7 +238,9 @@ def test_columns_of_glue_are_labelled_pairs(tmp_path: Path) -> None:
 
 def test_a_folder_is_one_stream(tmp_path: Path) -> None:
     texts = [f"It rained for {n} days." for n in range(9)]
-    for at, some in enumerate(itertools.batched(texts, 4) if hasattr(itertools, "batched") else (texts[:4], texts[4:])):
+    for at, some in enumerate(
+        itertools.batched(texts, 4) if hasattr(itertools, "batched") else (texts[:4], texts[4:])
+    ):
         jsonl(tmp_path, some, f"part{at}.jsonl")
     corpus = stream(tmp_path, buffer=3)
     assert [document.text for document in of_buffers(corpus)] == texts
@@ -260,7 +273,11 @@ def test_the_fingerprint_sees_sizes_columns_and_the_ends(tmp_path: Path) -> None
     ("content", "limits", "said"),
     [
         ('{"text": "' + "a" * 500 + '"}\n', "line=100", "a line of over 100 characters, more than the limit of 100"),
-        ('{"text": "a", "b": ' + "[" * 40 + "]" * 40 + "}\n", "depth=20", "nested 21 deep, more than the limit of 20"),
+        (
+            '{"text": "a", "b": ' + "[" * 40 + "]" * 40 + "}\n",
+            "depth=20",
+            "nested 21 deep, more than the limit of 20",
+        ),
         ('{"text": "a", "b": ' + "1" * 50 + "}\n", "digits=20", "a number of 50 digits, more than the limit of 20"),
     ],
 )
@@ -277,7 +294,7 @@ def test_a_packed_file_may_not_unpack_without_end(tmp_path: Path) -> None:
     file = tmp_path / "a.txt.gz"
     file.write_bytes(gzip.compress(b"It rained.\n\n" * 200_000))
     corpus = stream(file, limits="buffer=1")
-    with pytest.raises(CorpusError, match="it unpacks to over .* the limit of 50"):
+    with pytest.raises(CorpusError, match=r"it unpacks to over .* the limit of 50"):
         corpus.draw(5, 0)
 
 
@@ -298,7 +315,7 @@ def test_a_file_that_ends_in_the_middle_is_told(tmp_path: Path) -> None:
 
 def test_what_cannot_stream_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(formats()["semeval"].example)
-    with pytest.raises(CorpusError, match="files of the format semeval are read whole; conllu, .* stream"):
+    with pytest.raises(CorpusError, match=r"files of the format semeval are read whole; conllu, .* stream"):
         stream(tmp_path / "a.txt")
     with pytest.raises(CorpusError, match="'nothing' is no format of a corpus"):
         stream(tmp_path / "a.txt", "nothing")
@@ -311,5 +328,5 @@ def test_what_cannot_stream_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_stream_that_is_too_large_for_memory_is_refused(tmp_path: Path) -> None:
     corpus = stream(jsonl(tmp_path, ["It rained for many days."] * 100))
     assert len(corpus.whole().documents) == 100
-    with pytest.raises(CorpusError, match="all texts are to be kept in memory, .* give --limit"):
+    with pytest.raises(CorpusError, match=r"all texts are to be kept in memory, .* give --limit"):
         corpus.whole("give --limit", most=1000)

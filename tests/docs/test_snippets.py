@@ -42,6 +42,7 @@ NOT_RUN = {  # (page, language of the block): why
     ("architecture.md", "text"): "a picture of the flow",
     ("corpora.md", "text"): "examples of formats, which tests/corpora/test_formats.py reads",
     ("own-study.md", "toml"): "a part of the example's pyproject.toml; tests/cli/test_own_study.py installs it",
+    ("scale.md", "text"): "commands that start a cluster, or need one; tests/run/test_ray.py has one",
     ("spans.md", "text"): "lines of a file",
     ("tune.md", "text"): "what a command once printed",
 }

@@ -16,6 +16,7 @@ from attlas.corpora import read, stream
 from attlas.corpora.streaming import StreamedCorpus
 from attlas.errors import CorpusError
 from attlas.run.fold import fold
+from attlas.run.portions import Merged
 from attlas.run.source import Source
 from attlas.run.streamed import StreamedReading
 from attlas.studies.clusters.call import clusters
@@ -25,7 +26,7 @@ from attlas.studies.relations.call import relations
 from attlas.studies.survey.call import survey
 from attlas.studies.survey.passes import Survey
 
-WORDS = "the a cat dog farmer saw heard slept in on near house green old . , and".split()
+WORDS = ("the", "a", "cat", "dog", "farmer", "saw", "heard", "slept", "in", "on", "near", "house", "old", ".", ",")
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +122,24 @@ def test_an_interrupted_survey_goes_on_to_the_same_bits(
     assert in_one_go.manifest.skipped == resumed.manifest.skipped
 
 
+def test_parts_of_a_stream_take_every_so_many_th_buffer_and_merge_to_the_whole(
+    subject: Subject, texts: Path, tmp_path: Path
+) -> None:
+    read_of: list[int] = []
+    for number in (3, 1, 2):
+        folder = tmp_path / f"part {number}"
+        corpus = stream(texts, buffer=4)
+        survey(subject, corpus, out=folder, part=f"{number}/3")
+        source = StreamedReading(subject, corpus, {"max_pieces": 128}).source(4096).portion(number, 3)
+        read_of.append(sum(len(batch.items) for batch in source.from_place()))
+    assert sorted(read_of) == [8, 10, 12]
+    parts = Merged([tmp_path / f"part {number}" for number in (2, 3, 1)])
+    merged, whole = survey(subject, stream(texts, buffer=4), engine=parts), survey(subject, stream(texts, buffer=4))
+    columns = ("value", "low", "high", "n")
+    np.testing.assert_allclose(numbers(merged, "heads", *columns), numbers(whole, "heads", *columns), rtol=1e-12)
+    assert merged.manifest.corpus == whole.manifest.corpus
+
+
 def test_norms_and_clusters_stream(subject: Subject, texts: Path) -> None:
     whole, streamed = (norms(subject, corpus, twins=1) for corpus in (read(texts), stream(texts)))
     ours, theirs = (numbers(result, "norms", "weight", "norm", "n") for result in (streamed, whole))
@@ -153,7 +172,9 @@ def test_a_statistic_of_ones_own_streams(subject: Subject, texts: Path) -> None:
     def first(call: Any, batch: Any) -> Any:
         return call.weights()[:, :, 0, 0]
 
-    ours, theirs = (numbers(fold(subject, corpus, first), "heads", "value", "n") for corpus in (stream(texts), read(texts)))
+    ours, theirs = (
+        numbers(fold(subject, corpus, first), "heads", "value", "n") for corpus in (stream(texts), read(texts))
+    )
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 

@@ -145,7 +145,7 @@ def read_units(
     pairs: bool = False,
     long: str = "cut",
 ) -> Reading:
-    """Make examples as :func:`read_documents` does, of the units that are told, as they are called; there may be none.
+    """Make examples as :func:`read_documents` does, of units that are called as they are told; there may be none.
 
     >>> from attlas.capture import load
     >>> [e.unit for e in read_units(load(), [Document.from_text("It rained.")], [77], articles=[0]).examples]

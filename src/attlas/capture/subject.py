@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -38,6 +39,7 @@ from attlas.models import (
     place_of,
     probing_inputs,
 )
+from attlas.models.seam import register as register_seam
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -82,10 +84,19 @@ class Subject:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Subject:
         """Another subject with a model of its own; the tokenizer, which is only read, is shared."""
+        opened = self._opened
+        model, layout = copy.deepcopy((opened.model, opened.layout), memo)
+        return Subject(replace(opened, model=model, layout=layout))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled, as for a worker on another machine, it comes back on a seam of its own."""
+        return _on_a_seam, (type(self), self._opened)
+
+    @property
+    def _opened(self) -> Opened:
         if self.seam.instruments:
             raise CapabilityError(f"{self.name} has instruments on; copy it outside of their block")
-        model, layout = copy.deepcopy((self.model, self.layout), memo)
-        return Subject(Opened(self.name, model, self.pieces.tokenizer, layout, self.fingerprint, self.missing))
+        return Opened(self.name, self.model, self.pieces.tokenizer, self.layout, self.fingerprint, self.missing)
 
     @classmethod
     def of(cls, model: PreTrainedModel, tokenizer: Any, name: str | None = None) -> Subject:
@@ -569,3 +580,9 @@ def load(
     subject = Subject(opened)
     prove(subject)
     return subject
+
+
+def _on_a_seam(kind: type[Subject], opened: Opened) -> Subject:
+    """A subject of a model that came from another process, where the library knows of the seam already."""
+    register_seam()
+    return kind(opened)

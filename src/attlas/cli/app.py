@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attlas.cli import demo, doctor, report, serve, verify, view
+from attlas.cli import demo, doctor, merge, report, serve, verify, view
 from attlas.cli.commands import command_for
 from attlas.cli.groups import Listed, plain_group
 from attlas.studies import studies
@@ -19,7 +19,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _module in (demo, view, serve, report, doctor, verify):
+for _module in (demo, view, serve, report, merge, doctor, verify):
     app.command(_module.__name__.rpartition(".")[2])(_module.command)
 
 _GROUPS: dict[str, Any] = {}

@@ -24,6 +24,7 @@ from attlas.corpora.limits import limited
 from attlas.errors import PlanError
 from attlas.run.given import NAMED, check_device, check_given
 from attlas.run.parameters import Help, asked_of, help_of, reader_of, role_of
+from attlas.run.spreading import share_of
 from attlas.studies import Study, studies
 
 
@@ -46,7 +47,9 @@ READING = {
     "label": _option_for(
         str | None, "--label", "The column that holds the labels; for sentiment trees binary or five."
     ),
-    "text_column": _option_for(str | None, "--text-column", "The column that holds the texts, of a table or dataset."),
+    "text_column": _option_for(
+        str | None, "--text-column", "The column that holds the texts, of a table or dataset."
+    ),
     "streamed": _option_for(
         bool | None,
         "--streamed/--whole",
@@ -63,6 +66,7 @@ PRINTING = {
     "quiet": _option_for(bool, "--quiet", "No progress.", "-q"),
     "as_json": _option_for(bool, "--json", "Print what was found as JSON."),
 }
+NOT_OF_A_PART = ("out", "resume", "part", "after", "quiet", "as_json")  # what may differ between parts of one run
 _OFF = {"device": None, "dtype": None, "remote_code": False, "allow_pickle": False}
 
 
@@ -77,7 +81,7 @@ def command_for(study: Study) -> Callable[..., None]:
     taken = list(inspect.signature(call).parameters.values())
 
     def command(**given: Any) -> None:
-        with limited(given.pop("limits", None)):
+        with limited(given.get("limits")):
             run_command(study, call, taken, given)
 
     command.__signature__ = inspect.Signature(_options(taken))  # type: ignore[attr-defined]
@@ -140,6 +144,7 @@ def run_command(
 ) -> None:
     """Read what is to be read, call the study, and print what it gave."""
     from attlas.run import progress_on
+    from attlas.run.portions import Left
     from attlas.run.setting import Opening
 
     writes = not (study.lines and given.get("as_json"))
@@ -148,6 +153,9 @@ def run_command(
     own = {parameter.name for parameter in taken}
     how: dict[str, Any] = {name: None if name in own else given.pop(name, None) for name in READING}
     opening: dict[str, Any] = {name: given.get(name) for name in OPENING if name not in own}
+    if given.get("part") is not None:
+        asked = {name: value for name, value in {**given, **how}.items() if name not in NOT_OF_A_PART}
+        given["part"] = share_of(given["part"])._replace(command={"study": study.name, "given": asked})
     quiet, as_json = given.pop("quiet", True), given.pop("as_json", False)
     arguments: dict[str, Any] = {}
     for parameter in sorted(taken, key=lambda parameter: role_of(parameter) == "model"):  # texts before the model
@@ -178,6 +186,9 @@ def run_command(
             typer.echo(json.dumps(line, ensure_ascii=False))
         return
     outcome = call(**arguments)
+    if isinstance(outcome, Left):
+        typer.echo(json.dumps({"folder": str(outcome.folder)}) if as_json else str(outcome))
+        return
     after = study.load_after()
     if as_json:
         typer.echo(json.dumps(_document(outcome, study), ensure_ascii=False))

@@ -22,8 +22,8 @@ from itertools import accumulate, pairwise
 from sys import intern
 
 from attlas.corpora.conll2000 import has_tags, tags_of
-from attlas.corpora.entities import read_mentions
 from attlas.corpora.cutting import Cutting, at_blank, before
+from attlas.corpora.entities import read_mentions
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError

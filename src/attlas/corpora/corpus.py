@@ -22,9 +22,9 @@ from typing import Any
 
 from attlas.corpora.formats import Format, formats, listed
 from attlas.corpora.limits import Limits, limited
+from attlas.corpora.naming import streams_only
 from attlas.corpora.sample import read_sample
 from attlas.corpora.sniffing import sniff
-from attlas.corpora.naming import streams_only
 from attlas.corpora.source import Readable, Source, member_names, open_members, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document
@@ -197,10 +197,11 @@ def read(
     if format is not None and format not in formats():
         raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(formats())}")
     with limited(limits):
-        if streams_only(source):
+        if not isinstance(source, Source) and streams_only(source):
             from attlas.corpora.streaming.opening import stream
 
-            return stream(source, format, **given).whole()
+            options: dict[str, Any] = dict(given)
+            return stream(source, format, **options).whole()
         if not isinstance(source, Source) and (names := member_names(source)) is not None:
             return _read_folder(Path(source), names, format, given)
         return _read_file(open_source(source), format, given)

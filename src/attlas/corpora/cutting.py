@@ -31,9 +31,10 @@ class Cutting:
     """Where files of a format may be cut.
 
     ``split`` gives the splitter, by the options that the file is read with; ``header`` says of a file's first line,
-    and the options, whether all records are read below it; ``opens`` says of a record whether it begins an article, where documents
-    are not articles of their own; ``void`` whether it holds no document; ``settled`` are options that the beginning of a file decides for all of it.
-    Documents that are ``counted`` through are named by their place in a part of the file.
+    and the options, whether all records are read below it; ``opens`` says of a record whether it begins an article,
+    where documents are not articles of their own; ``void`` whether it holds no document; ``settled`` are options that
+    the beginning of a file decides for all of it. Documents that are ``counted`` through are named by their place in
+    a part of the file.
 
     >>> Cutting(lambda options: each_line).header("It rained.", {})
     False

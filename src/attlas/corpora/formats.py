@@ -31,8 +31,8 @@ class Format:
     the format (or another of the same ending), and with such an ending lines that are ``enough`` are not tested
     further. A folder of files that end in one of ``folders`` is a corpus. ``needs`` are options that the format
     cannot do without, and which tell it. ``tasks`` are those of edge probing that its edges are of; where there are
-    several, the reader takes the option ``task``. ``order`` is its place in lists of formats. ``cutting`` says where its
-    files may be cut, so that they need not be read whole.
+    several, the reader takes the option ``task``. ``order`` is its place in lists of formats. ``cutting`` says where
+    its files may be cut, so that they need not be read whole.
 
     >>> shout = Format("shout", lambda source: [Document.from_text(source.text.lower())], "capitals", "OH YES!")
     >>> [[document.text for document in article] for article in shout.articles(Source.of_text("OH NO!"))]

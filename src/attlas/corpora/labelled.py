@@ -78,7 +78,9 @@ def _cola(line: str) -> bool:
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Each line that holds a text, with its number and its fields by name."""
-    filled = [(line, content) for line, content in enumerate(source.lines, start=source.first_line) if content.strip()]
+    filled = [
+        (line, content) for line, content in enumerate(source.lines, start=source.first_line) if content.strip()
+    ]
     if not filled:
         return
     first = filled[0][1]

@@ -1,9 +1,9 @@
 """What a corpus is by its name alone: a dataset of the hub, a table, or anything else.
 
-A dataset is called ``hf://DATASET[:CONFIG][/SPLIT][?text=COLUMN&label=COLUMN&revision=REVISION&split=SPLIT]``. DATASET
-is ``name`` or ``owner/name``. Of two names without a configuration the second is a split where it is called as splits
-usually are (:data:`SPLITS`), and else the dataset of an owner; ``?split=`` says what is meant. So ``hf://imdb/test``
-is a split of a dataset without an owner, ``hf://stanfordnlp/imdb`` the dataset of an owner, and
+A dataset is called ``hf://DATASET[:CONFIG][/SPLIT][?text=COLUMN&label=COLUMN&revision=REVISION&split=SPLIT]``,
+where DATASET is ``name`` or ``owner/name``. Of two names without a configuration the second is a split where it is
+called as splits usually are (:data:`SPLITS`), and else the dataset of an owner; ``?split=`` says what is meant. So
+``hf://imdb/test`` is a split of a dataset without an owner, ``hf://stanfordnlp/imdb`` the dataset of an owner, and
 ``hf://stanfordnlp/imdb/test`` has all three. Anything else is refused by what is wrong with it.
 """
 

@@ -62,8 +62,8 @@ def read_plain(path: Readable, unit: str = "paragraph") -> list[Document]:
 
 
 def read_articles(path: Readable, unit: str = "paragraph", layout: Layout | None = None) -> list[list[Document]]:
-    """Read plain text with its documents grouped by article; ordinary text is one article. The ``layout`` of a part of
-    a file is that of the whole.
+    """Read plain text with its documents grouped by article; ordinary text is one article. A part of a file is
+    read with the ``layout`` of the whole.
 
     >>> lines = [" = Frogs = ", "They leap .", " = = Food = = ", "Flies .", " = Toads = ", "They crawl ."]
     >>> source = Source.of_text("\\n\\n".join(lines))
@@ -135,7 +135,9 @@ def _split(options: Mapping[str, Any]) -> Splitter:
     lined, headed = options["layout"]
     if options.get("unit") == "document":
         if not headed:
-            raise CorpusError("as one document the file must be read whole; give --unit paragraph or line, or --whole")
+            raise CorpusError(
+                "as one document the file must be read whole; give --unit paragraph or line, or --whole"
+            )
         return before(rb"\s*= [^= ].*[^= ] =\s*$")
     return each_line if lined or options.get("unit") == "line" else at_blank
 
@@ -146,7 +148,9 @@ def _opens(record: str) -> bool:
 
 def _void(record: bytes) -> bool:
     """Whether a record holds no text: blank lines, or a heading."""
-    return record.isspace() or (b" =" in record and _HEADING.fullmatch(record.decode(errors="replace").strip()) is not None)
+    return record.isspace() or (
+        b" =" in record and _HEADING.fullmatch(record.decode(errors="replace").strip()) is not None
+    )
 
 
 FORMAT = Format(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -116,6 +116,7 @@ class Trainer:
     device: torch.device = CPU
     say: Callable[[str], None] = lambda text: None
     name: str = "parse"
+    stepwise: ClassVar[bool] = True
 
     def empty(self) -> Bundle:
         """Per probe: its score, its history, what is to be said of it, and what it has learned of heads or layers."""

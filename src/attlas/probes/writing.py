@@ -76,6 +76,7 @@ class Writer:
         self.subject, self.features = subject, features
         self.measure = require_measure(subject, measure)
         self.stream = subject.pieces.own
+        self.layers = 0 if features is None else features.room.layers
 
     def empty(self) -> Bundle:
         """Counts what was written."""
@@ -83,8 +84,15 @@ class Writer:
 
     def update(self, bundle: Bundle, batch: Sequence[_Item]) -> None:
         """Run a batch through the model and write its features."""
-        features, subject = self.features, self.subject
-        assert features is not None
+        self.write(bundle, batch, self.read(batch))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the files, which workers do not write."""
+        return {**vars(self), "features": None}
+
+    def read(self, batch: Sequence[_Item]) -> tuple[Any, Any]:
+        """The attention between words of a batch, and their states where these are wanted, sentence by sentence."""
+        subject = self.subject
         made = subject.pieces.batch([item.example for item in batch], subject.device)
         assert made.source is not None
         grouping = group(
@@ -100,18 +108,27 @@ class Writer:
                 attention = measured(subject, call, self.measure).float()
                 taken.append(between_words(attention, grouping).clamp(max=LARGEST).half().cpu())
 
-        options = {"output_hidden_states": True} if features.room.layers else {}
+        options = {"output_hidden_states": True} if self.layers else {}
         with torch.no_grad(), subject.use(Fold(take)):
             output = subject.read(made, **options)
         attention = torch.cat(taken, dim=1).permute(0, 2, 3, 1).numpy()
-        states = self._words(output, grouping) if features.room.layers else None
+        states = self._words(output, grouping) if self.layers else None
+        kept = [np.array([*item.kept, grouping.words]) for item in batch]
+        return (
+            [each[groups[:, None], groups[None, :]] for each, groups in zip(attention, kept, strict=True)],
+            None if states is None else [each[:, groups[:-1]] for each, groups in zip(states, kept, strict=True)],
+        )
+
+    def write(self, bundle: Bundle, batch: Sequence[_Item], read: tuple[Any, Any]) -> None:
+        """Write what was read."""
+        features, (attention, states) = self.features, read
+        assert features is not None
         for number, item in enumerate(batch):
-            groups = np.array([*item.kept, grouping.words])
             block = features.block(item.part, "attention", item.words)
-            block[item.row] = attention[number][groups[:, None], groups[None, :]]
+            block[item.row] = attention[number]
             if states is not None:
                 block = features.block(item.part, "states", item.words)
-                block[:, item.row] = states[number][:, groups[:-1]]
+                block[:, item.row] = states[number]
         bundle["words"].update([float(item.words) for item in batch], 1)
 
     def _words(self, output: Any, grouping: Grouping) -> Any:

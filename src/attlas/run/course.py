@@ -98,13 +98,13 @@ class Course:
         self._keeping.progress.start(self._title, self._source.pieces, self._done.pieces)
         return self
 
-    def done(self, batch: Handed[Any]) -> None:
-        """The bundle has taken in this batch, and all before it."""
-        now = time.monotonic()
+    def done(self, *taken: Handed[Any]) -> None:
+        """The bundle has taken in these batches, and all before them."""
+        now, pieces = time.monotonic(), sum(batch.pieces for batch in taken)
         state = {} if self._keeping.out is None else self.bundle.state()
-        batches, pieces = self._done.batches + 1, self._done.pieces + batch.pieces
-        self._done = _Done(state, batch.after, batches, pieces, self._before + now - self._began)
-        self._keeping.progress.advance(batch.pieces)
+        batches, seconds = self._done.batches + len(taken), self._before + now - self._began
+        self._done = _Done(state, taken[-1].after, batches, self._done.pieces + pieces, seconds)
+        self._keeping.progress.advance(pieces)
         if now - self._saved_at >= self._keeping.checkpoint_every:
             self._save()
 

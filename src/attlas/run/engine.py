@@ -21,7 +21,13 @@ Item = TypeVar("Item", contravariant=True)
 
 
 class Part(Protocol[Item]):
-    """What an engine carries out; :meth:`attlas.run.session.Run.carry` has an example."""
+    """What an engine carries out; :meth:`attlas.run.session.Run.carry` has an example.
+
+    It may be asked to see single batches on other machines. A part in which every batch builds on those before (a
+    training) says so by an attribute ``stepwise`` that is true, and stays where the run is. One that also writes
+    files has two methods more, ``read(batch)``, which may happen anywhere, and ``write(bundle, batch, read)``, which
+    happens where the run is; its ``update`` does both.
+    """
 
     @property
     def name(self) -> str:

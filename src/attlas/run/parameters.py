@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypedDict, TypeVar,
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
+from attlas.run.engine import Engine
 from attlas.run.given import check_given
 from attlas.run.progress import Progress
 from attlas.run.settling import First, settled
+from attlas.run.spreading import Ended, Share, check_spread
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -122,7 +124,8 @@ class Running(TypedDict, total=False):
     """What every run takes.
 
     >>> sorted(Running.__annotations__)
-    ['budget', 'checkpoint_every', 'out', 'progress', 'resume', 'seed']
+    ['after', 'budget', 'checkpoint_every', 'engine', 'out', 'part', 'progress', 'resume', 'seed', 'threads', 'tree',
+    'workers']
     """
 
     seed: Annotated[int, Help("Decides every draw.")]
@@ -132,6 +135,19 @@ class Running(TypedDict, total=False):
     resume: Annotated[bool, Help("Go on where an interrupted run stopped.")]
     budget: Annotated[int | None, Help("Pieces (subword tokens) per batch, padding included.", least=1)]
     checkpoint_every: Annotated[float, Help("Seconds between checkpoints, for --resume.", least=0)]
+    engine: Annotated[
+        Engine | str,
+        Help("local, ray (workers on this machine), or ray://HOST:PORT (a running cluster).", kind=str),
+    ]
+    workers: Annotated[int | None, Help("With Ray: so many workers; as many as have room if left out.", least=1)]
+    threads: Annotated[int | None, Help("With Ray: threads of each worker; 1 if left out.", least=1)]
+    tree: Annotated[bool, Help("With Ray: merge as a tree, for very many workers; the last digits differ.")]
+    part: Annotated[
+        Share | str | None, Help("Do one part only, such as 3/16; attlas merge joins them.", kind=str | None)
+    ]
+    after: Annotated[
+        Path | str | None, Help("With --part: the merged stage that this part builds on.", kind=Path | None)
+    ]
     progress: Annotated[Progress | None, Role("progress")]
 
 
@@ -155,18 +171,21 @@ class Reading(Running, total=False):
 
 DEFAULTS: dict[str, Any] = {
     "max_pieces": None, "long": "cut", "limit": None, "first": None, "seed": 0, "out": None, "resume": False,
-    "budget": 4096, "checkpoint_every": 20.0, "progress": None,
+    "budget": 4096, "checkpoint_every": 20.0, "engine": "local", "workers": None, "threads": None, "tree": False,
+    "part": None, "after": None, "progress": None,
 }  # fmt: skip
 
 
 def study_call(
-    *, without: Sequence[str] = (), streams: bool = False, **defaults: Any
+    *, without: Sequence[str] = (), streams: bool = False, alone: str = "", whole: str = "", **defaults: Any
 ) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
-    A call that ``streams`` takes a corpus as it comes; of all others the documents of such a corpus are drawn, or
-    read whole, before they are called (:func:`attlas.run.settling.settled`). ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
-    than others have; ``without`` are parameters of the bundle that it does not take.
+    ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
+    than others have; ``without`` are parameters of the bundle that it does not take. A call that ``streams`` takes a
+    corpus as it comes; for all others the documents of such a corpus are drawn, or read whole, beforehand
+    (:func:`attlas.run.settling.settled`). ``alone`` says why it cannot be spread over workers or parts, ``whole`` why
+    not over parts.
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
@@ -176,7 +195,8 @@ def study_call(
     >>> toy(), toy(budget=3)
     ((512, 2), (3, 2))
     >>> list(inspect.signature(toy).parameters)
-    ['corpus', 'depth', 'seed', 'out', 'resume', 'budget', 'checkpoint_every', 'progress']
+    ['corpus', 'depth', 'seed', 'out', 'resume', 'budget', 'checkpoint_every', 'engine', 'workers', 'threads', 'tree',
+    'part', 'after', 'progress']
     >>> toy(dept=3)
     Traceback (most recent call last):
         ...
@@ -194,7 +214,9 @@ def study_call(
                 signature.bind(*args, **given)
             except TypeError as error:
                 raise TypeError(f"{call.__name__}() {error}") from None
-            check_given({**shared, **signature.bind(*args, **given).arguments})
+            everything = {**shared, **signature.bind(*args, **given).arguments}
+            check_given(everything)
+            check_spread(call.__name__, everything, alone, whole)
             bound = inspect.signature(call).bind(*args, **_limited({**shared, **given}, usual))
             for parameter in parameters:
                 if parameter.name in bound.arguments and role_of(parameter) in ("corpus", "other corpus"):
@@ -202,7 +224,10 @@ def study_call(
                         bound.arguments[parameter.name], {**shared, **bound.kwargs}, streaming=streams,
                         named=_role(parameter).read == OPENED,
                     )  # fmt: skip
-            return call(*bound.args, **bound.kwargs)
+            try:
+                return call(*bound.args, **bound.kwargs)
+            except Ended as ended:
+                return ended.left
 
         signature = inspect.Signature(parameters)
         for parameter in parameters:

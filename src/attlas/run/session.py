@@ -30,9 +30,11 @@ from attlas.run.journal import item_by_item, journal_file
 from attlas.run.local import LOCAL
 from attlas.run.parameters import Running
 from attlas.run.plan import Plan, require_resumable
+from attlas.run.portions import Merged, PartOf, Unmerged
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
 from attlas.run.source import Listed, Source
+from attlas.run.spreading import Ended, engine_for
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.store.checkpoint import (
     FOLDER,
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
     from attlas.stats import Bundle
 
 Made = TypeVar("Made")
-Passages = TypeVar("Passages", "Reading", "StreamedReading")
+Passages = TypeVar("Passages", bound="Reading | StreamedReading")
 _Kept = tuple["Mapping[str, NDArray[Any]]", Mapping[str, Any]]  # what a checkpoint keeps of a step
 
 
@@ -93,6 +95,7 @@ class Run:
     _room: ExitStack = field(default_factory=ExitStack)
     _streamed: list[tuple[StreamedReading, str]] = field(default_factory=list)
     _elsewhere: float = 0.0
+    _unmerged: bool = False
     item_by_item = item_by_item
 
     @contextmanager
@@ -134,9 +137,10 @@ class Run:
         """All that decides the numbers."""
         corpora = describe(self.corpus) | {name: describe(corpus) for name, corpus in self.more.items()}
         version = versions_here()["attlas"]
-        return Plan(
-            self.study, self.options, self.subject.describe(), corpora, {"budget": self.budget}, self.seed, version
+        batching = {"budget": self.budget} | (
+            {"part": str(self.engine.share)} if isinstance(self.engine, PartOf) else {}
         )
+        return Plan(self.study, self.options, self.subject.describe(), corpora, batching, self.seed, version)
 
     def twins(self, count: int = 1) -> Iterator[tuple[str, Subject]]:
         """The model and so many untrained twins of other random weights each, with what their parts are called by.
@@ -148,6 +152,23 @@ class Run:
         yield "", self.subject
         for number in range(count):
             yield "untrained " if number == 0 else f"untrained {number + 1} ", self.subject.twin(self.seed + number)
+        if self._unmerged:
+            raise Unmerged
+
+    @contextmanager
+    def as_far_as_known(self) -> Iterator[None]:
+        """For the work on one of the :meth:`twins`, which does not depend on that on the others: where the run is one
+        of several parts, whatever builds on all parts is left for later, and the next twin has its turn.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run:
+        ...     with run.as_far_as_known():
+        ...         1 + 1
+        2
+        """
+        try:
+            yield
+        except Unmerged:
+            self._unmerged = True
 
     def finished_before(self) -> Result | None:
         """What this very run has left already, where it is resumed although it was finished.
@@ -163,8 +184,8 @@ class Run:
         return Result.open(self.out)
 
     def read(self, reading: Passages, *, into: str = "passages") -> Passages:
-        """Take note of texts that were read: how many, how many pieces, and what was left out. What streams is counted
-        as it is read, and noted when the run is finished.
+        """Take note of texts that were read: how many, how many pieces, and what was left out. What streams is
+        counted as it is read, and noted when the run is finished.
 
         >>> from attlas.capture.reading import read_documents
         >>> with begin("toy", _bundled(), _sample(), {}) as run:
@@ -300,9 +321,7 @@ class Run:
         """Remove a scratch folder."""
         shutil.rmtree(folder, ignore_errors=True)
 
-    def note_cutting(
-        self, texts: int | Corpus | StreamedCorpus, what: str = "documents", *, many: int = 500
-    ) -> None:
+    def note_cutting(self, texts: int | Corpus | StreamedCorpus, what: str = "documents", *, many: int = 500) -> None:
         """Say that a corpus, or so many texts, are being cut into pieces, where that takes a while."""
         if not isinstance(texts, int | Corpus):
             self.progress.note(f"{texts.name} is read as it comes, {texts.buffer.told()} at a time")
@@ -310,20 +329,6 @@ class Run:
         count = texts if isinstance(texts, int) else len(texts.documents)
         if count > many:
             self.progress.note(f"cutting {count:,} {what} into pieces")
-
-    def _note_streamed(self) -> None:
-        """Count what passes over streamed corpora have read, and what was left out of those that were drawn from."""
-        for corpus in (self.corpus, *self.more.values()):
-            drawn = corpus.drawn if isinstance(corpus, Corpus) else None
-            self.skipped.update((drawn or {}).get("left_out", {}))
-        for reading, into in self._streamed:
-            counted = reading.counted
-            of_scored = {"pieces": counted.pieces, "documents": counted.documents} if into == "passages" else {}
-            for name, count in {into: counted.passages, **of_scored}.items():
-                self.counts[name] = self.counts.get(name, 0) + count
-            if into == "passages":
-                self.counts |= {"units": counted.units, "unit": reading.unit}
-            self.skipped += reading.skipped + counted.skipped
 
     def finish(self, tables: Mapping[str, Any], *, seconds: float = 0.0) -> Result:
         """The result: tables that have rows, with a manifest; saved where the run was to be written.
@@ -334,10 +339,20 @@ class Run:
         ...     run.finish({"heads": {"layer": [0]}, "pos": {"layer": []}})
         Result(toy: heads with 1 rows)
         """
+        if isinstance(self.engine, PartOf):
+            raise Unmerged
         here = (datetime.now(UTC) - self.started).total_seconds()
         seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
-        self._note_streamed()
-        left_out = [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
+        if self._streamed:
+            from attlas.run.streamed import totals
+
+            counts, passed_over = totals(self._streamed)
+            self.counts |= counts
+            self.skipped += passed_over
+        corpora = (self.corpus, *self.more.values())
+        for drawn in (corpus.drawn for corpus in corpora if isinstance(corpus, Corpus)):
+            self.skipped.update((drawn or {}).get("left_out", {}))
+        left_out = [why for corpus in corpora for why in corpus.left_out]
         skipped = {f"file left out: {why}": 1 for why in left_out} | +self.skipped
         model = {**self.subject.describe(), "device": self.subject.device.type}
         documents = {"documents": len(self.corpus.documents)} if isinstance(self.corpus, Corpus) else {}
@@ -387,13 +402,19 @@ def begin(
         given["checkpoint_every"], given.get("progress") or Silent(),
         {each: texts for each, texts in (more or {}).items() if texts is not None},
     )  # fmt: skip
-    with run.held(), run._room:
+    with engine_for(given) as run.engine, run.held(), run._room:
         if folder is not None and not run.resume:
             require_free(folder, run.plan.to_dict())
             for part in checkpoint_parts(folder):
                 require_resumable(checkpoint_file(folder, part), {}, run.plan, resume=False)
+        if isinstance(run.engine, PartOf | Merged):
+            run.engine.require_plan(run)
         run.note_plan()
-        yield run
+        try:
+            yield run
+        except Unmerged:
+            assert isinstance(run.engine, PartOf | Merged)
+            raise Ended(run.engine.leave(run)) from None
 
 
 def folder_of(out: Path | str | None, *names: str) -> Path | None:

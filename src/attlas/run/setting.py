@@ -76,14 +76,16 @@ def as_texts_or_stream(corpus: Texts | StreamedCorpus) -> Corpus | StreamedCorpu
     return corpus if isinstance(corpus, StreamedCorpus) else as_corpus(corpus)
 
 
-def as_corpus(corpus: Texts) -> Corpus:
-    """The corpus to read: as it is, from its file, or made of documents.
+def as_corpus(corpus: Texts | StreamedCorpus) -> Corpus:
+    """The corpus to read, in memory: as it is, from its file, made of documents, or all of one that streams.
 
     >>> as_corpus([Document.from_text("It rained.")]).name
     'documents'
     """
     if isinstance(corpus, Corpus):
         return corpus
+    if isinstance(corpus, StreamedCorpus):
+        return corpus.whole()
     if isinstance(corpus, (str, Path)):
         return read(corpus)
     digest = hashlib.sha256("\n".join(document.text for document in corpus).encode()).hexdigest()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -87,7 +87,7 @@ class StreamedReading:
             "limit": options["max_pieces"], "pairs": options.get("pairs", False), "long": options.get("long", "cut"),
         }  # fmt: skip
         self.skipped: Counter[str] = Counter()
-        self.counted = Counted()
+        self.counted, self.complete = Counted(), False
         self._recalled: tuple[frozenset[int], list[Example]] | None = None
 
     @property
@@ -122,8 +122,8 @@ class StreamedReading:
 
     @property
     def passages(self) -> int:
-        """How many passages the last pass has read."""
-        return self.counted.passages
+        """How many passages there are."""
+        return self.count().passages
 
     def recall(self, key: Callable[[Example], int], wanted: Collection[int]) -> list[Example]:
         """The examples that are wanted, by what a key calls them: the stream is read once more, as far as the last of
@@ -140,9 +140,39 @@ class StreamedReading:
             self._recalled = missing, list(recalled.values())
         return self._recalled[1]
 
+    def count(self) -> Counted:
+        """What the whole stream holds: as the last pass has counted it, or by going through it without the model,
+        where no pass went to its end."""
+        if not self.complete:
+            self.counted = Counted()
+            for buffered in self.corpus.buffers():
+                self.counted.add(buffered, self.cut(buffered))
+            self.complete = True
+        return self.counted
+
     def source(self, budget: int, max_items: int | None = None) -> StreamedSource:
         """Batches of them, of so many pieces."""
         return StreamedSource(self, budget, max_items)
+
+
+def totals(readings: Iterable[tuple[StreamedReading, str]]) -> tuple[dict[str, Any], Counter[str]]:
+    """What manifests say of streamed readings, each with what its passages count as: how much was read, and what was
+    left out.
+
+    >>> totals([])
+    ({}, Counter())
+    """
+    counts: dict[str, Any] = {}
+    skipped: Counter[str] = Counter()
+    for reading, into in readings:
+        counted = reading.count()
+        scored = into == "passages"
+        of_scored = {"pieces": counted.pieces, "documents": counted.documents} if scored else {}
+        for name, count in {into: counted.passages, **of_scored}.items():
+            counts[name] = counts.get(name, 0) + count
+        counts |= {"units": counted.units, "unit": reading.unit} if scored else {}
+        skipped += reading.skipped + counted.skipped
+    return counts, skipped
 
 
 class StreamedSource:
@@ -151,8 +181,14 @@ class StreamedSource:
     batches: int | None = None
     pieces: int | None = None
 
-    def __init__(self, reading: StreamedReading, budget: int, max_items: int | None) -> None:
-        self.reading, self.budget, self.max_items = reading, budget, max_items
+    def __init__(
+        self, reading: StreamedReading, budget: int, max_items: int | None, share: tuple[int, int] = (0, 1)
+    ) -> None:
+        self.reading, self.budget, self.max_items, self.share = reading, budget, max_items, share
+
+    def portion(self, number: int, parts: int) -> StreamedSource:
+        """The batches of part ``number`` (from 1): every so-many-th buffer, the others of which are not cut."""
+        return StreamedSource(self.reading, self.budget, self.max_items, (number - 1, parts))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -167,8 +203,8 @@ class StreamedSource:
         number, done, counted = 0, 0, Counted()
         if place is not None:
             number, done, counted = place["number"], place["batch"], Counted.of(place["before"])
-        reading.counted = counted
-        for buffered in reading.corpus.buffers(None if place is None else place["buffer"]):
+        reading.counted, reading.complete = counted, False
+        for buffered in reading.corpus.buffers(None if place is None else place["buffer"], self.share):
             passages = reading.cut(buffered)
             before = counted.to_dict()
             counted.add(buffered, passages)
@@ -185,4 +221,6 @@ class StreamedSource:
                 )
             done = 0
             del buffered, passages, order  # nothing of a buffer is kept while the next is read
-        require_texts(counted.passages, counted.skipped, pairs=reading.options["pairs"])
+        if self.share[1] == 1:
+            reading.complete = True
+            require_texts(counted.passages, counted.skipped, pairs=reading.options["pairs"])

@@ -75,6 +75,7 @@ class Training(Reading, total=False):
 
 
 @study_call(
+    alone="it trains a model, step after step",
     without=("budget",), checkpoint_every=60.0, epochs=3, batch_size=32, patience=2, dtype=None,
     device=None, remote_code=False, allow_pickle=False,
 )  # fmt: skip

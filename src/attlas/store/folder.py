@@ -22,6 +22,7 @@ from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.checkpoint import checkpoint_parts, load_checkpoint
 from attlas.store.manifest import Manifest
 from attlas.store.plain import plain
+from attlas.store.portion import PART, read_portion
 from attlas.whole import UNFINISHED
 
 MANIFEST = "manifest.json"
@@ -146,9 +147,9 @@ def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
         if there.plan != plan:
             raise StoreError(f"{folder}: it holds a {there.study} result of another plan; {advice}")
         return
-    others = sorted(
-        path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name != CHECKPOINT
-    )
+    portion = read_portion(folder)
+    ours = {CHECKPOINT, PART} if portion is not None and portion.number and portion.plan == plan else {CHECKPOINT}
+    others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name not in ours)
     if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""
         raise StoreError(f"{folder}: it holds {', '.join(others[:3])}{more}, which is no result; {advice}")

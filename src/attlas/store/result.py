@@ -19,6 +19,7 @@ from attlas.store.checkpoint import clear_checkpoint
 from attlas.store.columns import Columns, check_columns, tables_from_columns
 from attlas.store.folder import MANIFEST, locate, publish, require_free
 from attlas.store.manifest import NAME, NAMES, Manifest
+from attlas.store.portion import read_portion
 from attlas.whole import writing
 
 if TYPE_CHECKING:
@@ -156,6 +157,9 @@ class Result:
         try:
             manifest = Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
         except FileNotFoundError:
+            portion = read_portion(folder)
+            if portion is not None:
+                raise StoreError(f"{folder}: {portion.why_no_result}") from None
             raise StoreError(
                 f"{folder}: no {MANIFEST} here, so this is no finished result; finish the run with --resume, "
                 "or give another folder"

@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from attlas.corpora.streaming.tables import row_articles
 from attlas.text import Document
 
 _LOOKED_AT = 50  # rows that tell which columns hold strings
+_TEXT = Columns(("text",))
 _JSON = Format("json lines", lambda source: [], "", "", cutting=Cutting(lambda options: each_line))
 _CSV = Format(
     "csv", lambda source: [], "", "", cutting=Cutting(lambda options: quoted_rows, header=lambda line, options: True)
@@ -45,7 +47,7 @@ class ColumnFiles(TextFiles):
     (['It rained.'], {'rows without a text': 1})
     """
 
-    columns: Columns = Columns(("text",))
+    columns: Columns = _TEXT
     separator: str = ","
 
     @classmethod
@@ -57,8 +59,8 @@ class ColumnFiles(TextFiles):
         kind = _JSON if look.text.lstrip().startswith("{") else _CSV
         plain = TextFiles.of(files, options={}, name=name, known=kind)
         separator = separator_of(look.text)
-        reel = cls(plain.name, plain.files, kind, {}, plain.headers, Columns(("text",)), separator)
-        sample = list(reel._rows([record for record in _some(reel)], files[0]))
+        reel = cls(plain.name, plain.files, kind, {}, plain.headers, separator=separator)
+        sample = list(reel._rows(list(islice(reel.read(), _LOOKED_AT))))
         names = dict.fromkeys(name for _, row in sample for name in row)
         kinds = {name: _kind([row.get(name) for _, row in sample], csv_values=kind is _CSV) for name in names}
         return replace(reel, columns=Columns.of(kinds, look.path, text, label))
@@ -72,16 +74,16 @@ class ColumnFiles(TextFiles):
         articles: list[list[Document]] = []
         for record in records:
             source = self._source(record.file, [record])
-            for line, row in self._rows([record], self.files[record.file]):
+            for line, row in self._rows([record]):
                 known = {name: row.get(name) for name in self.columns.read}
-                if self.known is _JSON and self.columns == Columns(("text",)) and not self.columns.void(known):
+                if self.known is _JSON and self.columns == _TEXT and not self.columns.void(known):
                     articles.append([phrased_document(source, dict(row), line)])
                 else:
                     rows = [Record(known, 0, 0, line, self.columns.void(known))]
                     articles += row_articles(self.columns, [source], rows, left_out)
         return articles
 
-    def _rows(self, records: Sequence[Record], file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def _rows(self, records: Sequence[Record]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """The fields of rows, with the lines on which they begin."""
         for record in records:
             if record.void:
@@ -109,13 +111,6 @@ def _parsed_rows(source: Source, separator: str, line: int) -> list[list[str]]:
     except csv.Error as error:
         raise source.error(f"this is no row of CSV ({error})", line) from None
     return [row for row in rows if row]
-
-
-def _some(reel: ColumnFiles) -> Iterator[Record]:
-    for count, record in enumerate(reel.read()):
-        if count == _LOOKED_AT:
-            return
-        yield record
 
 
 def _kind(values: Sequence[Any], *, csv_values: bool) -> str:

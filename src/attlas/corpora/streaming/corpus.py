@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from attlas.corpora.corpus import Corpus, sentences_of
 from attlas.corpora.limits import Limits, in_force, limited
 from attlas.corpora.streaming.drawing import reservoir
-from attlas.corpora.streaming.records import Place, Record, Reel
+from attlas.corpora.streaming.records import Place, Reading, Record, Reel
 from attlas.errors import CorpusError
 from attlas.text import Document
 
@@ -56,7 +56,7 @@ class Buffer(NamedTuple):
         if given is None:
             return cls()
         match = _SIZE.fullmatch(str(given).strip())
-        if match is None or not 0 < int(match[1][:18]):
+        if match is None or not int(match[1][:18]) > 0:
             raise CorpusError(
                 f"a buffer is a number of documents or bytes, such as 500 or 4MB, not {given!r} (--buffer)"
             )
@@ -104,7 +104,7 @@ class StreamedCorpus:
     """
 
     reel: Reel
-    buffer: Buffer = Buffer()
+    buffer: Buffer = field(default_factory=Buffer)
     half: tuple[int, int] | None = None
     cut: Callable[[Document], Iterable[Document]] | None = None
     limits: Limits = field(default_factory=in_force)
@@ -155,9 +155,10 @@ class StreamedCorpus:
             "known_beforehand": f"the first {len(self.beginning.documents)} documents",
         }
 
-    def buffers(self, place: Place | None = None) -> Iterator[Buffered]:
-        """Its buffers, from the place of one of them on."""
-        return self._read(place, by_article=self.by_article)
+    def buffers(self, place: Place | None = None, share: tuple[int, int] = (0, 1)) -> Iterator[Buffered]:
+        """Its buffers, from the place of one of them on; or, of ``share`` (k, n), those whose number leaves k when
+        divided by n. The others are passed over, and parsed only where articles may go on from them."""
+        return self._read(place, by_article=self.by_article, share=share)
 
     def halves(self, seed: int = 0) -> tuple[StreamedCorpus, StreamedCorpus]:
         """Two halves of about as many units, for choosing on one and scoring on the other: each unit's by a hash of
@@ -214,21 +215,32 @@ class StreamedCorpus:
         corpus = Corpus(tuple(documents), self.format, self.name, self.sha256, tuple(articles), drawn=told)
         return corpus if self.cut is None else corpus.cut(self.cut)
 
-    def _read(self, place: Place | None, *, by_article: bool) -> Iterator[Buffered]:
+    def _read(self, place: Place | None, *, by_article: bool, share: tuple[int, int] = (0, 1)) -> Iterator[Buffered]:
         with limited(self.limits):
-            article = None if place is None else place.get("article")
-            reading = self.reel.read(None if place is None else place["at"])
-            records: list[Record] = []
-            start, size, count = {"at": reading.place(), "article": article}, 0, 0
-            for record in reading:
-                records.append(record)
-                size, count = size + record.size, count + (not record.void)
-                if count >= self.buffer.documents or size >= self.buffer.bytes:
+            start: Place = place or {"at": None, "article": None, "buffer": 0}
+            reading = self.reel.read(start["at"])
+            for records in self._filled(reading):
+                mine = start["buffer"] % share[1] == share[0]
+                if mine or by_article:
                     buffered = self._buffered(records, start, reading.place(), by_article)
-                    yield buffered
-                    records, size, count, start = [], 0, 0, dict(buffered.after)
-            if records:
-                yield self._buffered(records, start, reading.place(), by_article)
+                    start = buffered.after
+                    if mine:
+                        yield buffered
+                else:
+                    start = {"at": reading.place(), "article": None, "buffer": start["buffer"] + 1}
+
+    def _filled(self, reading: Reading) -> Iterator[list[Record]]:
+        """Records, as many as fill a buffer."""
+        records: list[Record] = []
+        size = count = 0
+        for record in reading:
+            records.append(record)
+            size, count = size + record.size, count + (not record.void)
+            if count >= self.buffer.documents or size >= self.buffer.bytes:
+                yield records
+                records, size, count = [], 0, 0
+        if records:
+            yield records
 
     def _buffered(self, records: list[Record], start: Place, after: Place, by_article: bool) -> Buffered:
         left_out: Counter[str] = Counter()
@@ -243,7 +255,7 @@ class StreamedCorpus:
                 names += [name] * len(article)
         going = names[-1] if names else going
         units = tuple(names) if by_article else tuple(map(_name_of, documents))
-        end = {"at": after, "article": going}
+        end = {"at": after, "article": going, "buffer": start["buffer"] + 1}
         if self.half is not None:
             kept = [at for at, unit in enumerate(units) if _half(unit, self.half[1]) == self.half[0]]
             documents, names = [documents[at] for at in kept], [names[at] for at in kept]

@@ -64,7 +64,8 @@ class TextFiles:
         if known.cutting is None:
             able = [other.name for other in formats().values() if other.cutting is not None]
             raise CorpusError(
-                f"files of the format {known.name} are read whole; {listed(able, 'and')} stream", file=visible(str(files[0]))
+                f"files of the format {known.name} are read whole; {listed(able, 'and')} stream",
+                file=visible(str(files[0])),
             )
         unknown = next((option for option in given if option not in known.options), None)
         if unknown is not None:
@@ -142,7 +143,9 @@ class LineReading:
                     self.byte, self.line = self.byte + size, line + raw.count(b"\n")
                     yield Record(raw, size, self.file, line, void(raw))
             except CorpusError as error:
-                raise error if str(error).startswith(visible(str(path))) else error_in(path, str(error), self.line)
+                if str(error).startswith(visible(str(path))):
+                    raise
+                raise error_in(path, str(error), self.line) from None
             self.file, self.byte, self.line = self.file + 1, 0, 1
 
     def place(self) -> Place:

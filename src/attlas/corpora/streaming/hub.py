@@ -152,7 +152,9 @@ def _splits(name: str, dataset: Dataset, revision: str, where: str) -> Mapping[s
         with _patient():
             configs = get_dataset_config_names(name, revision=revision)
         lacks = "several configurations" if dataset.config is None else f"no configuration {dataset.config!r}"
-        raise CorpusError(f"it has {lacks}; there are {', '.join(configs)} (hf://{name}:CONFIG)", file=where) from None
+        raise CorpusError(
+            f"it has {lacks}; there are {', '.join(configs)} (hf://{name}:CONFIG)", file=where
+        ) from None
 
 
 def _split(splits: Mapping[str, Any], asked: str | None, where: str) -> str:
@@ -192,7 +194,9 @@ def _told(where: str, after: HubReading | None = None) -> Iterator[None]:
     except (CorpusError, GeneratorExit):
         raise
     except hub.GatedRepoError:
-        said = "this dataset is gated: ask for access on its page, and log in with a token that has it (hf auth login)"
+        said = (
+            "this dataset is gated: ask for access on its page, and log in with a token that has it (hf auth login)"
+        )
         raise CorpusError(said, file=where) from None
     except hub.RevisionNotFoundError:
         raise CorpusError("there is no such revision of this dataset", file=where) from None

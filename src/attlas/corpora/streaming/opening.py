@@ -53,7 +53,9 @@ def stream(
     where = os.fspath(source)
     for option, value in unknown.items():
         if value is not None:
-            raise CorpusError(f"the option {option!r} is for corpora that are read whole (--whole)", file=visible(where))
+            raise CorpusError(
+                f"the option {option!r} is for corpora that are read whole (--whole)", file=visible(where)
+            )
     with limited(limits):
         reel = _reel(where, format, {"unit": unit, "text": text, "label": label})
         return StreamedCorpus(reel, Buffer.of(buffer))
@@ -99,7 +101,9 @@ def open_corpus(
         return stream(source, format, text=text_column, buffer=buffer, **how)
     if buffer is not None or (text_column is not None and not streams_only(source)):
         given = "--buffer" if buffer is not None else "--text-column"
-        raise CorpusError(f"{given} is for a corpus that is read as it comes; leave out --whole", file=source)
+        raise CorpusError(
+            f"{given} is for a corpus that is read as it comes; leave out --whole", file=visible(os.fspath(source))
+        )
     if streams_only(source):
         return stream(source, format, text=text_column, **how).whole()
     return read(source, format, **how)

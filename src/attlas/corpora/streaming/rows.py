@@ -28,23 +28,20 @@ class Columns:
     >>> Columns.of({"title": "string", "body": "string"}, "a.parquet")
     Traceback (most recent call last):
         ...
-    attlas.errors.CorpusError: a.parquet: which column is the text? there are title, body; name one (--text-column, ?text=)
+    attlas.errors.CorpusError: a.parquet: which column is the text? there are title, body; name one (--text-column,
+    ?text=)
     """
 
     texts: tuple[str, ...]
     label: str | None = None
 
     @classmethod
-    def of(
-        cls, kinds: Mapping[str, str], where: str, text: str | None = None, label: str | None = None
-    ) -> Columns:
+    def of(cls, kinds: Mapping[str, str], where: str, text: str | None = None, label: str | None = None) -> Columns:
         """The columns to read of those that there are, each with its kind; strings are those called "string"."""
         strings = [name for name, kind in kinds.items() if kind == "string"]
         for asked, option in ((text, "--text-column, ?text="), (label, "--label, ?label=")):
             if asked is not None and asked not in kinds:
-                raise CorpusError(
-                    f"there is no column {asked!r} among {_listed(kinds)} ({option})", file=where
-                )
+                raise CorpusError(f"there is no column {asked!r} among {_listed(kinds)} ({option})", file=where)
         if text is not None:
             if text not in strings:
                 raise CorpusError(f"the column {text!r} holds no texts but {kinds[text]}", file=where)

@@ -166,7 +166,8 @@ def _parquet_batches(file: Path, columns: Sequence[str], start: int) -> Iterator
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as table:
-        groups, before = [], 0
+        groups: list[int] = []
+        before = 0
         for group in range(table.metadata.num_row_groups):
             rows = table.metadata.row_group(group).num_rows
             if groups or before + rows > start:
@@ -194,7 +195,7 @@ def _arrow_batches(file: Path, columns: Sequence[str], start: int) -> Iterator[t
 
 @contextmanager
 def _arrow(file: Path) -> Iterator[tuple[Any, Iterator[pa.RecordBatch]]]:
-    """An Arrow file, of either kind: with its batches listed at its end, or one after another (as `datasets` writes)."""
+    """An Arrow file of either kind: its batches listed at its end, or one after another, as `datasets` writes."""
     import pyarrow as pa
 
     with pa.memory_map(str(file)) as mapped:

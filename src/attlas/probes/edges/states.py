@@ -183,6 +183,13 @@ def items_of(layouts: Mapping[str, Layout]) -> list[_Item]:
     ]
 
 
+class _Read(NamedTuple):
+    """What spans hold of one sentence, and the lengths of its states, as logarithms, where it is to train on."""
+
+    states: NDArray[np.float16]
+    lengths: NDArray[np.float64] | None
+
+
 class Writer:
     """Takes sentences through a model and writes their states; to the engine, a study like any other.
 
@@ -202,21 +209,37 @@ class Writer:
 
     def update(self, bundle: Bundle, batch: Sequence[_Item]) -> None:
         """Run a batch through the model and write what spans hold of it."""
-        assert self.states is not None
+        self.write(bundle, batch, self.read(batch))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the files, which workers do not write."""
+        return {**vars(self), "states": None}
+
+    def read(self, batch: Sequence[_Item]) -> list[_Read]:
+        """What spans hold of a batch, sentence by sentence."""
         subject = self.mixable.subject
         made = subject.pieces.batch([item.example for item in batch], subject.device)
         found = self.mixable.capture(made)
         if not bool(torch.isfinite(found.sum())):
             raise NumberError(f"NaN in the states of {subject.name}; try --dtype float32")
-        lengths, counts = [], []
+        read = []
         for item, states in zip(batch, found, strict=True):
             kept = states[torch.as_tensor(item.kept, device=states.device)].clamp(-LARGEST, LARGEST)
-            self.states.write(item.part, item.first, kept.half().cpu().numpy())
+            lengths = None
             if item.part == "train":
                 squares = self.mixable.expand(kept).double().square().mean(-1)
-                lengths.append(squares.clamp(min=1e-20).log().mul(0.5).sum(0).cpu().numpy())
-                counts.append(float(len(kept)))
-        if lengths:
+                lengths = squares.clamp(min=1e-20).log().mul(0.5).sum(0).cpu().numpy()
+            read.append(_Read(kept.half().cpu().numpy(), lengths))
+        return read
+
+    def write(self, bundle: Bundle, batch: Sequence[_Item], read: Sequence[_Read]) -> None:
+        """Write what was read, and take the usual lengths of the training part."""
+        assert self.states is not None
+        for item, each in zip(batch, read, strict=True):
+            self.states.write(item.part, item.first, each.states)
+        known = [(each.lengths, float(len(each.states))) for each in read if each.lengths is not None]
+        if known:
+            lengths, counts = zip(*known, strict=True)
             bundle["lengths"].update(np.stack(lengths), np.array(counts)[:, None])
 
 

@@ -1,8 +1,8 @@
 """Cutting heads as one call: each off in turn, each layer left with one, on one corpus or two.
 
-A run has up to five parts, each with a checkpoint of its own: the heads' means (where these stand in for what is
-cut), the choice of survivors and the gradients that importance is made of on some texts, the scores on others, and
-the same on another corpus. Importance and the effects it is correlated with never come from the same texts: what is
+A run has up to five parts, each with a checkpoint of its own: the gradients that importance is made of, the heads'
+means (where these stand in for what is cut) and the choice of survivors on some texts, the scores on others, and the
+same on another corpus. Importance and the effects it is correlated with never come from the same texts: what is
 odd about a text would show in both.
 """
 
@@ -20,6 +20,7 @@ from attlas.store.columns import as_columns
 
 if TYPE_CHECKING:
     from attlas.capture.reading import Reading as Texted
+    from attlas.stats import Bundle
     from attlas.studies.ablate.passes import Ablation, Cut
     from attlas.studies.ablate.tables import Effects
     from attlas.tasks import Task as PosedTask
@@ -72,6 +73,7 @@ def ablate(
     from attlas.run.tasks import apart, open_for_task, read_for_task, require_layer, task_for
     from attlas.studies.ablate.passes import Ablation, Means, every_head
     from attlas.studies.ablate.tables import choose, cut_rows
+    from attlas.studies.shared.cutting.importance import Importance
     from attlas.studies.shared.cutting.named import label_in_full
     from attlas.tasks import READ_SCORES
 
@@ -96,9 +98,11 @@ def ablate(
     with begin("ablate", model, texts, options, running, more=more) as run:
         run.note_cutting(len(texts.documents))
         scored = run.read(read_for_task(posed, scored_on, **how, seed=seed))
-        stand_ins, alone = None, []
+        stand_ins, alone, gradients = None, [], None
         if chosen_on is not None:
             choosing = run.read(read_for_task(posed, chosen_on, **how, seed=seed), into="chosen_on")
+            if importance:
+                gradients = run.carry(Importance(posed), choosing, "gradients", budget=GRADIENTS)
             if means:
                 taken = Means(posed)
                 stand_ins = taken.result(run.carry(taken, choosing, "means", numbered=True))
@@ -110,33 +114,41 @@ def ablate(
                 alone = choose(single, run.carry(single, choosing, "choosing", numbered=True))
         both, wholes = [*cuts, *alone], []
         here = Ablation(posed, both, len(scored.examples), means=stand_ins, by_loss=by_loss)
-        effects, whole = _scored(run, here, scored, "scoring")
+        bundle = _carried(run, here, scored, "scoring")
+        if second is not None:
+            again = task_for(model, task, second, seed=seed, score=asked)
+            elsewhere = run.read(read_for_task(again, second, **how, seed=seed), into="other_passages")
+            there = Ablation(again, cuts, len(elsewhere.examples), means=stand_ins, by_loss=by_loss)
+            beside = _carried(run, there, elsewhere, "other")
+        effects, whole = _scored(run, here, scored, bundle)
         wholes.append({"part": "scored", "corpus": scored_on.name, **whole})
         tables: dict[str, Any] = {"ablation": cut_rows(both, range(len(cuts)), effects)}
         if alone:
             tables["survivors"] = cut_rows(both, range(len(cuts), len(both)), effects)
         if second is not None:
-            again = task_for(model, task, second, seed=seed, score=asked)
-            elsewhere = run.read(read_for_task(again, second, **how, seed=seed), into="other_passages")
-            there = Ablation(again, cuts, len(elsewhere.examples), means=stand_ins, by_loss=by_loss)
-            changes, whole = _scored(run, there, elsewhere, "other")
+            changes, whole = _scored(run, there, elsewhere, beside)
             tables["other"] = cut_rows(cuts, range(len(cuts)), changes)
             wholes.append({"part": "other", "corpus": second.name, **whole})
-        if importance and chosen_on is not None:
-            _add_importance(tables, run, posed, choosing)
+        if gradients is not None:
+            _add_importance(tables, Importance(posed).tables(gradients)["importance"])
         tables["whole"] = as_columns(wholes)
         _correlate(tables)
         return run.finish(tables)
 
 
-def _scored(run: Run, part: Ablation, reading: Texted, name: str) -> tuple[Effects, dict[str, Any]]:
+def _carried(run: Run, part: Ablation, reading: Texted, name: str) -> Bundle:
+    """All cuts on some texts; where each needs a whole pass, that is said."""
+    bundle = run.carry(part, reading, name, numbered=True)
+    if part.replay.why_full:
+        run.progress.note(part.replay.why_full)
+    return bundle
+
+
+def _scored(run: Run, part: Ablation, reading: Texted, bundle: Bundle) -> tuple[Effects, dict[str, Any]]:
     """What every cut does on some texts, and what the whole model does there."""
     from attlas.studies.ablate.tables import effects
     from attlas.studies.shared.cutting.chance import standing_row
 
-    bundle = run.carry(part, reading, name, numbered=True)
-    if part.replay.why_full:
-        run.progress.note(part.replay.why_full)
     changes = effects(part, bundle, units=[example.unit for example in reading.examples], seed=run.seed)
     marks = bundle["marks"].result()[:, 0]
     return changes, {
@@ -160,12 +172,8 @@ def _cuts(task: PosedTask, heads: str | Iterable[str] | None) -> list[Cut]:
     return [Cut(Site(head.stream, head.layer), head.head) for head in named]
 
 
-def _add_importance(tables: dict[str, Any], run: Run, task: PosedTask, choosing: Texted) -> None:
+def _add_importance(tables: dict[str, Any], gradients: dict[str, list[Any]]) -> None:
     """Importance by gradients, on the texts to choose on, beside what was measured on the others."""
-    from attlas.studies.shared.cutting.importance import Importance
-
-    part = Importance(task)
-    gradients = part.tables(run.carry(part, choosing, "gradients", budget=GRADIENTS))["importance"]
     own, places = tables["ablation"], ("stream", "layer", "head")
     rows = {place: at for at, place in enumerate(zip(*(gradients[name] for name in places), strict=True))}
     chosen = [rows[place] for place in zip(*(own[name] for name in places), strict=True)]

@@ -75,8 +75,9 @@ def clusters(
         run.read(reading)
         seen = []
         for who, studied in run.twins(twins):
-            part = Clusters(studied, streams=streams, measure=measure, seed=run.seed)
-            seen.append(seen_of(part, run.carry(part, reading, f"{who}distances")))
+            with run.as_far_as_known():
+                part = Clusters(studied, streams=streams, measure=measure, seed=run.seed)
+                seen.append(seen_of(part, run.carry(part, reading, f"{who}distances")))
         run.progress.note("arranging the heads")
         return run.finish(cluster_tables(part, seen[0], seen[1:], known))
 

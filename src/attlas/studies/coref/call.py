@@ -89,11 +89,12 @@ def coref(
         run.skipped += chosen_on.skipped + scored_on.skipped
         scored = []
         for who, studied in run.twins(twins):
-            chooser = Coref(studied, measure=measure)
-            choosing = run.carry(chooser, chosen_on.windows, f"{who}choosing")
-            chosen = choose_heads(chooser, choosing)
-            part = Coref(studied, measure=measure, chosen=chosen)
-            scored.append(Scored(part, choosing, run.carry(part, scored_on.windows, f"{who}scoring"), chosen))
+            with run.as_far_as_known():
+                chooser = Coref(studied, measure=measure)
+                choosing = run.carry(chooser, chosen_on.windows, f"{who}choosing")
+                chosen = choose_heads(chooser, choosing)
+                part = Coref(studied, measure=measure, chosen=chosen)
+                scored.append(Scored(part, choosing, run.carry(part, scored_on.windows, f"{who}scoring"), chosen))
         return run.finish(coref_tables(scored[0], scored[1:], scored_on.windows, run.seed))
 
 

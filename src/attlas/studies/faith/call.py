@@ -44,6 +44,7 @@ class Testing(Reading, total=False):
 
 
 @study_call(
+    whole="each of its passes builds on what the one before has explained",
     budget=BUDGET, limit=LIMIT, without=("long",), bound=0.01, adversary_steps=60, permutations=100, erase="delete",
     steps=20,
 )  # fmt: skip

@@ -46,6 +46,7 @@ class Taggers(Running, total=False):
 
 
 @study_call(
+    alone="it trains taggers, step after step",
     without=("budget", "checkpoint_every"), heads=4, width=256, ffn=512, dropout=0.1, epochs=20, learning_rate=1.5e-3,
     batch_size=64, device=None,
 )  # fmt: skip

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 TOP = 10
 
 
-@study_call(budget=None, without=("long", "limit", "seed", "checkpoint_every"))
+@study_call(
+    budget=None,
+    without=("long", "limit", "seed", "checkpoint_every"),
+    alone="it goes text by text, and sums up nothing",
+)
 def keywords(
     subject: Model = None,
     corpus: Given = "sample",

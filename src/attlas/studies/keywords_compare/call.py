@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from attlas.text.stems import Stem
 
 
-@study_call(budget=None, without=("long", "checkpoint_every"))
+@study_call(
+    budget=None, without=("long", "checkpoint_every"), alone="it times one way after the other on the same machine"
+)
 def keywords_compare(
     subject: Model = None,
     corpus: Texts = "sample",

@@ -34,7 +34,7 @@ RECEIVED = ".received"
 TRAINED, UNTRAINED = "model", "untrained twin"
 
 
-@study_call(without=("long",))
+@study_call(without=("long",), whole="what words receive is written to files, which all its later steps read")
 def keywords_study(
     subject: Model = None,
     corpus: Texts = "sample",

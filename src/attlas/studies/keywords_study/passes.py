@@ -178,6 +178,11 @@ class Writer:
 
     def __init__(self, subject: Subject, received: Received | None) -> None:
         self.subject, self.received = subject, received
+        self.kinds = () if received is None else received.kinds
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the files, which workers do not write."""
+        return {**vars(self), "received": None}
 
     def empty(self) -> Bundle:
         """Nothing: all goes into files."""
@@ -185,8 +190,15 @@ class Writer:
 
     def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:
         """Run a batch through the model and write what its words receive."""
+        self.write(bundle, batch, self.read(batch))
+
+    def read(self, batch: Sequence[Item]) -> list[Numbers]:
+        """What the words of a batch receive, window by window."""
+        return list(received_by_words(self.subject, [item.example for item in batch], self.kinds))
+
+    def write(self, bundle: Bundle, batch: Sequence[Item], found: Sequence[Numbers]) -> None:
+        """Write what was read."""
         assert self.received is not None
-        found = received_by_words(self.subject, [item.example for item in batch], self.received.kinds)
         for item, values in zip(batch, found, strict=True):
             self.received.write(item.part, item.first, values)
 

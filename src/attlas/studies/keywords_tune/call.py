@@ -40,6 +40,7 @@ UNSEEN, PLAN = ".parts", "plan.json"  # where the parts are until the result is 
 
 
 @study_call(
+    alone="it trains a model, step after step",
     without=("long",), budget=BUDGET, checkpoint_every=60.0, epochs=10, batch_size=16, patience=3, dtype=None,
     device=None, remote_code=False, allow_pickle=False,
 )  # fmt: skip

@@ -45,8 +45,9 @@ class Training(Reading, total=False):
 
 
 @study_call(
-    without=("long",), seeds=1, epochs=None, learning_rate=1e-3, mixing_rate=2e-2, step_pieces=128, max_disk=8.0
-)
+    whole="its probes are trained on what all texts give",
+    without=("long",), seeds=1, epochs=None, learning_rate=1e-3, mixing_rate=2e-2, step_pieces=128, max_disk=8.0,
+)  # fmt: skip
 def layers(
     subject: Model = None,
     corpus: Data = "sample",

@@ -98,7 +98,7 @@ def read_span(written: str) -> Asked:
     return Asked(first, rest[0] if rest else None, tasks)
 
 
-@study_call(without=("seed", "resume", "budget", "checkpoint_every"))
+@study_call(without=("seed", "resume", "budget", "checkpoint_every"), alone="it is about a single sentence")
 def layers_case(
     subject: RunsModel = None,
     sentence: Annotated[

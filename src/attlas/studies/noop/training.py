@@ -132,6 +132,7 @@ class Training:
     """
 
     name = "noop"
+    stepwise = True
 
     def __init__(self, task: Tagging) -> None:
         self.task = task

@@ -65,12 +65,13 @@ def norms(
         shown = {stream: [(head.layer, head.head) for head in chosen if head.stream is stream] for stream in streams}
         seen = []
         for who, studied in run.twins(twins):
-            part = Norms(studied, frequencies=own, target_frequencies=target, streams=streams, seed=run.seed)
-            bundle = run.carry(part, reading, who.strip())
-            if not who and not chosen:
-                shown = {stream: resting_heads(bundle, stream) for stream in streams}
-            drawn = reading.recall(lambda example: text_key(example, run.seed), drawn_texts(bundle, streams))
-            seen.append(seen_of(part, bundle, drawn, intervals=not who))
+            with run.as_far_as_known():
+                part = Norms(studied, frequencies=own, target_frequencies=target, streams=streams, seed=run.seed)
+                bundle = run.carry(part, reading, who.strip())
+                if not who and not chosen:
+                    shown = {stream: resting_heads(bundle, stream) for stream in streams}
+                drawn = reading.recall(lambda example: text_key(example, run.seed), drawn_texts(bundle, streams))
+                seen.append(seen_of(part, bundle, drawn, intervals=not who))
         return run.finish(tables(part, seen[0], seen[1:], drawn, shown))
 
 

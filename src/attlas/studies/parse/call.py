@@ -29,7 +29,7 @@ class Training(Reading, total=False):
     twins: Twins
 
 
-@study_call(without=("long",), epochs=30, patience=3, twins=1)
+@study_call(without=("long",), whole="its probes are trained on what all texts give", epochs=30, patience=3, twins=1)
 def parse(
     subject: Model = None,
     corpus: Texts = "sample",

@@ -64,9 +64,10 @@ def relations(
         labels = scorable(chosen_on, scored_on)
         scored = []
         for who, studied in run.twins(twins):
-            part = Relations(studied, labels, measure=measure)
-            part.choice = part.choose(run.carry(part, chosen_on, f"{who}choosing"))
-            scored.append((part, run.carry(part, scored_on, f"{who}scoring")))
+            with run.as_far_as_known():
+                part = Relations(studied, labels, measure=measure)
+                part.choice = part.choose(run.carry(part, chosen_on, f"{who}choosing"))
+                scored.append((part, run.carry(part, scored_on, f"{who}scoring")))
         run.counts |= counts(texts, chosen_on, scored_on)
         return run.finish(relation_tables(scored[0], scored[1:], scored_on, run.seed))
 

@@ -81,6 +81,7 @@ class Training(Architecture, total=False):
 
 
 @study_call(
+    alone="it trains a model, step after step",
     without=("long", "budget"), max_pieces=128, checkpoint_every=60.0, layers=6, heads=4, width=512, ffn=1024,
     vocabulary=10_000, dropout=0.3, epochs=30, learning_rate=3e-4, warmup=0.3, schedule="linear", smoothing=0.1,
     weight_decay=1e-4, clip=1.0, batch_pieces=None, patience=5, minutes=None, device=None,

@@ -1,0 +1,144 @@
+"""A part of a study as bytes that another process can go on with, and its weights beside them.
+
+A part holds its model, and the model most of the bytes. What is large, the tensors, is therefore left out of the
+pickle and put into a store once (for Ray, its object store), however many parts of a run use them and however many
+workers fetch them; what remains is small. Whoever unpacks a part keeps the tensors that it has fetched, and asks only
+for those that it lacks.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from attlas.errors import CapabilityError, first_line
+
+LARGE = 4096  # bytes from which on a tensor is left out
+Ref = TypeVar("Ref")
+Bytes = NDArray[np.uint8]
+
+
+class _Mark(NamedTuple):
+    """What stands in a pickle in the place of a tensor."""
+
+    key: int
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    device: str
+    parameter: bool
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class Shipment(Generic[Ref]):
+    """A part without its tensors, its number, and where each tensor lies; ``gpu`` says whether any of them is to be
+    on one.
+
+    >>> Shipment(0, b"", {}, False).number
+    0
+    """
+
+    number: int
+    packed: bytes
+    tensors: dict[int, Ref]
+    gpu: bool
+
+
+class Shipper(Generic[Ref]):
+    """Packs parts; ``put`` stores the bytes of a tensor and says where they lie. A tensor is put once, and forgotten
+    when nobody here holds it any more.
+
+    >>> stored = []
+    >>> shipper = Shipper(lambda array: stored.append(array) or len(stored) - 1)
+    >>> heavy = torch.ones(5000)
+    >>> shipments = [shipper.pack("twice", {"heavy": heavy, "number": n}) for n in range(2)]
+    >>> len(stored), [len(shipment.packed) < 1000 for shipment in shipments]
+    (1, [True, True])
+    >>> opened = Unpacker(stored.__getitem__).unpack(shipments[1])
+    >>> opened["number"], bool((opened["heavy"] == heavy).all())
+    (1, True)
+    """
+
+    def __init__(self, put: Callable[[Bytes], Ref]) -> None:
+        self._put = put
+        self._numbers, self._keys = count(), count()
+        self._stored: Any = WeakTensorKeyDictionary()  # of each tensor its version, its key and its place
+
+    def pack(self, name: str, part: Any) -> Shipment[Ref]:
+        """A part as a shipment; one that cannot be sent is refused by its name."""
+        from ray.cloudpickle import Pickler
+
+        tensors: dict[int, Ref] = {}
+        devices = set()
+
+        def mark(thing: Any) -> _Mark | None:
+            if type(thing) not in (torch.Tensor, torch.nn.Parameter) or thing.grad_fn is not None:
+                return None
+            if thing.is_meta:
+                raise CapabilityError(
+                    f"{name} cannot be sent to workers: weights of its model lie on disk; leave out --engine"
+                )
+            if thing.device.type == "cpu" and thing.nbytes < LARGE:
+                return None
+            key, place = self._place(thing)
+            tensors[key] = place
+            devices.add(thing.device.type)
+            kind = isinstance(thing, torch.nn.Parameter)
+            return _Mark(key, thing.dtype, tuple(thing.shape), thing.device.type, kind, thing.requires_grad)
+
+        class Marking(Pickler):
+            def persistent_id(self, thing: Any) -> _Mark | None:
+                return mark(thing)
+
+        file = io.BytesIO()
+        try:
+            pickler: Any = Marking
+            pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(part)
+        except (pickle.PicklingError, TypeError, AttributeError, ValueError) as error:
+            raise CapabilityError(
+                f"{name} cannot be sent to workers ({first_line(error)}); leave out --engine"
+            ) from error
+        return Shipment(next(self._numbers), file.getvalue(), tensors, bool(devices - {"cpu"}))
+
+    def _place(self, tensor: torch.Tensor) -> tuple[int, Ref]:
+        version = 0 if tensor.is_inference() else tensor._version
+        known = self._stored.get(tensor)
+        if known is None or known[0] != version:
+            flat = tensor.detach().cpu().contiguous().reshape(-1)
+            known = version, next(self._keys), self._put(flat.view(torch.uint8).numpy())
+            self._stored[tensor] = known
+        return known[1], known[2]
+
+
+class Unpacker(Generic[Ref]):
+    """Opens shipments; ``get`` fetches the bytes of a tensor. Tensors of the last shipment are kept for the next."""
+
+    def __init__(self, get: Callable[[Ref], Bytes]) -> None:
+        self._get = get
+        self._tensors: dict[int, torch.Tensor] = {}
+
+    def unpack(self, shipment: Shipment[Ref]) -> Any:
+        """The part that was packed, with tensors of its own."""
+        self._tensors = {key: tensor for key, tensor in self._tensors.items() if key in shipment.tensors}
+
+        def restore(mark: _Mark) -> torch.Tensor:
+            if mark.key not in self._tensors:
+                copied = torch.from_numpy(np.array(self._get(shipment.tensors[mark.key])))
+                tensor = copied.view(mark.dtype).reshape(mark.shape).to(mark.device)
+                self._tensors[mark.key] = torch.nn.Parameter(tensor, False) if mark.parameter else tensor
+            return self._tensors[mark.key].requires_grad_(mark.requires_grad)
+
+        class Restoring(pickle.Unpickler):
+            def persistent_load(self, mark: _Mark) -> torch.Tensor:
+                return restore(mark)
+
+        return Restoring(io.BytesIO(shipment.packed)).load()
