@@ -3,7 +3,7 @@
     python -m benchmarks.streams [GIGABYTES] [FOLDER]
 
 The corpus is made of the sample's sentences, drawn anew for every document, as JSON lines and as Parquet; it is
-written into the folder (a temporary one unless named) and removed at the end. Each survey is a process of its own, a
+written into the folder, where it stays, or into a temporary one. Each survey is a process of its own, a
 command as anybody would type it. *Memory* is the peak of its anonymous memory, looked at every twentieth of a second:
 what is mapped from files (libraries, weights, Arrow tables) is not counted, the system takes it back when it needs
 to. The small corpus is the first 500 documents of the large one, which is read whole. *Whole* is a survey of all of
@@ -59,6 +59,8 @@ def documents(seed: int = 0) -> Iterator[str]:
 def make(folder: Path, gigabytes: float) -> dict[str, Path]:
     """The same corpus as JSON lines, as Parquet, and the beginning of it as a small file."""
     lines, table, small = folder / "large.jsonl", folder / "large.parquet", folder / "small.jsonl"
+    if lines.exists():
+        return {"JSON lines": lines, "Parquet": table, "small": small}
     schema, rows, written = pa.schema([("text", pa.string())]), [], 0
     with (
         lines.open("w") as file,
@@ -87,6 +89,7 @@ def measure(*command: str, interrupt_after: float | None = None) -> Measured:
     process = subprocess.Popen(
         [sys.executable, "-m", "attlas", *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # in the background it would be ignored
     )  # fmt: skip
     interrupted = False
     while process.poll() is None:
@@ -113,9 +116,9 @@ def batches_told(printed: str) -> str:
 def main() -> None:
     """Measure everything, print it, and write the page."""
     gigabytes = float(sys.argv[1]) if len(sys.argv) > 1 else GIGABYTES
-    with tempfile.TemporaryDirectory(dir=sys.argv[2] if len(sys.argv) > 2 else None) as folder:
+    with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
-        files = make(Path(folder), gigabytes)
+        files = make(Path(sys.argv[2] if len(sys.argv) > 2 else folder), gigabytes)
         print(f"made in {time.monotonic() - began:.0f} s", flush=True)
         size = {name: file.stat().st_size / 1e9 for name, file in files.items()}
         rows = []

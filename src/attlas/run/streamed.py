@@ -100,9 +100,9 @@ class StreamedReading:
         """The most pieces that a passage may have."""
         return self.options["limit"] or self.model.pieces.window
 
-    @cached_property
+    @property
     def beginning(self) -> Reading:
-        """The first buffer that has passages."""
+        """The first buffer that has passages, read anew whenever it is asked for."""
         skipped: Counter[str] = Counter()
         for buffered in self.corpus.buffers():
             reading = self.cut(buffered)

@@ -40,15 +40,15 @@ class Buffer(NamedTuple):
     """How much is in memory at a time: at most so many documents, and so many bytes of them.
 
     >>> Buffer.of("500"), Buffer.of("4MB").bytes, Buffer.of(None) == Buffer()
-    (Buffer(documents=500, bytes=524288), 4000000, True)
+    (Buffer(documents=500, bytes=262144), 4000000, True)
     >>> Buffer.of("few")
     Traceback (most recent call last):
         ...
     attlas.errors.CorpusError: a buffer is a number of documents or bytes, such as 500 or 4MB, not 'few' (--buffer)
     """
 
-    documents: int = 1024
-    bytes: int = 1 << 19
+    documents: int = 512
+    bytes: int = 1 << 18
 
     @classmethod
     def of(cls, given: str | int | None) -> Buffer:
@@ -68,7 +68,7 @@ class Buffer(NamedTuple):
         """The buffer in words.
 
         >>> Buffer().told(), Buffer.of("4MB").told()
-        ('1,024 documents or 0.5 MB', '4.0 MB')
+        ('512 documents or 0.3 MB', '4.0 MB')
         """
         size = f"{self.bytes / 1e6:.1f} MB"
         return size if self.documents == ANY else f"{self.documents:,} documents or {size}"
@@ -127,32 +127,39 @@ class StreamedCorpus:
         known = {**self.reel.identity(), "buffer": list(self.buffer)}
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
-    @cached_property
+    @property
     def beginning(self) -> Corpus:
-        """The first buffer that holds a document: what is known of the whole beforehand."""
+        """The first buffer that holds a document: what is known of the whole beforehand. It is read anew whenever it
+        is asked for, so that it need not be kept."""
         whole = replace(self, half=None)
         for buffered in whole._read(None, by_article=False):
             if buffered.corpus is not None:
                 return buffered.corpus
         raise CorpusError("the corpus has no documents", file=self.name)
 
+    @cached_property
+    def _known(self) -> tuple[int, int, tuple[str, ...]]:
+        """How many documents and articles the beginning has, and which annotation."""
+        beginning = self.beginning
+        return len(beginning.documents), len(set(beginning.articles)), beginning.annotations
+
     @property
     def annotations(self) -> tuple[str, ...]:
         """The annotation that the beginning has."""
-        return self.beginning.annotations
+        return self._known[2]
 
-    @cached_property
+    @property
     def by_article(self) -> bool:
         """Whether its units are articles, or else documents."""
-        articles = len(set(self.beginning.articles))
-        return FEWEST <= articles < len(self.beginning.documents)
+        documents, articles, _ = self._known
+        return FEWEST <= articles < documents
 
     def describe(self) -> dict[str, Any]:
         """How it is read, for plans and manifests."""
         return {
             "buffer": self.buffer._asdict(),
             "units": f"{'articles' if self.by_article else 'documents'}, called by a hash of their texts",
-            "known_beforehand": f"the first {len(self.beginning.documents)} documents",
+            "known_beforehand": f"the first {self._known[0]} documents",
         }
 
     def buffers(self, place: Place | None = None, share: tuple[int, int] = (0, 1)) -> Iterator[Buffered]:
@@ -226,6 +233,7 @@ class StreamedCorpus:
                     start = buffered.after
                     if mine:
                         yield buffered
+                    del buffered  # nothing of it is kept while the next is read
                 else:
                     start = {"at": reading.place(), "article": None, "buffer": start["buffer"] + 1}
 
