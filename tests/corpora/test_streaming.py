@@ -258,6 +258,11 @@ def test_small_files_are_read_whole_and_large_ones_stream(tmp_path: Path, monkey
     monkeypatch.setattr("attlas.corpora.streaming.opening.LARGE", 5)
     assert isinstance(open_corpus(file), StreamedCorpus)
     assert not isinstance(open_corpus(file, streamed=False), StreamedCorpus)
+    (tmp_path / "a.txt").write_text(formats()["semeval"].example)
+    assert open_corpus(tmp_path / "a.txt").format == "semeval", "what cannot be cut is read whole, however large"
+    (tmp_path / "b.txt").write_text("Es regnete.\n")
+    (tmp_path / "c.txt").write_text("It rained.\n")
+    assert open_corpus(tmp_path / "b.txt", target=tmp_path / "c.txt").annotations == ("translation",)
 
 
 def test_the_fingerprint_sees_sizes_columns_and_the_ends(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attlas.corpora import StreamedCorpus
-from attlas.corpora.streaming import stream, streams
+from attlas.corpora.streaming import open_corpus, streams
 
 
 class First(int):
@@ -36,7 +36,7 @@ def settled(corpus: Any, running: Mapping[str, Any], *, streaming: bool, named: 
     if isinstance(corpus, list):
         return [settled(one, running, streaming=streaming, named=named) for one in corpus]
     if named and isinstance(corpus, str | os.PathLike) and streams(corpus):
-        corpus = stream(corpus)
+        corpus = open_corpus(corpus)
     if not isinstance(corpus, StreamedCorpus):
         return corpus
     limit = running.get("limit")

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from attlas.corpora.corpus import Corpus, read
-from attlas.corpora.formats import listed
+from attlas.corpora.formats import formats, listed
 from attlas.corpora.jsonlines import field_names
 from attlas.corpora.labelled import looks_labelled
 from attlas.corpora.limits import Limits, limited
 from attlas.corpora.naming import HUB, TABLES, Dataset, is_dataset, is_table, streams_only
 from attlas.corpora.quoted import header_names
+from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Source, visible
 from attlas.corpora.streaming.corpus import Buffer, StreamedCorpus
 from attlas.corpora.streaming.files import TextFiles, first_lines
@@ -91,13 +92,15 @@ def open_corpus(
     text_column: str | None = None,
     **how: Any,
 ) -> Corpus | StreamedCorpus:
-    """A corpus as a command takes it: streamed where that is asked for or by itself (:func:`streams`), else whole.
+    """A corpus as a command takes it: streamed where that is asked for or by itself (:func:`streams`), else whole. A
+    large file of a format that cannot be cut is read whole, too.
 
     >>> open_corpus("sample").name
     'sample'
     """
     asked = buffer is not None or text_column is not None
-    if streamed or (streamed is None and (streams(source) or asked)):
+    by_itself = streams_only(source) or (streams(source) and _can_be_cut(source, format, how))
+    if streamed or (streamed is None and (by_itself or asked)):
         return stream(source, format, text=text_column, buffer=buffer, **how)
     if buffer is not None or (text_column is not None and not streams_only(source)):
         given = "--buffer" if buffer is not None else "--text-column"
@@ -107,6 +110,18 @@ def open_corpus(
     if streams_only(source):
         return stream(source, format, text=text_column, **how).whole()
     return read(source, format, **how)
+
+
+def _can_be_cut(source: str | os.PathLike[str], format: str | None, how: Mapping[str, Any]) -> bool:
+    """Whether a large file can be read as it comes, with these options; what is wrong with it is for the reader."""
+    if any(how.get(option) is not None for option in ("target", "gold")):
+        return False
+    place = Path(source)
+    try:
+        name = format or sniff(first_lines(_of_one_kind(place)[0] if place.is_dir() else place))
+    except CorpusError:
+        return True
+    return name not in formats() or formats()[name].cutting is not None
 
 
 def _reel(where: str, format: str | None, asked: Mapping[str, Any]) -> Reel:
