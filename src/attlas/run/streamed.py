@@ -20,7 +20,6 @@ from attlas.capture.reading import Reading, read_units, require_texts
 from attlas.corpora.streaming import StreamedCorpus
 from attlas.run.batches import batches
 from attlas.run.source import Handed, Place
-from attlas.run.trimming import give_back_freed
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -222,7 +221,6 @@ class StreamedSource:
                 )
             done = 0
             del buffered, passages, order  # nothing of a buffer is kept while the next is read
-            give_back_freed()
         if self.share[1] == 1:
             reading.complete = True
             require_texts(counted.passages, counted.skipped, pairs=reading.options["pairs"])
