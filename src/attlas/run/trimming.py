@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from functools import cache
 
-
 EVERY = 2.0  # seconds
 _last = 0.0
 
