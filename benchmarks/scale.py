@@ -25,7 +25,9 @@ import torch
 
 from attlas.capture import load
 from attlas.run import LOCAL, Keeping, Listed, Plan
-from attlas.run.ray import FAN, RayEngine, import_ray
+from attlas.run.cluster import connect, import_ray
+from attlas.run.ray import FAN, RayEngine
+from attlas.run.shipping import thinned
 from attlas.studies.survey.passes import Survey
 from benchmarks.page import put
 from benchmarks.simulated import Costs, simulate
@@ -108,8 +110,8 @@ def measure(rounds: int, batches: int) -> tuple[dict[str, list[float]], Costs]:
     rates: dict[str, list[float]] = {"one process": [], "two processes": [], "one worker": [], "two workers": []}
     alone: list[float] = []
     waiting = processes(2, batches)
+    connect("", 3)  # room for the one worker and the two, which take turns
     with Timed(workers=1) as one, Timed(workers=2) as two:
-        import_ray()  # connected by the first, whose cluster has this machine's CPUs
         for engine in (one, two):
             carried(engine, part, source)
         two.merging = two.spent = 0.0
@@ -122,10 +124,14 @@ def measure(rounds: int, batches: int) -> tuple[dict[str, list[float]], Costs]:
             rates["one worker"].append(pieces / carried(one, part, source))
             rates["two workers"].append(pieces / carried(two, part, source))
             print({way: round(values[-1]) for way, values in rates.items()}, flush=True)
+    import_ray().shutdown()
     for each in waiting:
         each.communicate()
     count = rounds * batches
-    size = sum(array.nbytes for array in part.empty().state().values())
+    bundle = part.empty()
+    empty = bundle.state()
+    part.update(bundle, next(source.from_place()).items)
+    size = sum(values.nbytes for _, values in thinned(bundle.state(), empty).values())
     hand, merge = (two.spent - two.merging) / count, two.merging / count
     return rates, Costs(statistics.median(alone), hand, merge, size, NETWORK)
 

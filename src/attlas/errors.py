@@ -12,6 +12,7 @@ attlas.errors.CorpusError: dev.conllu, line 412: the governor 19 is outside this
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 
@@ -118,3 +119,21 @@ def first_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = lines[0] if lines else type(error).__name__
     return text if len(text) < 160 else text[:157] + "..."
+
+
+def printable(text: str) -> str:
+    """A text for a terminal, in one line: what would steer the terminal, turn the direction of writing, is not seen
+    or cannot be encoded is written as an escape.
+
+    >>> printable("a\\x1b[31m b\\n"), printable("\\u202eab \\ud800"), printable("naïve – 猫")
+    ('a\\\\x1b[31m b\\\\n', '\\\\u202eab \\\\ud800', 'naïve – 猫')
+    """
+    return "".join(map(_escaped, text)) if not text.isprintable() else text
+
+
+def _escaped(letter: str) -> str:
+    steers = unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in _JOINERS
+    return letter.encode("unicode_escape").decode() if steers else letter
+
+
+_JOINERS = "\u200c\u200d"  # unseen, but part of how scripts and emoji are written

@@ -123,6 +123,23 @@ def parse_head(label: str | HeadId) -> tuple[int | None, int]:
     return (None if found[1] is None else int(found[1]) - 1), int(found[2]) - 1
 
 
+def check_heads(given: Any) -> None:
+    """Refuse labels that no model has a head for: each is layer and head, after a stream where there are several.
+
+    >>> check_heads(["cross 6-3", "6-3,1-1"])
+    >>> check_heads("third")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: 'third' does not name a head; write layer and head counted from 1, such as '6-3'
+    """
+    for labels in [given] if isinstance(given, str) else given if isinstance(given, list | tuple) else ():
+        for label in filter(None, map(str.strip, labels.split(","))) if isinstance(labels, str) else ():
+            if not re.fullmatch(r"(?:\w+[ :])?\d+-\d+", label):
+                raise CapabilityError(
+                    f"{label!r} does not name a head; write layer and head counted from 1, such as '6-3'"
+                )
+
+
 def labels_of(given: Any) -> list[Any]:
     """Labels one by one: those of a list, or of a text such as "1,5..7", where two dots stand for all between.
 

@@ -6,6 +6,7 @@ A full disk, a limit or a kill leaves what was there before.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,6 +58,20 @@ def writing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             staged.unlink(missing_ok=True)
         raise
+
+
+def require_plain(path: str | os.PathLike[str]) -> None:
+    """Refuse what is there and is no file: to read a pipe or a device may never end.
+
+    >>> require_plain("no such file")
+    >>> require_plain("/dev/null")
+    Traceback (most recent call last):
+        ...
+    OSError: [Errno 22] no plain file: '/dev/null'
+    """
+    place = Path(path)
+    if place.exists() and not place.is_file():
+        raise OSError(errno.EINVAL, "no plain file", os.fspath(path))
 
 
 def write_whole(path: str | os.PathLike[str], data: str | bytes) -> Path:

@@ -11,6 +11,8 @@ from command_line import attlas
 
 import twins
 from attlas import capture
+from attlas.errors import PlanError
+from attlas.studies.translate_train.call import translate_train
 from attlas.whole import write_whole
 
 WRITES = ["survey", "relations", "importance", "prune", "faith"]
@@ -133,3 +135,62 @@ def test_texts_of_letters_without_width(models: Path, capfd: pytest.CaptureFixtu
     said = attlas(capfd, *command, "thin.txt", "--model", models, "--out", "out", "-q")
     assert "Traceback" not in said.err
     assert (said.status == 0) == Path("out/report.html").exists() == Path("out/manifest.json").exists(), said
+
+
+@pytest.mark.parametrize(
+    ("command", "phrase"),
+    [
+        (["coref", "sample", "--measure", "length"], "there is no measure 'length'"),
+        (["keywords", "sample", "--measure", "length"], "there is no measure 'length'"),
+        (["keywords", "sample", "--over", "sum"], "taken over queries by 'sum'"),
+        (["keywords", "sample", "--top", "0"], "at least one phrase"),
+        (["keywords", "study", "sample", "--kind", "mean"], "'mean' is no kind of attention"),
+        (["keywords", "compare", "sample", "--methods", "first,magic"], "there is no method 'magic'"),
+        (["survey", "sample", "--long", "away"], "long texts cannot be dealt with by 'away'"),
+        (["ablate", "sample", "--task", "tagging:upos", "--score", "bleu"], "cannot be scored by 'bleu'"),
+        (["tune", "sample", "--task", "tagging:upos", "--score", "bleu"], "cannot be scored by 'bleu'"),
+        (["ablate", "sample", "--heads", "third"], "'third' does not name a head"),
+        (["norms", "sample", "--heads", "3-1,\u200b"], "does not name a head"),
+        (["align", "pairs.txt", "--head", "6"], "'6' does not name a head"),
+        (["align", "pairs.txt", "--layer", "last"], "'last' does not name a layer"),
+        (["align", "pairs.txt", "--side", "left"], "there is no side 'left'"),
+        (["align", "pairs.txt", "--stream", "decoder"], "decoder attention joins no two sentences"),
+        (["align", "pairs.txt", "--pharaoh", "/proc/links"], "choose another --pharaoh"),
+        (["align", "pairs.txt", "--direction", "up"], "there is no direction 'up'"),
+        (["faith", "sample", "--erase", "burn"], "words cannot be erased by 'burn'"),
+        (["view", "Hi.", "--layers", "all"], "'all' does not name a layer"),
+        (["view", "Hi.", "--heads", "x"], "'x' does not name a head"),
+        (["tune", "sample", "--learning-rate", "nan"], "nan is no number to work with"),
+        (["tune", "sample", "--batch-size", "1" + "0" * 30], "nothing can be counted so far"),
+        (["parse", "word.conllu"], "no sentence has a word with a governor to find"),
+    ],
+)
+def test_words_and_numbers(place: Path, capfd: pytest.CaptureFixture[str], command: list[str], phrase: str) -> None:
+    """What no model could make sense of."""
+    (place / "pairs.txt").write_text("It rains . ||| Es regnet .\n")
+    (place / "word.conllu").write_text("1\tRain\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n")
+    attlas(capfd, *command).refuses(phrase)
+    assert len(list(place.iterdir())) == 2
+
+
+@pytest.mark.parametrize("name", ["a\nb", "\x1b[2Ja", "\u202ea", "\u200b"])
+def test_names_that_would_move_the_cursor(capfd: pytest.CaptureFixture[str], name: str) -> None:
+    said = attlas(capfd, "survey", f"{name}.txt")
+    said.refuses("there is no such file")
+    assert said.err.rstrip("\n").isprintable()
+
+
+def test_a_sentence_is_no_longer_than_anybody_reads(capfd: pytest.CaptureFixture[str]) -> None:
+    said = attlas(capfd, "survey", "sample", "--format", "x" * 100_000)
+    said.refuses("xxx ... ", "conllu")
+    assert len(said.err) < 2000
+
+
+@pytest.mark.parametrize("option", ["--width", "--ffn", "--vocabulary", "--layers", "--heads"])
+def test_sizes_that_no_model_has(capfd: pytest.CaptureFixture[str], option: str) -> None:
+    """Which ended in an overflow of the arithmetic library."""
+    said = attlas(capfd, "translate-train", "pairs.txt", option, str(2**62))
+    assert said.status == 2
+    assert f"Error: Invalid value for '{option}'" in said.err
+    with pytest.raises(PlanError, match=f"{option} is too large"):
+        translate_train("pairs.txt", **{option.removeprefix("--"): 2**62})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import random
 import shutil
 import sys
@@ -15,7 +17,10 @@ import pytest
 from command_line import attlas
 from pyarrow import parquet
 
+from attlas.errors import StoreError
 from attlas.store import Manifest, Result
+from attlas.views.card import read_card
+from attlas.views.figures import survey_figures
 
 COLUMNS: dict[str, list[Any]] = {
     "stream": ["encoder"] * 4, "layer": [0, 0, 1, 1], "head": [0, 1, 0, 1], "value": [0.5, 0.2, 0.1, 0.4],
@@ -148,3 +153,90 @@ def replace_one(value: Any, draw: random.Random) -> None:
         else:
             value[key] = draw.choice(STRANGE)
             return
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "importance.parquet"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "loop", "folder"])
+def test_what_is_no_plain_file_is_not_read(
+    folder: Path, capfd: pytest.CaptureFixture[str], name: str, kind: str
+) -> None:
+    """A pipe would keep whoever reads it waiting, and a device never ends."""
+    path = folder / name
+    path.unlink()
+    make: dict[str, Callable[[], object]] = {
+        "pipe": lambda: os.mkfifo(path), "device": lambda: path.symlink_to("/dev/zero"),
+        "loop": lambda: path.symlink_to(path), "folder": path.mkdir,
+    }  # fmt: skip
+    make[kind]()
+    one_sentence(capfd, folder, str(folder))
+
+
+def sealed(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change a manifest, and write its checksums anew."""
+    path = folder / "manifest.json"
+    fields = json.loads(path.read_text())
+    fields.pop("checksum", None)
+    tables = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob("*.parquet")}
+    fields |= {"schema": 3, "checksums": tables}
+    change(fields)
+    own = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    path.write_text(json.dumps({**fields, "checksum": own}))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "phrase"),
+    [
+        ("plan", {"options": 3}, "'plan', 'options' is no object"),
+        ("corpus", {"name": "a.txt", "pieces": "many"}, "'corpus', 'pieces' is no number"),
+        ("checksums", {}, "has no checksum of importance.parquet"),
+    ],
+)
+def test_a_manifest_with_right_checksums_that_makes_no_sense(
+    folder: Path, capfd: pytest.CaptureFixture[str], field: str, value: Any, phrase: str
+) -> None:
+    sealed(folder, lambda fields: fields.update({field: value}))
+    one_sentence(capfd, folder, phrase, "make the result again")
+
+
+def test_the_page_of_an_opened_result_is_one_sentence_too(folder: Path) -> None:
+    """`Result.page` has ended in a KeyError where `attlas report` said what is wrong."""
+    store(folder, pa.table({name: cells for name, cells in COLUMNS.items() if name != "value"}))
+    result = Result.open(folder)
+    with pytest.raises(StoreError, match="column 'value' is missing"):
+        result.page()
+
+
+def test_no_name_steers_the_terminal(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    place = folder.rename(folder.with_name("\x1b[31mout\n"))
+    said = attlas(capfd, "verify", place)
+    assert (said.status, said.out.count("\n")) == (0, 1)
+    assert "\x1b" not in said.out
+    refused = attlas(capfd, "report", place / "nowhere")
+    assert (refused.status, refused.err.count("\n"), "\x1b" in refused.err) == (2, 1, False)
+
+
+SURVEY: dict[str, list[Any]] = {
+    "stream": ["encoder"] * 2, "layer": [0, 1], "head": [0, 0], "measure": ["weight"] * 2, "quantity": ["sep"] * 2,
+    "value": [0.5, 0.2],
+}  # fmt: skip
+CARD = {
+    "figure": ["gradient"], "name": ["like"], "value": [0.2], "low": [0.1], "high": [0.3], "verdict": ["holds"],
+    "says": ["alike"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("study", "tables", "read"),
+    [
+        ("survey", {"heads": {**SURVEY, "layer": [0, None]}}, survey_figures),
+        ("survey", {"heads": {**SURVEY, "stream": ["no", "stream"]}}, survey_figures),
+        ("survey", {"heads": {**SURVEY, "value": ["high", "low"]}}, survey_figures),
+        ("faith", {"card": {**CARD, "value": ["high"]}}, read_card),
+    ],
+)
+def test_what_reads_results_of_others_says_so_in_a_sentence(
+    study: str, tables: dict[str, Any], read: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    place = Result(Manifest(study, model={"name": "tiny"}), tables).save(tmp_path / "out")
+    with pytest.raises(StoreError, match=r"out: what is written there does not make sense .*; make the result again"):
+        read(place)

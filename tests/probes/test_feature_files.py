@@ -18,7 +18,7 @@ from attlas.models import Example
 from attlas.probes.files import Features, Room, check_room
 from attlas.probes.reading import Reader
 from attlas.probes.trees import Part, Tree, tree_of
-from attlas.probes.writing import Writer, items_of, room_for
+from attlas.probes.writing import Writer, as_written, items_of, room_for
 from attlas.text import Document, Passage, regroup
 
 
@@ -33,7 +33,7 @@ def written(
     examples = subject.pieces.encode_all([Passage(document) for document in documents])
     part = Part.of("train", [tree_of(example) for example in examples])
     features = Features(folder, [part], room_for(subject, states=True), {})
-    writer, items = Writer(subject, features, measure=measure), items_of(part, examples)
+    writer, items = Writer(subject, features, measure=measure), items_of([part], {"train": examples})
     bundle = writer.empty()
     writer.update(bundle, items[:4])
     writer.update(bundle, items[4:])
@@ -136,3 +136,35 @@ def test_a_disk_that_is_too_small_is_refused(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(StoreError, match=r"has 1.0 GB free"):
         check_room(tmp_path, {"attention": 2 * 10**9}, most=8.0)
     check_room(tmp_path, {"attention": 2 * 10**9}, most=8.0, there=10**9)
+
+
+def test_what_has_changed_on_the_disk_is_seen(tmp_path: Path) -> None:
+    """A bit of any file that was written, or a file that is gone: read as it is, it would give other figures."""
+    _, examples, part, features = written(tmp_path, "bert", 4)
+    items, room = items_of([part], {"train": examples}), features.room
+    features.finish()
+    again = Features(tmp_path, [part], room, {})
+    assert again.finished
+    assert as_written(again, items)
+    for name in ("train-attention.bin", "train-states.bin"):
+        path = tmp_path / name
+        whole = path.read_bytes()
+        path.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+        assert not as_written(Features(tmp_path, [part], room, {}), items)
+        path.write_bytes(whole)
+    path = tmp_path / "train-distances.bin"
+    path.write_bytes(bytes(path.stat().st_size))
+    assert Features(tmp_path, [part], room, {}).block("train", "distances", part.groups[0].words).any()
+    (tmp_path / "train-states.bin").unlink()
+    assert not Features(tmp_path, [part], room, {}).kept
+
+
+def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("somebody's")
+    place = tmp_path / "files"
+    place.mkdir()
+    for name in ("train-attention.bin", "checksums"):
+        (place / name).symlink_to(other)
+    Features(place, [Part.of("train", [Tree((0, 1), (1, 2), (True, True), ("", ""))])], Room(heads=3), {})
+    assert other.read_text() == "somebody's"

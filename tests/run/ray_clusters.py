@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from toy_study import Toy
 
-from attlas.run.ray import import_ray
+from attlas.run.cluster import import_ray
 from attlas.stats import Bundle
 
 

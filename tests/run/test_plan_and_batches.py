@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from attlas.errors import PlanError, StoreError
 from attlas.run import Plan, batches, differences
+from attlas.run.plan import require_resumable
 
 
 def test_a_plan_survives_json() -> None:
@@ -65,3 +66,11 @@ def test_batches_refuse_what_cannot_be() -> None:
     for arguments in (([1], 0), ([1], 5, 0), ([3, -1], 5)):
         with pytest.raises(PlanError, match=r"at least 1|item 1 has -1 pieces"):
             batches(*arguments)
+
+
+def test_a_plan_that_differs_in_everything_is_told_in_one_short_sentence() -> None:
+    before = {"options": {f"option {number}": "9" * 5_000 for number in range(50)}}
+    with pytest.raises(PlanError, match="another plan") as refused:
+        require_resumable(Path("state.npz"), before, Plan("survey"), resume=True)
+    assert len(str(refused.value)) < 2_000
+    assert "more)" in str(refused.value)

@@ -26,6 +26,7 @@ if find_spec("ray") is None:
 from ray_clusters import Counting, Dying, cluster_of, far
 from spread import STUDIES, same_tables, subject_for
 
+from attlas.run import cluster as cluster_module
 from attlas.run import ray as ray_engine
 from attlas.run.ray import RayEngine
 from attlas.studies.survey.call import survey
@@ -156,6 +157,10 @@ def test_what_goes_step_by_step_is_done_here(engine: RayEngine) -> None:
     assert part.taken == [len(batch) for batch in ORDER]
 
 
+def test_the_address_of_a_cluster_is_taken(cluster: Any) -> None:
+    cluster_module.require_cluster(cluster.address)
+
+
 def test_a_connection_to_another_cluster_is_refused(cluster: Any) -> None:
     with pytest.raises(PlanError, match="is connected to the Ray cluster at"), RayEngine("127.0.0.1:1"):
         pass
@@ -165,16 +170,16 @@ def test_a_connection_to_another_cluster_is_refused(cluster: Any) -> None:
 def test_an_address_without_a_cluster_is_refused_at_once(address: str) -> None:
     began = time.monotonic()
     with pytest.raises(PlanError, match=f"there is no Ray cluster at {address}"):
-        ray_engine._require_cluster(address)
+        cluster_module.require_cluster(address)
     assert time.monotonic() - began < 6
 
 
 def test_somebody_else_at_the_address_is_refused_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_engine, "ANSWERS", 0.5)
+    monkeypatch.setattr(cluster_module, "ANSWERS", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         with pytest.raises(PlanError, match="what answers there is none"):
-            ray_engine._require_cluster(address)
+            cluster_module.require_cluster(address)
 
 
 def test_without_ray_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,43 +33,37 @@ pytestmark = pytest.mark.campaign
 WORKERS, WORKER_KILLS, NODE_KILLS = 3, 10, 2
 
 
-class Killer(threading.Thread):
-    """Kills workers while a run goes on, and nodes, each of which is replaced by a fresh one."""
-
-    def __init__(self, cluster: Any, notes: Path) -> None:
-        super().__init__(daemon=True)
-        self.cluster, self.notes = cluster, notes
-        self.killed: list[int] = []
-        self.nodes = 0
-        self.over = threading.Event()
-
-    def run(self) -> None:
-        chosen = random.Random(0)
-        while not self.over.wait(1.5) and (len(self.killed) < WORKER_KILLS or self.nodes < NODE_KILLS):
-            if self.nodes < NODE_KILLS and len(self.killed) >= 4 * (self.nodes + 1):
-                self.nodes += 1
-                self.cluster.remove_node(self.cluster.worker_nodes.copy().pop(), allow_graceful=False)
-                self.cluster.add_node(num_cpus=1)
-                continue
-            seen = [line.split() for line in self.notes.read_text().splitlines()] if self.notes.exists() else []
-            alive = sorted({int(process) for process, _ in seen[-6:]} - set(self.killed))
+def kill(cluster: Any, notes: Path, run: Future[Any]) -> tuple[int, int]:
+    """Kill workers while a run goes on, and nodes, each of which is replaced by a fresh one; how many of both."""
+    chosen, killed, nodes = random.Random(0), set[int](), 0
+    while not run.done() and (len(killed) < WORKER_KILLS or nodes < NODE_KILLS):
+        time.sleep(1.5)
+        if nodes < NODE_KILLS and len(killed) >= 4 * (nodes + 1):
+            nodes += 1
+            cluster.remove_node(sorted(cluster.worker_nodes, key=str)[0], allow_graceful=False)
+            cluster.add_node(num_cpus=1)
+        elif len(killed) < WORKER_KILLS:
+            seen = [line.split() for line in notes.read_text().splitlines()] if notes.exists() else []
+            alive = sorted({int(process) for process, _ in seen[-6:]} - killed)
             with suppress(ProcessLookupError, IndexError):
                 process = chosen.choice(alive)
                 os.kill(process, signal.SIGKILL)
-                self.killed.append(process)
+                killed.add(process)
+    return len(killed), nodes
 
 
 @pytest.mark.parametrize("tree", [False, True])
 def test_ten_workers_and_two_nodes_die_and_the_sums_are_the_same(tmp_path: Path, tree: bool) -> None:
     notes = tmp_path / "seen"
     source = Listed(ITEMS, LENGTHS, budget=BUDGET // 2)
-    with cluster_of(WORKERS) as cluster, RayEngine(cluster.address, tree=tree) as engine:
-        killer = Killer(cluster, notes)
-        killer.start()
-        merged = engine.carry_out(Counting(notes, pause=1.5), source, Keeping(PLAN, out=tmp_path / "out"))
-        killer.over.set()
-        killer.join()
-    assert (len(killer.killed), killer.nodes) == (WORKER_KILLS, NODE_KILLS)
+    with (
+        cluster_of(WORKERS) as cluster,
+        RayEngine(cluster.address, tree=tree) as engine,
+        ThreadPoolExecutor() as beside,
+    ):
+        run = beside.submit(engine.carry_out, Counting(notes, pause=1.5), source, Keeping(PLAN, out=tmp_path / "out"))
+        assert kill(cluster, notes, run) == (WORKER_KILLS, NODE_KILLS)
+        merged = run.result()
     here = LOCAL.carry_out(Counting(tmp_path / "here"), source, Keeping(PLAN))
     if tree:
         assert merged["a"].result().n.tolist() == here["a"].result().n.tolist()

@@ -10,6 +10,7 @@ import pytest
 
 from attlas.errors import StoreError
 from attlas.store import clear_checkpoint, load_checkpoint, save_checkpoint
+from attlas.store.checkpoint import checkpoint_file
 
 STATE = {
     "file": np.arange(3.0),
@@ -98,3 +99,12 @@ def test_clearing_keeps_what_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / "checkpoint" / "notes.txt").write_text("mine")
     clear_checkpoint(tmp_path)
     assert [path.name for path in (tmp_path / "checkpoint").iterdir()] == ["notes.txt"]
+
+
+def test_a_checkpoint_of_another_part_is_refused(tmp_path: Path) -> None:
+    """Two files that have changed places: of one plan, and of arrays of the same names."""
+    for part, value in (("trained", 1.0), ("untrained", 2.0)):
+        save_checkpoint(tmp_path, {"seed": 0}, {"sums": np.full(3, value)}, {"batches": 3}, part)
+    checkpoint_file(tmp_path, "trained").replace(checkpoint_file(tmp_path, "untrained"))
+    with pytest.raises(StoreError, match=r"state-untrained.npz: .*that of the part 'trained'.*; delete it"):
+        load_checkpoint(tmp_path, "untrained")

@@ -198,6 +198,14 @@ def test_heads_weigh_as_the_tool_does(family: str, tmp_path: Path) -> None:
         chosen = tuple(HeadId(subject.pieces.own, *divmod(head, 4)) for head in heads)
         expected = [one[1] for one in weigh(subject, documents, Choice(chosen, *kind, ""), max_pieces=40)]
         np.testing.assert_allclose(found, np.concatenate(expected), rtol=2e-4, atol=1e-5)
+    again = Received(tmp_path, {"a": part}, KINDS, 12, {})
+    again.require_as_written(items_of({"a": part}))
+    assert again.kept
+    file = tmp_path / "a.bin"
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    again.require_as_written(items_of({"a": part}))
+    assert not again.kept, "a bit has changed on the disk"
 
 
 def test_files_of_another_plan_are_begun_again(tmp_path: Path) -> None:

@@ -106,6 +106,18 @@ class Reading:
         self.examples = [replace(example, unit=numbers[example.unit]) for example in kept]
 
 
+def check_long(long: str) -> None:
+    """Refuse what cannot be done with long texts.
+
+    >>> check_long("shorten")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.TextError: long texts cannot be dealt with by 'shorten'; choose one of cut, refuse, skip
+    """
+    if long not in LONG:
+        raise TextError(f"long texts cannot be dealt with by {long!r}; choose one of {', '.join(LONG)}")
+
+
 def read_documents(
     subject: Subject,
     documents: Sequence[Document],
@@ -151,8 +163,7 @@ def read_units(
     >>> [e.unit for e in read_units(load(), [Document.from_text("It rained.")], [77], articles=[0]).examples]
     [77]
     """
-    if long not in LONG:
-        raise TextError(f"long texts cannot be dealt with by {long!r}; choose one of {', '.join(LONG)}")
+    check_long(long)
     window = subject.pieces.window
     limit = window if limit is None else limit
     if limit > window:

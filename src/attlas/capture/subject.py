@@ -39,7 +39,7 @@ from attlas.models import (
     place_of,
     probing_inputs,
 )
-from attlas.models.seam import register as register_seam
+from attlas.models.arriving import settle
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -80,7 +80,7 @@ class Subject:
         self._freezing, self._frozen = Lock(), 0
         self._asked: list[torch.nn.Parameter] = []
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
-        self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
+        self.pieces = Pieces(opened.name, opened.tokenizer, opened.model, own)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Subject:
         """Another subject with a model of its own; the tokenizer, which is only read, is shared."""
@@ -89,8 +89,10 @@ class Subject:
         return Subject(replace(opened, model=model, layout=layout))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled, as for a worker on another machine, it comes back on a seam of its own."""
-        return _on_a_seam, (type(self), self._opened)
+        """Pickled, as for a worker on another machine, it comes back on a seam of its own, and knows what was found
+        out about the model."""
+        known = {name: value for name, value in vars(self).items() if name == "_looked_for_residuals"}
+        return _on_a_seam, (type(self), self._opened), known
 
     @property
     def _opened(self) -> Opened:
@@ -493,7 +495,7 @@ class Subject:
         target. A long text may need only some ``layers`` and ``heads`` to fit in memory, by label: layers "2" or
         ["2", "6"] or "2..6", heads "3" of each layer or "6-3" alone. ``joint`` names steps (attention, residual,
         normalised) whose joint norms, of all heads together, are wanted too. What would keep more than
-        ``most_weights`` weights (None: 600 million, 2.4 GB) is refused.
+        ``most_weights`` weights (None: 600 million, 2.4 GB, or what ``attlas.corpora.limited`` says) is refused.
 
         >>> load().look("The farmer slept.").weights[Stream.ENCODER].shape
         torch.Size([6, 12, 6, 6])
@@ -583,6 +585,6 @@ def load(
 
 
 def _on_a_seam(kind: type[Subject], opened: Opened) -> Subject:
-    """A subject of a model that came from another process, where the library knows of the seam already."""
-    register_seam()
+    """A subject of a model that came from another process."""
+    settle(opened.model)
     return kind(opened)

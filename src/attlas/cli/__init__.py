@@ -11,11 +11,12 @@ import threading
 import warnings
 from typing import Any
 
-from attlas.errors import AttlasError, StudyWarning
+from attlas.errors import AttlasError, StudyWarning, printable
 
 ENDINGS: dict[int, str] = {signal.SIGTERM: "terminated"}
 if hasattr(signal, "SIGHUP"):  # not on Windows
     ENDINGS[signal.SIGHUP] = "its terminal was closed"
+LONGEST = 1500  # letters of a sentence
 INTERRUPTED = 130  # the status that the library of commands gives to a keyboard interrupt
 
 
@@ -36,15 +37,15 @@ def main() -> None:
     try:
         app(prog_name="attlas")
     except AttlasError as error:
-        sys.stderr.write(f"attlas: {error}\n")
+        _say(str(error))
         sys.exit(2)
     except OSError as error:
-        sys.stderr.write(f"attlas: {_in_words(error)}\n")
+        _say(_in_words(error))
         sys.exit(2)
     except SystemExit as end:
         if end.code != INTERRUPTED:
             raise
-        sys.stderr.write(f"attlas: {ENDINGS[came[-1]] if came else 'interrupted'}\n")
+        _say(ENDINGS[came[-1]] if came else "interrupted")
         sys.exit(128 + came[-1] if came else INTERRUPTED)
 
 
@@ -53,8 +54,16 @@ def _in_words(error: OSError) -> str:
     place = error.filename if error.filename2 is None else error.filename2
     where = "" if place is None else f"{place if isinstance(place, str) else str(place)!r}: "
     reason = (error.strerror or str(error) or type(error).__name__).partition("\n")[0]
-    told = f"{where}the system refused to read or write ({reason}); free some room or choose another place"
-    return told.encode(errors="backslashreplace").decode()
+    return f"{where}the system refused to read or write ({reason}); free some room or choose another place"
+
+
+def _say(sentence: str) -> None:
+    """One line on standard error: what would move the cursor or cannot be written is spelled out, and of what is
+    longer than anybody reads the middle is left out."""
+    told = printable(sentence)
+    if len(told) > LONGEST:
+        told = f"{told[: LONGEST // 2]} ... {told[-LONGEST // 2 :]}"
+    sys.stderr.write(f"attlas: {told}\n")
 
 
 def _ended_by_signals() -> list[int]:

@@ -23,7 +23,7 @@ from attlas.cli.finishing import document_of, finish
 from attlas.corpora.limits import limited
 from attlas.errors import PlanError
 from attlas.run.given import NAMED, check_device, check_given
-from attlas.run.parameters import Help, asked_of, help_of, reader_of, role_of
+from attlas.run.parameters import Help, asked_of, check_values, help_of, reader_of, role_of
 from attlas.run.spreading import share_of
 from attlas.studies import Study, studies
 
@@ -62,6 +62,9 @@ READING = {
 LIMITS = _option_for(
     str | None, "--limits", "Other limits of what is read, such as line=20000000 or ratio=200 (docs/corpora.md)."
 )
+LookLimits = Annotated[
+    str | None, Help("Another limit of what is kept of a text, such as weights=2000000000, which are 8 GB.")
+]
 PRINTING = {
     "quiet": _option_for(bool, "--quiet", "No progress.", "-q"),
     "as_json": _option_for(bool, "--json", "Print what was found as JSON."),
@@ -150,6 +153,7 @@ def run_command(
     writes = not (study.lines and given.get("as_json"))
     check_given(given if given.get("out") or "resume" not in given or not writes else {**given, "out": NAMED})
     check_device(given.get("device"))
+    check_values(taken, given)
     own = {parameter.name for parameter in taken}
     how: dict[str, Any] = {name: None if name in own else given.pop(name, None) for name in READING}
     opening: dict[str, Any] = {name: given.get(name) for name in OPENING if name not in own}
@@ -256,7 +260,7 @@ def _option(
     if told.argument:
         about = typer.Argument(help=told.text, show_default=False)
     else:
-        about = typer.Option(*flags, help=told.text, min=told.least)
+        about = typer.Option(*flags, help=told.text, min=told.least, max=told.most)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, about]
     )  # fmt: skip

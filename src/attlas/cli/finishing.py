@@ -17,20 +17,21 @@ def finish(result: Result, study: Study) -> None:
     """Write the page, print what was read and found, and say where the page lies."""
     from rich.console import Console
 
+    from attlas.errors import printable
     from attlas.pages.prose import count_of
     from attlas.pages.terminal import print_page
 
     page, models = _written(result)  # first, for whoever reads our output may go away
     corpus = result.manifest.corpus
     sizes = [count_of(corpus[f"{what}s"], what) for what in ("document", "passage", "piece") if f"{what}s" in corpus]
-    typer.echo(f"{result.manifest.model['name']} on {corpus['name']}: {', '.join(sizes[-2:])}")
+    typer.echo(printable(f"{result.manifest.model['name']} on {corpus['name']}: {', '.join(sizes[-2:])}"))
     print_page(study.load_page(), result, Console())
     for reason, number in result.manifest.skipped.items():
-        typer.echo(f"note: {reason}: {number:,}")
-    typer.echo(f"tables: {result.folder}")
+        typer.echo(printable(f"note: {reason}: {number:,}"))
+    typer.echo(printable(f"tables: {result.folder}"))
     for part in models:
-        typer.echo(f"model: {part}")
-    typer.echo(f"report: {page}")
+        typer.echo(printable(f"model: {part}"))
+    typer.echo(printable(f"report: {page}"))
 
 
 def document_of(result: Result, study: Study, page: Path | None = None) -> dict[str, Any]:

@@ -21,12 +21,12 @@ def command(
 ) -> None:
     """Turn a result folder into one self-contained HTML page."""
     from attlas.cli.finishing import document_of
-    from attlas.store import Result
-    from attlas.studies.reporting import require_schemas, study_of, told_as_damage, write_report
+    from attlas.errors import printable
+    from attlas.store.damage import told_as_damage
+    from attlas.studies.reporting import open_result, page_of, study_of, write_page
 
+    result = open_result(folder)
+    page = write_page(page_of(result), folder if out is None else out)
     with told_as_damage(folder):
-        result = Result.open(folder)
-        require_schemas(result)
-        page = write_report(folder, out)
         found = document_of(result, study_of(result.manifest), page) if as_json else None
-    typer.echo(f"report: {page}" if found is None else json.dumps(found, ensure_ascii=False))
+    typer.echo(printable(f"report: {page}") if found is None else json.dumps(found, ensure_ascii=False))

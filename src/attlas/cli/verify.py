@@ -15,22 +15,19 @@ def command(
     folders: Annotated[list[Path], typer.Argument(help="Result folders, as the studies write them.")],
 ) -> None:
     """Read results and hold every file against its checksum."""
-    from attlas.errors import StoreError
-    from attlas.store import Result
-    from attlas.studies.reporting import require_schemas, told_as_damage
+    from attlas.errors import StoreError, printable
+    from attlas.studies.reporting import open_result
 
     damaged = 0
     for folder in folders:
         try:
-            with told_as_damage(folder):
-                result = Result.open(folder)
-                require_schemas(result)
+            result = open_result(folder)
         except StoreError as error:
             damaged += 1
-            typer.echo(f"{error}")
+            typer.echo(printable(str(error)))
             continue
         tables = len(result.manifest.tables)
         held = "agree with their checksums" if result.manifest.checksums else "can be read; it has no checksums yet"
-        typer.echo(f"{folder}: {result.manifest.study}, its manifest and {tables} tables {held}")
+        typer.echo(printable(f"{folder}: {result.manifest.study}, its manifest and {tables} tables {held}"))
     if damaged:
         raise typer.Exit(1)

@@ -47,7 +47,7 @@ def layout_of(source: Source) -> Layout:
     Layout(lined=True, headed=True)
     """
     lines = [line.strip() for line in source.lines]
-    headed = any(_level(lines, index) == 1 for index in range(len(lines)))
+    headed = any(line.startswith("= ") and _level(lines, index) == 1 for index, line in enumerate(lines))
     return Layout(headed or _one_per_line(lines), headed)
 
 
@@ -91,7 +91,7 @@ def read_articles(path: Readable, unit: str = "paragraph", layout: Layout | None
 def _articles(source: Source, layout: Layout, by_line: bool) -> list[list[str]]:
     """The paragraphs (or lines) of each article."""
     lines = [line.strip() for line in source.lines]
-    levels = [_level(lines, index) for index in range(len(lines))]
+    levels = [_level(lines, index) if line.startswith("= ") else 0 for index, line in enumerate(lines)]
     lined, headed = layout.lined or by_line, layout.headed
     articles: list[list[str]] = [[]]
     for line, level in zip(lines, levels, strict=True):
@@ -112,22 +112,29 @@ def _one_per_line(lines: Sequence[str]) -> bool:
 
 
 def _level(lines: Sequence[str], index: int) -> int:
-    """The level of the heading at a line, or 0 where there is none."""
+    """The level of the heading at a line that begins as one, or 0 where it is none."""
     match = _HEADING.fullmatch(lines[index])
     alone = not any(lines[near] for near in (index - 1, index + 1) if 0 <= near < len(lines))
     return match[1].count("=") if match and alone and match[1].count("=") == match[2].count("=") else 0
 
 
 def _paragraphs(lines: Sequence[str], lined: bool) -> list[str]:
+    if lined:
+        return [_joined(line) for line in lines if line]
     runs: list[list[str]] = []
     going = False
     for line in lines:
-        if line and going and not lined:
+        if line and going:
             runs[-1].append(line)
         elif line:
             runs.append([line])
         going = bool(line)
-    return [_JOINED.sub(r"\1", " ".join(run)) for run in runs]
+    return [_joined(" ".join(run)) for run in runs]
+
+
+def _joined(text: str) -> str:
+    """A text without what WikiText puts around marks inside words."""
+    return _JOINED.sub(r"\1", text) if "@ " in text else text
 
 
 def _split(options: Mapping[str, Any]) -> Splitter:

@@ -11,10 +11,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attlas.errors import TextError
+from attlas.errors import CapabilityError
 from attlas.measures.words import Grouping, between_words
 
 OVER = ("mean", "max")
+
+
+def check_over(over: str) -> None:
+    """Refuse a way of taking attention over the words that attend.
+
+    >>> check_over("sum")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: attention cannot be taken over queries by 'sum'; choose one of mean, max
+    """
+    if over not in OVER:
+        raise CapabilityError(f"attention cannot be taken over queries by {over!r}; choose one of {', '.join(OVER)}")
 
 
 def received(attention: Tensor, words: Grouping, over: str = "mean", *, causal: bool = False) -> Tensor:
@@ -32,8 +44,7 @@ def received(attention: Tensor, words: Grouping, over: str = "mean", *, causal: 
     """
     if over == "max":
         return between_words(attention, words)[:, :, :-1, :-1].amax(2) * words.present[:, None]
-    if over != "mean":
-        raise TextError(f"attention cannot be taken over queries by {over!r}; choose one of {', '.join(OVER)}")
+    check_over(over)
     members = words.members[:, :-1].to(attention.dtype)
     readers = (members / members.sum(-1, keepdim=True).clamp(min=1)).sum(1)  # how much each piece counts as a query
     summed = torch.matmul(readers[:, None, None], attention)[:, :, 0]  # (batch, head, key piece)

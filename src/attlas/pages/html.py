@@ -82,9 +82,19 @@ def html_page(page: Page, result: Result, *, command: str = "") -> str:
         for kind in (".css", ".js")
     )
     return _WHOLE.format(
-        policy=_POLICY, title=title, links=links, body=body, data=Markup(script_json(data)), library=library,
-        style=style, script=script,
+        policy=_POLICY, title=title, links=links, body=body, data=Markup(script_json(_drawable(data))),
+        library=library, style=style, script=script,
     )  # fmt: skip
+
+
+def _drawable(data: Any) -> Any:
+    """The same data with a blank for the two letters that end a line in scripts but not in JSON: the charting library
+    writes texts into scripts as JSON, and would draw nothing at all."""
+    if isinstance(data, str):
+        return data.replace("\u2028", " ").replace("\u2029", " ")
+    if isinstance(data, Mapping):
+        return {key: _drawable(value) for key, value in data.items()}
+    return [_drawable(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 _WHOLE = Markup("""<!doctype html>

@@ -4,6 +4,7 @@ made.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from attlas.pages import made
 from attlas.pages.html import cells_of
 from attlas.pages.page import Listing, Page, said
-from attlas.pages.prose import as_prose
+from attlas.pages.prose import as_prose, say
 from attlas.pages.rows import Tables
 
 if TYPE_CHECKING:
     from attlas.store import Result
 
 MOST, BY = 40, 3  # rows of a table, options that tell runs apart
+_SPECIAL = re.compile(r"([\\`|<\[])")  # what would mean something in a cell
 
 
 def markdown_page(
@@ -40,11 +42,13 @@ def markdown_page(
     lines += ["## How they were made", ""]
     for result, repeat in runs:
         manifest = result.manifest
-        lines.append(
-            f"- `{repeat}`: {made.counted(manifest)}; seed {manifest.seed}, {manifest.started[:10]}, "
-            f"{manifest.seconds:.0f} s on {manifest.model.get('device', 'cpu')}, "
-            f"attlas {manifest.versions.get('attlas', '')}, result {result.fingerprint}"
-        )
+        told = say(
+            "{read}; seed {seed}, {day}, {seconds} s on {device}, attlas {version}, result {result}",
+            read=made.counted(manifest), seed=str(manifest.seed), day=manifest.started[:10],
+            seconds=f"{manifest.seconds:.0f}", device=manifest.model.get("device", "cpu"),
+            version=manifest.versions.get("attlas", ""), result=result.fingerprint,
+        )  # fmt: skip
+        lines.append(f"- {_as_code(repeat)}: {told.markdown()}")
     return "\n".join([*lines, ""])
 
 
@@ -81,8 +85,8 @@ def _run(page: Page, result: Result, by: str) -> list[str]:
     told = made.blocks(tables)
     lines += [told.markdown(), ""] if told is not None else []
     for finding in page.found(tables):
-        published = f" (Published: {finding.published.rstrip('.')}.)" if finding.published else ""
-        lines.append(f"- {finding.text.markdown()}{published}")
+        published = say(" (Published: {told}.)", told=finding.published.rstrip(".")).markdown()
+        lines.append(f"- {finding.text.markdown()}{published if finding.published else ''}")
     lines.append("")
     for section in page.sections:
         listings = [part for part in section.present(tables) if isinstance(part, Listing)]
@@ -111,4 +115,10 @@ def _table_lines(part: Listing, tables: Tables) -> list[str]:
 
 
 def _row(cells: Iterable[Any]) -> str:
-    return "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+    return "| " + " | ".join(_SPECIAL.sub(r"\\\1", " ".join(str(cell).splitlines())) for cell in cells) + " |"
+
+
+def _as_code(text: str) -> str:
+    """A line as code, between as many backquotes as it does not hold itself."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}{' '.join(text.splitlines())}{fence}"

@@ -144,4 +144,4 @@ def _written(value: Any, kind: str | None) -> str:
 
 
 def _in_markdown(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
+    return _SPECIAL.sub(r"\\\1", " ".join(text.splitlines()))

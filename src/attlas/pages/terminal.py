@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from attlas.errors import printable
 from attlas.pages import made
 from attlas.pages.html import cells_of
 from attlas.pages.page import Listing, Page
@@ -37,29 +38,30 @@ def print_page(page: Page, result: Result, console: Console) -> None:
     tables = Tables(result, page.schemas, page.derived)
     warned = page.warning(tables)
     if warned:
-        console.print(Text(str(warned), style="red"))
+        console.print(Text(printable(str(warned)), style="red"))
     for number, finding in enumerate(page.found(tables)):
-        console.print(Text(str(finding.text), style="bold" if number == 0 else ""))
+        console.print(Text(printable(str(finding.text)), style="bold" if number == 0 else ""))
     told = made.blocks(tables)
     if told is not None:
-        console.print(Text(str(told)))
+        console.print(Text(printable(str(told))))
     part = _first_listing(page, tables)
     if part is None:
         return
     if part.title:
-        console.print(Text(f"{part.title}:"))
+        console.print(Text(printable(f"{part.title}:")))
     rows = part.shown(tables)
-    cells = cells_of(tables.schema(part.table), rows, part.columns, tables.blocks)
-    widths = [_width(title, number, written[:MOST]) for title, number, _, written in cells]
+    found = cells_of(tables.schema(part.table), rows, part.columns, tables.blocks)
+    cells = [(title, number, [printable(cell) for cell in written[:MOST]]) for title, number, _, written in found]
+    widths = [_width(title, number, written) for title, number, written in cells]
     fitting = max(1, sum(total <= console.width for total in accumulate(widths)))
     table = Table(box=None, header_style="bold", padding=(0, 1))
-    for (title, number, _, _), width in zip(cells[:fitting], widths, strict=False):
+    for (title, number, _), width in zip(cells[:fitting], widths, strict=False):
         if number:
             table.add_column(title, justify="right", width=width - 2)
         else:
             table.add_column(title, min_width=width - 2)
     for at in range(min(MOST, len(rows))):
-        table.add_row(*(Text(written[at]) for _, _, _, written in cells[:fitting]))
+        table.add_row(*(Text(written[at]) for _, _, written in cells[:fitting]))
     console.print(table)
     more = [(len(rows) - MOST, "row", "rows"), (len(cells) - fitting, "column", "columns")]
     rest = [count_of(number, one, many) for number, one, many in more if number > 0]

@@ -3,7 +3,8 @@
 For each part of a treebank there is one file of attention between words, (sentence, from, to, head) in float16, one
 of states, (layer, sentence, word, size) in float16, and one of distances in the tree, a byte each. Sentences of one
 length lie together, so a batch is a few rows of an array without padding. Nothing is ever read whole: a batch is
-copied out of the mapping when it is needed. ``index.json`` says what lies where, and for whom it was written.
+copied out of the mapping when it is needed. ``index.json`` says what lies where, and for whom it was written; of
+what each sentence wrote there is a checksum, so that a resumed run reads nothing that has changed since.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 from attlas.errors import StoreError
 from attlas.probes.trees import Part, distances
 
-INDEX, FINISHED = "index.json", "finished"
+INDEX, FINISHED, SUMS = "index.json", "finished", "checksums"
 GB = 1e9
 
 Shape = Callable[[int, int], tuple[int, ...]]
@@ -60,8 +62,47 @@ class Room:
         }
 
 
+class Checksums:
+    """Of what each item (a sentence, a window) has written, in a file beside what was written.
+
+    >>> import tempfile
+    >>> sums = Checksums(Path(tempfile.mkdtemp()), 2)
+    >>> sums.note(0, np.ones(3))
+    >>> sums.agree(0, np.ones(3)), sums.agree(0, np.zeros(3)), sums.agree(1, np.zeros(3))
+    (True, False, True)
+    """
+
+    def __init__(self, folder: Path, items: int) -> None:
+        path, size = folder / SUMS, items + 1  # one more, since no file may be empty
+        self.kept = size_of_file(path) == 4 * size
+        """Whether there was such a file already."""
+        if not self.kept:
+            path.unlink(missing_ok=True)  # it may be a link
+        self._held = np.memmap(path, np.uint32, mode="r+" if self.kept else "w+", shape=(size,))
+
+    def note(self, item: int, *written: NDArray[Any]) -> None:
+        """Take note of what an item, counted from 0, has written."""
+        self._held[item] = self._of(written)
+
+    def agree(self, item: int, *found: NDArray[Any]) -> bool:
+        """Whether what is found of an item is what was written, or nothing was yet."""
+        return self._held[item] in (0, self._of(found))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._held[:] = 0
+
+    @staticmethod
+    def _of(arrays: Sequence[NDArray[Any]]) -> int:
+        checksum = 0
+        for array in arrays:
+            checksum = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, checksum)
+        return checksum or 1  # since 0 stands for nothing
+
+
 class MappedFiles:
     """Files of numbers in a folder of their own, mapped into memory; ``index`` says what they hold, and for whom.
+    ``items`` is how many things (sentences) are written into them, each of which leaves a checksum.
 
     >>> import tempfile
     >>> files = MappedFiles(Path(tempfile.mkdtemp()), {"for": "tiny"}, {"train": ((3, 2), np.dtype(np.uint8))})
@@ -75,20 +116,27 @@ class MappedFiles:
         index: Mapping[str, Any],
         shapes: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
         what: str = "features",
+        items: int = 0,
     ) -> None:
         self.folder = folder
-        self.kept = _holds(folder / INDEX, index)
+        sizes = {name: math.prod(shape) * dtype.itemsize for name, (shape, dtype) in shapes.items()}
+        whole = all(size_of_file(folder / f"{name}.bin") == size for name, size in sizes.items())
+        self.kept = whole and _holds(folder / INDEX, index)
         """Whether the folder held files of this very index already."""
         self.arrays: dict[str, np.memmap[Any, Any]] = {}
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            self.checksums = Checksums(folder, items)
+            self.kept = self.kept and self.checksums.kept
             if not self.kept:
+                self.checksums.clear()
                 (folder / FINISHED).unlink(missing_ok=True)
+                (folder / INDEX).unlink(missing_ok=True)  # until all of them are of this index
             for name, (shape, dtype) in shapes.items():
-                path = folder / f"{name}.bin"
-                size = math.prod(shape) * dtype.itemsize
-                whole = self.kept and path.exists() and path.stat().st_size == size
-                self.arrays[name] = np.memmap(path, dtype=dtype, mode="r+" if whole else "w+", shape=shape)
+                path, mode = folder / f"{name}.bin", "r+" if self.kept else "w+"
+                if not self.kept:
+                    path.unlink(missing_ok=True)
+                self.arrays[name] = np.memmap(path, dtype=dtype, mode=mode, shape=shape)  # type: ignore[call-overload]
             if not self.kept:
                 (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
         except OSError as error:
@@ -100,6 +148,12 @@ class MappedFiles:
     def finished(self) -> bool:
         """Whether everything was written, now or by an earlier run of the same plan."""
         return self.kept and (self.folder / FINISHED).exists()
+
+    def begin_again(self) -> None:
+        """Have everything be written anew."""
+        (self.folder / FINISHED).unlink(missing_ok=True)
+        self.checksums.clear()
+        self.kept = False
 
     def finish(self) -> None:
         """Say that everything was written, when it is on the disk."""
@@ -153,8 +207,8 @@ class Features(MappedFiles):
                     self._blocks[name, group.words] = size, of_block
                     size += math.prod(of_block)
                 shapes[name] = (size,), _dtype(kind)
-        super().__init__(folder, index, shapes)
-        if room.layers and not self.kept:
+        super().__init__(folder, index, shapes, items=sum(len(part.trees) for part in parts))
+        if room.layers:
             for part in parts:
                 for tree, (words, row) in zip(part.trees, part.places, strict=True):
                     self.block(part.name, "distances", words)[row] = distances(tree.governors)
@@ -164,6 +218,11 @@ class Features(MappedFiles):
         name = f"{part}-{kind}"
         start, shape = self._blocks[name, words]
         return np.asarray(self.arrays[name])[start : start + math.prod(shape)].reshape(shape)
+
+    def of_sentence(self, part: str, words: int, row: int) -> list[NDArray[Any]]:
+        """What was written of one sentence: its attention, and its states where they are kept."""
+        states = [self.block(part, "states", words)[:, row]] if self.room.layers else []
+        return [self.block(part, "attention", words)[row], *states]
 
 
 def check_room(
@@ -217,9 +276,21 @@ def _dtype(kind: str) -> np.dtype[Any]:
     return np.dtype(np.uint8 if kind == "distances" else np.float16)
 
 
+def size_of_file(path: Path) -> int | None:
+    """The size of a plain file, None where there is none.
+
+    >>> size_of_file(Path("no such file")) is None
+    True
+    """
+    try:
+        return path.stat().st_size if path.is_file() else None
+    except OSError:
+        return None
+
+
 def _holds(path: Path, index: Mapping[str, Any]) -> bool:
     """Whether a file is there that says this very thing."""
     try:
-        return bool(json.loads(path.read_text(encoding="utf-8")) == json.loads(json.dumps(index)))
-    except (OSError, ValueError):
+        return path.is_file() and bool(json.loads(path.read_bytes()) == json.loads(json.dumps(index)))
+    except (OSError, ValueError, RecursionError):
         return False

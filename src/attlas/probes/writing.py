@@ -7,7 +7,7 @@ to the same places, so one that was half written is simply written again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ LARGEST = 65504.0  # of float16
 class _Item(NamedTuple):
     """A sentence to be captured, and where it belongs."""
 
+    number: int
     example: Example
     part: str
     words: int
@@ -36,16 +37,28 @@ class _Item(NamedTuple):
     kept: tuple[int, ...]
 
 
-def items_of(part: Part, examples: Sequence[Example]) -> list[_Item]:
-    """The sentences of a part, each with its place in the files.
+def items_of(parts: Sequence[Part], examples: Mapping[str, Sequence[Example]]) -> list[_Item]:
+    """The sentences of all parts, each with its place in the files.
 
-    >>> items_of(Part.of("train", []), [])
+    >>> items_of([Part.of("train", [])], {"train": []})
     []
     """
-    return [
-        _Item(example, part.name, words, row, tree.kept)
-        for example, tree, (words, row) in zip(examples, part.trees, part.places, strict=True)
-    ]
+    placed = (
+        (example, part.name, words, row, tree.kept)
+        for part in parts
+        for example, tree, (words, row) in zip(examples[part.name], part.trees, part.places, strict=True)
+    )
+    return [_Item(number, *place) for number, place in enumerate(placed)]
+
+
+def as_written(features: Features, items: Sequence[_Item]) -> bool:
+    """Whether the features of all sentences that were written are still what was written.
+
+    >>> as_written(None, [])
+    True
+    """
+    found = ((item.number, features.of_sentence(item.part, item.words, item.row)) for item in items)
+    return all(features.checksums.agree(number, *arrays) for number, arrays in found)
 
 
 def room_for(subject: Subject, *, states: bool) -> Room:
@@ -129,6 +142,7 @@ class Writer:
             if states is not None:
                 block = features.block(item.part, "states", item.words)
                 block[:, item.row] = states[number]
+            features.checksums.note(item.number, *features.of_sentence(item.part, item.words, item.row))
         bundle["words"].update([float(item.words) for item in batch], 1)
 
     def _words(self, output: Any, grouping: Grouping) -> Any:

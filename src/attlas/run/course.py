@@ -63,21 +63,14 @@ class Course:
 
     A checkpoint is written every so often, when the run is interrupted from the keyboard, and at the end.
 
+    >>> from types import SimpleNamespace
     >>> from attlas.run.source import Listed
-    >>> from attlas.stats import PooledMean
-    >>> class Lengths:
-    ...     name = "lengths"
-    ...     def empty(self):
-    ...         return Bundle({"length": PooledMean(shape=(), blocks=1)})
-    ...     def update(self, bundle, batch):
-    ...         bundle["length"].update([len(text) for text in batch], 1)
-    >>> source, part = Listed(["a", "abc"], [1, 3], budget=3), Lengths()
+    >>> source, part = Listed(["a", "abc"], [1, 3], budget=3), SimpleNamespace(name="toy", empty=lambda: Bundle({}))
     >>> with Course(part, source, Keeping(Plan("toy"))) as course:
     ...     for batch in source.from_place(course.place):
-    ...         part.update(course.bundle, batch.items)
     ...         course.done(batch)
-    >>> course.bundle["length"].result().value.item(), course.place
-    (2.0, 2)
+    >>> course.place
+    2
     """
 
     def __init__(self, part: Part[Any], source: Source[Any], keeping: Keeping) -> None:

@@ -6,6 +6,7 @@ would each be found out at the very end, with all the work lost.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,12 @@ def check_given(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         for part in value if isinstance(value, list | tuple) else [value]:
             _check_name(name, part)
+            if isinstance(part, float) and math.isnan(part):
+                raise PlanError(f"{name}: nan is no number to work with; give another (--{name.replace('_', '-')})")
+            if isinstance(part, int) and part >= SEEDS and name != "seed":
+                raise PlanError(
+                    f"{name}: nothing can be counted so far; give a smaller number (--{name.replace('_', '-')})"
+                )
     seed = given.get("seed")
     if isinstance(seed, int) and not 0 <= seed < SEEDS:
         shown = str(seed) if abs(seed) < 10**30 else "one of more than 30 digits"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.run.plan import require_resumable
 from attlas.store.plain import plain
-from attlas.whole import naming, write_whole
+from attlas.whole import naming, require_plain, write_whole
 
 if TYPE_CHECKING:
     from attlas.run.session import Run
@@ -87,6 +87,7 @@ def _line(record: Record) -> str:
 def _whole_lines(path: Path) -> list[Record]:
     """All lines up to the first that is not whole; what comes after it is done again."""
     lines = []
+    require_plain(path)
     for line in path.read_bytes().split(b"\n")[:-1]:
         checksum, _, text = line.partition(b" ")
         if checksum != f"{zlib.crc32(text):08x}".encode():

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +24,7 @@ from attlas.run.engine import Engine
 from attlas.run.given import check_given
 from attlas.run.progress import Progress
 from attlas.run.settling import First, settled
-from attlas.run.spreading import Ended, Share, check_spread
+from attlas.run.spreading import DETAILS, Ended, Share, check_spread
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 class Help:
     """What a parameter means, and how it looks on the command line.
 
-    ``flag`` is its option where that is not its name with dashes, ``short`` a letter; ``least`` the smallest value;
-    ``kind`` the type on the command line where that is another than in Python; an ``argument`` stands without a name;
-    what is ``python`` only has no option.
+    ``flag`` is its option where that is not its name with dashes, ``short`` a letter; ``least`` is the smallest value
+    and ``most`` the largest; ``kind`` the type on the command line where that is another than in Python; an
+    ``argument`` stands without a name; what is ``python`` only has no option. ``check`` is the place of a function,
+    "package.module:name", that refuses what no model could make sense of.
 
     >>> Help("So many texts.", least=1).least
     1
@@ -51,9 +52,11 @@ class Help:
     flag: str = ""
     short: str = ""
     least: float | None = None
+    most: float | None = None
     kind: Any = None
     argument: bool = False
     python: bool = False
+    check: str = ""
 
 
 OPENED = "attlas.corpora:open_corpus"
@@ -102,7 +105,8 @@ Task = Annotated[
         "classification (of texts, or pairs) or similarity."
     ),
 ]
-Measure = Annotated[str, Help("weight, or norm (of weight times vector).")]
+CHECK_MEASURE, CHECK_HEADS = "attlas.measures.names:check_measure", "attlas.ids:check_heads"
+Measure = Annotated[str, Help("weight, or norm (of weight times vector).", check=CHECK_MEASURE)]
 Twins = Annotated[
     int, Help("So many untrained twins (random weights), drawn one by one: a single one is a draw.", least=1)
 ]
@@ -162,7 +166,9 @@ class Reading(Running, total=False):
         int | None,
         Help("Longest text in pieces (subword tokens); if left out, what the study asks for.", least=4),
     ]
-    long: Annotated[str, Help("What to do with longer texts: cut, refuse or skip.")]
+    long: Annotated[
+        str, Help("What to do with longer texts: cut, refuse or skip.", check="attlas.capture.reading:check_long")
+    ]
     limit: Annotated[
         int | None, Help("So many texts (of each part), drawn at random by the seed, not the first ones.", least=1)
     ]
@@ -204,7 +210,7 @@ def study_call(
     """
 
     def decorate(call: Call) -> Call:
-        left_out = (*without, "first") if "limit" in without else without
+        left_out = [*without, *(["first"] if "limit" in without else []), *(DETAILS if alone else [])]
         parameters, shared = _parameters(call, left_out, {**DEFAULTS, **defaults})
         usual = shared.get("limit")
 
@@ -214,9 +220,10 @@ def study_call(
                 signature.bind(*args, **given)
             except TypeError as error:
                 raise TypeError(f"{call.__name__}() {error}") from None
-            everything = {**shared, **signature.bind(*args, **given).arguments}
-            check_given(everything)
-            check_spread(call.__name__, everything, alone, whole)
+            values = {**shared, **signature.bind(*args, **given).arguments}
+            check_given(values)
+            check_values(parameters, values)
+            check_spread(call.__name__, values, alone, whole)
             bound = inspect.signature(call).bind(*args, **_limited({**shared, **given}, usual))
             for parameter in parameters:
                 if parameter.name in bound.arguments and role_of(parameter) in ("corpus", "other corpus"):
@@ -238,6 +245,25 @@ def study_call(
         return called  # type: ignore[return-value]
 
     return decorate
+
+
+def check_values(parameters: Sequence[inspect.Parameter], given: Mapping[str, Any]) -> None:
+    """Refuse values that no model could make sense of, before one is opened.
+
+    >>> measure = inspect.Parameter("measure", inspect.Parameter.KEYWORD_ONLY, annotation=Measure)
+    >>> check_values([measure], {"measure": "length"})
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: there is no measure 'length'; choose weight or norm
+    """
+    for parameter in parameters:
+        told, value = help_of(parameter), given.get(parameter.name)
+        if told is None or value is None:
+            continue
+        if told.most is not None and value > told.most:
+            raise PlanError(f"--{parameter.name.replace('_', '-')} is too large; give {told.most:,.0f} at most")
+        if told.check:
+            _place(told.check)(value)
 
 
 def names_of(given: str | Sequence[str]) -> list[str]:
@@ -302,9 +328,7 @@ def reader_of(parameter: inspect.Parameter) -> Callable[..., Any]:
     >>> reader_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts)).__name__
     'open_corpus'
     """
-    module, _, name = _role(parameter).read.partition(":")
-    reader: Callable[..., Any] = getattr(import_module(module), name)
-    return reader
+    return _place(_role(parameter).read)
 
 
 def unread(name: str, **how: Any) -> str:
@@ -326,6 +350,13 @@ def _limited(given: dict[str, Any], usual: int | None) -> dict[str, Any]:
     if first < 1:
         raise PlanError(f"the first {first} texts are none; give at least 1 (--first)")
     return {**given, "limit": First(first)}
+
+
+def _place(place: str) -> Callable[..., Any]:
+    """A function by its place, "package.module:name"."""
+    module, _, name = place.partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
 
 
 def _role(parameter: inspect.Parameter) -> Role:

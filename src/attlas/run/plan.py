@@ -12,9 +12,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attlas.errors import PlanError
+from attlas.errors import PlanError, printable
 from attlas.run.settling import First
 from attlas.store.plain import plain
+
+TOLD, LONGEST = 6, 120  # differences of plans in a sentence, and letters of each value
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,15 @@ def require_resumable(where: Path, before: Mapping[str, Any], now: Plan, *, resu
     """
     if not resume:
         raise PlanError(f"{where}: an earlier run was interrupted here; go on with --resume, or delete this file")
-    if changed := "; ".join(differences(before, now)):
-        raise PlanError(f"{where}: this checkpoint has another plan ({changed}); go back to it, or delete it")
+    if changed := differences(before, now):
+        more = f"; and {len(changed) - TOLD} more" if len(changed) > TOLD else ""
+        told = "; ".join(changed[:TOLD]) + more
+        raise PlanError(f"{where}: this checkpoint has another plan ({told}); go back to it, or delete it")
+
+
+def _shown(value: Any) -> str:
+    text = "not set" if value is _MISSING else printable(json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 _MISSING = object()
@@ -101,5 +110,4 @@ def _differ(old: Any, new: Any, path: tuple[str, ...]) -> Iterator[str]:
         for key in dict.fromkeys((*old, *new)):
             yield from _differ(old.get(key, _MISSING), new.get(key, _MISSING), (*path, key))
     elif type(old) is not type(new) or old != new:
-        was, now = ("not set" if value is _MISSING else json.dumps(value, ensure_ascii=False) for value in (old, new))
-        yield f"{', '.join(path)}: was {was}, is now {now}"
+        yield f"{printable(', '.join(path))[:LONGEST]}: was {_shown(old)}, is now {_shown(new)}"

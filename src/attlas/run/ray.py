@@ -13,24 +13,18 @@ Ray places the workers, moves the bytes and says who died; which batch is next i
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
-import socket
-import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import AttlasError, PlanError, first_line
+from attlas.run.cluster import connect, import_ray
 from attlas.run.course import Course, Keeping
 from attlas.run.handing import Group, HandOut
 from attlas.run.local import LOCAL
-from attlas.run.shipping import Shipment, Shipper, Unpacker
+from attlas.run.shipping import Shipment, Shipper, Unpacker, filled, thinned
 from attlas.stats.bundle import Bundle
 from attlas.store import versions_here
 
@@ -41,12 +35,10 @@ if TYPE_CHECKING:
     from attlas.run.engine import Part
     from attlas.run.source import Handed, Source
 
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 AHEAD = 2  # batches of a worker at a time: one at work, and one that waits, so that nobody idles
 FAN = 8  # bundles that are merged at once, as a tree
 TRIES = 10  # how often a batch may be lost
 PATIENCE = 60.0  # seconds without any worker
-ANSWERS = 15.0  # seconds in which a cluster has to answer
 
 
 class RayEngine:
@@ -124,7 +116,7 @@ class RayEngine:
             for batch, read in zip(group.batches, outcome, strict=True):
                 writer.write(course.bundle, batch.items, read)
         else:
-            course.bundle.merge(Bundle.from_state(outcome))
+            course.bundle.merge(Bundle.from_state(filled(outcome, part.empty().state())))
         course.done(*group.batches)
 
     def _number(self, gpu: bool) -> int:
@@ -262,7 +254,9 @@ class _Crew:
         if member is None:  # nobody is left for now
             group.joining = False
             return
-        receipt, outcome = member.actor.merge.options(num_returns=2).remote(*group.outcomes)
+        receipt, outcome = member.actor.merge.options(num_returns=2).remote(
+            self.number, [self.shipment], *group.outcomes
+        )
         self.awaited[receipt] = "join", member, group, outcome
 
 
@@ -297,9 +291,30 @@ class Worker:
         return versions_here()
 
     def take(self, number: int, shipment: list[Any], items: Any) -> tuple[bool, Any]:
-        """What comes of one batch alone: the state of a bundle that has seen nothing else, or what was read for a
-        part that writes elsewhere. The first of the two that are returned is small, and tells that the second is
-        there."""
+        """What comes of one batch alone: the state of a bundle that has seen nothing else, thinned, or what was read
+        for a part that writes elsewhere. The first of the two that are returned is small, and tells that the second
+        is there."""
+        self._turn_to(number, shipment)
+        if hasattr(self._part, "read"):
+            return True, [self._part.read(items)]
+        bundle = self._part.empty()
+        empty = bundle.state()
+        self._part.update(bundle, items)
+        return True, thinned(bundle.state(), empty)
+
+    def merge(self, number: int, shipment: list[Any], *outcomes: Any) -> tuple[bool, Any]:
+        """The bundles of neighbouring batches as one; or, of parts that write elsewhere, what was read in a row."""
+        if isinstance(outcomes[0], list):
+            return True, [read for outcome in outcomes for read in outcome]
+        self._turn_to(number, shipment)
+        empty = self._part.empty().state()
+        first, *others = (Bundle.from_state(filled(outcome, empty)) for outcome in outcomes)
+        for other in others:
+            first.merge(other)
+        return True, thinned(first.state(), empty)
+
+    def _turn_to(self, number: int, shipment: list[Any]) -> None:
+        """Have this part at hand."""
         if number != self._number:
             self._part = self._number = None
             try:
@@ -307,115 +322,11 @@ class Worker:
             except (ImportError, AttributeError) as error:
                 raise PlanError(f"a worker lacks what the study is made of: {first_line(error)}") from error
             self._number = number
-        if hasattr(self._part, "read"):
-            return True, [self._part.read(items)]
-        bundle = self._part.empty()
-        self._part.update(bundle, items)
-        return True, bundle.state()
-
-    def merge(self, *outcomes: Any) -> tuple[bool, Any]:
-        """The bundles of neighbouring batches as one; or, of parts that write elsewhere, what was read in a row.
-
-        >>> from attlas.stats import PooledMean
-        >>> states = [Bundle({"a": PooledMean((), blocks=1)}).state() for _ in range(2)]
-        >>> Worker(1, []).merge(*states)[1]["a/counts"]
-        array([0.])
-        """
-        if isinstance(outcomes[0], list):
-            return True, [read for outcome in outcomes for read in outcome]
-        first, *others = (Bundle.from_state(outcome) for outcome in outcomes)
-        for other in others:
-            first.merge(other)
-        return True, first.state()
 
 
 def worker_class() -> Any:
     """The worker as an actor, which is not restarted by Ray but replaced by us, wherever there is room."""
     return import_ray().remote(max_restarts=0, max_task_retries=0)(Worker)
-
-
-def import_ray() -> Any:
-    """Ray, told to keep quiet; refused in one sentence where it is not installed.
-
-    >>> import_ray().__name__
-    'ray'
-    """
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError:
-        raise PlanError("--engine ray needs the package ray; install it with pip install 'attlas[ray]'") from None
-    return ray
-
-
-def connect(address: str, cpus: int | None) -> bool:
-    """Connect to a cluster, or start one of so many CPUs; says whether it is up to us to end it. A connection that
-    this process has already is used."""
-    ray = import_ray()
-    if ray.is_initialized():
-        here = ray.get_runtime_context().gcs_address
-        if address not in ("", "auto") and _resolved(address) != _resolved(here):
-            raise PlanError(f"this process is connected to the Ray cluster at {here} already, not to {address}")
-        return False
-    if address not in ("", "auto"):
-        _require_cluster(address)
-    how: dict[str, Any] = {"address": address}
-    if not address:
-        how = {"address": "local", "num_cpus": cpus or _cores(), "include_dashboard": False}
-    with _own_signals():
-        try:
-            ray.init(**how, log_to_driver=False, logging_level=logging.ERROR)
-        except ConnectionError as error:
-            raise PlanError(f"there is no Ray cluster at {address} ({first_line(error)})") from None
-        except RuntimeError as error:
-            raise PlanError(f"Ray refused to start: {first_line(error)}") from None
-    return True
-
-
-def _require_cluster(address: str) -> None:
-    """Refuse an address that nobody, or somebody else, answers at; Ray itself would go on asking for minutes."""
-    host, _, port = address.rpartition(":")
-    none = f"there is no Ray cluster at {address}"
-    told = "give the address and port of its head node, as ray://HOST:6379, or ray://auto on a machine of it"
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise PlanError(f"{none}: {told}")
-    try:
-        socket.create_connection((host, int(port)), timeout=5).close()
-    except OSError as error:
-        raise PlanError(f"{none} ({error.strerror or error}); {told}") from None
-    asking = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", address]
-    try:
-        answered = subprocess.run(asking, capture_output=True, timeout=ANSWERS, check=False).returncode == 0
-    except subprocess.TimeoutExpired:
-        answered = False
-    if not answered:
-        raise PlanError(f"{none}: what answers there is none, or one of another version of Ray; {told}")
-
-
-def _resolved(address: str) -> tuple[str, str]:
-    host, _, port = address.rpartition(":")
-    with suppress(OSError):
-        host = socket.gethostbyname(host)
-    own = import_ray().util.get_node_ip_address()
-    return (own if host == "127.0.0.1" else host), port
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@contextmanager
-def _own_signals() -> Iterator[None]:
-    """Keep the answers to signals as they were, which Ray would change."""
-    here = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGTERM) if here else None
-    try:
-        yield
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
 
 
 def _require_alike(versions: dict[str, str]) -> None:

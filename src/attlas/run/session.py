@@ -310,9 +310,9 @@ class Run:
         else:
             folder = self.out / name
         if needed is not None:
-            from attlas.probes.files import check_room
+            from attlas.probes.files import check_room, size_of_file
 
-            present = sum(file.stat().st_size for file in folder.rglob("*.bin"))
+            present = sum(size_of_file(file) or 0 for file in folder.rglob("*.bin"))
             check_room(folder, needed, most, present, what=what, less=less)
         folder.mkdir(parents=True, exist_ok=True)
         return folder

@@ -3,15 +3,19 @@
 A part holds its model, and the model most of the bytes. What is large, the tensors, is therefore left out of the
 pickle and put into a store once (for Ray, its object store), however many parts of a run use them and however many
 workers fetch them; what remains is small. Whoever unpacks a part keeps the tensors that it has fetched, and asks only
-for those that it lacks.
+for those that it lacks. What comes back is small, too: of the state of a bundle that has seen one batch, only the
+rows that are others than those of an empty one.
 """
 
 from __future__ import annotations
 
 import io
 import pickle
+import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import count
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -21,10 +25,12 @@ from numpy.typing import NDArray
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from attlas.errors import CapabilityError, first_line
+from attlas.stats.accumulator import State
 
 LARGE = 4096  # bytes from which on a tensor is left out
 Ref = TypeVar("Ref")
 Bytes = NDArray[np.uint8]
+Thin = dict[str, tuple[NDArray[np.int64] | None, NDArray[Any]]]
 
 
 class _Mark(NamedTuple):
@@ -99,6 +105,10 @@ class Shipper(Generic[Ref]):
             def persistent_id(self, thing: Any) -> _Mark | None:
                 return mark(thing)
 
+            def reducer_override(self, thing: Any) -> Any:
+                usual: Any = super().reducer_override
+                return _by_name(thing) if _is_variable(thing) else usual(thing)
+
         file = io.BytesIO()
         try:
             pickler: Any = Marking
@@ -117,6 +127,25 @@ class Shipper(Generic[Ref]):
             known = version, next(self._keys), self._put(flat.view(torch.uint8).numpy())
             self._stored[tensor] = known
         return known[1], known[2]
+
+
+def _is_variable(thing: Any) -> bool:
+    """Whether something belongs to a thread or task of this process, as what the model library's hooks on a model use
+    does, which wraps it."""
+    return isinstance(thing, ContextVar) or isinstance(getattr(thing, "context_var", None), ContextVar)
+
+
+def _by_name(variable: Any) -> tuple[Any, ...]:
+    """A variable as its place in a module, where the other process has its own."""
+    for module in list(sys.modules.values()):
+        for name, value in list(vars(module).items()):
+            if value is variable:
+                return _of_module, (module.__name__, name)
+    raise pickle.PicklingError(f"{variable} belongs to no module")
+
+
+def _of_module(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 class Unpacker(Generic[Ref]):
@@ -142,3 +171,36 @@ class Unpacker(Generic[Ref]):
                 return restore(mark)
 
         return Restoring(io.BytesIO(shipment.packed)).load()
+
+
+def thinned(state: State, empty: State) -> Thin:
+    """A state as what tells it from that of an empty bundle: the rows, along the first axis, that are others.
+
+    >>> thin = thinned({"sums": np.eye(600)[:, :4]}, {"sums": np.zeros((600, 4))})
+    >>> [part.shape for part in thin["sums"]]
+    [(4,), (4, 4)]
+    """
+    thin: Thin = {}
+    for key, array in state.items():
+        if array.ndim and array.nbytes >= LARGE and empty[key].shape == array.shape:
+            rows = np.flatnonzero((array != empty[key]).reshape(len(array), -1).any(1))
+            thin[key] = rows, array[rows]
+        else:
+            thin[key] = None, array
+    return thin
+
+
+def filled(thin: Thin, empty: State) -> State:
+    """The state that was thinned, to the bit.
+
+    >>> state, empty = {"sums": np.eye(600)[:, :4]}, {"sums": np.zeros((600, 4))}
+    >>> bool((filled(thinned(state, empty), empty)["sums"] == state["sums"]).all())
+    True
+    """
+    state: State = {}
+    for key, (rows, values) in thin.items():
+        state[key] = values
+        if rows is not None:
+            state[key] = empty[key].copy()
+            state[key][rows] = values
+    return state

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from attlas.run.engine import Engine
 
 RAY = "ray"
+ASKED = ("engine", "part")  # by which spreading is asked for
+DETAILS = ("workers", "threads", "tree", "after")  # and what is said of it
 
 
 class Share(NamedTuple):

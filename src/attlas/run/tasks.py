@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from attlas.corpora import Corpus
 from attlas.errors import CapabilityError, CorpusError, PlanError, TextError
 from attlas.run.setting import Opening, Texts, as_corpus, as_subject, draw
-from attlas.tasks import HEADS, make_task, require_task
+from attlas.tasks import HEADS, make_task, require_score, require_task
 from attlas.tasks.tagging import labels_of as tags_of
 from attlas.tasks.tagging import wordwise
 from attlas.text import cut_windows
@@ -97,8 +97,16 @@ def fault(subject: Subject, task: str) -> str:
     return ""
 
 
-def open_for_task(model: Subject | Opening | str | Path | None, task: str, corpus: Corpus, **opening: Any) -> Subject:
-    """Open a model with the head of a task, or take one that is open, and refuse it if the task cannot be put to it.
+def open_for_task(
+    model: Subject | Opening | str | Path | None,
+    task: str,
+    corpus: Corpus,
+    *,
+    score: str | None = None,
+    **opening: Any,
+) -> Subject:
+    """Open a model with the head of a task, or take one that is open, and refuse it if the task cannot be put to it;
+    before that, refuse a ``score`` that the task does not have.
 
     >>> from attlas.corpora import read
     >>> open_for_task(None, "tagging:upos", read("sample"))
@@ -106,7 +114,7 @@ def open_for_task(model: Subject | Opening | str | Path | None, task: str, corpu
         ...
     attlas.errors.CapabilityError: all-MiniLM-L6-v2 cannot be put to the task tagging:upos: its checkpoint ...
     """
-    require_task(task)
+    require_score(task, score)
     require_layer(corpus, task)
     named = model is None or isinstance(model, str | Path | Opening)
     return checked(as_subject(model, **({"task_head": HEADS[task] or "none"} if named else {}), **opening), task)
@@ -216,12 +224,10 @@ def read_for_task(
 def _labelled(task: Task, corpus: Corpus, max_pieces: int | None, long: str) -> Reading:
     """Texts that have a label, one example each; the two of a pair together, unless each is to have a vector of its
     own."""
-    from attlas.capture.reading import LONG, Reading
+    from attlas.capture.reading import Reading, check_long
     from attlas.text import Passage
 
-    if long not in LONG:
-        raise TextError(f"long texts cannot be dealt with by {long!r}; choose one of {', '.join(LONG)}")
-
+    check_long(long)
     subject, reading = task.subject, Reading()
     limit = min(max_pieces or subject.pieces.window, subject.pieces.window)
     apart = task.name == "similarity"

@@ -113,11 +113,11 @@ def tune(
     """
     from attlas.capture import Override, load
     from attlas.run.tasks import read_for_task, require_layer, task_for
-    from attlas.tasks import HEADS, require_task
+    from attlas.tasks import HEADS, require_score
     from attlas.tasks.recipe import Recipe
     from attlas.tasks.training import Trainer
 
-    require_task(task)
+    require_score(task, score)
     if attention not in ATTENTION:
         raise CapabilityError(f"a model cannot be trained with attention {attention!r}; choose own or uniform")
     seed = training["seed"]

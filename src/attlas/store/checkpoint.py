@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.errors import StoreError
+from attlas.errors import StoreError, first_line
 from attlas.store.plain import plain
-from attlas.whole import UNFINISHED, write_whole, writing
+from attlas.whole import UNFINISHED, require_plain, write_whole, writing
 
 FOLDER, FILE = "checkpoint", "state.npz"
 PLAN = "plan.json"  # of the run at work, from its first moment on
@@ -65,7 +65,7 @@ def save_checkpoint(
     array([1., 1.])
     """
     about = {"schema": SCHEMA, "plan": plain(plan, "plan"), "progress": plain(progress, "progress")}
-    about["arrays"] = sorted(state)
+    about |= {"part": part, "arrays": sorted(state)}
     arrays = {f"state/{key}": np.asarray(value) for key, value in state.items()}
     loose = [key for key, array in arrays.items() if array.dtype.hasobject]
     if loose:
@@ -88,6 +88,7 @@ def load_checkpoint(folder: Path, part: str = "") -> Checkpoint | None:
     """
     path = checkpoint_file(folder, part)
     try:
+        require_plain(path)
         with np.load(path, allow_pickle=False) as stored:
             about = json.loads(stored["about"].tobytes())
             if about["schema"] > SCHEMA:
@@ -95,13 +96,16 @@ def load_checkpoint(folder: Path, part: str = "") -> Checkpoint | None:
             state = {key[6:]: stored[key] for key in stored.files if key.startswith("state/")}
             if sorted(state) != about["arrays"]:
                 raise ValueError("it does not hold the arrays that it says it holds")
+            if about["part"] != part:
+                raise ValueError(f"it is that of the part {about['part']!r}")
             return Checkpoint(about["plan"], state, about["progress"])
     except FileNotFoundError:
         return None
     except StoreError:
         raise
     except Exception as error:  # a damaged archive may raise anything
-        raise StoreError(f"{path}: this checkpoint cannot be read ({error}); delete it to start over") from error
+        reason = first_line(error)
+        raise StoreError(f"{path}: this checkpoint cannot be read ({reason}); delete it to start over") from error
 
 
 def keep_plan(folder: Path, plan: Mapping[str, Any]) -> None:
@@ -126,6 +130,7 @@ def kept_plan(folder: Path) -> dict[str, Any] | None:
     """
     path = folder / FOLDER / PLAN
     try:
+        require_plain(path)
         plan = json.loads(path.read_bytes())
     except FileNotFoundError:
         return None

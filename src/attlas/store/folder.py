@@ -23,7 +23,7 @@ from attlas.store.checkpoint import checkpoint_parts, load_checkpoint
 from attlas.store.manifest import Manifest
 from attlas.store.plain import plain
 from attlas.store.portion import PART, read_portion
-from attlas.whole import UNFINISHED
+from attlas.whole import UNFINISHED, require_plain
 
 MANIFEST = "manifest.json"
 SAVING, SAVED = ".saving", ".saved"
@@ -39,6 +39,32 @@ def locate(folder: Path, name: str) -> Path:
     """
     on_its_way = folder / SAVED / name
     return on_its_way if on_its_way.exists() else folder / name
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a result.
+
+    >>> read_manifest(Path("no such folder"))
+    Traceback (most recent call last):
+        ...
+    attlas.errors.StoreError: no such folder: no manifest.json here, so this is no finished result; ...
+    """
+    path = locate(folder, MANIFEST)
+    try:
+        require_plain(path)
+        return Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        portion = read_portion(folder)
+        if portion is not None:
+            raise StoreError(f"{folder}: {portion.why_no_result}") from None
+        raise StoreError(
+            f"{folder}: no {MANIFEST} here, so this is no finished result; finish the run with --resume, or give "
+            "another folder"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{path}: this is not text ({error.reason}); the result must be made again") from None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def publish(folder: Path, write: Callable[[Path], None]) -> None:
@@ -79,10 +105,10 @@ def sync(path: Path) -> None:
             os.close(handle)
 
 
-def require_writable(file: Path, *, of: str = "file") -> None:
+def require_writable(file: Path, *, of: str = "file", flag: str = "--out") -> None:
     """Refuse a place where a file cannot be written, by trying; all that was made for that is gone again.
 
-    ``of`` says what the person has named: the file, or its folder.
+    ``of`` says what the person has named, the file or its folder, and ``flag`` by which option.
 
     >>> require_writable(Path("/proc/nobody/page.html"))
     Traceback (most recent call last):
@@ -99,7 +125,7 @@ def require_writable(file: Path, *, of: str = "file") -> None:
             if not left or not isinstance(error, FileNotFoundError):
                 place = file.parent if of == "folder" else file
                 raise StoreError(
-                    f"{_shortened(place)} cannot be written: {error.strerror or error}; choose another --out"
+                    f"{_shortened(place)} cannot be written: {error.strerror or error}; choose another {flag}"
                 ) from None
 
 
@@ -141,9 +167,8 @@ def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
         return
     advice = "choose another --out or delete it"
     plan = plain(plan, "plan")
-    manifest = locate(folder, MANIFEST)
-    if manifest.exists():
-        there = Manifest.from_json(manifest.read_text(encoding="utf-8"), str(manifest))
+    if locate(folder, MANIFEST).exists():
+        there = read_manifest(folder)
         if there.plan != plan:
             raise StoreError(f"{folder}: it holds a {there.study} result of another plan; {advice}")
         return

@@ -24,6 +24,7 @@ if sys.platform != "win32":
 
 LOCK = ".running"
 MOST = 4096  # bytes of a lock file that are read
+OPENED = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link, and no waiting for a pipe
 
 
 @contextlib.contextmanager
@@ -68,7 +69,7 @@ def require_unheld(folder: Path) -> None:
     >>> require_unheld(Path("no such folder"))
     """
     try:
-        handle = os.open(folder / LOCK, os.O_RDWR)
+        handle = os.open(folder / LOCK, OPENED)
     except OSError:
         return  # there is none, or whoever writes will say what is wrong
     try:
@@ -80,7 +81,7 @@ def require_unheld(folder: Path) -> None:
 def _taken(folder: Path) -> tuple[int, str | None]:
     """The open lock file, with our words in it, and word of the run that had left it."""
     while True:
-        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(folder / LOCK, OPENED | os.O_CREAT, 0o644)
         try:
             earlier = _require_ours(folder, handle)
             with contextlib.suppress(FileNotFoundError):

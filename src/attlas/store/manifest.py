@@ -39,6 +39,8 @@ FIELDS: dict[str, type | tuple[type, ...]] = {
 
 # and what the values inside some of them are
 INSIDE: dict[str, type] = {"versions": str, "skipped": int, "checksums": str}
+PLANNED = ("options", "model", "corpus", "batching")  # objects, where a plan has them
+COUNTED = ("documents", "passages", "pieces")  # numbers, where a corpus has them
 NAME = re.compile(r"[a-z][a-z0-9_-]*")  # of a table
 
 
@@ -116,7 +118,7 @@ class Manifest:
             )
         if schema < CHECKED and "checksum" not in loaded:
             loaded["checksums"] = {}
-        elif loaded.pop("checksum", None) != _checksum(loaded):
+        elif loaded.pop("checksum", None) != _checksum(loaded, where):
             raise StoreError(
                 f"{where}: it does not agree with its own checksum, so it was damaged or edited; take it from a "
                 "copy, or make the result again"
@@ -152,12 +154,19 @@ def _amiss(fields: Mapping[str, Any]) -> str | None:
     for name in ("model", "corpus"):
         if not isinstance(fields[name].get("name", ""), str):
             return f"the name of the {name} is no text"
+    if strange := [name for name in PLANNED if not isinstance(fields["plan"].get(name, {}), dict)]:
+        return f"'plan', {strange[0]!r} is no object"
+    if strange := [name for name in COUNTED if type(fields["corpus"].get(name, 0)) is not int]:
+        return f"'corpus', {strange[0]!r} is no number"
     return None
 
 
-def _checksum(fields: Mapping[str, Any]) -> str:
+def _checksum(fields: Mapping[str, Any], where: str = "manifest.json") -> str:
     """Of what a manifest says, however its JSON is laid out."""
-    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    try:
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    except RecursionError:
+        raise StoreError(f"{where}: no manifest nests so deep; make the result again") from None
 
 
 def versions_here() -> dict[str, str]:

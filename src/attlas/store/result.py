@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 from attlas.errors import StoreError
 from attlas.store.checkpoint import clear_checkpoint
 from attlas.store.columns import Columns, check_columns, tables_from_columns
-from attlas.store.folder import MANIFEST, locate, publish, require_free
-from attlas.store.manifest import NAME, NAMES, Manifest
-from attlas.store.portion import read_portion
-from attlas.whole import writing
+from attlas.store.folder import MANIFEST, locate, publish, read_manifest, require_free
+from attlas.store.manifest import CHECKED, NAME, NAMES, Manifest
+from attlas.whole import require_plain, writing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,22 +152,14 @@ class Result:
         folder = Path(folder)
         if not folder.is_dir():
             raise StoreError(f"{folder}: there is no such folder; give the --out of a finished run")
-        path = locate(folder, MANIFEST)
-        try:
-            manifest = Manifest.from_json(path.read_text(encoding="utf-8"), str(path))
-        except FileNotFoundError:
-            portion = read_portion(folder)
-            if portion is not None:
-                raise StoreError(f"{folder}: {portion.why_no_result}") from None
-            raise StoreError(
-                f"{folder}: no {MANIFEST} here, so this is no finished result; finish the run with --resume, "
-                "or give another folder"
-            ) from None
-        except UnicodeDecodeError as error:
-            raise StoreError(f"{path}: this is not text ({error.reason}); the result must be made again") from None
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read: {error.strerror or error}") from None
+        manifest = read_manifest(folder)
         sums = manifest.checksums
+        unchecked = [name for name in manifest.tables if f"{name}.parquet" not in sums]
+        if unchecked and manifest.schema >= CHECKED:
+            raise StoreError(
+                f"{folder}: its manifest has no checksum of {unchecked[0]}.parquet, so attlas did not write it; make "
+                "the result again"
+            )
         tables = {
             name: _read(locate(folder, f"{name}.parquet"), sums.get(f"{name}.parquet")) for name in manifest.tables
         }
@@ -279,6 +270,7 @@ def _read(path: Path, checksum: str | None) -> pa.Table:
     from pyarrow import parquet
 
     try:
+        require_plain(path)
         data = path.read_bytes()
         if checksum is not None and hashlib.sha256(data).hexdigest() != checksum:
             raise StoreError(

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.errors import StoreError
+from attlas.errors import StoreError, first_line
 from attlas.store.plain import plain
-from attlas.whole import UNFINISHED
+from attlas.whole import UNFINISHED, require_plain
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -63,6 +63,7 @@ def load_arrays(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
     if not path.exists():
         return None
     try:
+        require_plain(path)
         with safe_open(path, framework="numpy") as stored:
             told, checksum = (stored.metadata()[name] for name in ("about", "checksum"))
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
@@ -70,7 +71,8 @@ def load_arrays(path: Path) -> tuple[Arrays, dict[str, Any]] | None:
             raise ValueError("it does not agree with its own checksum")
         return arrays, json.loads(told)
     except Exception as error:  # the library has its own kinds, and a damaged file may raise any of them
-        raise StoreError(f"{path}: this checkpoint cannot be read ({error}); delete it to start over") from error
+        reason = first_line(error)
+        raise StoreError(f"{path}: this checkpoint cannot be read ({reason}); delete it to start over") from error
 
 
 def _checksum(arrays: Arrays, about: str) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import inspect
-import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_origin
 
-from attlas.errors import AttlasError, StoreError
+from attlas.errors import StoreError, printable
 from attlas.ids import paper_label
 from attlas.run.parameters import Help, asked_of, help_of, role_of
+from attlas.store.damage import told_as_damage
 from attlas.store.manifest import SCHEMA
 from attlas.studies import Study, studies
 from attlas.whole import write_whole
@@ -37,7 +36,11 @@ def page_of(result: Result) -> str:
     from attlas.pages.html import html_page
 
     study = study_of(result.manifest)
-    return html_page(study.load_page(), result, command=command_line(result.manifest))
+    if result.folder is None:
+        return html_page(study.load_page(), result, command=command_line(result.manifest))
+    with told_as_damage(result.folder):
+        require_schemas(result)
+        return html_page(study.load_page(), result, command=command_line(result.manifest))
 
 
 def study_of(manifest: Manifest) -> Study:
@@ -94,26 +97,20 @@ def _values_of(kind: pyarrow.DataType) -> pyarrow.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-@contextmanager
-def told_as_damage(folder: Path) -> Iterator[None]:
-    """Have whatever goes wrong while a result of somebody's folder is shown be one sentence about that folder.
+def open_result(folder: Path | str) -> Result:
+    """A result from somebody's folder, the columns of whose tables are those of its study.
 
-    >>> with told_as_damage(Path("out")):
-    ...     {}["streams"]
+    >>> open_result("no such folder")
     Traceback (most recent call last):
         ...
-    attlas.errors.StoreError: out: what is written there does not make sense (KeyError: 'streams'); make the result...
+    attlas.errors.StoreError: no such folder: there is no such folder; ...
     """
-    try:
-        yield
-    except (AttlasError, OSError):
-        raise
-    except Exception as error:  # a damaged result may raise anything
-        reason = f"{type(error).__name__}: {error}".partition("\n")[0][:120]
-        told = reason.encode(errors="backslashreplace").decode()
-        raise StoreError(
-            f"{folder}: what is written there does not make sense ({told}); make the result again"
-        ) from error
+    from attlas.store import Result
+
+    with told_as_damage(folder):
+        result = Result.open(folder)
+        require_schemas(result)
+    return result
 
 
 def write_report(result_folder: Path | str, out: Path | str | None = None) -> Path:
@@ -126,11 +123,8 @@ def write_report(result_folder: Path | str, out: Path | str | None = None) -> Pa
         ...
     attlas.errors.StoreError: ...
     """
-    from attlas.store import Result
-
     folder = Path(result_folder)
-    result = Result.open(folder)
-    return write_page(page_of(result), folder if out is None else Path(out))
+    return write_page(page_of(open_result(folder)), folder if out is None else Path(out))
 
 
 def write_page(page: str, target: Path) -> Path:
@@ -196,8 +190,14 @@ def latex_table(result: Result, name: str, columns: Sequence[str], most: int | N
     return "\n".join([*body, *(rf"{line} \\" for line in lines), r"\bottomrule", r"\end{tabular}"])
 
 
+_IN_LATEX = str.maketrans({
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "–": "--",
+})  # fmt: skip
+
+
 def _in_latex(text: str) -> str:
-    return re.sub(r"([&%$#_{}])", r"\\\1", text).replace("−", "$-$").replace("–", "--")
+    return printable(text).translate(_IN_LATEX)
 
 
 def with_present_names(

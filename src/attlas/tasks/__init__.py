@@ -47,11 +47,8 @@ def make_task(
         ...
     attlas.errors.CapabilityError: the task similarity cannot be scored by 'bleu'; it has one score
     """
-    require_task(name)
+    require_score(name, score)
     known = SCORES.get(name, ())
-    if score is not None and score not in known:
-        choice = f"choose {', '.join(known[:-1])} or {known[-1]}" if known else "it has one score"
-        raise CapabilityError(f"the task {name} cannot be scored by {score!r}; {choice}")
     if name.startswith("tagging:"):
         return Tagging(subject, name.split(":")[1])
     if name == "classification":
@@ -62,6 +59,21 @@ def make_task(
         numbers = [float(label) for label in labels] or [0.0, 1.0]
         return Similarity(subject, min(numbers), max(numbers))
     return LanguageModelling(subject, name, seed=seed)
+
+
+def require_score(name: str, score: str | None) -> None:
+    """Refuse a task that does not exist, and a score that it does not have.
+
+    >>> require_score("classification", "bleu")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: the task classification cannot be scored by 'bleu'; choose accuracy or matthews
+    """
+    require_task(name)
+    known = SCORES.get(name, ())
+    if score is not None and score not in known:
+        choice = f"choose {', '.join(known[:-1])} or {known[-1]}" if known else "it has one score"
+        raise CapabilityError(f"the task {name} cannot be scored by {score!r}; {choice}")
 
 
 def require_task(name: str) -> None:

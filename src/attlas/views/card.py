@@ -202,8 +202,12 @@ def read_card(folder: str | Path) -> Card:
     attlas.errors.StoreError: no such folder: there is no such folder; ...
     """
     from attlas.store import Result
+    from attlas.store.damage import told_as_damage
 
-    return card_of(Result.open(folder), str(folder))
+    with told_as_damage(folder):
+        card = card_of(Result.open(folder), str(folder))
+        card.to_dict()  # what cannot be written is told now
+    return card
 
 
 def card_of(result: Result, source: str = "") -> Card:

@@ -17,6 +17,7 @@ from attlas.errors import StoreError
 from attlas.ids import Stream
 from attlas.measures.quantities import titles
 from attlas.store import Result
+from attlas.store.damage import told_as_damage
 from attlas.views.card import own_name
 from attlas.views.scene import Array, Scene
 
@@ -37,7 +38,11 @@ def survey_figures(folder: str | Path, scene: Scene | None = None) -> Figures:
     >>> survey_figures(out)["weight: [SEP]"][Stream.ENCODER].tolist()
     [[-1000000000.0, 0.5]]
     """
-    result = Result.open(folder)
+    with told_as_damage(folder):
+        return _figures(Result.open(folder), folder, scene)
+
+
+def _figures(result: Result, folder: str | Path, scene: Scene | None) -> Figures:
     model = _model(result, folder)
     tables = result.tables
     shapes = _shapes(tables["heads"].select(["stream", "layer", "head"]).to_pylist())

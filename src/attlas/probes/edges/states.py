@@ -150,11 +150,17 @@ class States(MappedFiles):
         index = {"for": dict(made_for), "rows": rows, "slots": room.slots, "size": room.size}
         half = np.dtype(np.float16)
         shapes = {name: ((count, room.slots, room.size), half) for name, count in rows.items()}
-        super().__init__(folder, index, shapes, "states")
+        super().__init__(folder, index, shapes, "states", sum(len(layout.examples) for layout in layouts.values()))
 
-    def write(self, part: str, first: int, states: NDArray[np.float16]) -> None:
+    def write(self, item: _Item, states: NDArray[np.float16]) -> None:
         """Put the states of one sentence into their rows."""
-        self.arrays[part][first : first + len(states)] = states
+        self.arrays[item.part][item.first : item.first + len(states)] = states
+        self.checksums.note(item.number, states)
+
+    def as_written(self, items: Sequence[_Item]) -> bool:
+        """Whether the states of all sentences that were written are still what was written."""
+        rows = ((item, self.rows(item.part, item.first, item.first + len(item.kept))) for item in items)
+        return all(self.checksums.agree(item.number, states) for item, states in rows)
 
     def rows(self, part: str, start: int, stop: int) -> NDArray[np.float16]:
         """Some rows, as they lie in the file."""
@@ -164,6 +170,7 @@ class States(MappedFiles):
 class _Item(NamedTuple):
     """A sentence to be captured, and where it belongs."""
 
+    number: int
     example: Example
     part: str
     first: int
@@ -176,11 +183,12 @@ def items_of(layouts: Mapping[str, Layout]) -> list[_Item]:
     >>> items_of({})
     []
     """
-    return [
-        _Item(example, layout.name, int(first), kept)
+    placed = (
+        (example, layout.name, int(first), kept)
         for layout in layouts.values()
         for example, first, kept in zip(layout.examples, layout.rows, layout.kept, strict=False)
-    ]
+    )
+    return [_Item(number, *place) for number, place in enumerate(placed)]
 
 
 class _Read(NamedTuple):
@@ -236,7 +244,7 @@ class Writer:
         """Write what was read, and take the usual lengths of the training part."""
         assert self.states is not None
         for item, each in zip(batch, read, strict=True):
-            self.states.write(item.part, item.first, each.states)
+            self.states.write(item, each.states)
         known = [(each.lengths, float(len(each.states))) for each in read if each.lengths is not None]
         if known:
             lengths, counts = zip(*known, strict=True)

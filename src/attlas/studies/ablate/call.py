@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
-from attlas.run.parameters import ChooseOn, Help, Model, Reading, Role, Task, Texts, study_call
+from attlas.run.parameters import CHECK_HEADS, ChooseOn, Help, Model, Reading, Role, Task, Texts, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus
 from attlas.store import Result
@@ -48,7 +48,9 @@ def ablate(
     ] = True,
     heads: Annotated[
         str | Iterable[str] | None,
-        Help("Only these, by label counted from 1: 8-10,3-1 or 'cross 6-3'.", kind=list[str] | None),
+        Help(
+            "Only these, by label counted from 1: 8-10,3-1 or 'cross 6-3'.", kind=list[str] | None, check=CHECK_HEADS
+        ),
     ] = None,
     score: Annotated[
         str | None,
@@ -78,9 +80,9 @@ def ablate(
     from attlas.tasks import READ_SCORES
 
     texts, seed = as_corpus(corpus), running["seed"]
-    model = open_for_task(subject, task, texts)
     by_loss = score == "loss"
     asked = READ_SCORES.get(task) if by_loss else score
+    model = open_for_task(subject, task, texts, score=asked)
     posed = task_for(model, task, texts, seed=seed, score=asked)
     cuts = _cuts(posed, heads)
     second = None if other is None else as_corpus(other)

@@ -18,6 +18,7 @@ from attlas.run.setting import Texts, as_corpus, describe
 from attlas.store import Result
 from attlas.store.columns import as_columns
 from attlas.studies.align.aligners import ALIGNERS, align_with, check_names, missing
+from attlas.studies.reporting import open_result
 from attlas.text import Document
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def add_baselines(
 
     ``corpus`` is the same bitext, with the same gold. Save what comes back into the same folder or another.
     """
-    known = result if isinstance(result, Result) else Result.open(result)
+    known = result if isinstance(result, Result) else open_result(result)
     texts = as_corpus(corpus)
     if known.manifest.study != "align" or known.manifest.corpus.get("sha256") != texts.sha256:
         raise StoreError(f"this is no alignment of {texts.name}; give the bitext and the gold that it was made from")

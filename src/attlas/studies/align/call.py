@@ -14,11 +14,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from attlas.corpora import Corpus, joined, linked, swapped, write_links
 from attlas.errors import CapabilityError, CorpusError, PlanError, TextError
 from attlas.ids import parse_layer, refuse_number
-from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, Twins, names_of, study_call
+from attlas.run.parameters import (
+    CHECK_HEADS,
+    Help,
+    Measure,
+    Model,
+    Reading,
+    Role,
+    Texts,
+    Twins,
+    names_of,
+    study_call,
+)
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject, drawn
 from attlas.store import Result
 from attlas.store.columns import as_columns
+from attlas.store.folder import require_writable
 from attlas.studies.align.aligners import ALIGNERS, check_names
 from attlas.studies.align.baselines import Baselines, baselines
 from attlas.text import Document, Passage
@@ -40,14 +52,24 @@ class Handing(Reading, total=False):
     measure: Measure
     side: Annotated[
         str | None,
-        Help("Links with output or with input (default); of an encoder, to source (default) or to target."),
+        Help(
+            "Links with output or with input (default); of an encoder, to source (default) or to target.",
+            check="attlas.studies.align.passes:check_side",
+        ),
     ]
-    layer: Annotated[str | None, Help("Links of this layer, such as 6; by default that of the largest mean norm.")]
-    head: Annotated[str | None, Help("Links of this head, such as 6-3.")]
+    layer: Annotated[
+        str | None,
+        Help(
+            "Links of this layer, such as 6; by default that of the largest mean norm.",
+            check="attlas.ids:parse_layer",
+        ),
+    ]
+    head: Annotated[str | None, Help("Links of this head, such as 6-3.", check=CHECK_HEADS)]
     direction: Annotated[
         str | None,
         Help(
-            "Links forward, backward, intersection or grow-diag-final-and (default where there are two directions)."
+            "Links forward, backward, intersection or grow-diag-final-and (default where there are two directions).",
+            check="attlas.studies.align.handed:check_direction",
         ),
     ]
 
@@ -69,7 +91,11 @@ def align(
         Help("The model of the other direction, whose links are put together with the first's.", kind=str | None),
     ] = None,
     stream: Annotated[
-        str | None, Help("cross, or encoder (that reads both sentences); by default what the model has.")
+        str | None,
+        Help(
+            "cross, or encoder (that reads both sentences); by default what the model has.",
+            check="attlas.studies.align.passes:check_stream",
+        ),
     ] = None,
     compete: Annotated[
         bool, Help("Whether the end of the sentence, [CLS] and [SEP] can be picked, which gives no link.")
@@ -246,6 +272,7 @@ def _check_file(path: Path) -> None:
         raise PlanError(f"{path}: this is a folder; name a file for the links")
     if not path.parent.is_dir():
         raise PlanError(f"{path.parent}: there is no such folder for the file of links; make it first")
+    require_writable(path, flag="--pharaoh")
 
 
 def _check_back(model: Subject, other: Subject, way: str) -> None:

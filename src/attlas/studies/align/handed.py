@@ -30,6 +30,15 @@ DIRECTIONS = ("forward", "backward", *SYMMETRISED)
 FEW, DRAWN, ENDS = 40, 20, 10  # pairs that are all shown; else so many drawn, and so many of the best and the worst
 
 
+def check_direction(direction: str) -> None:
+    """Refuse a direction that there is not.
+
+    >>> check_direction("forward")
+    """
+    if direction not in DIRECTIONS:
+        raise CapabilityError(f"there is no direction {direction!r}; choose {', '.join(DIRECTIONS)}")
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Which alignment to hand out; what is None is decided by what there is and by mean norms."""
@@ -43,8 +52,8 @@ class Wanted:
     def check(self, study: Alignment, *, two: bool) -> None:
         """Refuse what this model, or a single direction, cannot give."""
         check_measure(self.measure)
-        if self.direction is not None and self.direction not in DIRECTIONS:
-            raise CapabilityError(f"there is no direction {self.direction!r}; choose {', '.join(DIRECTIONS)}")
+        if self.direction is not None:
+            check_direction(self.direction)
         if self.direction not in (None, "forward") and not two:
             raise CapabilityError(
                 f"{self.direction} links need the model of the other direction; give it with --back"

@@ -44,6 +44,26 @@ NOTHING = -1  # where a word picks no word
 Numbered = tuple[int, Example]
 
 
+def check_stream(asked: Stream | str) -> None:
+    """Refuse a stream in which no words of two sentences meet.
+
+    >>> check_stream("cross")
+    """
+    known = [stream.value for stream in SIDES]
+    if asked not in known:
+        raise CapabilityError(f"{asked} attention joins no two sentences; choose {' or '.join(known)}")
+
+
+def check_side(side: str) -> None:
+    """Refuse a side that no attention between two sentences has.
+
+    >>> check_side("input")
+    """
+    known = [side for sides in SIDES.values() for side in sides]
+    if side not in known:
+        raise CapabilityError(f"there is no side {side!r}; choose {', '.join(known)}")
+
+
 def stream_for(subject: Subject, asked: Stream | str | None = None) -> Stream:
     """The stream that shows how words of two sentences meet: the one asked for, or what the model has.
 
@@ -57,9 +77,8 @@ def stream_for(subject: Subject, asked: Stream | str | None = None) -> Stream:
     self-attention between them can be aligned instead (--stream encoder, or leave it out)
     """
     crossing, pairing = Stream.CROSS in subject.streams, subject.pieces.pairs
-    known = [stream.value for stream in SIDES]
-    if asked is not None and asked not in known:
-        raise CapabilityError(f"{asked} attention joins no two sentences; choose {' or '.join(known)}")
+    if asked is not None:
+        check_stream(asked)
     wanted = Stream(asked) if asked is not None else Stream.CROSS if crossing else Stream.ENCODER
     if (wanted is Stream.CROSS and crossing) or (wanted is Stream.ENCODER and pairing):
         return wanted

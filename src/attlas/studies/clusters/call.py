@@ -16,6 +16,7 @@ from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, T
 from attlas.run.session import begin
 from attlas.run.setting import BUDGET, as_subject, as_texts_or_stream, passage_options, read_passages, streams_of
 from attlas.store import Result
+from attlas.store.damage import told_as_damage
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -115,14 +116,18 @@ def known_heads(model: Subject, relations: Path | str | Result | None) -> Known:
     >>> known_heads(as_subject(None), None)
     {}
     """
-    from attlas.studies.clusters.behaviour import relation_heads
-
     if relations is None:
         return {}
-    result = relations if isinstance(relations, Result) else Result.open(relations)
-    where = "the result given as relations" if isinstance(relations, Result) else str(relations)
-    tables = result.tables
-    table = tables.get("relations")
+    if isinstance(relations, Result):
+        return _best_heads(model, relations, "the result given as relations")
+    with told_as_damage(relations):
+        return _best_heads(model, Result.open(relations), str(relations))
+
+
+def _best_heads(model: Subject, result: Result, where: str) -> Known:
+    from attlas.studies.clusters.behaviour import relation_heads
+
+    table = result.tables.get("relations")
     missing = [name for name in _NEEDED if table is None or name not in table.column_names]
     if table is None or missing:
         what = "no table of relations" if table is None else f"a table of relations without {', '.join(missing)}"

@@ -39,7 +39,9 @@ class Testing(Reading, total=False):
     bound: Annotated[float, Help("How far an adversary may move the output (total variation distance).")]
     adversary_steps: Annotated[int, Help("Steps of the search for each adversary.", least=1)]
     permutations: Annotated[int, Help("How often the last layer's attention is shuffled.", least=0)]
-    erase: Annotated[str, Help("How words are erased: delete, or mask.")]
+    erase: Annotated[
+        str, Help("How words are erased: delete, or mask.", check="attlas.studies.faith.erasing:check_way")
+    ]
     steps: Annotated[int, Help("Steps of integrated gradients.", least=1)]
 
 
@@ -110,7 +112,7 @@ def faith(
     how = {name: value for name, value in running.items() if name in _TESTS}
     if min(running["steps"], running["adversary_steps"]) < 1 or running["permutations"] < 0:
         raise PlanError("integrated gradients and adversaries need a step at least, and permutations none at least")
-    model = open_for_task(subject, task, texts)
+    model = open_for_task(subject, task, texts, score=score)
 
     opening: Any = subject  # a further model by its name is opened as the first was
 

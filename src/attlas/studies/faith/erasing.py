@@ -35,6 +35,15 @@ WAYS = ("delete", "mask")
 PIECES = 4096  # of one pass over erased texts
 
 
+def check_way(way: str) -> None:
+    """Refuse a way of erasing that there is not.
+
+    >>> check_way("delete")
+    """
+    if way not in WAYS:
+        raise PlanError(f"words cannot be erased by {way!r}; choose {' or '.join(WAYS)}")
+
+
 @dataclass(frozen=True)
 class Eraser:
     """How words are erased: by deleting them, or with the piece that stands for what is hidden.
@@ -56,8 +65,7 @@ class Eraser:
     @classmethod
     def of(cls, tokenizer: Any, way: str = "delete") -> Eraser:
         """The eraser for a tokenizer: its mask piece, or else the one for what it does not know."""
-        if way not in WAYS:
-            raise PlanError(f"words cannot be erased by {way!r}; choose {' or '.join(WAYS)}")
+        check_way(way)
         names = ("mask_token_id", "unk_token_id", "pad_token_id", "eos_token_id")
         known = [found for found in (getattr(tokenizer, name, None) for name in names) if found is not None]
         return cls(way, known[0] if known else 0)

@@ -34,9 +34,9 @@ UNSEEN = ".models"  # where models are until the result is there
 class Taggers(Running, total=False):
     """How large the taggers are, and how they are trained."""
 
-    heads: Annotated[int, Help("Heads of a tagger.", least=1)]
-    width: Annotated[int, Help("Width of a tagger.", least=2)]
-    ffn: Annotated[int, Help("Inner width of its feed-forward layer.", least=1)]
+    heads: Annotated[int, Help("Heads of a tagger.", least=1, most=1_024)]
+    width: Annotated[int, Help("Width of a tagger.", least=2, most=16_384)]
+    ffn: Annotated[int, Help("Inner width of its feed-forward layer.", least=1, most=65_536)]
     dropout: Annotated[float, Help("Dropout while training.")]
     epochs: Annotated[int, Help("Passes over the training sentences.", least=1)]
     learning_rate: Annotated[float, Help("Highest learning rate.")]

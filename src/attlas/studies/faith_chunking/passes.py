@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from attlas.capture import Subject
 from attlas.capture.check import prove
 from attlas.corpora import Corpus
-from attlas.errors import CorpusError
+from attlas.errors import CorpusError, StoreError
 from attlas.models import Example
 from attlas.models.mixer import make_mixer
 from attlas.models.tagger import TaggerSizes, make_tagger, make_word_tokenizer
@@ -131,7 +131,7 @@ class Workshop:
             arrays |= _shown(told, self.shown)
         seconds = time.monotonic() - began
         if run.out is not None:
-            about = {"plan": run.plan.to_dict(), "seconds": seconds}
+            about = {"plan": run.plan.to_dict(), "training": training.name, "seconds": seconds}
             save_arrays(_place(run.out, training), {"rows": rows, **arrays}, about)
         return Trained(training, rows, seconds, arrays)
 
@@ -214,6 +214,8 @@ def _left(run: Run, training: Training) -> Trained | None:
         return None
     arrays, about = earlier
     require_resumable(path, about["plan"], run.plan, resume=run.resume)
+    if about.get("training") != training.name:
+        raise StoreError(f"{path}: it holds another training than its name says; delete it to train again")
     rows = arrays.pop("rows")
     return Trained(training, rows, float(about["seconds"]), arrays)
 

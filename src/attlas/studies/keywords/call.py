@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import PlanError
-from attlas.run.parameters import Help, Model, Reading, study_call
+from attlas.run.parameters import CHECK_HEADS, CHECK_MEASURE, Help, Model, Reading, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_subject
+from attlas.run.spreading import ASKED, check_spread
 from attlas.run.texts import Given, as_texts
 from attlas.store import Result
 
@@ -25,11 +26,10 @@ if TYPE_CHECKING:
 TOP = 10
 
 
-@study_call(
-    budget=None,
-    without=("long", "limit", "seed", "checkpoint_every"),
-    alone="it goes text by text, and sums up nothing",
-)
+ALONE = "it goes text by text and sums up nothing"
+
+
+@study_call(budget=None, without=("long", "limit", "seed", "checkpoint_every"), alone=ALONE)
 def keywords(
     subject: Model = None,
     corpus: Given = "sample",
@@ -40,10 +40,14 @@ def keywords(
     ] = None,
     heads: Annotated[
         Sequence[str] | str | None,
-        Help("Heads by their labels, which count from 1: 6-11 or 6-3,6-11.", kind=str | None),
+        Help("Heads by their labels, which count from 1: 6-11 or 6-3,6-11.", kind=str | None, check=CHECK_HEADS),
     ] = None,
-    measure: Annotated[str | None, Help("norm (of weight times vector; the default), or weight.")] = None,
-    over: Annotated[str, Help("mean or max, over the words that attend.")] = "mean",
+    measure: Annotated[
+        str | None, Help("norm (of weight times vector; the default), or weight.", check=CHECK_MEASURE)
+    ] = None,
+    over: Annotated[
+        str, Help("mean or max, over the words that attend.", check="attlas.measures.received:check_over")
+    ] = "mean",
     top: Annotated[int, Help("So many phrases of each document.", short="-n")] = TOP,
     bar: Annotated[
         float | None, Help("The share of the average weight that each word of a phrase has at least. [0.5]")
@@ -99,7 +103,8 @@ def lines(subject: Model, corpus: Given, *, budget: int | None, **asked: Any) ->
     from attlas.studies.keywords.tables import line_of
     from attlas.studies.shared.keywords.extraction import extract
 
-    own = {name: value for name, value in asked.items() if name not in ("out", "resume", "progress")}
+    check_spread("keywords", asked, ALONE)
+    own = {name: value for name, value in asked.items() if name not in ("out", "resume", "progress", *ASKED)}
     texts, model, choice, how = _asked(subject, corpus, **own)
     yield from map(line_of, extract(model, texts.documents, choice, budget=budget, **how))
 
@@ -115,14 +120,14 @@ def _asked(
     from attlas.text.stems import stemmer
 
     stemmer(language)  # before anything is opened
-    texts, model = as_texts(corpus), as_subject(subject)
-    choice = choose_heads(model, study, heads, measure, over)
     if top < 1:
         raise PlanError(f"at least one phrase must be asked for, and {top} were")
     if bar is not None and not bar >= 0:
         raise PlanError(f"the bar is a share of the average weight, 0 or more, and {bar:g} was given")
     if longest is not None and longest < 1:
         raise PlanError(f"a phrase has at least one word, and at most {longest} were asked for")
+    texts, model = as_texts(corpus), as_subject(subject)
+    choice = choose_heads(model, study, heads, measure, over)
     window_of(model, max_pieces)
     how: dict[str, Any] = {
         "top": top, "bar": BAR if bar is None else bar, "longest": choice.longest if longest is None else longest,

@@ -45,6 +45,7 @@ def keywords_compare(
             "Names, such as tf-idf,yake: attention, attention weights, embedding, keybert, yake, tf-idf, textrank, "
             "first, random; all that are installed if left out.",
             kind=str | None,
+            check="attlas.studies.keywords_compare.baselines.methods:check_methods",
         ),
     ] = None,
     language: Annotated[str, Help("Whose stemmer compares phrases; or none.")] = "english",

@@ -23,7 +23,6 @@ from attlas.store import Result
 from attlas.store.checkpoint import checkpoint_file
 
 if TYPE_CHECKING:
-    from attlas.capture import Subject
     from attlas.studies.keywords_study.passes import Part, Received
     from attlas.studies.shared.keywords.weighing import Kind
     from attlas.text import Document
@@ -46,7 +45,8 @@ def keywords_study(
         str | None,
         Help(
             "Attention by which all heads together are read: weight-mean, weight-max, norm-mean or norm-max; else "
-            "the one whose heads are best where they are chosen."
+            "the one whose heads are best where they are chosen.",
+            check="attlas.studies.shared.keywords.weighing:kind_named",
         ),
     ] = None,
     folds: Annotated[int, Help("Folds of the cross-validation.", least=2)] = 5,
@@ -72,7 +72,8 @@ def keywords_study(
     ('keywords-study', ['choice', 'heads', 'mix', 'phrases', 'predictors', 'regression', 'regression_weights',
     'whole'])
     """
-    from attlas.studies.shared.keywords.weighing import KINDS
+    from attlas.capture.measuring import require_measure
+    from attlas.studies.shared.keywords.weighing import KINDS, kind_named
     from attlas.text.stems import stemmer
 
     if folds < 2:
@@ -85,7 +86,9 @@ def keywords_study(
     other = None if test is None else as_corpus(test)
     chosen_on, scored_on = split(texts, other, running["seed"])
     model = as_subject(subject)
-    asked = None if kind is None else _kind_named(kind, model)
+    asked = None if kind is None else kind_named(kind)
+    if asked is not None:
+        require_measure(model, asked.measure)
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
     options = {
         "kind": None if asked is None else str(asked), "folds": folds, "steps": kept, "language": language,
@@ -100,18 +103,6 @@ def keywords_study(
         parts = _laid_out(run, sides, stem)
         work = _Steps(run, parts, kinds, stem, _room(run, parts, len(kinds), max_disk))
         return run.finish(work.tables(asked))
-
-
-def _kind_named(name: str, model: Subject) -> Kind:
-    """A kind of attention by its name, such as "norm-mean"; refused where there is none, or the model lacks it."""
-    from attlas.capture.measuring import require_measure
-    from attlas.studies.shared.keywords.weighing import KINDS
-
-    names = {f"{kind.measure}-{kind.over}": kind for kind in KINDS}
-    if name not in names:
-        raise PlanError(f"{name!r} is no kind of attention; choose one of {', '.join(names)}")
-    require_measure(model, names[name].measure)
-    return names[name]
 
 
 def split(texts: Corpus, test: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
@@ -258,9 +249,10 @@ class _Steps:
         received = Received(
             self.room / model, self.parts, self.kinds, math.prod(run.subject.shape(run.subject.pieces.own)), made_for
         )
+        items = items_of(self.parts)
+        received.require_as_written(items)
         if run.out is not None and not received.kept:  # what was written is gone: begin again
             checkpoint_file(run.out, model).unlink(missing_ok=True)
-        items = items_of(self.parts)
         run.carry(Writer(studied, received), items, model, lengths=[item.example.length for item in items])
         self.captured[model] = received
         return received

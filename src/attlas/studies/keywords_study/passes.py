@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from attlas.capture import Subject
 from attlas.errors import StoreError
 from attlas.models import Example
+from attlas.probes.files import Checksums, size_of_file
 from attlas.stats import Bundle
 from attlas.studies.shared.keywords.weighing import Kind, Numbers, cut, received_by_words
 from attlas.text import Document, Passage
@@ -84,20 +86,39 @@ class Received:
         sizes = {name: part.words for name, part in parts.items()}
         index = json.dumps({"for": made_for, "words": sizes, "kinds": [str(kind) for kind in kinds], "heads": heads})
         place = folder / INDEX
+        length = {self._file(name): 4 * len(self.kinds) * words * self.heads for name, words in sizes.items()}
         with self._writing():
-            self.kept = place.exists() and place.read_text(encoding="utf-8") == index
+            folder.mkdir(parents=True, exist_ok=True)
+            self.checksums = Checksums(folder, sum(len(part.examples) for part in parts.values()))
+            whole = self.checksums.kept and all(size_of_file(file) == size for file, size in length.items())
+            self.kept = whole and place.is_file() and place.read_bytes() == index.encode()
             """Whether the folder held files of this very plan already."""
             if not self.kept:
-                folder.mkdir(parents=True, exist_ok=True)
-                for name, words in sizes.items():
-                    with open(self._file(name), "wb") as file:
-                        file.truncate(4 * len(self.kinds) * words * self.heads)
+                place.unlink(missing_ok=True)  # until all of them are of this plan
+                self.checksums.clear()
+                for path, size in length.items():
+                    path.unlink(missing_ok=True)  # it may be a link
+                    with open(path, "wb") as file:
+                        file.truncate(size)
                 place.write_text(index, encoding="utf-8")
 
-    def write(self, part: str, first: int, values: Numbers) -> None:
-        """Put what the words of a window receive, (kind, layer, head, word), into their places."""
+    def require_as_written(self, items: Sequence[Item]) -> None:
+        """Begin again where what was written of some window is something else by now."""
+        for item in items:
+            rows = [self.read(item.part, kind, item.first, item.stop) for kind in self.kinds]
+            if not self.checksums.agree(item.number, *rows):
+                self.checksums.clear()
+                self.kept = False
+                return
+
+    def write(self, part: str, first: int, values: Numbers, item: int | None = None) -> None:
+        """Put what the words of a window receive, (kind, layer, head, word), into their places; of a window that has
+        a number, a checksum is kept."""
         words = self.parts[part].words
         rows = np.ascontiguousarray(np.moveaxis(values.reshape(len(self.kinds), self.heads, -1), 2, 1))
+        rows = rows.astype(np.float32, copy=False)
+        if item is not None:
+            self.checksums.note(item, *rows)
         with self._writing(), open(self._file(part), "r+b", buffering=0) as file:
             for number, some in enumerate(rows):
                 file.seek(4 * self.heads * (number * words + first))
@@ -157,18 +178,21 @@ def _relative_in_windows(values: Numbers, edges: Integers) -> Numbers:
 class Item(NamedTuple):
     """A window to be captured, and where its words belong."""
 
+    number: int
     example: Example
     part: str
     first: int
+    stop: int
 
 
 def items_of(parts: Mapping[str, Part]) -> list[Item]:
     """The windows of all parts, each with its place."""
-    return [
-        Item(example, part.name, int(first))
+    placed = (
+        (example, part.name, int(first), int(stop))
         for part in parts.values()
-        for example, first in zip(part.examples, part.windows, strict=False)
-    ]
+        for example, (first, stop) in zip(part.examples, pairwise(part.windows), strict=True)
+    )
+    return [Item(number, *place) for number, place in enumerate(placed)]
 
 
 class Writer:
@@ -200,7 +224,7 @@ class Writer:
         """Write what was read."""
         assert self.received is not None
         for item, values in zip(batch, found, strict=True):
-            self.received.write(item.part, item.first, values)
+            self.received.write(item.part, item.first, values, item.number)
 
 
 def _edges(sizes: Iterator[int] | Any) -> Integers:

@@ -242,7 +242,8 @@ class _Job:
         self, tuned: Subject, ablation: Result, keep: float | None, steps: int
     ) -> tuple[list[Unit], dict[str, Any] | None]:
         """The heads that go: as many as was asked for, worst first; or as many as can go for less than a standard
-        error of F1 on the validation texts, in the order in which more can go; and the curves that say so."""
+        error of F1 on the validation texts (for nothing, where they are too few to know it), in the order in which
+        more can go; and the curves that say so."""
         from attlas.run.tasks import read_for_task, task_for
         from attlas.studies.keywords_tune.tables import NAMES
         from attlas.studies.shared.cutting.removal import by_value, to_remove, units_of
@@ -259,7 +260,8 @@ class _Job:
         self.run.progress.note("looking for how many heads can go, on the validation texts")
         reading = read_for_task(task, texts, max_pieces=self.pieces, seed=seed)
         steps_of = curve(job, reading, self.run)["curve"]
-        bar = steps_of["score"][0] - (steps_of["high"][0] - steps_of["low"][0]) / (2 * 1.96)
+        low, high = steps_of["low"][0], steps_of["high"][0]
+        bar = steps_of["score"][0] - (0.0 if low is None or high is None else (high - low) / (2 * 1.96))
         rows = list(zip(steps_of["units"], steps_of["order"], steps_of["score"], strict=True))
         free, by = max((count, order) for count, order, score in rows if score >= bar)
         choosing = {

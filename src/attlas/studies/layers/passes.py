@@ -312,9 +312,12 @@ class Work:
         mixable = self.mixable if who == "model" else Mixable(run.subject.twin(seed), self.mixable.over)
         made_for = {"plan": run.plan.to_dict(), "who": named}
         states = States(self.folder / named, self.edges.layouts, mixable.room, made_for)
+        items = items_of(self.edges.layouts)
+        if states.kept and not states.as_written(items):
+            run.progress.note("the states of the earlier run have changed on the disk, and are made again")
+            states.begin_again()
         if run.out is not None and not states.kept:  # what was written is gone: begin again
             checkpoint_file(run.out, part).unlink(missing_ok=True)
-        items = items_of(self.edges.layouts)
         bundle = run.carry(Writer(mixable, states), items, part, lengths=[item.example.length for item in items])
         states.finish()
         self.captured[named] = states, scales_of(bundle), mixable

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Unpack
 
 from attlas.errors import CapabilityError
-from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, Twins, names_of, study_call
+from attlas.run.parameters import CHECK_HEADS, Help, Model, Pairs, Reading, Texts, Twins, names_of, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_subject, as_texts_or_stream, passage_options, read_passages, streams_of
 from attlas.store import Result
@@ -23,6 +23,7 @@ def norms(
             'Heads whose pairs of weight and length are shown one by one, "3-1,8-10" or "cross 6-3"; else those that '
             "rest most on special pieces.",
             kind=list[str],
+            check=CHECK_HEADS,
         ),
     ] = (),
     pairs: Pairs = None,

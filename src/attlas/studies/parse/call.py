@@ -24,7 +24,7 @@ class Training(Reading, total=False):
     ['epochs', 'patience', 'twins']
     """
 
-    epochs: Annotated[int, Help("At most so many for each probe.", least=1)]
+    epochs: Annotated[int, Help("At most so many for each probe.", least=1, most=100_000)]
     patience: Annotated[int, Help("Stop after so many epochs that bring nothing on validation.", least=1)]
     twins: Twins
 
@@ -110,5 +110,10 @@ def _require_trees(corpus: Corpus) -> None:
         raise CorpusError(
             f"it has no governors (dependency trees), which parsing needs; give a treebank in CoNLL-U format "
             f"(this was read as {corpus.format})",
+            file=corpus.name,
+        )
+    if not any(document.governors and len(document.words) > 1 for document in corpus.documents):
+        raise CorpusError(
+            "no sentence has a word with a governor to find, since none has two words; give longer ones",
             file=corpus.name,
         )

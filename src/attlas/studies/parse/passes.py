@@ -21,7 +21,7 @@ from attlas.probes.parse import Trainer, jobs_for
 from attlas.probes.training import Schedule
 from attlas.probes.trees import UNKNOWN, Part, number_relations, tree_of
 from attlas.probes.vectors import Vectors, find_vectors
-from attlas.probes.writing import Writer, items_of, room_for
+from attlas.probes.writing import Writer, as_written, items_of, room_for
 from attlas.run.progress import Silent
 from attlas.run.session import Run
 from attlas.run.setting import draw
@@ -159,12 +159,15 @@ class Work:
         part, whose = f"features{named}", named.removeprefix("-") or "trained"
         made_for = {"plan": run.plan.to_dict(), "whose": whose}
         features = Features(self.folder / whose, parts, self.room, made_for)
+        items = items_of(parts, self.sentences.examples)
+        if features.kept and not as_written(features, items):
+            run.progress.note("the features of the earlier run have changed on the disk, and are made again")
+            features.begin_again()
         if run.resume and features.finished:
             run.progress.note("the features of the earlier run are used again")
             return features
         if run.out is not None and not features.kept and run.resume:  # what was written is gone: begin again
             checkpoint_file(run.out, part).unlink(missing_ok=True)
-        items = [item for one in parts for item in items_of(one, self.sentences.examples[one.name])]
         writer = Writer(subject, features, measure=run.options["measure"])
         run.carry(writer, items, part, lengths=[item.example.length for item in items])
         features.finish()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError, PlanError
-from attlas.run.parameters import ChooseOn, Help, Model, Reading, Role, Task, Texts, study_call
+from attlas.run.parameters import CHECK_HEADS, ChooseOn, Help, Model, Reading, Role, Task, Texts, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus
 from attlas.store import Result
@@ -38,7 +38,11 @@ class Cutting(Reading, total=False):
     even: Annotated[bool, Help("Every layer loses the same number.")]
     heads: Annotated[
         str | Iterable[str] | None,
-        Help("Remove exactly these, by label counted from 1: 8-10,3-1 or 'cross 6-3'.", kind=list[str] | None),
+        Help(
+            "Remove exactly these, by label counted from 1: 8-10,3-1 or 'cross 6-3'.",
+            kind=list[str] | None,
+            check=CHECK_HEADS,
+        ),
     ]
     retune: Annotated[
         Texts | None,
@@ -98,7 +102,7 @@ def prune(
     keep, seed = cutting["keep"], cutting["seed"]
     _check(by, steps, reverse, named, cutting)
     texts = as_corpus(corpus)
-    model = open_for_task(subject, task, texts)
+    model = open_for_task(subject, task, texts, score=score)
     posed = task_for(model, task, texts, seed=seed, score=score)
     job = Job(model, posed, units_of(model, posed.streams), steps, keep, cutting["even"], seed)
     if named is not None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from attlas.errors import StoreError
-from attlas.store import Manifest, Result
-from attlas.store.folder import MANIFEST, locate
+from attlas.store import Result
+from attlas.store.folder import MANIFEST, locate, read_manifest
+from attlas.studies.reporting import open_result
 
 STUDIES = ("layers", "layers-together")
 TASKS = {  # as pages call them, in the order of the paper
@@ -29,6 +30,7 @@ TASKS = {  # as pages call them, in the order of the paper
 class FinishedRun(NamedTuple):
     """A finished run, and whether it was named itself or found in a folder that was.
 
+    >>> from attlas.store import Manifest
     >>> result = Result(Manifest("layers"), {"tasks": {"task": ["pos"]}})
     >>> FinishedRun(Path("runs/pos"), result, named=True).folder.name
     'pos'
@@ -71,26 +73,22 @@ def find_runs(places: Sequence[Path | str]) -> list[FinishedRun]:
 
 
 def _open(folder: Path) -> FinishedRun:
-    result = Result.open(folder)
-    if result.manifest.study not in STUDIES:
-        raise StoreError(
-            f"{folder}: a result of attlas layers was expected, and this is of {result.manifest.study!r}"
-        )
-    return FinishedRun(folder, result, named=True)
+    if folder.is_dir() and (study := read_manifest(folder).study) not in STUDIES:
+        raise StoreError(f"{folder}: a result of attlas layers was expected, and this is of {study!r}")
+    return FinishedRun(folder, open_result(folder), named=True)
 
 
 def _inside(folder: Path) -> Iterator[FinishedRun]:
     for place in sorted(folder.iterdir()):
-        manifest = locate(place, MANIFEST)
-        if place.is_dir() and not place.name.startswith(".") and manifest.exists():
-            about = Manifest.from_json(manifest.read_text(encoding="utf-8"), str(manifest))
-            if about.study in STUDIES:
-                yield FinishedRun(place, Result.open(place), named=False)
+        finished = place.is_dir() and not place.name.startswith(".") and locate(place, MANIFEST).exists()
+        if finished and read_manifest(place).study in STUDIES:
+            yield FinishedRun(place, open_result(place), named=False)
 
 
 def require_one_model(runs: Sequence[FinishedRun]) -> Mapping[str, Any]:
     """What the runs say of their model; refuses runs of different ones.
 
+    >>> from attlas.store import Manifest
     >>> tables = {"tasks": {"task": ["pos"]}}
     >>> one, two = (Manifest("layers", model={"name": name, "fingerprint": name}) for name in ("a", "b"))
     >>> require_one_model([FinishedRun(Path(m.model["name"]), Result(m, tables), True) for m in (one, two)])

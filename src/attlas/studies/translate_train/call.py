@@ -53,11 +53,11 @@ class Translator(Trained):
 class Architecture(Reading, total=False):
     """The size of the model."""
 
-    layers: Annotated[int, Help("Layers of the encoder, and of the decoder.", least=1)]
-    heads: Annotated[int, Help("Heads of a layer.", least=1)]
-    width: Annotated[int, Help("Width of a layer.", least=2)]
-    ffn: Annotated[int, Help("Width of its feed-forward part.", least=1)]
-    vocabulary: Annotated[int, Help("Pieces (subword tokens), for both sides together.", least=10)]
+    layers: Annotated[int, Help("Layers of the encoder, and of the decoder.", least=1, most=1_000)]
+    heads: Annotated[int, Help("Heads of a layer.", least=1, most=1_024)]
+    width: Annotated[int, Help("Width of a layer.", least=2, most=16_384)]
+    ffn: Annotated[int, Help("Width of its feed-forward part.", least=1, most=65_536)]
+    vocabulary: Annotated[int, Help("Pieces (subword tokens), for both sides together.", least=10, most=1_000_000)]
     dropout: Annotated[float, Help("0.3 is good for small texts.")]
 
 

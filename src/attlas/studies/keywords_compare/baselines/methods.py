@@ -18,6 +18,7 @@ import numpy as np
 
 from attlas.capture import Subject
 from attlas.errors import CapabilityError
+from attlas.run.parameters import names_of
 from attlas.studies.keywords_compare.baselines import packages, textrank, tfidf
 from attlas.studies.keywords_compare.baselines.embedding import by_similarity
 from attlas.studies.keywords_compare.baselines.named import Named, named
@@ -51,6 +52,16 @@ class Method:
     def label(self) -> str:
         """Name and form in one."""
         return f"{self.name}, {self.form}" if self.form else self.name
+
+
+def check_methods(given: Sequence[str] | str) -> None:
+    """Refuse names of methods that there are not.
+
+    >>> check_methods("tf-idf,yake")
+    """
+    for name in names_of(given):
+        if name not in NAMES:
+            raise CapabilityError(f"there is no method {name!r}; choose from {', '.join(NAMES)}")
 
 
 @dataclass(frozen=True)
@@ -93,8 +104,7 @@ class Field:
             ...
         attlas.errors.CapabilityError: there is no method 'magic'; choose from attention, attention weights, ...
         """
-        if name not in NAMES:
-            raise CapabilityError(f"there is no method {name!r}; choose from {', '.join(NAMES)}")
+        check_methods([name])
         why = self.missing(name)
         if why is not None:
             raise CapabilityError(why)

@@ -10,6 +10,7 @@ from attlas.errors import StoreError
 from attlas.stats import correlate
 from attlas.store import Result
 from attlas.store.columns import as_columns
+from attlas.studies.reporting import require_schemas
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -38,7 +39,17 @@ def measured(ablation: Path | str | Result, model: Subject, *, other_than: Corpu
             f"{where}: its changes were measured on the texts that are to be scored; ablate on others, or leave it "
             "out"
         )
+    if result.folder is not None:
+        require_schemas(result)
+    for row in result.rows("ablation"):
+        changes = [row.get(name) for name in ("change", "loss_change")]
+        if not (isinstance(row["layer"], int) and isinstance(row["head"], int) and all(map(_number, changes))):
+            raise StoreError(f"{where}: its changes of heads are no numbers; ablate again")
     return result
+
+
+def _number(change: object) -> bool:
+    return change is None or isinstance(change, int | float)
 
 
 def correlation_rows(

@@ -16,9 +16,10 @@ from attlas.capture import Subject
 from attlas.capture.measuring import require_measure
 from attlas.errors import CapabilityError, PlanError
 from attlas.ids import HeadId, Stream
-from attlas.measures.received import OVER
+from attlas.measures.received import check_over
 from attlas.run.parameters import names_of
 from attlas.store import Result
+from attlas.store.damage import told_as_damage
 from attlas.studies.shared.keywords.phrases import LONGEST
 
 # Layers and heads, by the fingerprint of the weights; as ``attlas keywords study`` chose them on the training part of
@@ -83,13 +84,15 @@ def choose_heads(
     if measure is not None:
         require_measure(subject, measure)
     named = None if heads is None else _named(subject, heads)
-    if over not in OVER:
-        raise CapabilityError(f"attention cannot be taken over queries by {over!r}; choose one of {', '.join(OVER)}")
+    check_over(over)
     usual = "norm" if subject.has_norms else "weight"
     if named is not None:
         return Choice(named, measure or usual, over, "named by hand")
     if study is not None:
-        return from_study(study if isinstance(study, Result) else Result.open(study), subject)
+        if isinstance(study, Result):
+            return from_study(study, subject)
+        with told_as_damage(study):
+            return from_study(Result.open(study), subject)
     if measure is None and subject.fingerprint in SHIPPED:
         shipped = tuple(HeadId(subject.pieces.own, *place) for place in SHIPPED[subject.fingerprint])
         return Choice(shipped, "norm", "mean", "shipped with attlas for this model")

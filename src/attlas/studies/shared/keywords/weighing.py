@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from attlas.capture import Fold, Subject
 from attlas.capture.measuring import measured, require_measure
 from attlas.capture.selection import Selection
-from attlas.errors import TextError
+from attlas.errors import PlanError, TextError
 from attlas.ids import Site, Stream
 from attlas.measures.received import received
 from attlas.measures.words import group
@@ -66,6 +66,18 @@ class _Enough(Exception):
 
 
 KINDS = tuple(Kind(measure, over) for measure in ("weight", "norm") for over in ("mean", "max"))
+
+
+def kind_named(name: str) -> Kind:
+    """A kind of attention by its name, such as "norm-mean"; refused where there is none.
+
+    >>> kind_named("norm-mean").over
+    'mean'
+    """
+    names = {f"{kind.measure}-{kind.over}": kind for kind in KINDS}
+    if name not in names:
+        raise PlanError(f"{name!r} is no kind of attention; choose one of {', '.join(names)}")
+    return names[name]
 
 
 def received_by_words(
