@@ -24,14 +24,13 @@ from typing import Any
 
 from attlas.corpora.formats import Format, formats, listed
 from attlas.corpora.limits import Limits, limited
-from attlas.corpora.naming import streams_only
+from attlas.corpora.naming import SAMPLE, streams_only
 from attlas.corpora.sample import read_sample
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, member_names, open_members, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document
 
-SAMPLE = "sample"
 _ANNOTATIONS = tuple(field.name for field in fields(Document) if field.default is None)
 _FILES = ("gold", "target")  # options that are files
 

@@ -19,6 +19,7 @@ from urllib.parse import parse_qsl
 from attlas.errors import CorpusError
 
 HUB = "hf://"
+SAMPLE = "sample"
 SPLITS = ("train", "validation", "test", "dev", "valid")
 TABLES = (".parquet", ".arrow", ".feather")
 QUERY = ("text", "label", "revision", "split")
@@ -107,6 +108,8 @@ def streams_only(source: Any) -> bool:
     """
     if is_dataset(source) or is_table(source):
         return True
+    if source == SAMPLE:
+        return False
     try:
         return isinstance(source, str | os.PathLike) and any(map(is_table, Path(source).iterdir()))
     except (OSError, ValueError):

@@ -168,8 +168,8 @@ class StreamedCorpus:
         return self._read(place, by_article=self.by_article, share=share)
 
     def halves(self, seed: int = 0) -> tuple[StreamedCorpus, StreamedCorpus]:
-        """Two halves of about as many units, for choosing on one and scoring on the other: each unit's by a hash of
-        its name and the seed."""
+        """Two halves of about as many units, for choosing on one and scoring on the other: a unit's is by a hash of
+        its name and the seed, so that a text that comes twice is never in both."""
         return replace(self, half=(0, seed)), replace(self, half=(1, seed))
 
     def sentences(self) -> StreamedCorpus:

@@ -15,10 +15,10 @@ from attlas.corpora.formats import formats, listed
 from attlas.corpora.jsonlines import field_names
 from attlas.corpora.labelled import looks_labelled
 from attlas.corpora.limits import Limits, limited
-from attlas.corpora.naming import HUB, TABLES, Dataset, is_dataset, is_table, streams_only
+from attlas.corpora.naming import HUB, SAMPLE, TABLES, Dataset, is_dataset, is_table, streams_only
 from attlas.corpora.quoted import header_names
 from attlas.corpora.sniffing import sniff
-from attlas.corpora.source import Source, visible
+from attlas.corpora.source import visible
 from attlas.corpora.streaming.corpus import Buffer, StreamedCorpus
 from attlas.corpora.streaming.files import TextFiles, first_lines
 from attlas.corpora.streaming.records import Reel
@@ -68,7 +68,7 @@ def streams(source: Any) -> bool:
     >>> streams("hf://imdb"), streams("sample")
     (True, False)
     """
-    if isinstance(source, Source) or not isinstance(source, str | os.PathLike):
+    if source == SAMPLE or not isinstance(source, str | os.PathLike):
         return False
     if streams_only(source):
         return True
