@@ -29,21 +29,13 @@ def texts(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_file_streams_where_it_is_asked_for(
-    texts: Path, model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    shared = ("--model", model, "--quiet", "--out")
-    assert attlas(capfd, "survey", texts, "--streamed", "--buffer", 6, *shared, tmp_path / "a").status == 0
-    corpus = Result.open(tmp_path / "a").manifest.corpus
+def test_a_table_streams_by_itself(model: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    table = pa.table({"body": [f"The farmer slept for {n} days." for n in range(20)], "by": ["x"] * 20})
+    pq.write_table(table, tmp_path / "t.parquet")
+    how = ("--text-column", "body", "--buffer", 6, "--model", model, "--quiet", "--out", tmp_path / "out")
+    assert attlas(capfd, "survey", tmp_path / "t.parquet", *how).status == 0
+    corpus = Result.open(tmp_path / "out").manifest.corpus
     assert (corpus["documents"], corpus["streamed"]["buffer"]["documents"]) == (20, 6)
-    pq.write_table(
-        pa.table({"body": [f"It rained {n} times." for n in range(20)], "by": ["x"] * 20}), tmp_path / "t.parquet"
-    )
-    said = attlas(
-        capfd, "survey", tmp_path / "t.parquet", "--text-column", "body", "--limit", 4, *shared, tmp_path / "b"
-    )
-    assert said.status == 0
-    assert Result.open(tmp_path / "b").manifest.corpus["passages"] == 4
 
 
 def test_bad_input_is_one_sentence(texts: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
