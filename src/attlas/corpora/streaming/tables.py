@@ -155,14 +155,20 @@ def _kinds(file: Path) -> dict[str, str]:
 
 
 def _rows(file: Path, columns: Sequence[str], start: int) -> Iterator[Mapping[str, Any]]:
+    import pyarrow as pa
+
     with _told(file):
         read = _parquet_batches if file.suffix.lower() == ".parquet" else _arrow_batches
-        for batch, skipped in read(file, columns, start):
-            yield from batch.slice(skipped).select(list(columns)).to_pylist()
+        try:
+            for batch, skipped in read(file, columns, start):
+                yield from batch.slice(skipped).select(list(columns)).to_pylist()
+        finally:
+            pa.default_memory_pool().release_unused()  # what the library would keep for later
 
 
 def _parquet_batches(file: Path, columns: Sequence[str], start: int) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Batches of rows from the group on that holds the first one, with how many rows of each come before it."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as table:
@@ -180,6 +186,7 @@ def _parquet_batches(file: Path, columns: Sequence[str], start: int) -> Iterator
                 skipped = min(left, batch.num_rows)
                 left -= skipped
                 yield batch, skipped
+            pa.default_memory_pool().release_unused()
 
 
 def _arrow_batches(file: Path, columns: Sequence[str], start: int) -> Iterator[tuple[pa.RecordBatch, int]]:
