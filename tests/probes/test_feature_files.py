@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -38,6 +39,26 @@ def written(
     writer.update(bundle, items[:4])
     writer.update(bundle, items[4:])
     return subject, examples, part, features
+
+
+def test_files_of_which_one_is_gone_are_not_used_again(tmp_path: Path) -> None:
+    """What is made in its place holds nothing but zeros."""
+    part = Part.of("train", [Tree((1, -1), (1, 0), (True, True), ("", ""))])
+    Features(tmp_path, [part], Room(heads=3, layers=1, size=2), {}).finish()
+    again = Features(tmp_path, [part], Room(heads=3, layers=1, size=2), {})
+    assert (again.kept, again.finished) == (True, True)
+    (tmp_path / "train-attention.bin").unlink()
+    without = Features(tmp_path, [part], Room(heads=3, layers=1, size=2), {})
+    assert (without.kept, without.finished) == (False, False)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="this system keeps no room")
+def test_the_disk_keeps_room_for_what_is_not_written_yet(tmp_path: Path) -> None:
+    """Else a disk that fills up meanwhile would end the process when a mapping is written to."""
+    part = Part.of("train", [Tree((1, -1), (1, 0), (True, True), ("", ""))] * 2000)
+    Features(tmp_path, [part], Room(heads=12), {})
+    file = os.stat(tmp_path / "train-attention.bin")
+    assert file.st_blocks * 512 >= file.st_size == 2000 * 9 * 12 * 2
 
 
 @pytest.mark.parametrize("measure", ["weight", "norm"])

@@ -107,7 +107,8 @@ def test_leftovers_of_a_killed_run_go(tmp_path: Path) -> None:
     place.mkdir()
     for name in (".tmpAbC", "training.safetensors.new", "state-x.npz.new"):
         (place / name).write_bytes(b"half")
-    (tmp_path / ".toy.jsonl.new").write_bytes(b"half")
+    for name in (".toy.jsonl.new", ".tmpAbCdEf"):
+        (tmp_path / name).write_bytes(b"half")
     with run_in(tmp_path):
         assert sorted(path.name for path in place.iterdir()) == [PLAN]
     assert not list(tmp_path.iterdir())

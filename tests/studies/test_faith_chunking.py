@@ -230,6 +230,7 @@ def test_models_of_a_run_killed_late_take_their_place(tmp_path):
     for place, name in ((".models", "new"), ("models", "old"), ("checkpoint", "left")):
         (tmp_path / place / name).mkdir(parents=True)
     _keep_models(tmp_path)
+    (tmp_path / "checkpoint" / "left").mkdir(parents=True)  # as a kill between the two leaves it
     _keep_models(tmp_path)
     assert [path.name for path in tmp_path.rglob("*")] == ["models", "new"]
 

@@ -120,9 +120,10 @@ def _received(
     asking = torch.cat([key, torch.ones_like(key[..., :1])], -1)
     answering = torch.cat([query * scale, -lse[..., None].clamp(min=-1e4)], -1)  # which rows that see nothing exceed
     carried = readers.expand(*query.shape[:3], -1)
-    flipped = [tensor.flip(2) if causal else tensor for tensor in (asking, answering, carried)]
+    if causal:
+        asking, answering, carried = asking.flip(2), answering.flip(2), carried.flip(2)
     across = None if mask is None else mask.transpose(2, 3)
-    mean, logs = _efficient(*flipped, 1.0, across, causal)
+    mean, logs = _efficient(asking, answering, carried, 1.0, across, causal)
     sums = mean * logs.exp()[..., None]
     return sums.flip(2) if causal else sums
 

@@ -101,9 +101,16 @@ def attend_in_tiles(
     few = max(lower, logs)
     by_key = values[..., wide - few :].transpose(1, 2).contiguous().transpose(1, 2)
     reading = None if readers is None else readers.expand(batch, heads, queries, -1).flatten(0, 1)
-    columns = (wide, 1, lower, logs, 1, 0 if window is None else logs)
+    by_query = {
+        "out": wide,
+        "lse": 1,
+        "lower": lower,
+        "logs": logs,
+        "top": 1,
+        "within": 0 if window is None else logs,
+    }
     sums = Sums(
-        *(value.new_empty(batch * heads, queries, each) for each in columns),
+        **{name: value.new_empty(batch * heads, queries, columns) for name, columns in by_query.items()},
         received=value.new_zeros(batch * heads, 0 if reading is None else reading.shape[-1], keys),
     )
     hidden = None if mask is None else ~mask.expand(batch, 1, queries, keys)

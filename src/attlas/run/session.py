@@ -47,7 +47,7 @@ from attlas.store.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from attlas.store.folder import MANIFEST, locate
+from attlas.store.folder import MANIFEST, finish_up, locate
 from attlas.store.lock import holding
 
 if TYPE_CHECKING:
@@ -171,7 +171,8 @@ class Run:
             self._unmerged = True
 
     def finished_before(self) -> Result | None:
-        """What this very run has left already, where it is resumed although it was finished.
+        """What this very run has left already, where it is resumed although it was finished; what a kill has cut off
+        at its very end is done.
 
         >>> with begin("toy", _bundled(), _sample(), {}) as run:
         ...     run.finished_before() is None
@@ -180,6 +181,7 @@ class Run:
         if self.out is None or not self.resume or not locate(self.out, MANIFEST).exists():
             return None
         require_free(self.out, self.plan.to_dict())
+        finish_up(self.out)
         self.progress.note(f"{self.out}: this run was finished already")
         return Result.open(self.out)
 

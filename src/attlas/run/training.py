@@ -19,7 +19,7 @@ from attlas.run.session import Run
 from attlas.run.setting import describe
 from attlas.store import plain, require_free, versions_here
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
-from attlas.store.folder import locate, publish
+from attlas.store.folder import finish_up, locate, publish
 from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ def computes_in_half(dtype: str | None, model: Subject) -> bool:
 
 
 def done_before(out: Path, plan: Mapping[str, Any], resume: bool) -> dict[str, Any] | None:
-    """Refuse a folder that holds anything but this very run; the record of a finished one that is to be resumed."""
+    """Refuse a folder that holds anything but this very run; the record of a finished one that is to be resumed, of
+    which whatever a kill has cut off at its very end is done."""
     place = locate(out, RECORD)
     if not place.exists():
         require_free(out, plan)
@@ -112,7 +113,11 @@ def done_before(out: Path, plan: Mapping[str, Any], resume: bool) -> dict[str, A
             f"{out}: it holds a model that was trained by another plan ({changed[0]}); choose another --out or "
             "delete it"
         )
-    return there if resume else None
+    if not resume:
+        return None
+    clear_arrays(_checkpoint(out))
+    finish_up(out)
+    return there
 
 
 def carry_out_training(

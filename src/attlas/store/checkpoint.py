@@ -24,7 +24,9 @@ from attlas.whole import UNFINISHED, require_plain, write_whole, writing
 
 FOLDER, FILE = "checkpoint", "state.npz"
 PLAN = "plan.json"  # of the run at work, from its first moment on
-LEFT = (".tmp*", f"*{UNFINISHED}")  # what a kill leaves of files that were being written
+# what a kill leaves of files that were being written, there and in the folder of the result
+LEFT = (".tmp*", f"*{UNFINISHED}")
+LEFT_BESIDE = (".tmp??????", f".*{UNFINISHED}", f"report.html{UNFINISHED}")
 SCHEMA = 1
 
 
@@ -157,7 +159,7 @@ def clear_leftovers(folder: Path) -> None:
 
     >>> clear_leftovers(Path("no such folder"))
     """
-    for place, patterns in ((folder / FOLDER, LEFT), (folder, (f".*{UNFINISHED}", f"report.html{UNFINISHED}"))):
+    for place, patterns in ((folder / FOLDER, LEFT), (folder, LEFT_BESIDE)):
         for pattern in patterns:
             for path in place.glob(pattern):
                 path.unlink(missing_ok=True)

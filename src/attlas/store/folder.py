@@ -3,8 +3,8 @@
 The files are first written into ``.saving`` inside the folder. When all are there, one rename makes that
 ``.saved``, and with it the new result counts; then the files move up one by one. A kill before the rename leaves
 what was there before; after it, :func:`locate` finds the files wherever they are on their way, and the next
-:func:`publish` finishes the move. Nothing is ever deleted but files of the same name, and the folder may be a mount
-point or a link.
+:func:`publish` or :func:`finish_up` finishes the move. Nothing is ever deleted but files of the same name, and the
+folder may be a mount point or a link.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from attlas.errors import StoreError
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
-from attlas.store.checkpoint import checkpoint_parts, load_checkpoint
+from attlas.store.checkpoint import checkpoint_parts, clear_checkpoint, clear_leftovers, load_checkpoint
 from attlas.store.manifest import Manifest
 from attlas.store.plain import plain
 from attlas.store.portion import PART, read_portion
@@ -182,6 +182,17 @@ def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
         checkpoint = load_checkpoint(folder, part)
         if checkpoint is not None and checkpoint.plan != plan:
             raise StoreError(f"{folder}: it holds the checkpoint of another plan; {advice}")
+
+
+def finish_up(folder: Path) -> None:
+    """Do what a kill has cut off at the very end of a run, where its result is there: files are moved up, and nothing
+    is left of checkpoints.
+
+    >>> finish_up(Path("no such folder"))
+    """
+    _move_up(folder)
+    clear_leftovers(folder)
+    clear_checkpoint(folder)
 
 
 def _move_up(folder: Path) -> None:

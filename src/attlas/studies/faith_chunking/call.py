@@ -142,6 +142,7 @@ def faith_chunking(
         run.counts |= workshop.counts
         kept = [Training("original"), *(Training("adversary", weight=weight) for weight in outer)]
         if run.out is not None:
+            shutil.rmtree(run.out / UNSEEN, ignore_errors=True)  # half a model of a run that was killed
             for training in kept:
                 workshop.opened(done[training]).save(run.out / UNSEEN / training.name)
         result = run.finish(tables, seconds=sum(one.seconds for one in done.values()))
@@ -151,10 +152,12 @@ def faith_chunking(
 
 def _keep_models(out: Path | None) -> None:
     """Once the result is there, put its models beside it, in the place of those of an earlier run."""
-    if out is not None and (out / UNSEEN).exists():
+    if out is None:
+        return
+    if (out / UNSEEN).exists():
         shutil.rmtree(out / "models", ignore_errors=True)
         (out / UNSEEN).replace(out / "models")
-        shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+    shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
 
 
 def _tables(workshop: Workshop, every: Sequence[Trained], seed: int) -> dict[str, Any]:

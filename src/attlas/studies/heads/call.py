@@ -19,6 +19,7 @@ from attlas.run.parameters import Reading as Parameters
 from attlas.run.session import Run, begin, folder_of
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
+from attlas.store.checkpoint import clear_leftovers
 from attlas.studies.clusters.call import fitting_budget, known_heads, require_room
 from attlas.studies.relations.call import LONGEST, counts, read_sentences, scorable, split
 
@@ -72,6 +73,8 @@ def heads(
             return opened.enter_context(begin(study, model, texts, options, own))
 
         whole = run_in(RUN, "heads", options)
+        if folder is not None:
+            clear_leftovers(folder)
         runs = {study: run_in(study, study, {**options, "together": list(STUDIES)}) for study in STUDIES}
         whole.note_cutting(len(texts.documents), "sentences")
         chosen_on, scored_on = (read_sentences(model, side, pieces, limit, whole.seed) for side in sides)

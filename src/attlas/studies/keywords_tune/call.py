@@ -25,7 +25,9 @@ from attlas.run.setting import as_corpus, drawn
 from attlas.run.tuning import Training, Tuned, opening_of
 from attlas.store import Result, require_free
 from attlas.store.columns import as_columns
-from attlas.store.folder import MANIFEST, locate
+from attlas.store.folder import MANIFEST, finish_up, locate
+from attlas.store.lock import holding
+from attlas.whole import write_whole
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -103,9 +105,11 @@ def keywords_tune(
     }  # fmt: skip
     more = {part: parts[part] for part in ("validation", "test")}
     with begin("keywords-tune", model, parts["train"], options, training, more=more) as run:
-        if run.out is not None and (done := _done_before(run)):
-            run.progress.note(f"{run.out}: the run was finished already")
-            return done
+        if run.out is not None:
+            require_free(run.out, run.plan.to_dict())
+        if (finished := run.finished_before()) is not None:
+            _publish(run.out)
+            return finished
         job = _Job(run, parts, pieces, {**recipe, "dtype": dtype}, opening)
         job.read_test()
         job.begin()
@@ -138,8 +142,7 @@ def keywords_tune(
         }
         seconds = ablation.manifest.seconds + removal.manifest.seconds
         result = run.finish(tables, seconds=seconds + sum(each.record["seconds"] for each in trained.values()))
-        if run.out is not None:
-            _publish(run.out)
+        _publish(run.out)
         return result
 
 
@@ -199,9 +202,7 @@ class _Job:
         if self.run.resume:
             self.run.progress.note(f"there is nothing to go on with in {self.run.out}; starting from the beginning")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = folder.with_suffix(".new")
-        unfinished.write_text(plan.to_json(), encoding="utf-8")
-        unfinished.replace(folder)
+        write_whole(folder, plan.to_json())
 
     def train(self, name: str, model: Subject | str | Path | None) -> Tuned:
         """Train a model, given by its name or in memory."""
@@ -231,6 +232,8 @@ class _Job:
         """The result of another study of the tagger: as it lies in its folder, or made now."""
         folder = self.folder(name)
         if folder is not None and locate(folder, MANIFEST).exists():
+            with holding(folder):
+                finish_up(folder)
             return Result.open(folder)
         self.run.progress.note(said)
         return study(
@@ -334,20 +337,9 @@ def _parts(
     return parts, how
 
 
-def _done_before(run: Run) -> Result | None:
-    """Refuse a folder that holds anything but this very run; the result of a finished one that is to be resumed."""
-    assert run.out is not None
-    require_free(run.out, run.plan.to_dict())
-    if not run.resume or not locate(run.out, MANIFEST).exists():
-        return None
-    _publish(run.out)
-    return Result.open(run.out)
-
-
-def _publish(out: Path) -> None:
+def _publish(out: Path | None) -> None:
     """Bring the parts into the folder of the result."""
-    unseen = out / UNSEEN
-    if unseen.is_dir():
+    if out is not None and (unseen := out / UNSEEN).is_dir():
         for path in [path for path in unseen.iterdir() if path.is_dir()]:
             shutil.rmtree(out / path.name, ignore_errors=True)
             path.replace(out / path.name)

@@ -1,0 +1,51 @@
+"""Requests to end, SIGTERM and SIGHUP, at random times: a sentence, a status that says by what, and a folder that can
+be gone on with."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from tools.chaos.children import Ended, start
+from tools.chaos.place import Alone, Place, resumed
+from tools.chaos.trials import Came, Planned
+
+SAID: dict[int, str] = {signal.SIGTERM: "attlas: terminated", signal.SIGHUP: "attlas: its terminal was closed"}
+LATE = 2.0  # seconds, and times its usual time, after which a run that goes on has not heard that it is to end
+SETTLED = 0.05  # seconds until a child listens
+
+
+def signals(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator[Planned]:
+    """So many of each signal, over all runs."""
+    for turn in range(count):
+        for number in SAID:
+            alone = place.left_alone(names[turn % len(names)])
+            after = SETTLED + random.Random(f"{number} {seed} {turn}").random() * alone.seconds
+            yield Planned(signal.Signals(number).name, alone.name, turn, partial(_told, place, alone, number, after))
+
+
+def _told(place: Place, alone: Alone, number: int, after: float) -> Came:
+    out = place.free("torn")
+    child = start([*alone.arguments, "--out", str(out)], out)
+    ended = child.wait(after)
+    sent = time.monotonic()
+    if ended is None:
+        child.send(number)
+        ended = child.end()
+    note, wrong = _heard(ended, number, time.monotonic() - sent, alone.seconds)
+    return f"after {after:.3f} s", wrong or resumed(alone, out), note
+
+
+def _heard(ended: Ended, number: int, took: float, usual: float) -> tuple[str, list[str]]:
+    """What a run did when it was told to end, and what was wrong with that."""
+    if ended.status == 0:
+        return "had ended", [f"it went on for {took:.1f} s"] if took > LATE + LATE * usual else []
+    if ended.status != 128 + number:
+        return "", [str(ended)]
+    lines = ended.err.splitlines()
+    if not lines or lines[-1] != SAID[number] or "Traceback" in ended.err:
+        return "", [f"it said {ended.err[-300:]!r}"]
+    return "ended", []

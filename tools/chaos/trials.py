@@ -1,0 +1,102 @@
+"""Trials, and what came of them: a line of JSON for each in a record, which can be gone on with and from which the
+page is made."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+EVERY = 60.0  # seconds between words of how it goes
+Came = tuple[str, list[str], str]  # what was done, what was wrong then, and how it went
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What came of a trial: its kind, the run, its number among these, what was done, what was wrong then; ``note``
+    says how it went."""
+
+    kind: str
+    run: str
+    number: int
+    done: str
+    wrong: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.kind, self.run, self.number
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A trial that is to be made."""
+
+    kind: str
+    run: str
+    number: int
+    make: Callable[[], Came]
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return self.kind, self.run, self.number
+
+    def made(self) -> Trial:
+        done, wrong, note = self.make()
+        return Trial(self.kind, self.run, self.number, done, tuple(wrong), note)
+
+
+def carried_out(planned: Iterable[Planned], record: Path, processes: int = 1) -> tuple[int, int]:
+    """Make all trials that the record does not hold already without a fault, several processes beside each other; how
+    many the record holds then, and how many of them are at fault."""
+    record.touch()
+    known = {trial.key for trial in read_record(record) if not trial.wrong}
+    workers = []
+    for worker in range(processes):
+        number = os.fork()
+        if number:
+            workers.append(number)
+            continue
+        status = 1
+        try:
+            _work((trial for at, trial in enumerate(planned) if at % processes == worker), known, record)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    statuses = [os.waitpid(number, 0)[1] for number in workers]
+    if any(statuses):
+        raise RuntimeError("not all trials were made")
+    trials = read_record(record)
+    return len(trials), sum(bool(trial.wrong) for trial in trials)
+
+
+def _work(planned: Iterable[Planned], known: set[tuple[str, str, int]], record: Path) -> None:
+    """Make trials and write them down; those at fault are told at once."""
+    count, told = 0, time.monotonic()
+    for plan in planned:
+        if plan.key in known:
+            continue
+        trial, count = plan.made(), count + 1
+        if trial.wrong:
+            print(f"AT FAULT {trial.kind}, {trial.run}, {trial.done}: {'; '.join(trial.wrong)}", flush=True)
+        with open(record, "a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(trial)) + "\n")
+        if time.monotonic() - told > EVERY:
+            told = time.monotonic()
+            print(f"process {os.getpid()}, {trial.kind}: {count} trials", flush=True)
+
+
+def read_record(record: Path) -> list[Trial]:
+    """The trials of a record; of one that was made again, the last time."""
+    trials = {}
+    for line in record.read_text(encoding="utf-8").splitlines():
+        told = json.loads(line)
+        trial = Trial(**{**told, "wrong": tuple(told["wrong"])})
+        trials[trial.key] = trial
+    return list(trials.values())
