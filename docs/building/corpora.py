@@ -18,6 +18,9 @@ Every command takes a corpus as a file, and `attlas.read(path)` reads it in Pyth
 told by its name and its first lines; `--format` (`format=`) says it where it cannot be told. `sample` is the corpus that comes with attlas: 120 paragraphs with
 dependencies, chunks, coreference, key phrases and labels. Whatever is wrong with a file is said in one sentence with the file and the line.
 
+Tables (Parquet, Arrow) and datasets of the Hugging Face hub (`hf://owner/name:config/split?text=column`) are corpora, too, and what is larger than memory is read as it comes:
+[corpora that are larger than memory](streams.md).
+
 """
 FOLDERS = """\
 

@@ -44,6 +44,7 @@ NOT_RUN = {  # (page, language of the block): why
     ("own-study.md", "toml"): "a part of the example's pyproject.toml; tests/cli/test_own_study.py installs it",
     ("scale.md", "text"): "commands that start a cluster, or need one; tests/run/test_ray.py has one",
     ("spans.md", "text"): "lines of a file",
+    ("streams.md", "text"): "corpora that are larger than memory; tests/run/test_streamed.py has small ones",
     ("tune.md", "text"): "what a command once printed",
 }
 SMALLER = {  # what is added to a command, so that it is soon done: options of size, and fewer probes and twins

@@ -11,7 +11,7 @@ neighbours in one article.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -47,6 +47,42 @@ class Reading:
         0
         """
         return sum(e.source.length + (0 if e.target is None else e.target.length) for e in self.examples)
+
+    @property
+    def beginning(self) -> Reading:
+        """What is known of the examples before they are gone through: all of them. (Of a stream, the first buffer.)
+
+        >>> reading = Reading()
+        >>> reading.beginning is reading
+        True
+        """
+        return self
+
+    @property
+    def passages(self) -> int:
+        """How many examples there are.
+
+        >>> Reading().passages
+        0
+        """
+        return len(self.examples)
+
+    def recall(self, key: Callable[[Example], int], wanted: Collection[int]) -> list[Example]:
+        """The examples that are wanted, by what a key calls them. (Of a stream, by reading it once more.)
+
+        >>> Reading().recall(lambda example: example.unit, {7})
+        []
+        """
+        return [example for example in self.examples if key(example) in wanted]
+
+    @property
+    def longest(self) -> int:
+        """The pieces of the longest example.
+
+        >>> Reading().longest
+        0
+        """
+        return max((example.length for example in self.examples), default=0)
 
     @property
     def units(self) -> int:
@@ -101,6 +137,32 @@ def read_documents(
     >>> [e.passage.first.text for e in reading.examples], dict(reading.skipped)
     (['It rained.', 'We stayed in.'], {'cut at a sentence end to fit 6 pieces': 1})
     """
+    owners = list(articles if articles is not None else range(len(documents)))
+    by_article = articles is not None and len(set(owners)) >= FEWEST_UNITS
+    units = owners if by_article else range(len(documents))
+    reading = read_units(subject, documents, units, articles=owners, limit=limit, pairs=pairs, long=long)
+    reading.unit = "document" if by_article and len(set(owners)) < len(documents) else "text"
+    reading.keep(reading.examples)
+    require_texts(reading.examples, reading.skipped, pairs=pairs)
+    return reading
+
+
+def read_units(
+    subject: Subject,
+    documents: Sequence[Document],
+    units: Sequence[int],
+    *,
+    articles: Sequence[int],
+    limit: int | None = None,
+    pairs: bool = False,
+    long: str = "cut",
+) -> Reading:
+    """Make examples as :func:`read_documents` does, of units that are called as they are told; there may be none.
+
+    >>> from attlas.capture import load
+    >>> [e.unit for e in read_units(load(), [Document.from_text("It rained.")], [77], articles=[0]).examples]
+    [77]
+    """
     check_long(long)
     window = subject.pieces.window
     limit = window if limit is None else limit
@@ -110,25 +172,31 @@ def read_documents(
         )
     if limit < 4:
         raise TextError(f"a limit of {limit} pieces leaves no room for words; ask for at least 4")
-    reading, places = Reading(), range(len(documents))
-    owners = list(articles if articles is not None else places)
-    by_article = articles is not None and len(set(owners)) >= FEWEST_UNITS
-    reading.unit = "document" if by_article and len(set(owners)) < len(documents) else "text"
-    units = owners if by_article else places
+    reading = Reading()
     if pairs:
-        parts = _pairs(subject, documents, owners, units, limit, long, reading)
+        parts = _pairs(subject, documents, articles, units, limit, long, reading)
     else:
         parts = _singles(subject, documents, units, limit, long, reading)
     examples = subject.pieces.encode_all([passage for passage, _ in parts])
-    reading.keep(replace(example, unit=unit) for example, (_, unit) in zip(examples, parts, strict=True))
+    reading.examples = [replace(example, unit=unit) for example, (_, unit) in zip(examples, parts, strict=True)]
     for example in reading.examples:
         reading.skipped["words without a piece of their own"] += len(example.source.segmentation.wordless)
     reading.skipped = +reading.skipped
-    if not reading.examples:
-        reasons = "; ".join(f"{reason}: {count}" for reason, count in reading.skipped.items())
+    return reading
+
+
+def require_texts(examples: Sequence[Example] | int, skipped: Mapping[str, int], *, pairs: bool) -> None:
+    """Refuse a corpus of which nothing is left to read, and say why.
+
+    >>> require_texts([], {"longer than 4 pieces": 2}, pairs=False)
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: nothing is left of the corpus to read (longer than 4 pieces: 2)
+    """
+    if not examples:
+        reasons = "; ".join(f"{reason}: {count}" for reason, count in skipped.items())
         advice = "; read texts one by one (--single)" if pairs else ""
         raise CorpusError(f"nothing is left of the corpus to read ({reasons or 'it is empty'}){advice}")
-    return reading
 
 
 def _singles(

@@ -47,6 +47,17 @@ READING = {
     "label": _option_for(
         str | None, "--label", "The column that holds the labels; for sentiment trees binary or five."
     ),
+    "text_column": _option_for(
+        str | None, "--text-column", "The column that holds the texts, of a table or dataset."
+    ),
+    "streamed": _option_for(
+        bool | None,
+        "--streamed/--whole",
+        "Read the corpus as it comes, or whole; as it comes where it is large, a table or a dataset.",
+    ),
+    "buffer": _option_for(
+        str | None, "--buffer", "Documents or bytes of a stream in memory at a time, such as 500 or 4MB."
+    ),
 }
 LIMITS = _option_for(
     str | None, "--limits", "Other limits of what is read, such as line=20000000 or ratio=200 (docs/corpora.md)."

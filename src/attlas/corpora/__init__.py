@@ -30,13 +30,14 @@ from attlas.corpora.quoted import read_quoted
 from attlas.corpora.semeval import read_semeval
 from attlas.corpora.spans import read_spans, write_spans
 from attlas.corpora.sst import read_sst
+from attlas.corpora.streaming import StreamedCorpus, open_corpus, stream
 from attlas.corpora.tsv import read_tsv
 
 __all__ = [
-    "EDGE_TASKS", "Corpus", "EdgeTask", "Limits", "edges_in", "edges_of", "is_paired", "joined", "limited", "linked",
-    "read",
+    "EDGE_TASKS", "Corpus", "EdgeTask", "Limits", "StreamedCorpus", "edges_in", "edges_of", "is_paired", "joined",
+    "limited", "linked", "open_corpus", "read",
     "read_articles", "read_bitext", "read_bitexts", "read_conll2000", "read_conll2012", "read_conllu",
     "read_edge_parts", "read_edges", "read_keyphrases", "read_labelled", "read_parallel", "read_plain",
     "read_propbank", "read_protoroles", "read_quoted", "read_semeval", "read_spans", "read_sst", "read_tsv",
-    "swapped", "write_links", "write_spans",
+    "stream", "swapped", "write_links", "write_spans",
 ]  # fmt: skip

@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from attlas.corpora.cutting import Cutting, at_blank
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.text import Chunk, Document
@@ -40,7 +41,7 @@ def read_conll2000(path: Readable) -> list[Document]:
     sentences: list[list[tuple[str, ...]]] = []  # by column
     rows: list[list[str]] = []
     columns = 0
-    for line, content in enumerate([*source.lines, ""], start=1):
+    for line, content in enumerate([*source.lines, ""], start=source.first_line):
         fields = [field.strip() for field in content.split("\t")] if "\t" in content.strip() else content.split()
         if fields and not fields[0].startswith("-DOCSTART-"):
             columns = columns or len(fields)
@@ -121,4 +122,5 @@ FORMAT = Format(
     order=20,
     annotations=("xpos", "chunks"),
     looks={70: _looks},
+    cutting=Cutting(lambda options: at_blank, counted=True),
 )

@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from attlas.corpora.conll2000 import has_tags, tags_of
+from attlas.corpora.cutting import Cutting, after
 from attlas.corpora.formats import Format
 from attlas.corpora.penn import BRACKETS
 from attlas.corpora.source import Readable, Source, open_source
@@ -62,7 +63,7 @@ def read_conll2012(path: Readable) -> list[Document]:
     source = open_source(path)
     documents: list[Document] = []
     current: _Open | None = None
-    for line, content in enumerate(source.lines, start=1):
+    for line, content in enumerate(source.lines, start=source.first_line):
         if begin := _BEGIN.match(content):
             if current is not None:
                 raise source.error(f"the document that begins here has no end before line {line}", current.line)
@@ -180,4 +181,5 @@ FORMAT = Format(
     annotations=("xpos", "mentions"),
     looks={10: lambda lines: any(map(_BEGIN.match, lines))},
     folders=(".conll", "_conll"),
+    cutting=Cutting(lambda options: after(rb"#\s*end document")),
 )

@@ -22,6 +22,7 @@ from itertools import accumulate, pairwise
 from sys import intern
 
 from attlas.corpora.conll2000 import has_tags, tags_of
+from attlas.corpora.cutting import Cutting, at_blank, before
 from attlas.corpora.entities import read_mentions
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
@@ -29,6 +30,7 @@ from attlas.errors import CorpusError
 from attlas.text import ROOT, Document, Mention, Span
 
 _LOOKS = re.compile(r"#\s*(newdoc|newpar)(\s+id)?(\s*=.*)?|#\s*(sent_id|text)\s*=.*|[0-9]+(-[0-9]+)?(\t[^\t]*){9}")
+_NEW_DOCUMENT = r"#\s*newdoc"
 _ID = re.compile(r"([0-9]+)(?:([-.])([0-9]+))?")
 _COLUMNS = 10
 _ID_AT, _FORM, _LEMMA, _UPOS, _XPOS, _HEAD, _DEPREL, _MISC = 0, 1, 2, 3, 4, 6, 7, 9
@@ -136,7 +138,7 @@ def _sentences(source: Source) -> Iterator[_Sentence]:
     comments: dict[str, str] = {}
     rows: list[_Row] = []
     number = 0
-    for line, content in enumerate([*source.lines, ""], start=1):
+    for line, content in enumerate([*source.lines, ""], start=source.first_line):
         if content.startswith("#"):
             key, _, value = content[1:].partition("=")
             comments[key.strip()] = value.strip()
@@ -304,4 +306,9 @@ FORMAT = Format(
     endings=(".conllu",),
     enough=lambda lines: "\t" in lines[0],  # whatever is wrong with its columns, the reader says better
     folders=(".conllu",),
+    cutting=Cutting(
+        lambda options: before(_NEW_DOCUMENT.encode()) if options.get("unit") == "document" else at_blank,
+        opens=lambda record: re.search(rf"^{_NEW_DOCUMENT}", record, re.MULTILINE) is not None,
+        counted=True,
+    ),
 )

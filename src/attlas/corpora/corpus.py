@@ -24,13 +24,13 @@ from typing import Any
 
 from attlas.corpora.formats import Format, formats, listed
 from attlas.corpora.limits import Limits, limited
+from attlas.corpora.naming import SAMPLE, streams_only
 from attlas.corpora.sample import read_sample
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, member_names, open_members, open_source
 from attlas.errors import CorpusError
 from attlas.text import Document
 
-SAMPLE = "sample"
 _ANNOTATIONS = tuple(field.name for field in fields(Document) if field.default is None)
 _FILES = ("gold", "target")  # options that are files
 
@@ -42,7 +42,8 @@ class Corpus:
     ``articles[k]`` is the article of document ``k``: the ``# newdoc`` of a treebank, the article of a WikiText file,
     of PropBank or of a spans file, the whole of an ordinary text; in the other formats every document is an article
     of its own. ``sha256`` is the hash of the file's decompressed bytes (of several files: of their hashes).
-    ``left_out`` says of each file of a folder that could not be read what was wrong with it.
+    ``left_out`` says of each file of a folder that could not be read what was wrong with it; ``drawn`` how documents
+    were taken from a corpus that is read as it comes (:mod:`attlas.corpora.streaming`).
 
     >>> corpus = Corpus((Document.from_words(["Hi"], upos=["INTJ"]),), "conllu", "a.conllu", "", (0,))
     >>> corpus.annotations
@@ -55,6 +56,7 @@ class Corpus:
     sha256: str
     articles: tuple[int, ...]
     left_out: tuple[str, ...] = ()
+    drawn: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.documents:
@@ -64,6 +66,16 @@ class Corpus:
                 raise CorpusError("this document has no words; leave it out", file=document.name or self.name)
         if len(self.articles) != len(self.documents):
             raise CorpusError(f"{len(self.articles)} articles for {len(self.documents)} documents", file=self.name)
+
+    @property
+    def beginning(self) -> Corpus:
+        """What is known of the corpus before it is read through: all of it. (Of one that streams, the first buffer.)
+
+        >>> corpus = read(Source.of_text("It rained.", name="a.txt"))
+        >>> corpus.beginning is corpus
+        True
+        """
+        return self
 
     @property
     def annotations(self) -> tuple[str, ...]:
@@ -122,7 +134,7 @@ class Corpus:
         """
         if all(len(document.sentences) == 1 for document in self.documents):
             return self
-        return self.cut(_sentences)
+        return self.cut(sentences_of)
 
     def cut(self, into: Callable[[Document], Iterable[Document]]) -> Corpus:
         """The same corpus with every document cut into several, each in the article of its document."""
@@ -136,7 +148,12 @@ class Corpus:
         return replace(self, documents=documents, articles=articles, **changed)
 
 
-def _sentences(document: Document) -> Iterator[Document]:
+def sentences_of(document: Document) -> Iterator[Document]:
+    """The sentences of a document, each as a document of its own.
+
+    >>> [sentence.text for sentence in sentences_of(Document.from_text("It rained. We stayed in."))]
+    ['It rained.', 'We stayed in.']
+    """
     for number, (start, stop) in enumerate(document.sentences, start=1):
         name = f"{document.name}, sentence {number}" if len(document.sentences) > 1 else document.name
         yield replace(document.slice(start, stop), name=name)
@@ -156,7 +173,8 @@ def read(
     limits: Limits | str | None = None,
 ) -> Corpus:
     """Read a corpus file of any known format, told by its name and its first lines unless ``format`` says it, or a
-    folder or zip archive of ``.conll`` or ``.conllu`` files.
+    folder or zip archive of ``.conll`` or ``.conllu`` files. Tables (Parquet, Arrow) and datasets of the hub
+    (``hf://...``) are read whole, up to a size; :func:`attlas.corpora.stream` reads them as they come.
 
     ``unit`` is the document of a treebank (sentence, document) or of plain text (paragraph, line, document);
     ``which`` chooses a set of key phrases; ``gold`` is the file of links of a bitext, which ``one_indexed`` counts
@@ -180,6 +198,11 @@ def read(
         _refuse_options(SAMPLE, given)
         return _read_sample()
     with limited(limits), collected_later():
+        if not isinstance(source, Source) and streams_only(source):
+            from attlas.corpora.streaming.opening import stream
+
+            options: dict[str, Any] = dict(given)
+            return stream(source, format, **options).whole()
         if not isinstance(source, Source) and (names := member_names(source)) is not None:
             return _read_folder(Path(source), names, format, given)
         return _read_file(open_source(source), format, given)

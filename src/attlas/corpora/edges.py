@@ -15,9 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attlas.corpora.corpus import SAMPLE, Corpus, collected_later, in_sequence, read, read_as
+from attlas.corpora.corpus import Corpus, collected_later, in_sequence, read, read_as
 from attlas.corpora.earlier import Earlier
 from attlas.corpora.formats import formats
+from attlas.corpora.naming import SAMPLE
 from attlas.corpora.parts import PARTS, divided, part_files, read_splits, splits_of
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, member_names, open_member, open_source

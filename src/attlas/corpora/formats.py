@@ -14,6 +14,7 @@ from functools import cache
 from importlib import import_module
 
 import attlas.corpora
+from attlas.corpora.cutting import Cutting
 from attlas.corpora.source import Source
 from attlas.text import Document
 
@@ -30,7 +31,8 @@ class Format:
     the format (or another of the same ending), and with such an ending lines that are ``enough`` are not tested
     further. A folder of files that end in one of ``folders`` is a corpus. ``needs`` are options that the format
     cannot do without, and which tell it. ``tasks`` are those of edge probing that its edges are of; where there are
-    several, the reader takes the option ``task``. ``order`` is its place in lists of formats.
+    several, the reader takes the option ``task``. ``order`` is its place in lists of formats. ``cutting`` says where
+    its files may be cut, so that they need not be read whole.
 
     >>> shout = Format("shout", lambda source: [Document.from_text(source.text.lower())], "capitals", "OH YES!")
     >>> [[document.text for document in article] for article in shout.articles(Source.of_text("OH NO!"))]
@@ -50,6 +52,7 @@ class Format:
     folders: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+    cutting: Cutting | None = None
 
     def articles(self, source: Source, **options: object) -> list[list[Document]]:
         """The documents of a source by article; each is an article of its own where the format has none."""

@@ -21,7 +21,7 @@ def objects(source: Source) -> Iterator[tuple[int, dict[str, object]]]:
     >>> list(objects(Source.of_text('{"a": 1}\\n\\n{"a": 2}\\n')))
     [(1, {'a': 1}), (3, {'a': 2})]
     """
-    for line, content in enumerate(source.lines, start=1):
+    for line, content in enumerate(source.lines, start=source.first_line):
         if content.strip():
             yield line, parsed(source, content, line)
 

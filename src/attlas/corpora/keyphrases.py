@@ -9,9 +9,10 @@ phrases, which is how texts come that are yet to be given some. Words are found 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from attlas.corpora.cutting import Cutting, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.jsonlines import field_names, objects, strings
 from attlas.corpora.source import Readable, Source, open_source
@@ -34,13 +35,18 @@ def read_keyphrases(path: Readable, which: str | None = None) -> list[Document]:
     if which is not None and which not in _SETS:
         raise CorpusError(f"the set of key phrases is 'uncontrolled' or 'controlled', not {which!r}")
     source = open_source(path)
-    documents = [_document(source, entry, line, which) for line, entry in objects(source)]
+    documents = [phrased_document(source, entry, line, which) for line, entry in objects(source)]
     if not documents:
         raise source.error("there is no line in this file")
     return documents
 
 
-def _document(source: Source, entry: dict[str, object], line: int, which: str | None) -> Document:
+def phrased_document(source: Source, entry: Mapping[str, object], line: int, which: str | None = None) -> Document:
+    """The text of a line with its key phrases, if it has any.
+
+    >>> phrased_document(Source.of_text("", "a.jsonl"), {"text": "It  rained."}, 3).text
+    'It rained.'
+    """
     if "text" in entry:
         if which == "controlled":
             raise source.error("these texts have one set of key phrases only; leave out the choice of a set", line)
@@ -62,7 +68,7 @@ def _document(source: Source, entry: dict[str, object], line: int, which: str | 
     return replace(document, keyphrases=tuple(distinct))
 
 
-def _string(source: Source, entry: dict[str, object], key: str, line: int) -> str:
+def _string(source: Source, entry: Mapping[str, object], key: str, line: int) -> str:
     value = entry.get(key)
     if not isinstance(value, str):
         raise source.error(f"the field {key!r} is not there or is no text", line)
@@ -92,4 +98,5 @@ FORMAT = Format(
     options=("which",),
     looks={43: _named, 45: _texts},
     endings=(".jsonl",),
+    cutting=Cutting(lambda options: each_line),
 )

@@ -18,6 +18,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from attlas.corpora.cutting import Cutting, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.jsonlines import field_names, parsed
 from attlas.corpora.source import Readable, Source, open_source
@@ -55,7 +56,7 @@ def read_labelled(path: Readable, label: str | None = None) -> list[Document]:
     return documents
 
 
-def _text_columns(names: Sequence[str]) -> tuple[str, ...]:
+def text_columns(names: Sequence[str]) -> tuple[str, ...]:
     """The columns that hold texts, two of a pair, none where no name is known; all names are in small letters."""
     for pair in PAIRS:
         if set(pair) <= set(names):
@@ -63,7 +64,7 @@ def _text_columns(names: Sequence[str]) -> tuple[str, ...]:
     return next(((name,) for name in SINGLES if name in names), ())
 
 
-def _label_column(names: Sequence[str]) -> str | None:
+def label_column(names: Sequence[str]) -> str | None:
     """The column that holds the label, by its name."""
     return next((name for name in LABELS if name in names), None)
 
@@ -78,7 +79,9 @@ def _cola(line: str) -> bool:
 
 def _rows(source: Source) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Each line that holds a text, with its number and its fields by name."""
-    filled = [(line, content) for line, content in enumerate(source.lines, start=1) if content.strip()]
+    filled = [
+        (line, content) for line, content in enumerate(source.lines, start=source.first_line) if content.strip()
+    ]
     if not filled:
         return
     first = filled[0][1]
@@ -130,8 +133,8 @@ def labelled_document(source: Source, line: int, row: Mapping[str, object], aske
 @lru_cache
 def _columns(names: tuple[str, ...], asked: str | None) -> tuple[str | None, tuple[str, ...]]:
     """The column of the label and those of the texts among these names, which are the same in most rows."""
-    column = _label_column(names) if asked is None else asked.strip().lower()
-    return column, tuple(name for name in _text_columns(names) if name != column)
+    column = label_column(names) if asked is None else asked.strip().lower()
+    return column, tuple(name for name in text_columns(names) if name != column)
 
 
 def _text(source: Source, line: int, name: str, value: object) -> str:
@@ -152,7 +155,7 @@ def columns_told(names: Sequence[str]) -> bool:
     >>> columns_told(["id", "text"]), columns_told(["it rained.", "wet"])
     (True, False)
     """
-    return bool(_text_columns(names))
+    return bool(text_columns(names))
 
 
 def looks_labelled(names: Sequence[str]) -> bool:
@@ -161,7 +164,7 @@ def looks_labelled(names: Sequence[str]) -> bool:
     >>> looks_labelled(["text", "label"]), looks_labelled(["text", "id"])
     (True, False)
     """
-    return columns_told(names) and _label_column(names) is not None
+    return columns_told(names) and label_column(names) is not None
 
 
 def _header(lines: Sequence[str]) -> bool:
@@ -182,4 +185,7 @@ FORMAT = Format(
         85: lambda lines: all(map(_cola, lines)),
     },
     endings=(".jsonl",),
+    cutting=Cutting(
+        lambda options: each_line, header=lambda line, options: not (line.lstrip().startswith("{") or _cola(line))
+    ),
 )

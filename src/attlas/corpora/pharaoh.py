@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from attlas.corpora.cutting import Cutting, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError, CorpusWarning
@@ -41,7 +42,7 @@ def read_bitext(
     """
     source = open_source(path)
     documents: list[Document] = []
-    for line, content in enumerate(source.lines, start=1):
+    for line, content in enumerate(source.lines, start=source.first_line):
         if not content.strip():
             raise source.error("this line is empty; a pair of sentences belongs here, or the line is left out", line)
         sides = [side.split() for side in content.split("|||")]
@@ -189,4 +190,5 @@ FORMAT = Format(
     annotations=("translation", "links"),
     options=("gold", "one_indexed", "lenient"),
     looks={60: lambda lines: all("|||" in line for line in lines)},
+    cutting=Cutting(lambda options: each_line),
 )

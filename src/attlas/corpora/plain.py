@@ -13,9 +13,11 @@ up again (``guest @-@ starring`` becomes ``guest-starring``) in whatever file th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
+from typing import Any, NamedTuple
 
+from attlas.corpora.cutting import Cutting, Splitter, at_blank, before, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
 from attlas.errors import CorpusError
@@ -25,6 +27,28 @@ LONG_LINE = 200
 _HEADING = re.compile(r"((?:= )+)[^= ](?:.*[^= ])?((?: =)+)")
 _SENTENCE_END = re.compile(r"[.!?…。！？؟۔।][\"'”’)\]»」』]*$")
 _JOINED = re.compile(r" @([-,.])@ ")
+
+
+class Layout(NamedTuple):
+    """How a file is laid out: whether each line is a paragraph, and whether WikiText headings part its articles.
+
+    >>> layout_of(Source.of_text("It rained\\nall day.\\n\\nWe stayed in.\\n"))
+    Layout(lined=False, headed=False)
+    """
+
+    lined: bool
+    headed: bool
+
+
+def layout_of(source: Source) -> Layout:
+    """The layout of a file, told from all of its lines.
+
+    >>> layout_of(Source.of_text(" = Frogs = \\n\\nThey leap .\\n"))
+    Layout(lined=True, headed=True)
+    """
+    lines = [line.strip() for line in source.lines]
+    headed = any(line.startswith("= ") and _level(lines, index) == 1 for index, line in enumerate(lines))
+    return Layout(headed or _one_per_line(lines), headed)
 
 
 def read_plain(path: Readable, unit: str = "paragraph") -> list[Document]:
@@ -37,8 +61,9 @@ def read_plain(path: Readable, unit: str = "paragraph") -> list[Document]:
     return [document for article in read_articles(path, unit) for document in article]
 
 
-def read_articles(path: Readable, unit: str = "paragraph") -> list[list[Document]]:
-    """Read plain text with its documents grouped by article; ordinary text is one article.
+def read_articles(path: Readable, unit: str = "paragraph", layout: Layout | None = None) -> list[list[Document]]:
+    """Read plain text with its documents grouped by article; ordinary text is one article. A part of a file is
+    read with the ``layout`` of the whole.
 
     >>> lines = [" = Frogs = ", "They leap .", " = = Food = = ", "Flies .", " = Toads = ", "They crawl ."]
     >>> source = Source.of_text("\\n\\n".join(lines))
@@ -48,7 +73,7 @@ def read_articles(path: Readable, unit: str = "paragraph") -> list[list[Document
     if unit not in ("paragraph", "line", "document"):
         raise CorpusError(f"the unit of plain text is 'paragraph', 'line' or 'document', not {unit!r}")
     source = open_source(path)
-    articles = [article for article in _articles(source, by_line=unit == "line") if article]
+    articles = [article for article in _articles(source, layout or layout_of(source), unit == "line") if article]
     if not articles:
         raise source.error("there are no words in this file")
     if unit == "document":
@@ -63,12 +88,11 @@ def read_articles(path: Readable, unit: str = "paragraph") -> list[list[Document
     return numbered
 
 
-def _articles(source: Source, by_line: bool) -> list[list[str]]:
+def _articles(source: Source, layout: Layout, by_line: bool) -> list[list[str]]:
     """The paragraphs (or lines) of each article."""
     lines = [line.strip() for line in source.lines]
     levels = [_level(lines, index) if line.startswith("= ") else 0 for index, line in enumerate(lines)]
-    headed = 1 in levels
-    lined = by_line or headed or _one_per_line(lines)
+    lined, headed = layout.lined or by_line, layout.headed
     articles: list[list[str]] = [[]]
     for line, level in zip(lines, levels, strict=True):
         if headed and level == 1:
@@ -113,6 +137,29 @@ def _joined(text: str) -> str:
     return _JOINED.sub(r"\1", text) if "@ " in text else text
 
 
+def _split(options: Mapping[str, Any]) -> Splitter:
+    """Lines or paragraphs; articles where these are the documents, which only headings part."""
+    lined, headed = options["layout"]
+    if options.get("unit") == "document":
+        if not headed:
+            raise CorpusError(
+                "as one document the file must be read whole; give --unit paragraph or line, or --whole"
+            )
+        return before(rb"\s*= [^= ].*[^= ] =\s*$")
+    return each_line if lined or options.get("unit") == "line" else at_blank
+
+
+def _opens(record: str) -> bool:
+    return record.strip() != "" and _level([record.strip().partition("\n")[0].strip()], 0) == 1
+
+
+def _void(record: bytes) -> bool:
+    """Whether a record holds no text: blank lines, or a heading."""
+    return record.isspace() or (
+        b" =" in record and _HEADING.fullmatch(record.decode(errors="replace").strip()) is not None
+    )
+
+
 FORMAT = Format(
     "plain",
     read_articles,
@@ -121,4 +168,7 @@ FORMAT = Format(
     order=1000,
     options=("unit",),
     looks={100: lambda lines: True},
+    cutting=Cutting(
+        _split, opens=_opens, void=_void, settled=lambda source: {"layout": layout_of(source)}, counted=True
+    ),
 )

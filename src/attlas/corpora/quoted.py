@@ -13,8 +13,10 @@ A tab-separated table without quotes is the format ``labelled``, where a quotati
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from attlas.corpora.cutting import Cutting, quoted_rows
 from attlas.corpora.formats import Format
 from attlas.corpora.labelled import columns_told, labelled_document, looks_labelled
 from attlas.corpora.limits import above, in_force
@@ -41,7 +43,7 @@ def read_quoted(path: Readable, label: str | None = None) -> list[Document]:
     if not rows:
         raise source.error("there is no labelled text in this file")
     names = [name.strip().lower() for name in rows[0][1]]
-    headed = columns_told(names) or (label is not None and label.strip().lower() in names)
+    headed = _names_columns(names, label)
     if not headed:
         _refuse_header(source, rows)
         names = ["text", "label", *(f"column {at}" for at in range(3, len(names) + 1))][: len(names)]
@@ -57,6 +59,24 @@ def read_quoted(path: Readable, label: str | None = None) -> list[Document]:
     if not documents:
         raise source.error("there is a header, and no text below it", rows[0][0])
     return documents
+
+
+def _names_columns(names: Sequence[str], label: str | None) -> bool:
+    """Whether the first row is a header: it names a column of texts, or the label that is asked for."""
+    return columns_told(names) or (label is not None and label.strip().lower() in names)
+
+
+def _is_header(line: str, options: Mapping[str, Any]) -> bool:
+    return _names_columns(header_names(line), options.get("label"))
+
+
+def header_names(line: str) -> list[str]:
+    """The names that a first line would give as a header, in small letters.
+
+    >>> header_names('"Text";Label')
+    ['text', 'label']
+    """
+    return [name.strip().strip('"').strip().lower() for name in line.split(separator_of(line))]
 
 
 def _refuse_header(source: Source, rows: Sequence[tuple[int, list[str]]]) -> None:
@@ -75,11 +95,11 @@ def _refuse_header(source: Source, rows: Sequence[tuple[int, list[str]]]) -> Non
 
 def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
     """The rows with the lines on which they begin."""
-    separator = _separator(source.text)
+    separator = separator_of(source.text)
     field = re.compile(
         rf'(?:("[^"]*(?:""[^"]*)*")|([^"{separator}\r\n][^{separator}\r\n]*)?)({separator}|\r?\n|\r|\Z)'
     )
-    text, at, line, began = source.text, 0, 1, 1
+    text, at, line, began = source.text, 0, source.first_line, source.first_line
     row: list[str] = []
     while at < len(text) or row:
         match = field.match(text, at)
@@ -105,7 +125,7 @@ def _fault(text: str, at: int) -> str:
     return f"{after!r} comes after a closing quotation mark; write a quotation mark inside quotes twice"
 
 
-def _separator(text: str) -> str:
+def separator_of(text: str) -> str:
     """What stands between columns: the mark that the first line has most of, outside quotes."""
     first = _QUOTED.sub("", text[: in_force().line].lstrip("\n\r")).partition("\n")[0]
     return max(SEPARATORS, key=first.count)
@@ -114,10 +134,10 @@ def _separator(text: str) -> str:
 def _looks(lines: Sequence[str]) -> bool:
     """Whether the first line is a header with commas, semicolons or quotes that names a text and a label."""
     first = lines[0]
-    separator = _separator(first)
+    separator = separator_of(first)
     if separator == "\t" and not first.startswith('"'):
         return False
-    return looks_labelled([name.strip().strip('"').strip().lower() for name in first.split(separator)])
+    return looks_labelled(header_names(first))
 
 
 FORMAT = Format(
@@ -132,4 +152,5 @@ FORMAT = Format(
     looks={21: _looks},
     endings=(".csv",),
     enough=lambda lines: any(mark in lines[0] for mark in SEPARATORS),
+    cutting=Cutting(lambda options: quoted_rows, header=_is_header),
 )

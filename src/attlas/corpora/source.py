@@ -17,15 +17,17 @@ import re
 import stat
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import IO
 
 from attlas.corpora.limits import above, in_force
 from attlas.corpora.unpacking import Allowance, Bomb, member_bytes, open_archive, unpacked
 from attlas.errors import CorpusError
 
-_FOREIGN = {
+FOREIGN = {
     b"PK\x03\x04": "a zip archive; unpack it and give one of its files",
     b"BZh": "compressed by bzip2; unpack it first (plain, gzip and xz files are read)",
     b"\x28\xb5\x2f\xfd": "compressed by zstd; unpack it first (plain, gzip and xz files are read)",
@@ -43,7 +45,8 @@ _LONGEST_REASON = 600
 
 @dataclass(frozen=True)
 class Source:
-    """The text of one corpus file: where it lay, its short name, and a hash of its decompressed bytes.
+    """The text of one corpus file: where it lay, its short name, and a hash of its decompressed bytes. What is only a
+    part of a file knows the number of its ``first_line``.
 
     >>> source = Source.of_text("one\\r\\ntwo\\n", name="a.txt")
     >>> source.lines
@@ -54,6 +57,7 @@ class Source:
     name: str
     text: str
     sha256: str
+    first_line: int = 1
 
     @classmethod
     def of_text(cls, text: str, name: str = "text") -> Source:
@@ -67,12 +71,13 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends; line ``k`` of the file is at ``k - 1``."""
+        """The lines without their ends; line ``k`` is at ``k - first_line``."""
         lines = self.text.replace("\r\n", "\n").split("\n")
         if not lines[-1]:
             lines.pop()
         if max(map(len, lines), default=0) > in_force().line:
-            number, line = next((n, line) for n, line in enumerate(lines, start=1) if len(line) > in_force().line)
+            numbered = enumerate(lines, start=self.first_line)
+            number, line = next((n, line) for n, line in numbered if len(line) > in_force().line)
             raise self.error(f"a line of {len(line)} characters, {above('line')}", number)
         return lines
 
@@ -198,7 +203,7 @@ def _is_file(info: zipfile.ZipInfo) -> bool:
 def _source(packed: bytes, where: str, allowance: Allowance) -> Source:
     shown = visible(where)
     data = unpacked(packed, shown, allowance)
-    for start, kind in _FOREIGN.items():
+    for start, kind in FOREIGN.items():
         if data.startswith(start):
             raise CorpusError(f"this is {kind}", file=shown)
     if b"\x00" in data:
@@ -217,7 +222,20 @@ def _source(packed: bytes, where: str, allowance: Allowance) -> Source:
 
 
 def _read_bytes(where: str) -> bytes:
-    """A file's bytes. It is opened without waiting, as a pipe would otherwise be waited for."""
+    with open_bytes(where) as file:
+        return file.read()
+
+
+@contextmanager
+def open_bytes(where: str) -> Iterator[IO[bytes]]:
+    """A file to read bytes from. It is opened without waiting, as a pipe would otherwise be waited for.
+
+    >>> with open_bytes("no-such-corpus.conllu"):
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CorpusError: no-such-corpus.conllu: there is no such file
+    """
     try:
         handle = os.open(where, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with open(handle, "rb") as file:
@@ -226,7 +244,7 @@ def _read_bytes(where: str) -> bytes:
                 raise CorpusError(
                     f"this is {kind}, and a corpus is a plain file; copy it to one", file=visible(where)
                 )
-            return file.read()
+            yield file
     except OSError as error:
         raise _unreadable(where, error) from None
     except ValueError:

@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from attlas.corpora.cutting import Cutting, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.jsonlines import field_names, objects, strings, tokens
 from attlas.corpora.source import Readable, Source, open_source
@@ -240,4 +241,5 @@ FORMAT = Format(
     annotations=("edges",),
     looks={40: _looks},  # before labelled texts, as the labels of its spans look like one
     endings=(".jsonl",),
+    cutting=Cutting(lambda options: each_line),
 )

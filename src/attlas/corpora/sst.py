@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from attlas.corpora.cutting import Cutting, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.penn import BRACKETS
 from attlas.corpora.source import Readable, Source, open_source
@@ -37,7 +38,7 @@ def read_sst(path: Readable, label: str | None = None) -> list[Document]:
         raise CorpusError(f"the labels of sentiment trees are 'binary' or 'five', not {kind!r}")
     source = open_source(path)
     documents: list[Document] = []
-    for line, content in enumerate(source.lines, start=1):
+    for line, content in enumerate(source.lines, start=source.first_line):
         if content.strip():
             root, words = _tree(source, content.strip(), line)
             name = f"{source.name}, sentence {len(documents) + 1}"
@@ -76,4 +77,5 @@ FORMAT = Format(
     annotations=("label",),
     options=("label",),
     looks={80: lambda lines: all(map(_TREE.fullmatch, lines))},
+    cutting=Cutting(lambda options: each_line),
 )

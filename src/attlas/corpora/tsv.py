@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attlas.corpora.cutting import Cutting, each_line
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, open_source
 from attlas.text import Document
@@ -19,7 +20,7 @@ def read_tsv(path: Readable) -> list[Document]:
     """
     source = open_source(path)
     documents: list[Document] = []
-    for line, content in enumerate(source.lines, start=1):
+    for line, content in enumerate(source.lines, start=source.first_line):
         sides = [side.strip() for side in content.split("\t")]
         if len(sides) != 2:
             found = "no tab" if len(sides) == 1 else f"{len(sides) - 1} tabs"
@@ -50,4 +51,5 @@ FORMAT = Format(
     order=50,
     annotations=("translation",),
     looks={90: _looks},
+    cutting=Cutting(lambda options: each_line),
 )

@@ -6,12 +6,14 @@ allowance, be it the files of an archive or what is packed twice. Data that is d
 
 from __future__ import annotations
 
+import io
 import lzma
+import mmap
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import IO, Any, Protocol
 
 from attlas.corpora.limits import MEBIBYTE, above, in_force
 from attlas.errors import CorpusError
@@ -77,22 +79,64 @@ def unpacked(data: bytes, where: str, allowance: Allowance) -> bytes:
     >>> unpacked(b"plain", "a.txt", Allowance("a.txt", 5))
     b'plain'
     """
-    if data.startswith(_GZIP):
+    parts = _parts(data, where, allowance)
+    return data if parts is None else b"".join(parts)
+
+
+def unpacking(file: IO[bytes], where: str) -> IO[bytes]:
+    """A file that is unpacked as it is read, where it begins as gzip or xz does; else the file itself.
+
+    >>> import gzip, tempfile
+    >>> with tempfile.TemporaryFile() as file:
+    ...     _ = file.write(gzip.compress(b"one\\ntwo\\n"))
+    ...     file.flush()
+    ...     unpacking(file, "a.gz").readlines()
+    [b'one\\n', b'two\\n']
+    """
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+    parts = _parts(data, where, Allowance(where, size))
+    return file if parts is None else io.BufferedReader(_Unpacked(parts), _STEP)
+
+
+class _Unpacked(io.RawIOBase):
+    """Parts of unpacked data as a file."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self.parts, self.part = parts, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: Any) -> int:
+        while not self.part:
+            part = next(self.parts, None)
+            if part is None:
+                return 0
+            self.part = part
+        count = min(len(room), len(self.part))
+        room[:count], self.part = self.part[:count], self.part[count:]
+        return count
+
+
+def _parts(data: bytes | mmap.mmap, where: str, allowance: Allowance) -> Iterator[bytes] | None:
+    """What packed data holds, part by part; None where it is not packed."""
+    if data[: len(_GZIP)] == _GZIP:
         return _streams(data, _GZIP, "gzip", lambda: zlib.decompressobj(wbits=31), where, allowance)
-    if data.startswith(_XZ):
+    if data[: len(_XZ)] == _XZ:
         return _streams(data, _XZ, "xz", lambda: lzma.LZMADecompressor(memlimit=_XZ_MEMORY), where, allowance)
-    return data
+    return None
 
 
 def _streams(
-    data: bytes, start: bytes, kind: str, begin: Callable[[], _Unpacker], where: str, allowance: Allowance
-) -> bytes:
+    data: bytes | mmap.mmap, start: bytes, kind: str, begin: Callable[[], _Unpacker], where: str, allowance: Allowance
+) -> Iterator[bytes]:
     """All streams of packed data, one after another; zeros between them and at the end are padding."""
-    parts: list[bytes] = []
     damaged = CorpusError(f"the {kind} data is damaged or cut short; fetch the file again", file=where)
     at = 0
     while at < len(data):
-        if not data.startswith(start, at):
+        if data[at : at + len(start)] != start:
             raise damaged
         unpacker = begin()
         fed, tail = _FIRST, b""
@@ -105,14 +149,13 @@ def _streams(
                 tail = getattr(unpacker, "unconsumed_tail", b"")
                 if at == len(data) and not (part or tail or unpacker.eof):
                     raise damaged
-                parts.append(part)
                 allowance.take(len(part))
+                yield part
         except (zlib.error, lzma.LZMAError, EOFError) as error:
             raise _memory(kind, where) if "limit" in str(error) else damaged from None
         at -= len(unpacker.unused_data)
         while at < len(data) and not data[at]:
             at += 1
-    return b"".join(parts)
 
 
 def _memory(kind: str, where: str) -> CorpusError:

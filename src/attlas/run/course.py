@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attlas.errors import PlanError
 from attlas.run.plan import Plan, require_resumable
 from attlas.run.progress import Progress, Silent
+from attlas.run.trimming import give_back_freed
 from attlas.stats.accumulator import State, require_same_configuration
 from attlas.stats.bundle import Bundle
 from attlas.store.checkpoint import checkpoint_file, load_checkpoint, save_checkpoint
@@ -98,6 +99,7 @@ class Course:
         batches, seconds = self._done.batches + len(taken), self._before + now - self._began
         self._done = _Done(state, taken[-1].after, batches, self._done.pieces + pieces, seconds)
         self._keeping.progress.advance(pieces)
+        give_back_freed()
         if now - self._saved_at >= self._keeping.checkpoint_every:
             self._save()
 

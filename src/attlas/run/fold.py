@@ -29,7 +29,7 @@ from torch import Tensor
 from attlas.errors import NumberError, StatsError
 from attlas.run.parameters import Help, Model, Reading, Texts, study_call
 from attlas.run.session import begin
-from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
+from attlas.run.setting import as_subject, as_texts_or_stream, passage_options, read_passages, streams_of
 from attlas.stats import Bundle, PooledMean
 from attlas.stats.pooled import BLOCKS
 from attlas.store import Result
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 Statistic = Callable[[Any, Any], Any]
 
 
-@study_call()
+@study_call(streams=True)
 def fold(
     subject: Model,
     corpus: Texts,
@@ -75,11 +75,11 @@ def fold(
     >>> len(rows), all(row["value"] < row["chance"] for row in rows)
     (72, True)
     """
-    model, texts = as_subject(subject), as_corpus(corpus)
+    model, texts = as_subject(subject), as_texts_or_stream(corpus)
     called = getattr(function, "__qualname__", type(function).__name__)
     options = {"function": called, "within": within, **passage_options(model, texts, pairs, running)}
     with begin("fold", model, texts, options, running) as run:
-        run.note_cutting(len(texts.documents))
+        run.note_cutting(texts)
         reading = run.read(read_passages(model, texts, options, run.seed))
         part = HeadStatistic(model, function, names, streams_of(model, reading), within)
         return run.finish({"heads": part.table(run.carry(part, reading))})

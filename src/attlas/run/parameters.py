@@ -23,6 +23,7 @@ from attlas.errors import PlanError
 from attlas.run.engine import Engine
 from attlas.run.given import check_given
 from attlas.run.progress import Progress
+from attlas.run.settling import First, settled
 from attlas.run.spreading import DETAILS, Ended, Share, check_spread
 from attlas.text import Document
 
@@ -58,26 +59,31 @@ class Help:
     check: str = ""
 
 
+OPENED = "attlas.corpora:open_corpus"
+
+
 @dataclass(frozen=True)
 class Role:
     """A parameter that is more than a value: the model, the corpus, a further model or corpus, the progress.
 
     ``read`` is the place of the function that reads a corpus for the command line, "package.module:name", where that
-    is another than :func:`attlas.corpora.read`; ``asks`` are the options by which it is told how.
+    is another than :func:`attlas.corpora.open_corpus`; ``asks`` are the options by which it is told how.
 
     >>> Role("model").name
     'model'
     """
 
     name: str
-    read: str = "attlas.corpora:read"
-    asks: tuple[str, ...] = ("format", "unit", "target", "label")
+    read: str = OPENED
+    asks: tuple[str, ...] = ("format", "unit", "target", "label", "text_column", "streamed", "buffer")
 
 
 UNREAD = "attlas.run.parameters:unread"
 _TEXTS = Corpus | str | Path | Sequence[Document]
 _CORPUS_HELP = Help(
-    'A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text ...; .gz too), or "sample".', argument=True
+    "A file (CoNLL-U, CoNLL-2000/2012, bitext, labelled, plain text, Parquet ...; .gz too), a dataset of the hub "
+    '(hf://owner/name:config/split?text=column), or "sample".',
+    argument=True,
 )
 if TYPE_CHECKING:
     Model: TypeAlias = Subject | Opening | str | Path | None
@@ -116,17 +122,6 @@ Pairs = Annotated[
         flag="--pairs/--single",
     ),
 ]
-
-
-class First(int):
-    """A limit that asks for the first texts, in the place of drawn ones; otherwise a number like any other.
-
-    >>> First(3) == 3, First(3)
-    (True, First(3))
-    """
-
-    def __repr__(self) -> str:
-        return f"First({int(self)})"
 
 
 class Running(TypedDict, total=False):
@@ -188,13 +183,15 @@ DEFAULTS: dict[str, Any] = {
 
 
 def study_call(
-    *, without: Sequence[str] = (), alone: str = "", whole: str = "", **defaults: Any
+    *, without: Sequence[str] = (), streams: bool = False, alone: str = "", whole: str = "", **defaults: Any
 ) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
     ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
-    than others have; ``without`` are parameters of the bundle that it does not take. ``alone`` says why it cannot be
-    spread over workers or parts, ``whole`` why not over parts.
+    than others have; ``without`` are parameters of the bundle that it does not take. A call that ``streams`` takes a
+    corpus as it comes; for all others the documents of such a corpus are drawn, or read whole, beforehand
+    (:func:`attlas.run.settling.settled`). ``alone`` says why it cannot be spread over workers or parts, ``whole`` why
+    not over parts.
 
     >>> from typing import Unpack
     >>> @study_call(budget=512)
@@ -227,8 +224,15 @@ def study_call(
             check_given(values)
             check_values(parameters, values)
             check_spread(call.__name__, values, alone, whole)
+            bound = inspect.signature(call).bind(*args, **_limited({**shared, **given}, usual))
+            for parameter in parameters:
+                if parameter.name in bound.arguments and role_of(parameter) in ("corpus", "other corpus"):
+                    bound.arguments[parameter.name] = settled(
+                        bound.arguments[parameter.name], {**shared, **bound.kwargs}, streaming=streams,
+                        named=_role(parameter).read == OPENED,
+                    )  # fmt: skip
             try:
-                return call(*args, **_limited({**shared, **given}, usual))
+                return call(*bound.args, **bound.kwargs)
             except Ended as ended:
                 return ended.left
 
@@ -322,7 +326,7 @@ def reader_of(parameter: inspect.Parameter) -> Callable[..., Any]:
     """The function that reads a corpus which the command line names.
 
     >>> reader_of(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts)).__name__
-    'read'
+    'open_corpus'
     """
     return _place(_role(parameter).read)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from attlas.errors import PlanError, printable
-from attlas.run.parameters import First
+from attlas.run.settling import First
 from attlas.store.plain import plain
 
 TOLD, LONGEST = 6, 120  # differences of plans in a sentence, and letters of each value

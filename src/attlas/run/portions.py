@@ -79,6 +79,18 @@ class Shared:
                 yield batch
 
 
+def portion_of(source: Source[Any], share: Share) -> Source[Any]:
+    """The batches of one part, as a source that knows better says it (one that streams need not read what is of other
+    parts), or by their numbers.
+
+    >>> from attlas.run.source import Listed
+    >>> portion_of(Listed("abcde", [1] * 5, budget=1), Share(2, 3)).batches
+    2
+    """
+    own = getattr(source, "portion", None)
+    return Shared(source, share) if own is None else own(share.number, share.parts)
+
+
 class _Partial(Bundle):
     """A bundle of a part alone, which tells nobody its numbers."""
 
@@ -123,7 +135,7 @@ class PartOf:
         if getattr(part, "stepwise", False) or hasattr(part, "read"):
             why = "goes step by step" if getattr(part, "stepwise", False) else "writes files that later steps read"
             raise PlanError(f"{part.name} cannot be done in parts: it {why}; leave out --part")
-        bundle = LOCAL.carry_out(part, Shared(source, self.share), keeping)
+        bundle = LOCAL.carry_out(part, portion_of(source, self.share), keeping)
         if not checkpoint_file(out, name).exists():  # not a single batch fell to this part
             nothing = {"batches": 0, "place": None, "pieces": 0, "seconds": 0.0, "order": source.fingerprint}
             save_checkpoint(out, keeping.plan.to_dict(), bundle.state(), nothing, name)

@@ -55,9 +55,12 @@ if TYPE_CHECKING:
 
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
+    from attlas.corpora.streaming import StreamedCorpus
+    from attlas.run.streamed import StreamedReading
     from attlas.stats import Bundle
 
 Made = TypeVar("Made")
+Passages = TypeVar("Passages", bound="Reading | StreamedReading")
 _Kept = tuple["Mapping[str, NDArray[Any]]", Mapping[str, Any]]  # what a checkpoint keeps of a step
 
 
@@ -75,7 +78,7 @@ class Run:
 
     study: str
     subject: Subject
-    corpus: Corpus
+    corpus: Corpus | StreamedCorpus
     options: Mapping[str, Any]
     seed: int
     budget: int
@@ -83,13 +86,14 @@ class Run:
     resume: bool
     checkpoint_every: float
     progress: Progress
-    more: Mapping[str, Corpus] = field(default_factory=dict)
+    more: Mapping[str, Corpus | StreamedCorpus] = field(default_factory=dict)
     engine: Engine = LOCAL
     skipped: Counter[str] = field(default_factory=Counter)
     counts: dict[str, Any] = field(default_factory=dict)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     seconds: float = 0.0
     _room: ExitStack = field(default_factory=ExitStack)
+    _streamed: list[tuple[StreamedReading, str]] = field(default_factory=list)
     _elsewhere: float = 0.0
     _unmerged: bool = False
     item_by_item = item_by_item
@@ -181,8 +185,9 @@ class Run:
         self.progress.note(f"{self.out}: this run was finished already")
         return Result.open(self.out)
 
-    def read(self, reading: Reading, *, into: str = "passages") -> Reading:
-        """Take note of texts that were read: how many, how many pieces, and what was left out.
+    def read(self, reading: Passages, *, into: str = "passages") -> Passages:
+        """Take note of texts that were read: how many, how many pieces, and what was left out. What streams is
+        counted as it is read, and noted when the run is finished.
 
         >>> from attlas.capture.reading import read_documents
         >>> with begin("toy", _bundled(), _sample(), {}) as run:
@@ -190,6 +195,11 @@ class Run:
         ...     run.counts["passages"] == len(reading.examples)
         True
         """
+        from attlas.run.streamed import StreamedReading
+
+        if isinstance(reading, StreamedReading):
+            self._streamed.append((reading, into))
+            return reading
         self.counts[into] = self.counts.get(into, 0) + len(reading.examples)
         if into == "passages":
             self.counts["pieces"] = self.counts.get("pieces", 0) + reading.pieces
@@ -200,7 +210,7 @@ class Run:
     def carry(
         self,
         part: Part[Any],
-        items: Sequence[Any] | Reading | Source[Any],
+        items: Sequence[Any] | Reading | StreamedReading | Source[Any],
         name: str = "",
         *,
         lengths: Sequence[int] | None = None,
@@ -227,7 +237,11 @@ class Run:
         2.0
         """
         began = time.monotonic()
-        if isinstance(items, Source):
+        from attlas.run.streamed import StreamedReading
+
+        if isinstance(items, StreamedReading):
+            source: Source[Any] = items.source(budget or self.budget, max_items)
+        elif isinstance(items, Source):
             source = items
         else:
             examples: Sequence[Any] = getattr(items, "examples", items)  # type: ignore[arg-type]
@@ -309,8 +323,12 @@ class Run:
         """Remove a scratch folder."""
         shutil.rmtree(folder, ignore_errors=True)
 
-    def note_cutting(self, count: int, what: str = "documents", *, many: int = 500) -> None:
-        """Say that a corpus is being cut into pieces, where there are so many texts that it takes a while."""
+    def note_cutting(self, texts: int | Corpus | StreamedCorpus, what: str = "documents", *, many: int = 500) -> None:
+        """Say that a corpus, or so many texts, are being cut into pieces, where that takes a while."""
+        if not isinstance(texts, int | Corpus):
+            self.progress.note(f"{texts.name} is read as it comes, {texts.buffer.told()} at a time")
+            return
+        count = texts if isinstance(texts, int) else len(texts.documents)
         if count > many:
             self.progress.note(f"cutting {count:,} {what} into pieces")
 
@@ -327,10 +345,20 @@ class Run:
             raise Unmerged
         here = (datetime.now(UTC) - self.started).total_seconds()
         seconds = max(here, seconds, 0.0 if self.out is None else seconds_worked(self.out))
-        left_out = [why for corpus in (self.corpus, *self.more.values()) for why in corpus.left_out]
+        if self._streamed:
+            from attlas.run.streamed import totals
+
+            counts, passed_over = totals(self._streamed)
+            self.counts |= counts
+            self.skipped += passed_over
+        corpora = (self.corpus, *self.more.values())
+        for drawn in (corpus.drawn for corpus in corpora if isinstance(corpus, Corpus)):
+            self.skipped.update((drawn or {}).get("left_out", {}))
+        left_out = [why for corpus in corpora for why in corpus.left_out]
         skipped = {f"file left out: {why}": 1 for why in left_out} | +self.skipped
         model = {**self.subject.describe(), "device": self.subject.device.type}
-        corpus = {**self.plan.corpus, "documents": len(self.corpus.documents), **self.counts}
+        documents = {"documents": len(self.corpus.documents)} if isinstance(self.corpus, Corpus) else {}
+        corpus = {**self.plan.corpus, **documents, **self.counts}
         corpus["annotations"] = self.corpus.annotations
         began, plan = self.started.isoformat(timespec="seconds"), self.plan.to_dict()
         manifest = Manifest(
@@ -348,11 +376,11 @@ class Run:
 def begin(
     study: str,
     subject: Subject,
-    corpus: Corpus,
+    corpus: Corpus | StreamedCorpus,
     options: Mapping[str, Any],
     running: Running | None = None,
     *,
-    more: Mapping[str, Corpus | None] | None = None,
+    more: Mapping[str, Corpus | StreamedCorpus | None] | None = None,
     name: str = "",
 ) -> Iterator[Run]:
     """Open a run; a folder that holds anything but this very run is refused at once.

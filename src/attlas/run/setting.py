@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from attlas.corpora import Corpus, read
-from attlas.run.parameters import First
+from attlas.corpora import Corpus, StreamedCorpus, read
+from attlas.run.settling import First
 from attlas.text import Document
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
     from attlas.ids import Stream
+    from attlas.run.streamed import StreamedReading
 
 BUDGET = 4096
 
@@ -66,27 +67,41 @@ def as_subject(subject: Subject | Opening | str | Path | None, **more: Any) -> S
     return load(subject, **more) if subject is None or isinstance(subject, str | Path) else subject
 
 
-def as_corpus(corpus: Texts) -> Corpus:
-    """The corpus to read: as it is, from its file, or made of documents.
+def as_texts_or_stream(corpus: Texts | StreamedCorpus) -> Corpus | StreamedCorpus:
+    """The corpus to read, as it is where it streams, and else as :func:`as_corpus` gives it.
+
+    >>> as_texts_or_stream("sample").name
+    'sample'
+    """
+    return corpus if isinstance(corpus, StreamedCorpus) else as_corpus(corpus)
+
+
+def as_corpus(corpus: Texts | StreamedCorpus) -> Corpus:
+    """The corpus to read, in memory: as it is, from its file, made of documents, or all of one that streams.
 
     >>> as_corpus([Document.from_text("It rained.")]).name
     'documents'
     """
     if isinstance(corpus, Corpus):
         return corpus
+    if isinstance(corpus, StreamedCorpus):
+        return corpus.whole()
     if isinstance(corpus, (str, Path)):
         return read(corpus)
     digest = hashlib.sha256("\n".join(document.text for document in corpus).encode()).hexdigest()
     return Corpus(tuple(corpus), "documents", "documents", digest, tuple(range(len(corpus))))
 
 
-def describe(corpus: Corpus) -> dict[str, Any]:
-    """What a plan says of a corpus.
+def describe(corpus: Corpus | StreamedCorpus) -> dict[str, Any]:
+    """What a plan says of a corpus: which it is, and how it streams or was drawn from a stream.
 
     >>> describe(as_corpus("sample"))["name"]
     'sample'
     """
-    return {"name": corpus.name, "format": corpus.format, "sha256": corpus.sha256}
+    known = {"name": corpus.name, "format": corpus.format, "sha256": corpus.sha256}
+    if isinstance(corpus, StreamedCorpus):
+        return known | {"streamed": corpus.describe()}
+    return known if corpus.drawn is None else known | {"streamed": dict(corpus.drawn)}
 
 
 def drawn(texts: Sequence[Text], limit: int | None, seed: int | str) -> list[Text]:
@@ -134,19 +149,22 @@ def longest_passage(model: Subject, paired: bool, asked: int | None) -> int:
     return asked or min(model.pieces.window, 128 if paired else 512)
 
 
-def reads_pairs(model: Subject, texts: Corpus, asked: bool | None) -> bool:
+def reads_pairs(model: Subject, texts: Corpus | StreamedCorpus, asked: bool | None) -> bool:
     """Whether neighbouring segments are read as pairs: as asked, or else where plain text has several paragraphs and
-    the model knows pairs.
+    the model knows pairs. Texts that were drawn from a stream are no neighbours.
 
     >>> reads_pairs(as_subject(None), as_corpus("sample"), None)
     False
     """
     if asked is not None:
         return asked
-    return texts.format == "plain" and len(texts.documents) > 1 and model.pieces.pairs
+    neighbours = isinstance(texts, StreamedCorpus) or texts.drawn is None
+    return texts.format == "plain" and neighbours and len(texts.beginning.documents) > 1 and model.pieces.pairs
 
 
-def passage_options(model: Subject, texts: Corpus, pairs: bool | None, asked: Mapping[str, Any]) -> dict[str, Any]:
+def passage_options(
+    model: Subject, texts: Corpus | StreamedCorpus, pairs: bool | None, asked: Mapping[str, Any]
+) -> dict[str, Any]:
     """How passages of a corpus are read, everything told: pairs, max_pieces, long, limit.
 
     >>> passage_options(as_subject(None), as_corpus("sample"), None, {"max_pieces": None, "long": "cut", "limit": 3})
@@ -157,15 +175,20 @@ def passage_options(model: Subject, texts: Corpus, pairs: bool | None, asked: Ma
     return {"pairs": paired, "max_pieces": pieces, "long": asked["long"], "limit": asked["limit"]}
 
 
-def read_passages(model: Subject, texts: Corpus, options: Mapping[str, Any], seed: int) -> Reading:
-    """The passages of a corpus as :func:`passage_options` say, drawn by the seed.
+def read_passages(
+    model: Subject, texts: Corpus | StreamedCorpus, options: Mapping[str, Any], seed: int
+) -> Reading | StreamedReading:
+    """The passages of a corpus as :func:`passage_options` say, drawn by the seed; or all of a stream, as it comes.
 
     >>> options = {"pairs": False, "max_pieces": 40, "long": "cut", "limit": 3}
     >>> len(read_passages(as_subject(None), as_corpus("sample"), options, seed=0).examples)
     3
     """
     from attlas.capture.reading import read_documents
+    from attlas.run.streamed import StreamedReading
 
+    if isinstance(texts, StreamedCorpus):
+        return StreamedReading(model, texts, options)
     reading = read_documents(
         model, texts.documents, articles=texts.articles, limit=options["max_pieces"], pairs=options["pairs"],
         long=options["long"],
@@ -173,7 +196,7 @@ def read_passages(model: Subject, texts: Corpus, options: Mapping[str, Any], see
     return draw(reading, options["limit"], seed)
 
 
-def streams_of(model: Subject, reading: Reading) -> list[Stream]:
+def streams_of(model: Subject, reading: Reading | StreamedReading) -> list[Stream]:
     """The streams that these examples let a model show; the encoder alone where translations are missing.
 
     >>> from attlas.capture.reading import read_documents
@@ -182,7 +205,10 @@ def streams_of(model: Subject, reading: Reading) -> list[Stream]:
     >>> [stream.value for stream in streams_of(model, read_documents(model, [Document.from_text("It rained.")]))]
     ['encoder']
     """
-    if model.pieces.translating and any(example.target is None for example in reading.examples):
-        reading.skipped["without a translation, so that the encoder alone was read"] += len(reading.examples)
+    if not model.pieces.translating:
+        return list(model.streams)
+    known = reading.beginning.examples
+    if any(example.target is None for example in known):
+        reading.skipped["without a translation, so that the encoder alone was read"] += len(known)
         return [model.pieces.own]
     return list(model.streams)

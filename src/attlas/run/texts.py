@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from attlas.corpora import Corpus, read
+from attlas.corpora.naming import streams_only
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import member_names, open_source
 from attlas.errors import TextError
@@ -46,6 +47,8 @@ def as_texts(texts: Given, *, format: str | None = None, unit: str | None = None
         return texts
     if not isinstance(texts, (str, Path)):
         return as_corpus([_document(text, f"text {at}") for at, text in enumerate(texts, start=1)])
+    if streams_only(texts):
+        return read(texts, format, unit=unit)
     if isinstance(texts, Path) or _names_a_file(texts):
         return _read(Path(texts), format, unit)
     if texts == "sample":

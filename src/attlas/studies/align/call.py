@@ -293,7 +293,7 @@ def _read(
     run: Run, models: Sequence[Subject], max_pieces: int | None, limit: int | None
 ) -> tuple[list[int], list[list[Example]]]:
     """The pairs that fit all models, by their numbers, cut for each; what was left out is counted."""
-    texts, skipped = run.corpus, Counter[str]()
+    texts, skipped = as_corpus(run.corpus), Counter[str]()
     numbers = list(range(len(texts.documents)))
     if limit is not None and limit < len(numbers):
         skipped["pairs of sentences not drawn"] = len(numbers) - limit

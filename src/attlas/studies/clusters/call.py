@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from attlas.errors import CapabilityError, StoreError, TextError
 from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, Twins, study_call
 from attlas.run.session import begin
-from attlas.run.setting import BUDGET, as_corpus, as_subject, passage_options, read_passages, streams_of
+from attlas.run.setting import BUDGET, as_subject, as_texts_or_stream, passage_options, read_passages, streams_of
 from attlas.store import Result
 from attlas.store.damage import told_as_damage
 
@@ -29,7 +29,7 @@ MOST = 1 << 33  # and those of a single text
 _NEEDED = ("relation", "layer", "head", "value", "best", "baseline", "p_corrected")
 
 
-@study_call(budget=None)
+@study_call(streams=True, budget=None)
 def clusters(
     subject: Model = None,
     corpus: Texts = "sample",
@@ -58,7 +58,7 @@ def clusters(
     from attlas.studies.clusters.passes import Clusters
     from attlas.studies.clusters.tables import cluster_tables, seen_of
 
-    texts = as_corpus(corpus)
+    texts = as_texts_or_stream(corpus)
     model = as_subject(subject)
     known = known_heads(model, relations)
     pieces = running["max_pieces"] or min(model.pieces.window, PIECES)
@@ -69,9 +69,9 @@ def clusters(
         "relations": [[*place, *names] for place, names in sorted(known.items())],
     }
     with begin("clusters", model, texts, options, running) as run:
-        run.note_cutting(len(texts.documents))
+        run.note_cutting(texts)
         reading = read_passages(model, texts, options, run.seed)
-        require_room(model, max(example.length for example in reading.examples))
+        require_room(model, reading.longest)
         streams = streams_of(model, reading)
         run.read(reading)
         seen = []

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LONGEST = 512
 READER = "attlas.studies.coref.call:whole_documents"
+ASKED = ("format", "unit", "target", "label")
 
 
 @study_call(without=("long", "limit"))
@@ -34,7 +35,7 @@ def coref(
     subject: Model = None,
     corpus: Annotated[
         Texts,
-        Role("corpus", READER),
+        Role("corpus", READER, ASKED),
         Help(
             "A corpus with coreference (CoNLL-2012, OntoGUM, CoNLL-U with Entity=): a file, a folder of such files, "
             'or "sample".',
@@ -44,7 +45,7 @@ def coref(
     *,
     choose_on: Annotated[
         Texts | None,
-        Role("other corpus", READER),
+        Role("other corpus", READER, ASKED),
         Help("A corpus to choose heads on; else one half of the documents is."),
     ] = None,
     measure: Measure = "weight",
@@ -107,7 +108,8 @@ def whole_documents(corpus: Texts, format: str | None = None, *, unit: str | Non
     attlas.errors.CorpusError: documents: it has no mentions; ...
     """
     if isinstance(corpus, str | os.PathLike):
-        texts = read(corpus, format, unit=unit or _unit(corpus, format), **how)
+        given = {name: value for name, value in how.items() if value is not None}
+        texts = read(corpus, format, unit=unit or _unit(corpus, format), **given)
     else:
         texts = as_corpus(corpus)
     if "mentions" not in texts.annotations:
@@ -127,10 +129,11 @@ def whole_documents(corpus: Texts, format: str | None = None, *, unit: str | Non
 
 def _unit(path: str | os.PathLike[str], format: str | None) -> str | None:
     """A treebank's unit is the document; other formats have none to choose."""
+    from attlas.corpora.naming import streams_only
     from attlas.corpora.sniffing import sniff
     from attlas.corpora.source import member_names, open_source
 
-    if path == "sample":
+    if path == "sample" or streams_only(path):
         return None
     names = member_names(path)
     if names is not None and (len(names) != 1 or Path(path).is_dir()):

@@ -51,6 +51,7 @@ def heads(
     ['survey', 'relations', 'clusters']
     """
     from attlas.capture.measuring import require_measure
+    from attlas.capture.reading import Reading
     from attlas.studies.clusters.passes import Clusters
     from attlas.studies.clusters.tables import cluster_tables, seen_of
     from attlas.studies.relations.passes import Relations
@@ -77,6 +78,8 @@ def heads(
         runs = {study: run_in(study, study, {**options, "together": list(STUDIES)}) for study in STUDIES}
         whole.note_cutting(len(texts.documents), "sentences")
         chosen_on, scored_on = (read_sentences(model, side, pieces, limit, whole.seed) for side in sides)
+        assert isinstance(chosen_on, Reading)  # of texts that are all in memory
+        assert isinstance(scored_on, Reading)
         chosen_on, both = _merged(chosen_on, scored_on)
         require_room(model, max(example.length for example in both.examples))
         labels = scorable(chosen_on, scored_on)

@@ -8,11 +8,11 @@ from typing import Annotated, Unpack
 from attlas.errors import CapabilityError
 from attlas.run.parameters import CHECK_HEADS, Help, Model, Pairs, Reading, Texts, Twins, names_of, study_call
 from attlas.run.session import begin
-from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
+from attlas.run.setting import as_subject, as_texts_or_stream, passage_options, read_passages, streams_of
 from attlas.store import Result
 
 
-@study_call()
+@study_call(streams=True)
 def norms(
     subject: Model = None,
     corpus: Texts = "sample",
@@ -42,16 +42,16 @@ def norms(
     ('norms', 288)
     """
     from attlas.studies.norms.passes import Norms
-    from attlas.studies.norms.tables import resting_heads, seen_of, tables
+    from attlas.studies.norms.tables import drawn_texts, resting_heads, seen_of, tables, text_key
     from attlas.studies.shared.piece_classes import Frequencies
 
-    model, texts = as_subject(subject), as_corpus(corpus)
+    model, texts = as_subject(subject), as_texts_or_stream(corpus)
     model.require("norms")
     labels = _labels(heads)
     chosen = model.named(labels)
     options = passage_options(model, texts, pairs, running) | {"heads": labels, "twins": twins}
     with begin("norms", model, texts, options, running) as run:
-        run.note_cutting(len(texts.documents))
+        run.note_cutting(texts)
         reading = read_passages(model, texts, options, run.seed)
         streams = streams_of(model, reading)
         run.read(reading)
@@ -60,8 +60,9 @@ def norms(
                 model.require("residuals")
             except CapabilityError as error:
                 run.skipped[f"mixing ratios: {str(error).removeprefix(f'{model.name}: ')}"] += 1
-        translations = [document.translation for document in texts.documents if document.translation is not None]
-        own, target = (Frequencies.of(documents) for documents in (texts.documents, translations))
+        known = texts.beginning.documents
+        translations = [document.translation for document in known if document.translation is not None]
+        own, target = (Frequencies.of(documents) for documents in (known, translations))
         shown = {stream: [(head.layer, head.head) for head in chosen if head.stream is stream] for stream in streams}
         seen = []
         for who, studied in run.twins(twins):
@@ -70,8 +71,9 @@ def norms(
                 bundle = run.carry(part, reading, who.strip())
                 if not who and not chosen:
                     shown = {stream: resting_heads(bundle, stream) for stream in streams}
-                seen.append(seen_of(part, bundle, reading.examples, intervals=not who))
-        return run.finish(tables(part, seen[0], seen[1:], reading.examples, shown))
+                drawn = reading.recall(lambda example: text_key(example, run.seed), drawn_texts(bundle, streams))
+                seen.append(seen_of(part, bundle, drawn, intervals=not who))
+        return run.finish(tables(part, seen[0], seen[1:], drawn, shown))
 
 
 def _labels(heads: Sequence[str]) -> list[str]:

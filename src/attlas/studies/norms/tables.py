@@ -89,8 +89,8 @@ class Seen(NamedTuple):
 def seen_of(
     study: Norms, bundle: Bundle, examples: Sequence[Example], *, intervals: bool = True
 ) -> dict[Stream, Seen]:
-    """What tables need of a model's sums, which are larger by far and can be let go. ``examples`` are those that were
-    read; without ``intervals`` drawn pairs are not drawn again, as is enough for twins.
+    """What tables need of a model's sums, which are larger by far and can be let go. ``examples`` are those that
+    pairs were drawn of; without ``intervals`` drawn pairs are not drawn again, as is enough for twins.
 
     >>> from attlas.capture import load
     >>> from attlas.studies.norms.passes import Norms
@@ -98,7 +98,7 @@ def seen_of(
     >>> list(seen_of(study, study.empty(), [])[Stream.ENCODER].means)[:2]
     ['spearman', 'words']
     """
-    units = {text_seed(example.passage, study.seed) >> 1: example.unit for example in examples}
+    units = {text_key(example, study.seed): example.unit for example in examples}
     seen = {}
     for stream in study.streams:
         drawn = _pairs(bundle, stream).result()
@@ -115,6 +115,30 @@ def seen_of(
     return seen
 
 
+def drawn_texts(bundle: Bundle, streams: Sequence[Stream]) -> set[int]:
+    """The texts that drawn pairs are of, by :func:`text_key`.
+
+    >>> from attlas.capture import load
+    >>> from attlas.studies.norms.passes import Norms
+    >>> drawn_texts(Norms(load()).empty(), [Stream.ENCODER])
+    set()
+    """
+    return {
+        int(place[0]) for stream in streams for cases in _pairs(bundle, stream).result() for place in cases.places
+    }
+
+
+def text_key(example: Example, seed: int) -> int:
+    """What drawn pairs call their text.
+
+    >>> from attlas.capture import load
+    >>> from attlas.text import Document, Passage
+    >>> text_key(load().pieces.encode(Passage(Document.from_text("It rained."))), 0) > 0
+    True
+    """
+    return text_seed(example.passage, seed) >> 1
+
+
 def tables(
     study: Norms,
     model: Mapping[Stream, Seen],
@@ -122,8 +146,8 @@ def tables(
     examples: Sequence[Example],
     heads: Mapping[Stream, Sequence[Any]] = {},
 ) -> dict[str, dict[str, list[Any]]]:
-    """All tables, of what a model and its untrained twins showed (:func:`seen_of`). ``examples`` are those that were
-    read, to name the pieces of drawn pairs; ``heads`` are (layer, head) of each stream whose pairs are to be shown
+    """All tables, of what a model and its untrained twins showed (:func:`seen_of`). ``examples`` are those that
+    pairs were drawn of, to name their pieces; ``heads`` are (layer, head) of each stream whose pairs are to be shown
     one by one.
 
     >>> from attlas.capture import load

@@ -248,7 +248,7 @@ def _retuned(job: Job, smaller: Subject, reading: Texted, train: Corpus, run: Ru
     )  # fmt: skip
     if tuned.subject is not smaller:  # it was trained by an earlier run: take its weights
         smaller.model.load_state_dict(tuned.subject.model.state_dict())
-    task = task_for(smaller, job.task.name, run.corpus, seed=job.seed, score=score)
+    task = task_for(smaller, job.task.name, as_corpus(run.corpus), seed=job.seed, score=score)
     marks = marks_per_text(task, reading.examples[0])
     part = Removal(task, [[]], texts=len(reading.examples), marks=marks)
     bundle = run.carry(part, reading, "retuned", numbered=True)

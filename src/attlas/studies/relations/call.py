@@ -8,22 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from attlas.corpora import Corpus
+from attlas.corpora import Corpus, StreamedCorpus
 from attlas.errors import CorpusError
 from attlas.run.parameters import ChooseOn, Measure, Model, Texts, Twins, study_call
 from attlas.run.parameters import Reading as Parameters
 from attlas.run.session import begin
-from attlas.run.setting import as_corpus, as_subject, draw
+from attlas.run.setting import as_subject, as_texts_or_stream, draw
 from attlas.store import Result
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
+    from attlas.run.streamed import StreamedReading
 
 LONGEST = 512
 
 
-@study_call(without=("long",))
+@study_call(without=("long",), streams=True)
 def relations(
     subject: Model = None,
     corpus: Texts = "sample",
@@ -49,7 +50,8 @@ def relations(
     from attlas.studies.relations.passes import Relations
     from attlas.studies.relations.tables import relation_tables
 
-    texts, other = as_corpus(corpus).sentences(), None if choose_on is None else as_corpus(choose_on).sentences()
+    texts = as_texts_or_stream(corpus).sentences()
+    other = None if choose_on is None else as_texts_or_stream(choose_on).sentences()
     sides = split(texts, other, running["seed"])
     model = as_subject(subject)
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
@@ -57,24 +59,26 @@ def relations(
     with begin(
         "relations", model, texts, options, running, more={} if other is None else {"choose_on": other}
     ) as run:
-        run.note_cutting(sum(len(side.documents) for side in sides), "sentences")
+        run.note_cutting(texts, "sentences")
         chosen_on, scored_on = (run.read(read_sentences(model, side, pieces, limit, run.seed)) for side in sides)
         labels = scorable(chosen_on, scored_on)
-        run.counts |= counts(texts, chosen_on, scored_on)
         scored = []
         for who, studied in run.twins(twins):
             with run.as_far_as_known():
                 part = Relations(studied, labels, measure=measure)
                 part.choice = part.choose(run.carry(part, chosen_on, f"{who}choosing"))
                 scored.append((part, run.carry(part, scored_on, f"{who}scoring")))
+        run.counts |= counts(texts, chosen_on, scored_on)
         return run.finish(relation_tables(scored[0], scored[1:], scored_on, run.seed))
 
 
-def split(texts: Corpus, choose_on: Corpus | None, seed: int) -> tuple[Corpus, Corpus]:
+def split(
+    texts: Corpus | StreamedCorpus, choose_on: Corpus | StreamedCorpus | None, seed: int
+) -> tuple[Corpus | StreamedCorpus, Corpus | StreamedCorpus]:
     """What to choose on, and what to score on: two corpora, or the two halves of one.
 
     >>> from attlas.text import Document
-    >>> split(as_corpus([Document.from_text("It rained.")]), None, 0)
+    >>> split(as_texts_or_stream([Document.from_text("It rained.")]), None, 0)
     Traceback (most recent call last):
         ...
     attlas.errors.CorpusError: documents: it has no governors and relations, ...
@@ -88,20 +92,26 @@ def split(texts: Corpus, choose_on: Corpus | None, seed: int) -> tuple[Corpus, C
     return texts.halves(seed) if choose_on is None else (choose_on, texts)
 
 
-def read_sentences(model: Subject, corpus: Corpus, pieces: int, limit: int | None, seed: int) -> Reading:
+def read_sentences(
+    model: Subject, corpus: Corpus | StreamedCorpus, pieces: int, limit: int | None, seed: int
+) -> Reading | StreamedReading:
     """The sentences of a treebank as examples; those that are too long are left out and counted, not cut.
 
-    >>> len(read_sentences(as_subject(None), as_corpus("sample"), 512, 3, 0).examples)
+    >>> len(read_sentences(as_subject(None), as_texts_or_stream("sample"), 512, 3, 0).examples)
     3
     """
     from attlas.capture.reading import read_documents
+    from attlas.run.streamed import StreamedReading
 
+    if isinstance(corpus, StreamedCorpus):
+        return StreamedReading(model, corpus, {"max_pieces": pieces, "long": "skip"})
     reading = read_documents(model, corpus.documents, articles=corpus.articles, limit=pieces, long="skip")
     return draw(reading, limit, seed)
 
 
-def scorable(chosen_on: Reading, scored_on: Reading) -> tuple[str, ...]:
-    """The relations to ask about: all that either side has; refused where a side has none.
+def scorable(chosen_on: Reading | StreamedReading, scored_on: Reading | StreamedReading) -> tuple[str, ...]:
+    """The relations to ask about: all that either side has, or its beginning where it streams; refused where a side
+    has none.
 
     >>> from attlas.capture.reading import Reading
     >>> scorable(Reading(), Reading())
@@ -111,22 +121,21 @@ def scorable(chosen_on: Reading, scored_on: Reading) -> tuple[str, ...]:
     """
     from attlas.studies.relations.passes import labels_of
 
-    sides = [[example.passage.first for example in reading.examples] for reading in (chosen_on, scored_on)]
+    sides = [[text.passage.first for text in reading.beginning.examples] for reading in (chosen_on, scored_on)]
     for side, purpose in zip(sides, ("to choose heads on", "to score heads on"), strict=True):
         if len(labels_of(side)) == 1:
             raise CorpusError(f"no word with a governor is left {purpose}; give more sentences")
     return labels_of(sides[0] + sides[1])
 
 
-def counts(texts: Corpus, chosen_on: Reading, scored_on: Reading) -> dict[str, int]:
+def counts(
+    texts: Corpus | StreamedCorpus, chosen_on: Reading | StreamedReading, scored_on: Reading | StreamedReading
+) -> dict[str, int]:
     """What the manifest says of the sentences beside how many were read.
 
     >>> from attlas.capture.reading import Reading
-    >>> counts(as_corpus("sample"), Reading(), Reading())["chosen_on"]
+    >>> counts(as_texts_or_stream("sample"), Reading(), Reading())["chosen_on"]
     0
     """
-    return {
-        "documents": len(set(texts.articles)),
-        "chosen_on": len(chosen_on.examples),
-        "scored_on": len(scored_on.examples),
-    }
+    articles = {"documents": len(set(texts.articles))} if isinstance(texts, Corpus) else {}
+    return articles | {"chosen_on": chosen_on.passages, "scored_on": scored_on.passages}

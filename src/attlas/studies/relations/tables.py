@@ -27,6 +27,7 @@ from attlas.studies.shared.published import RELATIONS
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading
+    from attlas.run.streamed import StreamedReading
     from attlas.text import Document
 
 Columns = dict[str, list[Any]]
@@ -48,7 +49,9 @@ _EXAMPLE = (
 )  # fmt: skip
 
 
-def relation_tables(own: Scored, twins: Sequence[Scored], reading: Reading, seed: int = 0) -> dict[str, Columns]:
+def relation_tables(
+    own: Scored, twins: Sequence[Scored], reading: Reading | StreamedReading, seed: int = 0
+) -> dict[str, Columns]:
     """All tables: a model and its twins after scoring, each with its bundle, and what was read.
 
     >>> from attlas.capture import load
@@ -61,7 +64,9 @@ def relation_tables(own: Scored, twins: Sequence[Scored], reading: Reading, seed
     study, bundle = own
     margins = Margins.of(bundle)
     offsets = cells_of(margins.offsets, offset=OFFSETS, relation=study.labels)
-    documents = {key_of(example.passage.first): example.passage.first for example in reading.examples}
+    shown = {key for cases in bundle["surest"].result() for _, (key, *_) in cases}
+    sentences = [example.passage.first for example in reading.recall(lambda e: key_of(e.passage.first), shown)]
+    documents = {key_of(sentence): sentence for sentence in sentences}
     return {
         "relations": _relations(own, twins, margins, seed),
         "relation_heads": _heads(study, bundle, twins, margins, seed),

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 
 from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, study_call
 from attlas.run.session import begin
-from attlas.run.setting import as_corpus, as_subject, passage_options, read_passages, streams_of
+from attlas.run.setting import as_subject, as_texts_or_stream, passage_options, read_passages, streams_of
 from attlas.store import Result
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
     from attlas.capture.reading import Reading as Passages
-    from attlas.corpora import Corpus
+    from attlas.corpora import Corpus, StreamedCorpus
+    from attlas.run.streamed import StreamedReading
     from attlas.studies.survey.passes import Survey
 
 
-@study_call()
+@study_call(streams=True)
 def survey(
     subject: Model = None,
     corpus: Texts = "sample",
@@ -34,19 +35,28 @@ def survey(
     >>> result.manifest.study, result.table.num_rows > 0
     ('survey', True)
     """
-    model, texts = as_subject(subject), as_corpus(corpus)
+    model, texts = as_subject(subject), as_texts_or_stream(corpus)
     options = passage_options(model, texts, pairs, running) | {"matrix": matrix}
     with begin("survey", model, texts, options, running) as run:
-        run.note_cutting(len(texts.documents))
+        run.note_cutting(texts)
         reading = read_passages(model, texts, options, run.seed)
         study = survey_study(model, texts, reading, seed=run.seed, matrix=matrix)
         return run.finish(study.tables(run.carry(study, run.read(reading))))
 
 
-def survey_study(model: Subject, texts: Corpus, reading: Passages, *, seed: int, matrix: bool = False) -> Survey:
-    """The survey of what a corpus has; what has to be left out is counted in the reading.
+def survey_study(
+    model: Subject,
+    texts: Corpus | StreamedCorpus,
+    reading: Passages | StreamedReading,
+    *,
+    seed: int,
+    matrix: bool = False,
+) -> Survey:
+    """The survey of what a corpus has (of one that streams, what its beginning has); what has to be left out is
+    counted in the reading.
 
     >>> from attlas.capture.reading import read_documents
+    >>> from attlas.run.setting import as_corpus
     >>> model, texts = as_subject(None), as_corpus("sample")
     >>> survey_study(model, texts, read_documents(model, texts.documents[:2]), seed=0).edges
     True
@@ -57,11 +67,12 @@ def survey_study(model: Subject, texts: Corpus, reading: Passages, *, seed: int,
     if not model.has_norms:
         unknown = len(model.layout.heads) - len(model.layout.projections)
         reading.skipped["layer whose W_O was not found, so that all norms were left out"] += unknown
+    known = texts.beginning.documents
     return Survey(
         model,
-        tags=tags_of(texts.documents),
-        ranks=word_ranks(texts.documents),
-        target_ranks=word_ranks([text.translation for text in texts.documents if text.translation is not None]),
+        tags=tags_of(known),
+        ranks=word_ranks(known),
+        target_ranks=word_ranks([text.translation for text in known if text.translation is not None]),
         edges="governors" in texts.annotations,
         streams=streams_of(model, reading),
         seed=seed,
