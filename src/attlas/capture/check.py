@@ -71,10 +71,20 @@ def prove(subject: Subject) -> None:
     """
     inputs = probing_inputs(subject.model)
     recorder = Recorder(["weights"])
+    outputs: dict[str, Tensor] = {}
+    errors: dict[Site, float] = {}
+
+    def run_plainly() -> None:
+        outputs["plain"] = output_of(subject.model(**inputs))
+
+    def run_watched() -> None:
+        with subject.use(recorder), _rebuilding(subject) as rebuilt:
+            outputs["watched"] = output_of(subject.model(**inputs))
+        errors.update(rebuilt)
+
     with torch.no_grad():
-        plain = output_of(subject.model(**inputs))
-        with subject.use(recorder), _rebuilding(subject) as errors:
-            watched = output_of(subject.model(**inputs))
+        subject.together([run_plainly, run_watched])
+    plain, watched = outputs["plain"], outputs["watched"]
     tolerance = TOLERANCE * _scale(subject, plain)
     if not torch.allclose(plain, watched, atol=tolerance, equal_nan=True):
         raise CapabilityError(

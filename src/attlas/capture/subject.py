@@ -7,12 +7,12 @@ relies on it. A subject runs batches, takes instruments, and looks at single tex
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ from attlas.models import (
     Instrument,
     Opened,
     Pieces,
+    Placed,
+    Placing,
     Residual,
     Seam,
     find_residuals,
@@ -37,6 +39,7 @@ from attlas.models import (
     output_matrix,
     place_of,
     probing_inputs,
+    streamed_in,
 )
 
 if TYPE_CHECKING:
@@ -76,6 +79,7 @@ class Subject:
         layout = opened.layout
         self.seam = Seam(opened.model, layout.modules, private=layout.private, repeats=layout.repeats)
         self._freezing, self._frozen = Lock(), 0
+        self.block: int | None = None
         self._asked: list[torch.nn.Parameter] = []
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
         self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
@@ -467,6 +471,31 @@ class Subject:
             return self.model.base_model(**batch.inputs, **options)
         return self.run(batch, **options)
 
+    @property
+    def streams_layers(self) -> bool:
+        """Whether the layers of the model are streamed: one layer of weights is in memory at a time.
+
+        >>> load().streams_layers
+        False
+        """
+        return streamed_in(self.model) is not None
+
+    def together(self, works: Sequence[Callable[[], None]]) -> None:
+        """Do several things with the model. Where its layers are streamed, they take turns at every layer, whose
+        weights are read once for all of them; else they are done one after the other.
+
+        >>> said = []
+        >>> load().together([lambda: said.append("one"), lambda: said.append("two")])
+        >>> said
+        ['one', 'two']
+        """
+        weights = streamed_in(self.model)
+        if weights is not None:
+            weights.together(works)
+            return
+        for work in works:
+            work()
+
     def look(
         self,
         text: Any,
@@ -547,11 +576,17 @@ def load(
     dtype: torch.dtype | str | None = None,
     remote_code: bool = False,
     allow_pickle: bool = False,
+    **placing: Unpack[Placed],
 ) -> Subject:
-    """Open a model by hub name, folder or short name (None: the bundled one), and let it prove itself.
+    """Open a model by hub name, folder, gguf file or short name (None: the bundled one), and let it prove itself.
 
     ``task_head`` puts a head on for a task: masked-lm, causal-lm, seq2seq, classification or tagging. A decoder whose
     checkpoint holds a language-model head comes with it without being asked; "none" leaves it out.
+
+    What is larger than one device, or than memory (docs/large-models.md): ``device_map`` spreads it over devices, the
+    host and the folder ``offload`` ("auto", a dict, or a JSON file); ``quantize`` packs it ("8bit" or "4bit");
+    ``stream_layers`` keeps one layer of weights in memory at a time, and runs a ``block`` of so many pieces through
+    it before the next. ``adapter`` is the folder of an adapter to put on it.
 
     >>> load().name
     'all-MiniLM-L6-v2'
@@ -564,8 +599,10 @@ def load(
             raise CapabilityError(f"no number format {dtype!r}; try float32, bfloat16 or float16")
         dtype = found
     opened = open_model(
-        name, task_head=task_head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+        name, task_head=task_head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle,
+        placing=Placing(**placing),
     )  # fmt: skip
     subject = Subject(opened)
+    subject.block = placing.get("block")
     prove(subject)
     return subject

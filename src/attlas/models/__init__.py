@@ -19,10 +19,12 @@ from attlas.models.opening import (
     untrained,
 )
 from attlas.models.pieces import Batch, Encoded, Example, Pieces, Side
+from attlas.models.placing import Placed, Placing
 from attlas.models.pruning import cut, kept_heads, loads_plainly
 from attlas.models.residuals import Residual, find_residuals
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
+from attlas.models.streaming import streamed_in
 
 __all__ = [
     "HEADS",
@@ -34,6 +36,8 @@ __all__ = [
     "Layout",
     "Opened",
     "Pieces",
+    "Placed",
+    "Placing",
     "Residual",
     "Seam",
     "Side",
@@ -54,6 +58,7 @@ __all__ = [
     "read_config",
     "save_model",
     "saved_head",
+    "streamed_in",
     "untrained",
     "with_head",
 ]

@@ -8,12 +8,12 @@ through its softmax.
 from __future__ import annotations
 
 import copy
-import logging
 import math
 import socket
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,8 +24,12 @@ import torch
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError, first_line
 from attlas.models import adapters, bundled, pruning, seam, sites
 from attlas.models.devices import known_devices, require_device
-from attlas.models.fingerprints import fingerprint, totals_of
+from attlas.models.drawing import draw_in_layers
+from attlas.models.fingerprints import Mark, fingerprint, marks_of
 from attlas.models.inputs import refuse_other_inputs, why_unreadable
+from attlas.models.placing import WHOLE, Placing
+from attlas.models.quieting import quiet
+from attlas.models.streaming import streamed_in, streaming
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -43,7 +47,6 @@ TOKENIZER_FILES = (
 )  # fmt: skip
 AS_SAVED = "as saved"  # no head of these, but the class that a checkpoint was saved from
 WRITING = ("ForCausalLM", "LMHeadModel")  # how the classes of models end that have such a head
-TALKATIVE = ("huggingface_hub", "torchao", "torch.utils._pytree")  # the last at the import of the one before
 FORMATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
@@ -75,12 +78,13 @@ def open_model(
     remote_code: bool = False,
     allow_pickle: bool = False,
     settings: Mapping[str, Any] | None = None,
+    placing: Placing = WHOLE,
 ) -> Opened:
-    """Open a model by hub name, folder, short name, or (None) the bundled one.
+    """Open a model by hub name, folder, gguf file, short name, or (None) the bundled one.
 
     A decoder whose checkpoint holds a language-model head comes with it, unless ``task_head`` names another head or
     says "none". ``settings`` go into its configuration before the weights are read; those of another shape are drawn
-    anew then.
+    anew then. ``placing`` says where its weights lie, and in which form.
 
     >>> open_model("no/such-model")
     Traceback (most recent call last):
@@ -95,6 +99,7 @@ def open_model(
         )
     device = None if device is None else require_device(device)
     shown, folder = bundled.resolve(name)
+    placing.check(shown, device)
     adapter = adapters.read_adapter(shown, folder)
     if adapter is not None and folder is not None:
         head = task_head or adapter.head
@@ -102,7 +107,7 @@ def open_model(
         return _with_adapter(shown, folder, adapter, task_head=head, device=device, dtype=dtype, **base_options)
     source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
     options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
-    with _quiet():
+    with quiet():
         config = _config(shown, source, options)
         if settings:
             config.update(dict(settings))
@@ -112,27 +117,32 @@ def open_model(
         tokenizer = _tokenizer(shown, source, options)
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
+        read = partial(_weights, shown, source, config, options=weights, placing=placing, device=device)
         head = _own_head(config) if task_head is None else None if task_head == "none" else task_head
-        model, missing = _weights(shown, source, config, head, None, weights)
+        model, missing = read(head)
         if missing and head and task_head is None:  # a head that nobody asked for is had whole or not at all
             head = None
-            model, missing = _weights(shown, source, config, None, None, weights)
+            model, missing = read(None)
         if head is None and _lost(model, missing) and _saved_class(config) not in (None, type(model)):
             head = AS_SAVED  # the bare model goes by other names than its checkpoint
-            model, missing = _weights(shown, source, config, head, None, weights)
-        totals = totals_of(model)  # the weights are read through once, for both uses of their sums
-        _refuse_damaged(shown, model, totals)
-        model = _place(model, device)
+            model, missing = read(head)
+        # The weights are read through once, for both uses of their sums; those that are streamed come by below.
+        marks = None if placing.stream_layers else marks_of(model)
+        _refuse_damaged(shown, model, marks or {})
+        model = _place(model, None if placing.places else device)
         _refuse_unseeable(shown, model)
         layout = _layout(model)
         if layout is None or layout.private:
             # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
-            model = _place(_weights(shown, source, config, head, "eager", weights)[0], device)
+            model = _place(read(head, "eager")[0], None if placing.places else device)
             layout = _layout(model)
         if layout is None:
             raise _unreadable(shown, model)
         _refuse_random(shown, model, missing, layout)
-    return Opened(shown, model, tokenizer, layout, fingerprint(model, totals, without=missing), missing)
+        if marks is None:
+            marks = marks_of(model)
+            _refuse_damaged(shown, model, marks)
+    return Opened(shown, model, tokenizer, layout, fingerprint(model, marks, without=missing), missing)
 
 
 def _with_adapter(shown: str, folder: Path, adapter: adapters.Adapter, **options: Any) -> Opened:
@@ -141,7 +151,7 @@ def _with_adapter(shown: str, folder: Path, adapter: adapters.Adapter, **options
         base = open_model(adapter.base, **options)
     except ModelError as error:
         raise ModelError(f"{shown} is an adapter of {adapter.base!r}, which cannot be opened: {error}") from error
-    with _quiet():
+    with quiet():
         model = adapters.put_on(shown, base.model, folder, allow_pickle=bool(options["allow_pickle"]))
         own = any((folder / file).exists() for file in TOKENIZER_FILES)
         tokenizer = _tokenizer(shown, str(folder), {}) if own else base.tokenizer
@@ -160,7 +170,7 @@ def read_config(name: str | Path | None = None, *, remote_code: bool = False) ->
     shown, folder = bundled.resolve(name)
     source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
     options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
-    with _quiet():
+    with quiet():
         return _config(shown, source, options)
 
 
@@ -197,7 +207,7 @@ def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opene
     before, training = attentions(model), model.training
     ours = seam.name_for(type(model), model.config)
     try:
-        with _quiet():
+        with quiet():
             try:
                 model.set_attn_implementation(ours)
             except (ValueError, KeyError):
@@ -316,6 +326,8 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
     config = copy.deepcopy(base.config)
     if hasattr(config, "quantization_config"):  # random weights are not packed
         del config.quantization_config
+    if streamed_in(model) is not None:
+        return adopt(f"untrained {name}", draw_in_layers(name, type(base), config, seed, model.dtype), tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         fresh = shrunken(type(base), config)(config)
@@ -454,13 +466,21 @@ def _no_tokenizer(shown: str, source: str) -> ModelError:
 
 
 def _weights(
-    shown: str, source: str, config: Any, head: str | None, attention: str | None, options: dict[str, Any]
+    shown: str,
+    source: str,
+    config: Any,
+    head: str | None,
+    attention: str | None = None,
+    *,
+    options: dict[str, Any],
+    placing: Placing,
+    device: str | None,
 ) -> tuple[PreTrainedModel, tuple[str, ...]]:
     """The model on the seam (or with another ``attention``), and the names of those of its weights that its
     checkpoint does not hold (tied ones do not count)."""
     import transformers
 
-    options = {**options, "output_loading_info": True}
+    options = {**options, "output_loading_info": True, **placing.loading()}
     seam.register()
     auto = getattr(transformers, HEADS.get(head or "", "AutoModel"))
     if head in HEADS and type(config) not in auto._model_mapping:
@@ -480,6 +500,9 @@ def _weights(
             raise ModelError(f"{shown} was pruned, and its family ({type(config).__name__}) is not the library's own")
         kind = known
         auto = shrunken(kind, config)
+    if placing.stream_layers:
+        kind, auto = known, _streaming(shown, known, config)
+        options |= {"device_map": {"": device}} if device not in (None, "cpu") else {}
     try:
         try:
             model, loading = auto.from_pretrained(source, config=config, attn_implementation=attention, **options)
@@ -487,6 +510,8 @@ def _weights(
             if attention == "eager" or "safetensors" in str(error):
                 raise
             model, loading = auto.from_pretrained(source, config=config, attn_implementation="eager", **options)
+    except AttlasError:
+        raise
     except Exception as error:
         if "safetensors" in str(error):
             raise ModelError(
@@ -498,6 +523,21 @@ def _weights(
     if kind is not None:
         opened.__class__ = kind
     return opened, tuple(sorted(loading["missing_keys"]))
+
+
+def _streaming(shown: str, kind: type[PreTrainedModel] | None, config: Any) -> Any:
+    """The class of a model whose layers are streamed; refused where they cannot be."""
+    if config.is_encoder_decoder:
+        raise CapabilityError(
+            f"{shown} has an encoder and a decoder, and layers are streamed of models that have one of them; open it "
+            "without --stream-layers"
+        )
+    if kind is None or not pruning.loads_plainly(config):
+        why = (
+            "it was pruned" if kind is not None else f"its family ({type(config).__name__}) is not the library's own"
+        )
+        raise CapabilityError(f"{shown}: its layers cannot be streamed, for {why}; open it without --stream-layers")
+    return streaming(shown, kind)
 
 
 def _own_head(config: Any) -> str | None:
@@ -554,10 +594,10 @@ def _refuse_random(shown: str, model: PreTrainedModel, missing: Collection[str],
         )
 
 
-def _refuse_damaged(shown: str, model: PreTrainedModel, totals: Mapping[str, float]) -> None:
+def _refuse_damaged(shown: str, model: PreTrainedModel, marks: Mapping[str, Mark]) -> None:
     """A single bad number spreads through a whole model, or hides where attention does not see it."""
     for name, _ in model.named_parameters():
-        if not math.isfinite(totals.get(name, 0.0)):
+        if name in marks and not math.isfinite(marks[name].total):
             raise NumberError(f"NaN or infinity in the weights of {shown} ({name}); get an undamaged copy of them")
 
 
@@ -586,25 +626,3 @@ def _hub_is_there() -> bool:
     except OSError:
         return False
     return True
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library's progress bars and warnings off the user's screen while a model is opened."""
-    from transformers.utils import logging as library
-
-    level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
-    loggers = [logging.getLogger(name) for name in TALKATIVE]
-    levels = [logger.level for logger in loggers]
-    library.set_verbosity(logging.CRITICAL)
-    library.disable_progress_bar()  # type: ignore[no-untyped-call]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        library.set_verbosity(level)
-        if bars:
-            library.enable_progress_bar()  # type: ignore[no-untyped-call]
-        for logger, before in zip(loggers, levels, strict=True):
-            logger.setLevel(before)
