@@ -39,8 +39,7 @@ from attlas.probes.edges.reading import Lesson, Reader
 from attlas.probes.edges.series import Series, Spec, allowed_for, specs_for
 from attlas.probes.edges.states import Mixable, States, Writer, items_of, scales_of
 from attlas.probes.edges.training import Schedule, Training
-from attlas.run.local import carry_out
-from attlas.run.plan import Plan
+from attlas.run import LOCAL, Keeping, Listed, Plan
 from benchmarks.page import put
 from benchmarks.survey import status
 
@@ -75,7 +74,8 @@ class Lab:
         self.states = States(folder, self.layouts, self.mixable.room, {})
         items = items_of(self.layouts)
         lengths = [item.example.length for item in items]
-        bundle = carry_out(Writer(self.mixable, self.states), items, lengths, Plan("layers"), budget=4096)
+        source = Listed(items, lengths, budget=4096)
+        bundle = LOCAL.carry_out(Writer(self.mixable, self.states), source, Keeping(Plan("layers")))
         self.scales = scales_of(bundle).tolist()
         self.specs = specs_for(self.mixable.origins, singles=False, control=False)
 

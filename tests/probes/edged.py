@@ -14,8 +14,7 @@ from attlas.capture.reading import read_documents
 from attlas.probes.edges.layout import Answers, Layout, Vocabulary, lay_out, vocabulary_of
 from attlas.probes.edges.reading import Reader
 from attlas.probes.edges.states import Mixable, States, Writer, items_of, scales_of
-from attlas.run.local import carry_out
-from attlas.run.plan import Plan
+from attlas.run import LOCAL, Keeping, Listed, Plan
 from attlas.text import Document, Edge, Span
 
 
@@ -56,7 +55,8 @@ class Lab:
         self.states = States(folder, self.layouts, self.mixable.room, {})
         items = items_of(self.layouts)
         lengths = [item.example.length for item in items]
-        bundle = carry_out(Writer(self.mixable, self.states), items, lengths, Plan("layers"), budget=64)
+        source = Listed(items, lengths, budget=64)
+        bundle = LOCAL.carry_out(Writer(self.mixable, self.states), source, Keeping(Plan("layers")))
         self.scales = scales_of(bundle)
 
     def reader(self, *, seed: int = 0, pieces: int = 32, dtype: torch.dtype = torch.float64, **more: Any) -> Reader:

@@ -18,7 +18,7 @@ import pytest
 from toy_study import BUDGET, ITEMS, LENGTHS, PLAN, Toy, bits
 
 from attlas.errors import PlanError, StatsError, StoreError
-from attlas.run import batches, carry_out
+from attlas.run import LOCAL, Keeping, Listed, batches
 from attlas.run.progress import Silent
 from attlas.stats import Bundle, PooledMean
 from attlas.store import Manifest, Result, load_checkpoint, save_checkpoint
@@ -61,9 +61,9 @@ class Stopping(Toy):
         super().update(bundle, batch)
 
 
-def run(study: Any = None, **options: Any) -> Bundle:
-    settings: dict[str, Any] = {"plan": PLAN, "budget": BUDGET} | options
-    return carry_out(study or Toy(), ITEMS, LENGTHS, **settings)
+def run(study: Any = None, budget: int = BUDGET, **keeping: Any) -> Bundle:
+    source = Listed(ITEMS, LENGTHS, budget=budget)
+    return LOCAL.carry_out(study or Toy(), source, Keeping(**{"plan": PLAN} | keeping))
 
 
 def test_it_is_the_study_over_its_batches(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_it_is_the_study_over_its_batches(tmp_path: Path) -> None:
     for batch in ORDER:
         Toy().update(expected, batch)
     heard = Heard()
-    assert bits(run(report_progress=heard)) == bits(expected)
+    assert bits(run(progress=heard)) == bits(expected)
     assert bits(run(out=tmp_path / "out", checkpoint_every=0)) == bits(expected)
     assert (heard.total, heard.done, heard.finished, heard.notes) == (sum(LENGTHS), sum(LENGTHS), 1, [])
 
@@ -88,7 +88,7 @@ def test_the_sums_do_depend_on_the_order() -> None:
 def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, after: int) -> None:
     heard = Heard()
     with pytest.raises(KeyboardInterrupt):
-        run(Stopping(after), out=tmp_path, report_progress=heard)
+        run(Stopping(after), out=tmp_path, progress=heard)
     checkpoint = load_checkpoint(tmp_path)
     assert checkpoint is not None
     assert checkpoint.progress["batches"] == after
@@ -96,7 +96,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(tmp_path: Path, after: int)
     assert heard.finished == 1
     assert heard.notes == [f"interrupted after {after} of {len(ORDER)} batches; go on with --resume"]
     again = Heard()
-    assert bits(run(out=tmp_path, resume=True, report_progress=again)) == bits(run())
+    assert bits(run(out=tmp_path, resume=True, progress=again)) == bits(run())
     assert again.notes == [f"resuming after {after} of {len(ORDER)} batches"]
     assert again.done == again.total == sum(LENGTHS)
     finished = load_checkpoint(tmp_path)
@@ -124,7 +124,7 @@ def test_a_finished_run_is_saved_and_its_checkpoint_goes(tmp_path: Path) -> None
 
 def test_resuming_without_a_checkpoint_starts_over_and_says_so(tmp_path: Path) -> None:
     heard = Heard()
-    assert bits(run(out=tmp_path / "new", resume=True, report_progress=heard)) == bits(run())
+    assert bits(run(out=tmp_path / "new", resume=True, progress=heard)) == bits(run())
     assert heard.notes == [f"there is no checkpoint in {tmp_path / 'new'}; starting from the beginning"]
     with pytest.raises(PlanError, match="give it with --out"):
         run(resume=True)
@@ -164,8 +164,9 @@ def test_a_foreign_folder_is_refused_before_the_work(tmp_path: Path) -> None:
 
 def test_items_and_lengths_must_match() -> None:
     with pytest.raises(PlanError, match="2 items but 1 lengths"):
-        carry_out(Toy(), [1, 2], [1], PLAN, budget=4)
-    assert carry_out(Toy(), [], [], PLAN, budget=4)["b"].result().n.item() == 0
+        Listed([1, 2], [1], budget=4)
+    nothing = LOCAL.carry_out(Toy(), Listed([], [], budget=4), Keeping(PLAN))
+    assert nothing["b"].result().n.item() == 0
 
 
 def test_checkpoints_come_as_often_as_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +176,7 @@ def test_checkpoints_come_as_often_as_asked(tmp_path: Path, monkeypatch: pytest.
         saved.append(progress["batches"])
         save_checkpoint(folder, plan, state, progress, part)
 
-    monkeypatch.setattr("attlas.run.local.save_checkpoint", counting)
+    monkeypatch.setattr("attlas.run.course.save_checkpoint", counting)
     run(out=tmp_path / "a", checkpoint_every=0)
     assert saved == list(range(1, len(ORDER) + 1))
     saved.clear()

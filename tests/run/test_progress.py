@@ -62,3 +62,19 @@ def test_the_stream_decides() -> None:
     assert isinstance(progress_on(io.StringIO()), Lines)
     assert isinstance(progress_on(Terminal()), Bar)
     assert isinstance(progress_on(Terminal(), quiet=True), Silent)
+
+
+def test_a_total_that_is_not_known_is_not_told() -> None:
+    now, stream = [0.0], io.StringIO()
+    lines = Lines(stream, clock=lambda: now[0])
+    lines.start("survey", total=None, done=500)
+    now[0] = 20.0
+    lines.advance(1000)
+    assert stream.getvalue().splitlines() == ["survey: 500 pieces", "survey: 1,500 pieces, 50 pieces/s"]
+    shown = Terminal()
+    bar = Bar(shown)
+    bar.start("survey", total=None)
+    bar.advance(1500)
+    bar.finish()
+    assert "1,500 pieces" in shown.getvalue()
+    assert "left" not in shown.getvalue()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attlas.run import Plan, carry_out
+from attlas.run import LOCAL, Keeping, Listed, Plan
 from attlas.stats import Bundle, PooledMean
 
 LENGTHS = [int(length) for length in np.random.default_rng(3).integers(1, 30, 120)]
@@ -47,13 +47,5 @@ def bits(bundle: Bundle) -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    carry_out(
-        Toy(pause=0.01),
-        ITEMS,
-        LENGTHS,
-        PLAN,
-        out=Path(sys.argv[1]),
-        resume=True,
-        budget=BUDGET,
-        checkpoint_every=float(sys.argv[2]),
-    )
+    keeping = Keeping(PLAN, out=Path(sys.argv[1]), resume=True, checkpoint_every=float(sys.argv[2]))
+    LOCAL.carry_out(Toy(pause=0.01), Listed(ITEMS, LENGTHS, budget=BUDGET), keeping)

@@ -1,8 +1,9 @@
-"""Parts of a run, and the engine that takes items through them, batch after batch.
+"""Parts of a run, and the engine that takes batches through them.
 
 Everything that a part has learned lies in its bundle, so that a run may stop and go on, be done in shares, and be
-merged in any order. There is one engine, for this machine (:mod:`attlas.run.local`); another is a class with the one
-method of :class:`Engine`.
+merged in any order. The engine for this machine is :mod:`attlas.run.local`; another is a class with the one method of
+:class:`Engine`. All of them take their batches from a source (:mod:`attlas.run.source`) and keep their checkpoints in
+the same way (:mod:`attlas.run.course`).
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from attlas.run.local import carry_out
-
 if TYPE_CHECKING:
+    from attlas.run.course import Keeping
+    from attlas.run.source import Source
     from attlas.stats import Bundle
 
 
@@ -36,18 +37,9 @@ class Part(Protocol[Item]):
 class Engine(Protocol):
     """Carries out parts of runs.
 
+    >>> from attlas.run.local import LOCAL
     >>> engine: Engine = LOCAL
     """
 
-    def carry_out(self, *what: Any, **how: Any) -> Bundle:
-        """Take all items through a part and return its filled bundle, as :func:`attlas.run.local.carry_out` does,
-        whose parameters it has."""
-
-
-class _Local:
-    """The engine for one machine."""
-
-    carry_out = staticmethod(carry_out)
-
-
-LOCAL = _Local()
+    def carry_out(self, part: Part[Any], source: Source[Any], keeping: Keeping) -> Bundle:
+        """Take all batches of a source through a part and return its filled bundle."""

@@ -25,8 +25,8 @@ class Progress(Protocol):
     >>> progress.start("survey", total=100)
     """
 
-    def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
-        """Begin, with ``done`` of them finished by an earlier run."""
+    def start(self, description: str, total: int | None, done: int = 0, unit: str = "pieces") -> None:
+        """Begin, with ``done`` of them finished by an earlier run; ``total`` is None where it is not known."""
 
     def advance(self, pieces: int) -> None:
         """Some more pieces are done."""
@@ -66,27 +66,29 @@ class Lines:
 
     def __init__(self, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream or sys.stderr, clock
-        self._description, self._total, self._before, self._done = "", 0, 0, 0
+        self._description, self._before, self._done = "", 0, 0
+        self._total: int | None = None
         self._begun = self._spoken = 0.0
         self._unit = "pieces"
 
-    def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
+    def start(self, description: str, total: int | None, done: int = 0, unit: str = "pieces") -> None:
         """Write the first line."""
         self._description, self._total, self._before, self._done = description, total, done, done
         self._begun = self._spoken = self._clock()
         self._unit = unit
-        self.note(f"{done:,} of {total:,} {unit}")
+        self.note(_of_all(done, total, unit))
 
     def advance(self, pieces: int) -> None:
         """Write a line if the last is long ago or this is the end."""
         self._done += pieces
         now = self._clock()
-        if now - self._spoken < SECONDS_BETWEEN_LINES and self._done < self._total:
+        if now - self._spoken < SECONDS_BETWEEN_LINES and (self._total is None or self._done < self._total):
             return
         self._spoken = now
         rate = (self._done - self._before) / max(now - self._begun, 1e-9)
-        left = "" if rate == 0 else f", {_clock_time((self._total - self._done) / rate)} left"
-        self.note(f"{self._done:,} of {self._total:,} {self._unit}, {_short(rate)} {self._unit}/s{left}")
+        known = rate > 0 and self._total is not None
+        left = f", {_clock_time(((self._total or 0) - self._done) / rate)} left" if known else ""
+        self.note(f"{_of_all(self._done, self._total, self._unit)}, {_short(rate)} {self._unit}/s{left}")
 
     def note(self, text: str) -> None:
         """Write a line."""
@@ -112,8 +114,9 @@ class Bar:
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
         self._before, self._begun, self._unit = 0, 0.0, "pieces"
+        self._total: int | None = None
 
-    def start(self, description: str, total: int, done: int = 0, unit: str = "pieces") -> None:
+    def start(self, description: str, total: int | None, done: int = 0, unit: str = "pieces") -> None:
         """Show the bar."""
         from rich.console import Console
         from rich.markup import escape
@@ -124,14 +127,14 @@ class Bar:
         self._bar = RichProgress(
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed:,.0f} of {task.total:,.0f} {task.fields[unit]}"),
+            TextColumn("{task.fields[far]}"),
             TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
+            *([] if total is None else [TimeRemainingColumn(), TextColumn("left")]),
             console=Console(file=self._stream),
         )
-        self._task = self._bar.add_task(escape(description), total=total, completed=done, rate="", unit=unit)
-        self._before, self._begun, self._unit = done, time.monotonic(), unit
+        far = _of_all(done, total, unit)
+        self._task = self._bar.add_task(escape(description), total=total, completed=done, rate="", far=far)
+        self._before, self._begun, self._total, self._unit = done, time.monotonic(), total, unit
         self._bar.start()
 
     def advance(self, pieces: int) -> None:
@@ -139,7 +142,8 @@ class Bar:
         if self._bar is not None and self._task is not None:
             done = self._bar.tasks[0].completed + pieces
             rate = (done - self._before) / max(time.monotonic() - self._begun, 1e-9)
-            self._bar.update(self._task, completed=done, rate=f"{_short(rate)} {self._unit}/s")
+            far = _of_all(done, self._total, self._unit)
+            self._bar.update(self._task, completed=done, rate=f"{_short(rate)} {self._unit}/s", far=far)
 
     def note(self, text: str) -> None:
         """Write a line above the bar, or plainly where there is none yet."""
@@ -170,6 +174,10 @@ def progress_on(stream: TextIO | None = None, *, quiet: bool = False) -> Progres
 
 def _is_terminal(stream: Any) -> bool:
     return bool(getattr(stream, "isatty", lambda: False)())
+
+
+def _of_all(done: float, total: int | None, unit: str) -> str:
+    return f"{done:,.0f} {unit}" if total is None else f"{done:,.0f} of {total:,} {unit}"
 
 
 def _short(rate: float) -> str:

@@ -23,13 +23,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
-from attlas.run.engine import LOCAL, Engine, Part
+from attlas.run.course import Keeping
+from attlas.run.engine import Engine, Part
 from attlas.run.given import NAMED
 from attlas.run.journal import item_by_item, journal_file
+from attlas.run.local import LOCAL
 from attlas.run.parameters import Running
 from attlas.run.plan import Plan, require_resumable
 from attlas.run.progress import Progress, Silent
 from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
+from attlas.run.source import Listed, Source
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
 from attlas.store.checkpoint import (
     FOLDER,
@@ -174,7 +177,7 @@ class Run:
     def carry(
         self,
         part: Part[Any],
-        items: Sequence[Any] | Reading,
+        items: Sequence[Any] | Reading | Source[Any],
         name: str = "",
         *,
         lengths: Sequence[int] | None = None,
@@ -185,7 +188,8 @@ class Run:
         """Take items (the examples of a reading, or others with their lengths) through a part, and give its bundle.
 
         ``name`` tells the parts of a run apart, each of which has a checkpoint of its own. With ``numbered`` every
-        item comes with its number, from 0, for parts that write something down of each.
+        item comes with its number, from 0, for parts that write something down of each. A source of batches is taken
+        as it is: what is numbered, and what goes together, it has decided itself.
 
         >>> from attlas.stats import Bundle, PooledMean
         >>> class Lengths:
@@ -199,17 +203,16 @@ class Run:
         >>> bundle["length"].result().value.item()
         2.0
         """
-        if lengths is None:
-            items = getattr(items, "examples", items)
-            lengths = [item.length for item in items]  # type: ignore[union-attr]
-        if numbered:
-            items = list(enumerate(items))  # type: ignore[arg-type]
         began = time.monotonic()
-        bundle = self.engine.carry_out(
-            part, items, lengths, self.plan, part=name, out=self.out, resume=self.resume,
-            budget=budget or self.budget, max_items=max_items, report_progress=self.progress,
-            checkpoint_every=self.checkpoint_every,
-        )  # fmt: skip
+        if isinstance(items, Source):
+            source = items
+        else:
+            examples: Sequence[Any] = getattr(items, "examples", items)  # type: ignore[arg-type]
+            lengths = [item.length for item in examples] if lengths is None else lengths
+            examples = list(enumerate(examples)) if numbered else examples
+            source = Listed(examples, lengths, budget=budget or self.budget, max_items=max_items)
+        keeping = Keeping(self.plan, name, self.out, self.resume, self.checkpoint_every, self.progress)
+        bundle = self.engine.carry_out(part, source, keeping)
         self._elsewhere += time.monotonic() - began
         return bundle
 
