@@ -78,6 +78,7 @@ class Replay:
     def __init__(
         self, subject: Subject, options: Mapping[str, Any] | None = None, *, pieces: int | None = None
     ) -> None:
+        subject.require_whole("running layers again from a cut")
         self.subject = subject
         self.options = dict(options or {})
         self.pieces = pieces or PIECES.get(subject.device.type, PIECES_ELSEWHERE)

@@ -40,6 +40,7 @@ from attlas.models import (
     place_of,
     probing_inputs,
     streamed_in,
+    take_turns,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Subject:
         layout = opened.layout
         self.seam = Seam(opened.model, layout.modules, private=layout.private, repeats=layout.repeats)
         self._freezing, self._frozen = Lock(), 0
-        self.block: int | None = None
+        self._block: int | None = None
         self._asked: list[torch.nn.Parameter] = []
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
         self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
@@ -88,6 +89,7 @@ class Subject:
         """Another subject with a model of its own; the tokenizer, which is only read, is shared."""
         if self.seam.instruments:
             raise CapabilityError(f"{self.name} has instruments on; copy it outside of their block")
+        self.require_whole("a copy")
         model, layout = copy.deepcopy((self.model, self.layout), memo)
         return Subject(Opened(self.name, model, self.pieces.tokenizer, layout, self.fingerprint, self.missing))
 
@@ -116,7 +118,9 @@ class Subject:
         """
         from attlas.models import untrained
 
-        return type(self)(untrained(self.name, self.model, self.pieces.tokenizer, seed))
+        twin = type(self)(untrained(self.name, self.model, self.pieces.tokenizer, seed))
+        twin._block = self._block
+        return twin
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -372,6 +376,7 @@ class Subject:
         ...     any(parameter.requires_grad for parameter in subject.model.parameters())
         False
         """
+        self.require_whole("the way back of gradients")
         with self._freezing:
             if not self._frozen:
                 self._asked = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
@@ -431,6 +436,7 @@ class Subject:
         """
         from attlas.models import save_model
 
+        self.require_whole("writing it down")
         save_model(self.model, self.pieces.tokenizer, Path(folder))
 
     def batch(self, texts: Iterable[Any], *, pad_left: bool = False) -> Batch:
@@ -472,13 +478,28 @@ class Subject:
         return self.run(batch, **options)
 
     @property
-    def streams_layers(self) -> bool:
-        """Whether the layers of the model are streamed: one layer of weights is in memory at a time.
+    def block(self) -> int | None:
+        """How many pieces go through a layer while it is in memory, where layers are streamed: as asked for, or as many
+        as have states of the size of a layer. None where all layers are in memory.
 
-        >>> load().streams_layers
-        False
+        >>> load().block is None
+        True
         """
-        return streamed_in(self.model) is not None
+        weights = streamed_in(self.model)
+        if weights is None:
+            return None
+        return self._block or weights.pieces_for(int(self.model.config.get_text_config().hidden_size))
+
+    def require_whole(self, what: str) -> None:
+        """Refuse, for a model whose layers are streamed, what needs more of it than one pass forward.
+
+        >>> load().require_whole("training")
+        """
+        if self.block is not None:
+            raise CapabilityError(
+                f"{self.name}: its layers are streamed, one in memory at a time, and {what} needs all of them; open it "
+                "without --stream-layers"
+            )
 
     def together(self, works: Sequence[Callable[[], None]]) -> None:
         """Do several things with the model. Where its layers are streamed, they take turns at every layer, whose
@@ -489,9 +510,8 @@ class Subject:
         >>> said
         ['one', 'two']
         """
-        weights = streamed_in(self.model)
-        if weights is not None:
-            weights.together(works)
+        if self.block is not None:
+            take_turns(works)
             return
         for work in works:
             work()
@@ -603,6 +623,6 @@ def load(
         placing=Placing(**placing),
     )  # fmt: skip
     subject = Subject(opened)
-    subject.block = placing.get("block")
+    subject._block = placing.get("block")
     prove(subject)
     return subject

@@ -25,6 +25,7 @@ from attlas.models.residuals import Residual, find_residuals
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
 from attlas.models.streaming import streamed_in
+from attlas.models.turns import take_turns
 
 __all__ = [
     "HEADS",
@@ -59,6 +60,7 @@ __all__ = [
     "save_model",
     "saved_head",
     "streamed_in",
+    "take_turns",
     "untrained",
     "with_head",
 ]

@@ -66,6 +66,11 @@ class StreamedWeights:
             sum(weight.nbytes for _, _, weight in weights if weight is not None) for weights in self._empty.values()
         )
 
+    def pieces_for(self, width: int) -> int:
+        """How many pieces with states so wide may wait between two blocks, to take no more room than a block does:
+        each has its state, and up to three of that size beside it."""
+        return max(1, self.largest // (4 * 4 * width))
+
     @contextmanager
     def at_hand(self, module: nn.Module) -> Iterator[None]:
         """The weights of the block that a module is in, for the length of a ``with`` block."""
@@ -80,14 +85,11 @@ class StreamedWeights:
                 if not here:
                     self._drop(place)
 
-    def together(self, works: Sequence[Callable[[], None]]) -> None:
-        """Do several things with the model, in turns, so that each block is brought in once for all of them."""
-        try:
-            turns.take_turns(works)
-        finally:
-            with self._lock:
-                for place in self.resident:
-                    self._drop(place)
+    def release(self) -> None:
+        """Let go of all blocks, at the end of passes that took turns."""
+        with self._lock:
+            for place in self.resident:
+                self._drop(place)
 
     def _enter(self, place: str, states: tuple[Any, ...]) -> None:
         if torch.is_grad_enabled() and any(getattr(state, "requires_grad", False) for state in states):
@@ -107,7 +109,7 @@ class StreamedWeights:
     def _leave(self, place: str) -> None:
         if self._owner != get_ident():  # it never came in
             return
-        if not turns.is_taking_turns():
+        if not turns.leave_until_last(self.release):
             self._drop(place)
         self._owner = 0
         self._lock.release()
@@ -237,7 +239,7 @@ class _Reader:
         known = model.state_dict()
         for file in files:
             with safe_open(file, framework="pt", backend="pread") as opened:
-                for key in opened.keys():
+                for key in opened.keys():  # noqa: SIM118 (it is no mapping)
                     target, _ = rename_source_key(key, renaming, converting, model.base_model_prefix, known)
                     if target not in known and key in known:
                         target = key

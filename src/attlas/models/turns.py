@@ -30,6 +30,7 @@ class _Group:
         self.changed = Condition()
         self.error: BaseException | None = None
         self.stopped = False
+        self.last: dict[Callable[[], None], None] = {}  # what is done when all are through, each once
         self._grad = torch.is_grad_enabled()
         self.threads = [Thread(target=self._work, args=entry, daemon=True) for entry in enumerate(works)]
 
@@ -90,6 +91,8 @@ def take_turns(works: Sequence[Callable[[], None]]) -> None:
         for thread in group.threads:
             if thread.ident is not None:
                 thread.join()
+        for do in group.last:
+            do()
     if group.error is not None:
         raise group.error
 
@@ -106,10 +109,13 @@ def give_way() -> None:
         group.wait(number)
 
 
-def is_taking_turns() -> bool:
-    """Whether whoever asks is one of a group.
+def leave_until_last(do: Callable[[], None]) -> bool:
+    """Have something done once all of a group are through; False where there is no group, and nobody does it.
 
-    >>> is_taking_turns()
+    >>> leave_until_last(print)
     False
     """
-    return getattr(_HERE, "turn", None) is not None
+    turn = getattr(_HERE, "turn", None)
+    if turn is not None:
+        turn[0].last[do] = None
+    return turn is not None
