@@ -6,7 +6,9 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-TALKATIVE = ("huggingface_hub", "torchao", "torch.utils._pytree")  # the last at the import of the one before
+TALKATIVE = (
+    "huggingface_hub", "accelerate.big_modeling", "torchao", "torch.utils._pytree",
+)  # fmt: skip  # the last at the import of the one before
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from attlas.ids import Site
 from attlas.models.hooks import Hooks
+from attlas.models.presence import at_hand
 from attlas.models.projections import linear_modules
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout
@@ -137,8 +138,8 @@ def _close(one: Tensor, other: Tensor) -> bool:
 
 def _formula(module: nn.Module, whole: Tensor, made: Tensor) -> tuple[bool, Tensor, float] | None:
     """Whether the norm takes the mean away, its gain and its epsilon, if this is what it computes."""
-    weight = getattr(module, "weight", None)
-    bias = getattr(module, "bias", None)
+    with at_hand(module):
+        weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
     eps = float(getattr(module, "eps", None) or getattr(module, "variance_epsilon", None) or 0.0)
     gains = [torch.ones(whole.shape[-1], device=whole.device)]
     if isinstance(weight, Tensor):
