@@ -38,7 +38,7 @@ from attlas.capture.check import (
 )
 from attlas.capture.instruments import Fold, Gates, Override, Recorder
 from attlas.capture.selection import Selection
-from attlas.errors import AttlasError
+from attlas.errors import AttlasError, CapabilityError
 from attlas.ids import HeadId, Site, Stream
 from attlas.measures.rows import fast_statistics, matrix_statistics
 from attlas.models import AttentionCall, Batch, Instrument, Side
@@ -451,8 +451,10 @@ def _cut_out(subject: Subject, lot: Mapping[Site, Tensor]) -> Iterator[None]:
 def _gradient(patient: Patient) -> Finding:
     """gates get a gradient"""
     subject, batch = patient.subject, patient.batch
-    if subject.block is not None:
-        return Finding(_name(_gradient), None, note=_STREAMED)
+    try:
+        subject.require_gradients()
+    except CapabilityError as error:
+        return Finding(_name(_gradient), None, note=str(error))
     xi = {site: torch.ones(subject.heads(site), requires_grad=True) for site in subject.sites}
     with torch.enable_grad(), subject.frozen(), subject.use(Gates(xi)):
         total = _real(output_of(subject.run(batch)), batch).float().square().sum()

@@ -148,10 +148,14 @@ def _real(output: Tensor, batch: Batch) -> Tensor:
 def _scale(subject: Subject, output: Tensor) -> float:
     """Deviations are judged against the size of the output and the precision of its number format, or that of the
     products inside where weights are packed into few bits; a tenth of the output is a fault in any format."""
-    packed = any(type(module).__name__ in PACKED for module in subject.model.modules())
-    unit = torch.finfo(torch.bfloat16 if packed else subject.model.dtype).eps
-    precision = min(max(1.0, unit / torch.finfo(torch.float32).eps), 0.1 / TOLERANCE)
+    precision = min(max(1.0, _unit(subject) / torch.finfo(torch.float32).eps), 0.1 / TOLERANCE)
     return max(1.0, float(output.detach().abs().max())) * precision
+
+
+def _unit(subject: Subject) -> float:
+    """The precision of a model's number format, or that of the products inside where weights are packed."""
+    packed = any(type(module).__name__ in PACKED for module in subject.model.modules())
+    return float(torch.finfo(torch.bfloat16 if packed else subject.model.dtype).eps)
 
 
 @contextmanager
@@ -245,7 +249,7 @@ class LargestScore:
         >>> LargestScore().room(load())
         1e-05
         """
-        return max(1e-5, 8 * torch.finfo(subject.model.dtype).eps * self.score)
+        return max(1e-5, 8 * _unit(subject) * self.score)
 
 
 def _sums_to_one(weights: Tensor, subject: Subject) -> bool:

@@ -376,7 +376,7 @@ class Subject:
         ...     any(parameter.requires_grad for parameter in subject.model.parameters())
         False
         """
-        self.require_whole("the way back of gradients")
+        self.require_gradients()
         with self._freezing:
             if not self._frozen:
                 self._asked = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
@@ -499,6 +499,18 @@ class Subject:
             raise CapabilityError(
                 f"{self.name}: its layers are streamed, one in memory at a time, and {what} needs all of them; open it "
                 "without --stream-layers"
+            )
+
+    def require_gradients(self) -> None:
+        """Refuse a model through which no gradients go back.
+
+        >>> load().require_gradients()
+        """
+        self.require_whole("the way back of gradients")
+        if any(type(m).__name__ == "Linear4bit" and m.weight.device.type == "cpu" for m in self.model.modules()):
+            raise CapabilityError(
+                f"{self.name}: no gradients go back through weights in 4 bits on a CPU (bitsandbytes has them on a GPU "
+                "alone); take 8bit, or leave out --quantize"
             )
 
     def together(self, works: Sequence[Callable[[], None]]) -> None:

@@ -37,7 +37,9 @@ OPENING = {
     "remote_code": _option_for(bool, "--remote-code", "Run code that the model's repository brings."),
     "allow_pickle": _option_for(bool, "--allow-pickle", "Read weights that are not safetensors."),
     "device_map": _option_for(
-        str | None, "--device-map", "Spread it over devices, host and disk: auto, balanced, sequential, cpu, or a JSON file."
+        str | None,
+        "--device-map",
+        "Spread it over devices, host and disk: auto, balanced, sequential, cpu, or a JSON file.",
     ),
     "offload": _option_for(Path | None, "--offload", "The folder for what a device map puts on disk."),
     "quantize": _option_for(str | None, "--quantize", "Pack its weights: 8bit or 4bit (bitsandbytes)."),

@@ -11,9 +11,10 @@ import copy
 import math
 import socket
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass, replace
 from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ from urllib.request import getproxies
 import torch
 
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError, first_line
-from attlas.models import adapters, bundled, pruning, seam, sites
+from attlas.models import adapters, bundled, gguf_files, pruning, seam, sites
 from attlas.models.devices import known_devices, require_device
 from attlas.models.drawing import draw_in_layers
 from attlas.models.fingerprints import Mark, fingerprint, marks_of
@@ -99,18 +100,32 @@ def open_model(
         )
     device = None if device is None else require_device(device)
     shown, folder = bundled.resolve(name)
-    placing.check(shown, device)
-    adapter = adapters.read_adapter(shown, folder)
-    if adapter is not None and folder is not None:
-        head = task_head or adapter.head
+    packed = gguf_files.read_name(name)
+    placing.check(shown, device, gguf=packed is not None)
+    added = shown if placing.adapter is None else str(placing.adapter)
+    adapter = adapters.read_adapter(added, folder if placing.adapter is None else Path(placing.adapter))
+    if adapter is not None:
+        replace(placing, adapter=adapter.folder).check(added, device, gguf=packed is not None)
+        base = adapter.base if placing.adapter is None else name
         base_options = {"remote_code": remote_code, "allow_pickle": allow_pickle, "settings": settings}
-        return _with_adapter(shown, folder, adapter, task_head=head, device=device, dtype=dtype, **base_options)
+        return _with_adapter(
+            added, adapter, base, task_head=task_head or adapter.head, device=device, dtype=dtype,
+            placing=replace(placing, adapter=None), **base_options,
+        )  # fmt: skip
+    if placing.adapter is not None:
+        raise ModelError(f"{added} is no adapter: it has no {adapters.FILE}; give the folder of one (--adapter)")
     source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
     options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
+    if packed is not None:
+        shown, source, options = packed.stem, str(packed.parent), {**options, "gguf_file": packed.name}
     with quiet():
         config = _config(shown, source, options)
         if settings:
             config.update(dict(settings))
+        if packed is None:
+            placing.check(shown, device, packed=getattr(config, "quantization_config", None) is not None)
+        else:  # which does not say what it was saved from, and holds a decoder with its head
+            config.architectures = config.architectures or [f"{type(config).__name__[:-6]}ForCausalLM"]
         bare = _class_of(config, None)
         if bare is not None and task_head is None and _own_head(config) is None:
             refuse_other_inputs(shown, bare)
@@ -145,18 +160,41 @@ def open_model(
     return Opened(shown, model, tokenizer, layout, fingerprint(model, marks, without=missing), missing)
 
 
-def _with_adapter(shown: str, folder: Path, adapter: adapters.Adapter, **options: Any) -> Opened:
+def _with_adapter(shown: str, adapter: adapters.Adapter, base: str | Path | None, **options: Any) -> Opened:
     """A base model with an adapter on it, and the tokenizer that lies beside the adapter, or else the base's."""
-    try:
-        base = open_model(adapter.base, **options)
-    except ModelError as error:
-        raise ModelError(f"{shown} is an adapter of {adapter.base!r}, which cannot be opened: {error}") from error
+    with _as_base_of(shown, base):
+        outline = _outline(base, options["task_head"], bool(options["remote_code"]))
+    adapters.check_fit(shown, adapter, outline)
+    with _as_base_of(shown, base):
+        opened = open_model(base, **options)
+    folder = adapter.folder
     with quiet():
-        model = adapters.put_on(shown, base.model, folder, allow_pickle=bool(options["allow_pickle"]))
+        model = adapters.put_on(shown, opened.model, folder, allow_pickle=bool(options["allow_pickle"]))
         own = any((folder / file).exists() for file in TOKENIZER_FILES)
-        tokenizer = _tokenizer(shown, str(folder), {}) if own else base.tokenizer
-    missing = tuple(name for name in base.missing if not adapter.brings(name))
-    return replace(adopt(shown, model, tokenizer), missing=missing)
+        tokenizer = _tokenizer(shown, str(folder), {}) if own else opened.tokenizer
+    missing = tuple(name for name in opened.missing if not adapter.brings(name))
+    return replace(adopt(folder.name, model, tokenizer), missing=missing)
+
+
+@contextmanager
+def _as_base_of(shown: str, base: str | Path | None) -> Iterator[None]:
+    """Say of what goes wrong that it does so with the base model of an adapter."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{shown} is an adapter of {base!r}, which cannot be opened: {error}") from error
+
+
+def _outline(name: str | Path | None, head: str | None, remote_code: bool) -> PreTrainedModel | None:
+    """A model without its weights; None where only its own code can make it, or where it is in a gguf file."""
+    if gguf_files.read_name(name) is not None:
+        return None
+    config = read_config(name, remote_code=remote_code)
+    kind = _class_of(config, _own_head(config) if head in (None, "none") else head)
+    if kind is None or not pruning.loads_plainly(config):
+        return None
+    with quiet(), torch.device("meta"):
+        return kind(config)
 
 
 def read_config(name: str | Path | None = None, *, remote_code: bool = False) -> Any:
@@ -424,6 +462,8 @@ def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
             raise ModelError(
                 f"{shown} brings code of its own, which is not run unless you allow it (--remote-code)"
             ) from error
+        if "gguf_file" in options:
+            raise ModelError(f"{shown}: the model library cannot open this gguf file: {first_line(error)}") from error
         if Path(source).is_dir():
             has = (Path(source) / "config.json").exists()
             what = f"its config.json cannot be read ({first_line(error)})" if has else "it has no config.json"
@@ -437,7 +477,11 @@ def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
 def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
     from transformers import AutoTokenizer
 
-    bare = Path(source).is_dir() and not any((Path(source) / file).exists() for file in TOKENIZER_FILES)
+    bare = (
+        "gguf_file" not in options
+        and Path(source).is_dir()
+        and not any((Path(source) / file).exists() for file in TOKENIZER_FILES)
+    )
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, **options)
     except Exception as error:
@@ -503,13 +547,17 @@ def _weights(
     if placing.stream_layers:
         kind, auto = known, _streaming(shown, known, config)
         options |= {"device_map": {"": device}} if device not in (None, "cpu") else {}
+    bars = redirect_stderr(StringIO()) if "gguf_file" in options else nullcontext()  # which know no other way
     try:
-        try:
-            model, loading = auto.from_pretrained(source, config=config, attn_implementation=attention, **options)
-        except (ValueError, KeyError) as error:
-            if attention == "eager" or "safetensors" in str(error):
-                raise
-            model, loading = auto.from_pretrained(source, config=config, attn_implementation="eager", **options)
+        with bars:
+            try:
+                model, loading = auto.from_pretrained(
+                    source, config=config, attn_implementation=attention, **options
+                )  # fmt: skip
+            except (ValueError, KeyError) as error:
+                if attention == "eager" or "safetensors" in str(error):
+                    raise
+                model, loading = auto.from_pretrained(source, config=config, attn_implementation="eager", **options)
     except AttlasError:
         raise
     except Exception as error:

@@ -8,6 +8,7 @@ bits that of bitsandbytes.
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -75,13 +76,14 @@ class Placing:
         asked = {
             "--stream-layers": self.stream_layers, "--device-map": self.device_map is not None,
             "--quantize": self.quantize is not None, "--adapter": self.adapter is not None, "a gguf file": gguf,
+            "--offload": self.offload is not None,
             "weights that are packed already": packed,
         }  # fmt: skip
         for one, other in (
             ("--stream-layers", "--device-map"), ("--stream-layers", "--quantize"), ("--stream-layers", "--adapter"),
             ("--stream-layers", "a gguf file"), ("--stream-layers", "weights that are packed already"),
             ("--quantize", "a gguf file"), ("--quantize", "weights that are packed already"),
-            ("--quantize", "--device-map"), ("--device-map", "a gguf file"),
+            ("--quantize", "--device-map"), ("--device-map", "a gguf file"), ("--adapter", "--offload"),
         ):  # fmt: skip
             if asked[one] and asked[other]:
                 raise CapabilityError(f"{name}: {one} and {other} do not go together; leave one out")
@@ -165,6 +167,8 @@ class Placing:
         if self.quantize is not None:
             from transformers import BitsAndBytesConfig
 
+            spoken = logging.getLogger("bitsandbytes.autograd._functions")
+            spoken.setLevel(logging.ERROR)  # it would say of each product what it casts
             told["quantization_config"] = BitsAndBytesConfig(**{f"load_in_{self.quantize}": True})
         return told
 
