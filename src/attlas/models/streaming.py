@@ -11,9 +11,11 @@ its own loading, with all renaming and merging that a family needs, is then call
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from threading import RLock, get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,8 @@ from attlas.models.quieting import quiet
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+_FROM_THIS_SIZE, _LARGE = -3, 1 << 22  # mallopt's M_MMAP_THRESHOLD, and the bytes from which it holds
 
 
 class StreamedWeights:
@@ -211,6 +215,7 @@ def streaming(name: str, kind: type[PreTrainedModel]) -> type[PreTrainedModel]:
             )
         places = blocks_of(name, model)
         refuse_shared(name, model, places)
+        _give_back_at_once()
         reader = _Reader(model, files, load_config, places)
         StreamedWeights(name, model, places, reader.bring)
         loading = reader.bring("")
@@ -230,7 +235,9 @@ class _Reader:
         from safetensors import safe_open
         from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
 
-        self._model, self._config = model, load_config
+        everywhere = load_config.device_map or {"": "cpu"}
+        # Where something is on disk, the library reads one tensor after the other: nothing that we have is called so.
+        self._model, self._config = model, replace(load_config, device_map={**everywhere, "no weight": "disk"})
         self._keys: dict[str, dict[str, str]] = {place: {} for place in ("", *places)}
         self.targets: set[str] = set()
         rules = load_config.weight_mapping or []
@@ -260,6 +267,13 @@ class _Reader:
             slices = {key: files[file].get_slice(key) for key, file in self._keys[place].items()}
             loading, _ = convert_and_load_state_dict_in_model(self._model, slices, self._config, None)
         return loading
+
+
+def _give_back_at_once() -> None:
+    """Let the memory of large tensors go back to the system when they are let go of, where the C library can be told
+    so: else it keeps what one layer had, in pieces into which the next may not fit."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(_FROM_THIS_SIZE, _LARGE)
 
 
 def _is_list(module: nn.Module) -> bool:
