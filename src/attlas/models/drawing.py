@@ -36,7 +36,7 @@ class _Recipe:
     options: dict[str, Any]
     made: Tensor
     spread: Tensor | None = None
-    owner: Any = None
+    initialise: Callable[[nn.Module], None] | None = None
 
 
 def draw_in_layers(
@@ -97,10 +97,10 @@ def _drawn_again(kind: type[nn.Module], recipe: _Recipe) -> nn.Module:
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.set_rng_state(recipe.made)
         block = kind(*recipe.arguments, **recipe.options)
-        if recipe.spread is not None:
+        if recipe.spread is not None and recipe.initialise is not None:
             torch.set_rng_state(recipe.spread)
             with initialization.guard_torch_init_functions():
-                _inner_first(block, recipe.owner._initialize_weights)
+                _inner_first(block, recipe.initialise)
     return block
 
 
@@ -136,7 +136,8 @@ def _initialising(recipes: dict[nn.Module, _Recipe]) -> Iterator[None]:
             inside.update((part, block) for part in block.modules())
         block = inside.get(module)
         if block is not None and recipes[block].spread is None and not getattr(block, "_is_hf_initialized", False):
-            recipes[block].spread, recipes[block].owner = torch.get_rng_state(), self
+            recipes[block].spread = torch.get_rng_state()
+            recipes[block].initialise = lambda part: initialise(self, part, *options)
             _place(block, "cpu")
         initialise(self, module, *options)
         if block is module:

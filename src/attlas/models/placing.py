@@ -167,8 +167,7 @@ class Placing:
         if self.quantize is not None:
             from transformers import BitsAndBytesConfig
 
-            spoken = logging.getLogger("bitsandbytes.autograd._functions")
-            spoken.setLevel(logging.ERROR)  # it would say of each product what it casts
+            logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it would say of each product what it casts
             told["quantization_config"] = BitsAndBytesConfig(**{f"load_in_{self.quantize}": True})
         return told
 

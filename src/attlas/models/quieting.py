@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 TALKATIVE = (
-    "huggingface_hub", "accelerate.big_modeling", "bitsandbytes", "torchao", "torch.utils._pytree",
+    "huggingface_hub", "accelerate.big_modeling", "torchao", "torch.utils._pytree",
 )  # fmt: skip  # the last at the import of the one before
 
 
