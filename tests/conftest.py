@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from browsers import Tabs, without_browser
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
+settings.register_profile("busy", suppress_health_check=[HealthCheck.too_slow], deadline=None)
+settings.load_profile("busy")  # a machine that has other work to do says nothing about a strategy
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

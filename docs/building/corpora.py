@@ -44,6 +44,7 @@ LIMITS = {
     "line": "characters of a line, or of a field in `csv`",
     "depth": "brackets inside brackets in JSON",
     "digits": "digits of a number",
+    "weights": "weights that one look at a text keeps, which are 2.4 GB ([views](views.md#matrix-view))",
 }
 CLOSING = """
 ## A format of your own

@@ -11,7 +11,10 @@ import transformers
 
 import twins
 from attlas.capture import Subject, load
+from attlas.capture.instruments import Recorder
+from attlas.capture.look import gather
 from attlas.capture.reading import read_documents
+from attlas.corpora import limited
 from attlas.errors import CapabilityError, CorpusError, TextError
 from attlas.ids import HeadId, Site, Stream
 from attlas.text import Document, cut_windows, regroup
@@ -220,8 +223,77 @@ def test_what_would_fill_the_memory_or_the_window_is_refused() -> None:
         subject.look("The farmer slept.", most_weights=4 * length**2)
     with pytest.raises(TextError, match=f"{length + 5} pieces with 12 heads"):
         subject.look_generating("The farmer slept.", max_new_pieces=5, most_weights=12 * length**2)
+    with pytest.raises(
+        TextError, match=r"12 heads are .*, with 3 beams\), .* shorten the text, write less, or allow"
+    ):
+        subject.look_generating("The farmer slept.", max_new_pieces=5, most_weights=12 * length**2, num_beams=3)
     with pytest.raises(TextError, match="and 500 to write do not fit into the window of llama, which holds 128"):
         subject.look_generating("The farmer slept.", max_new_pieces=500)
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "each"),
+    [
+        ("llama", {}, 12),
+        ("gemma2", {}, 24),  # scores beside weights, since they are capped
+        ("llama", {"heads": "1-1"}, 4),  # all heads of a layer are made together
+        ("gemma2", {"heads": "1-1"}, 8),
+        ("llama", {"joint": "attention"}, 15),
+        ("llama", {"joint": ("attention", "residual"), "layers": "2"}, 6),
+    ],
+)
+def test_all_that_is_as_large_as_weights_counts(family: str, options: dict[str, Any], each: int) -> None:
+    subject = twin(family, "AutoModelForCausalLM")
+    length = len(subject.look("The farmer slept.").source.pieces)
+    assert subject.look("The farmer slept.", **options, most_weights=each * length**2).weights
+    with pytest.raises(TextError, match=rf"most_weights={each * length**2}, --limits weights={each * length**2}\)$"):
+        subject.look("The farmer slept.", **options, most_weights=each * length**2 - 1)
+
+
+def test_hidden_states_count_where_they_are_asked_for() -> None:
+    subject = twin("bert")
+    length = len(subject.look("The farmer slept.").source.pieces)
+    states = subject.look("The farmer slept.", hidden_states=True).hidden_states[Stream.ENCODER].numel()
+    enough = 12 * length**2 + states
+    assert subject.look("The farmer slept.", hidden_states=True, most_weights=enough).hidden_states
+    with pytest.raises(TextError, match=f", with hidden states.*most_weights={enough}"):
+        subject.look("The farmer slept.", hidden_states=True, most_weights=enough - 1)
+
+
+def test_the_limit_in_force_holds_for_looks() -> None:
+    subject = twin("bert")
+    with limited("weights=10"), pytest.raises(TextError, match="more than the limit of 10; shorten"):
+        subject.look("The farmer slept.")
+    assert subject.look("The farmer slept.").weights
+
+
+@pytest.mark.parametrize("options", [{}, {"use_cache": False}, {"num_beams": 2}])
+def test_of_each_step_of_writing_what_is_new_is_kept(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All keys of all steps would grow with the square of the text, times their width."""
+    kept: list[dict[str, int]] = []
+
+    def counting(subject: Subject, recorder: Recorder, *rest: Any) -> dict[str, Any]:
+        of_site = recorder.kept[subject.sites[0]]
+        kept.append({kind: sum(step.numel() for step in steps) for kind, steps in of_site.items()})
+        return gather(subject, recorder, *rest)
+
+    monkeypatch.setattr("attlas.capture.generation.gather", counting)
+    subject = twin("llama", "AutoModelForCausalLM")
+    settings = {"max_new_pieces": 20, "min_new_tokens": 20, **options}
+    capture = subject.look_generating("The farmer slept.", **settings)
+    read, beams = len(capture.source.pieces), options.get("num_beams", 1)
+    assert kept[0]["keys"] == kept[0]["values"] == beams * 4 * read * 8
+    assert kept[0]["weights"] <= beams * 4 * read**2
+
+
+def test_steps_that_read_all_anew_for_several_beams_end_at_the_limit() -> None:
+    subject = twin("llama", "AutoModelForCausalLM")
+    settings = {"max_new_pieces": 20, "min_new_tokens": 20, "num_beams": 2, "use_cache": False}
+    length = len(subject.look("The farmer slept.").source.pieces) + 20
+    with pytest.raises(TextError, match=r"every step reads all anew, .* write less, or allow more"):
+        subject.look_generating("The farmer slept.", **settings, most_weights=2 * 12 * length**2)
 
 
 def test_a_text_that_fills_the_window_is_looked_at_and_one_piece_more_is_refused() -> None:

@@ -24,8 +24,9 @@ import transformers
 from command_line import attlas
 
 import twins
-from attlas.capture import Subject, load, room
-from attlas.cli.looking import Shelf, look
+from attlas.capture import Subject, load
+from attlas.cli.looking import Shelf, look, look_limits
+from attlas.corpora import limited
 from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.models import bundled
@@ -143,12 +144,12 @@ def test_what_a_model_cannot_do_is_one_sentence(folder: Path, question: Question
     assert "\n" not in str(error.value)
 
 
-def test_attention_that_would_fill_the_memory_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attention_that_would_fill_the_memory_is_refused(folder: Path) -> None:
     length = len(load(folder / "bert").look(TEXT).source.pieces)
-    monkeypatch.setattr(room, "MOST_WEIGHTS", 12 * length**2)  # of three layers with four heads
-    assert look(Library(folder), Question("bert", TEXT)).scene().strands[0].queries.length == length
-    monkeypatch.setattr(room, "MOST_WEIGHTS", 12 * length**2 - 1)
-    with pytest.raises(TextError, match=f"{length} pieces with 12 heads are .* no more than 11 heads"):
+    with limited(look_limits(f"weights={12 * length**2}")):  # of three layers with four heads
+        assert look(Library(folder), Question("bert", TEXT)).scene().strands[0].queries.length == length
+    too_many = pytest.raises(TextError, match=f"{length} pieces with 12 heads are .* no more than 11 heads")
+    with limited(look_limits(f"weights={12 * length**2 - 1}")), too_many:
         look(Library(folder), Question("bert", TEXT))
 
 

@@ -187,6 +187,9 @@ def test_what_a_model_writes_is_read_for_its_joint_norms(models: Path, capfd: py
         (("--file", "nothing.txt"), "nothing.txt: there is no such file"),
         (("--file", "bytes.txt"), "bytes.txt: byte 3 is not UTF-8"),
         (("word " * 300,), "the window of bert holds 128"),
+        ((TEXT, "--limits", "weights=100"), "more than the limit of 100; shorten the text"),
+        ((TEXT, "--limits", "line=100"), "the limit line is for corpora, and this command reads none"),
+        ((TEXT, "--limits", "wights=100"), "'wights=100' is no limit such as line=20000000; there are"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_and_no_page(

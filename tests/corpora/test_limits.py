@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import gzip
 import io
 import json
@@ -215,3 +216,23 @@ def test_an_archive_of_many_members_costs_as_many(tmp_path: Path) -> None:
     start = time.process_time()
     assert len(read(tmp_path / "a.zip").documents) == 2000
     assert time.process_time() - start < 3
+
+
+def test_no_search_for_garbage_goes_over_documents_while_they_are_read() -> None:
+    """Each would cost as much as all documents that are there already."""
+    begun: list[str] = []
+
+    def note(phase: str, _: dict[str, int]) -> None:
+        begun.append(phase)
+
+    gc.callbacks.append(note)
+    try:
+        corpus = read(Source.of_text("a b\tc d\n" * 20_000, name="a.tsv"), "tsv")
+        searched = list(begun)
+    finally:
+        gc.callbacks.remove(note)
+    assert len(corpus.documents) == 20_000
+    assert searched.count("start") < 3  # before and after; on the way there would be many
+    with pytest.raises(CorpusError):
+        read(Source.of_text("a\n"), "tsv")
+    assert gc.isenabled()

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from attlas.measures import kernels
+from attlas.measures import kernels, tiles
 
 
 def _strict(
@@ -36,9 +36,12 @@ def test_both_ways_give_the_same(kind: str, lower: int, monkeypatch: pytest.Monk
     value = torch.cat([torch.rand(2, 3, 11, 6, generator=generator), torch.ones(2, 3, 11, 1)], -1)
     mask = torch.ones(2, 1, 11, 11, dtype=torch.bool)
     mask[1, ..., 8:] = False
-    given = (query, key, value, 0.7, mask if kind == "padded" else None, kind == "causal", lower, 3)
-    ours, theirs = kernels._fused(*given), kernels._tiled(*given)
-    for name in ("out", "lse", "logs", *(["lower"] if lower else [])):
+    readers = torch.rand(2, 1, 11, 2, generator=generator)
+    asked = (mask if kind == "padded" else None, kind == "causal", lower, 3, 2, readers)
+    names = ("mask", "causal", "lower", "logs", "window", "readers")
+    theirs = kernels.attend(query, key, value, 0.7, **dict(zip(names, asked, strict=True)))
+    ours = kernels._fused(query, key, value, 0.7, *asked)
+    for name in ("out", "lse", "logs", "top", "within", "received", *(["lower"] if lower else [])):
         assert torch.allclose(getattr(ours, name), getattr(theirs, name), atol=1e-5), name
     assert (ours.lower is None) == (lower == 0)
 
@@ -59,21 +62,51 @@ def test_scores_however_large_in_tiles_however_small(
         hidden = torch.ones(70, 70, dtype=torch.bool).triu(1) if kind == "causal" else ~mask
         scores = scores.masked_fill(hidden, -torch.inf)
     weights = scores.double().softmax(-1)
+    near = (torch.arange(70)[:, None] - torch.arange(70)).abs() <= 3
+    readers = torch.rand(3, 1, 70, 2, generator=generator)
     for tile in (1, 2 * 70 * 70, 1 << 19):
-        monkeypatch.setattr(kernels, "TILE", tile)
+        monkeypatch.setattr(tiles, "TILE", tile)
         got = kernels.attend(
-            query, key, value, scale, mask=mask if kind == "padded" else None, causal=kind == "causal", lower=1
-        )
+            query, key, value, scale, mask=mask if kind == "padded" else None, causal=kind == "causal", lower=1,
+            window=3, readers=readers,
+        )  # fmt: skip
         assert got.lower is not None
+        assert got.top is not None
+        assert got.within is not None
+        assert got.received is not None
+        assert torch.allclose(got.top.double(), scores.double().amax(-1), atol=1e-3)
+        assert torch.allclose(got.within[..., 0].double(), (weights * near).sum(-1), atol=1e-4)
+        received = weights.transpose(-1, -2) @ readers.double()
+        assert torch.allclose(got.received.double(), received, atol=1e-3)
         assert torch.allclose(got.out.double(), weights @ value.double(), atol=1e-4)
         assert torch.allclose(got.lse.double(), scores.double().logsumexp(-1), atol=1e-3)
         assert torch.allclose(got.lower[..., 0].double(), weights.tril().sum(-1), atol=1e-4)
         assert torch.allclose(got.logs[..., 0].double(), torch.xlogy(weights, weights).sum(-1), atol=1e-3)
 
 
-@pytest.mark.parametrize(("tile", "texts", "rows"), [(1, 1, 32), (100 * 2 * 70, 1, 70), (2 * 2 * 70 * 70, 2, 70)])
+@pytest.mark.parametrize("way", ["tiles", "fused"])
+def test_a_query_that_sees_nothing_gives_nothing(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As at padding on the left: its row is empty, and no key receives anything of it."""
+    monkeypatch.setattr(torch.ops.aten, "_scaled_dot_product_efficient_attention", _strict)
+    query, value = torch.randn(1, 2, 9, 4), torch.ones(1, 2, 9, 1)
+    mask = torch.ones(9, 9, dtype=torch.bool).tril()[None, None].clone()
+    mask[..., :3] = False
+    asked = (mask, False, 0, 1, 2, torch.ones(1, 1, 9, 1))
+    got = kernels._fused(query, query, value, 0.5, *asked) if way == "fused" else kernels.attend(
+        query, query, value, 0.5, mask=mask, window=2, readers=asked[-1]
+    )  # fmt: skip
+    weights = (0.5 * query @ query.transpose(-1, -2)).masked_fill(~mask, -torch.inf).softmax(-1)[:, :, 3:]
+    assert got.received is not None
+    assert got.top is not None
+    assert torch.allclose(got.received[..., 0], weights.sum(2), atol=1e-5)
+    assert bool((got.top[:, :, :3] == -torch.inf).all())
+
+
+@pytest.mark.parametrize(
+    ("tile", "planes", "rows"), [(1, 1, 32), (100 * 70, 1, 70), (2 * 70 * 70, 2, 70), (5 * 70 * 70, 4, 70)]
+)
 def test_a_tile_has_as_many_scores_as_it_may(
-    tile: int, texts: int, rows: int, monkeypatch: pytest.MonkeyPatch
+    tile: int, planes: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory stays what it is however many texts there are and however long: never all scores at once."""
     sizes: list[tuple[int, ...]] = []
@@ -83,7 +116,34 @@ def test_a_tile_has_as_many_scores_as_it_may(
         sizes.append((one.shape[0], one.shape[1], other.shape[2]))
         return product(one, other)
 
-    monkeypatch.setattr(kernels, "TILE", tile)
+    monkeypatch.setattr(tiles, "TILE", tile)
     monkeypatch.setattr(torch, "bmm", watched)
     kernels.attend(torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 4), torch.ones(4, 2, 70, 1), 1.0)
-    assert max(sizes) == (2 * texts, rows, 70)
+    assert max(sizes) == (planes, rows, 70)
+
+
+@pytest.mark.parametrize("kind", ["plain", "causal", "padded"])
+def test_any_number_of_threads_gives_the_same_bits(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which thread carries out a tile, and in which mode torch is, makes no difference."""
+    monkeypatch.setattr(tiles, "SMALL", 0)
+    monkeypatch.setattr(tiles, "TILE", 1 << 10)
+    generator = torch.Generator().manual_seed(6)
+    query, key = (torch.randn(5, 3, 50, 8, generator=generator) for _ in range(2))
+    value = torch.cat([torch.rand(5, 3, 50, 4, generator=generator), torch.ones(5, 3, 50, 1)], -1)
+    mask = torch.rand(5, 1, 50, 50, generator=generator) > 0.2 if kind == "padded" else None
+    before = torch.get_num_threads()
+    sums = []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            with torch.inference_mode(threads == 3):
+                got = kernels.attend(
+                    query, key, value, 0.4, mask=mask, causal=kind == "causal", lower=2, logs=2, window=4,
+                    readers=torch.ones(5, 1, 50, 1),
+                )  # fmt: skip
+                sums.append([part.clone() for part in got if part is not None])
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert len(sums[0]) == 7
+    assert all(torch.equal(one, other) for one, other in zip(*sums, strict=True))

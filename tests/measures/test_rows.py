@@ -12,13 +12,13 @@ from scipy.stats import spearmanr
 from attlas.ids import Site, Stream
 from attlas.measures.norms import gram, value_norms
 from attlas.measures.ranks import spearman
-from attlas.measures.rows import fast_statistics, matrix_statistics, statistics, uniform_call
+from attlas.measures.rows import WINDOW, fast_statistics, matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall
 
 KINDS = ["plain", "padded", "causal", "grouped", "window", "cross"]
 
 
-def call_of(kind: str, size: int = 9, scale: float = 2.0) -> AttentionCall:
+def call_of(kind: str, size: int = 21, scale: float = 2.0) -> AttentionCall:
     generator = torch.Generator().manual_seed(KINDS.index(kind))
     draw = lambda *shape: torch.randn(*shape, generator=generator) * scale  # noqa: E731
     queries = 5 if kind == "cross" else size
@@ -33,7 +33,7 @@ def call_of(kind: str, size: int = 9, scale: float = 2.0) -> AttentionCall:
     return AttentionCall(Site(Stream.ENCODER, 0), q, k, v, mask, 8**-0.5, causal=kind in ("causal", "grouped"))
 
 
-def asked(call: AttentionCall) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def asked(call: AttentionCall) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     batch, heads, queries, keys = call.shape
     generator = torch.Generator().manual_seed(1)
     columns = torch.rand(batch, 1, keys, 3, generator=generator)
@@ -45,11 +45,11 @@ def asked(call: AttentionCall) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor
         ],
         -1,
     )
-    return columns, lengths, pairs
+    return columns, lengths, pairs, torch.rand(batch, queries, generator=generator) > 0.3
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("size", [9, 300])
+@pytest.mark.parametrize("size", [21, 300])
 def test_fused_equals_matrix(kind: str, size: int) -> None:
     call = call_of(kind, size)
     fast, slow = fast_statistics(call, *asked(call)), matrix_statistics(call, *asked(call))
@@ -59,14 +59,16 @@ def test_fused_equals_matrix(kind: str, size: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_against_a_naive_loop(kind: str) -> None:
     call = call_of(kind)
-    columns, lengths, pairs = asked(call)
-    rows = statistics(call, columns, lengths, pairs)
+    columns, lengths, pairs, readers = asked(call)
+    rows = statistics(call, columns, lengths, pairs, readers)
     batch, heads, queries, keys = call.shape
     weights = call.weights().double().numpy()
     for b, h, i in np.ndindex(batch, heads, queries):
         w, nu = weights[b, h, i], lengths[b, h].double().numpy()
         near = lambda a, b: a == pytest.approx(float(b), abs=2e-4)  # noqa: E731
         shares = w * nu / (w * nu).sum()
+        scores = call.scaling * call.keys[b, h].double().numpy() @ call.query[b, h, i].double().numpy()
+        assert near(rows.top[b, h, i], max(scores[j] for j in range(keys) if w[j] > 0))
         assert near(rows.entropy[b, h, i], -sum(x * math.log(x) for x in w if x > 0))
         assert near(rows.norm_entropy[b, h, i], -sum(x * math.log(x) for x in shares if x > 0))
         for c in range(3):
@@ -76,9 +78,15 @@ def test_against_a_naive_loop(kind: str) -> None:
         if queries == keys:
             assert near(rows.weight_distance[b, h, i], sum(w[j] * abs(i - j) for j in range(keys)))
             assert near(rows.norm_distance[b, h, i], sum(w[j] * nu[j] * abs(i - j) for j in range(keys)))
+            window = range(max(0, i - WINDOW), min(keys, i + WINDOW + 1))
+            assert near(rows.within[b, h, i, 0], sum(w[j] for j in window))
+            assert near(rows.within[b, h, i, 1], sum(w[j] * nu[j] for j in window))
             for place, offset in enumerate((-1, 0, 1)):
                 expected = w[i + offset] if 0 <= i + offset < keys else 0.0
                 assert near(rows.near[b, h, i, place], expected)
+    for b, h, j in np.ndindex(batch, heads, keys):
+        received = sum(weights[b, h, i, j] for i in range(queries) if readers[b, i])
+        assert float(rows.received[b, h, j]) == pytest.approx(received, abs=1e-4)
     for b, h, p in np.ndindex(batch, heads, pairs.shape[1]):
         i, j = pairs[b, p].tolist()
         assert float(rows.pairs[b, h, p]) == pytest.approx(weights[b, h, i, j], abs=1e-4)
@@ -88,8 +96,7 @@ def test_families_whose_scores_are_more_than_dot_products_go_by_the_matrix() -> 
     call = call_of("plain")
     call.softcap = 2.0
     assert not call.fusable
-    columns, lengths, pairs = asked(call)
-    assert statistics(call, columns, lengths, pairs).difference(matrix_statistics(call, columns, lengths, pairs)) == 0
+    assert statistics(call, *asked(call)).difference(matrix_statistics(call, *asked(call))) == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
@@ -90,6 +93,31 @@ def test_text_longer_than_the_window_is_refused(subject: Subject) -> None:
 
 
 @pytest.mark.shared
+def with_types() -> Any:
+    """A tokenizer that tells the types of pieces, as that of the bundled model does."""
+    tokenizer = copy.deepcopy(twins.tokenizer(False))
+    tokenizer.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    return tokenizer
+
+
+@pytest.mark.parametrize(("family", "read"), [("llama", False), ("bert", True)])
+def test_types_of_pieces_go_to_models_that_read_them(family: str, read: bool) -> None:
+    """A decoder would only hand them on to its attention, which refuses what it does not know."""
+    subject = Subject.of(twins.model(family), with_types(), family)
+    batch = subject.batch([("It rained.", "We slept.")] if read else ["It rained."])
+    assert ("token_type_ids" in batch.inputs) == read
+    assert not read or set(batch.inputs["token_type_ids"].flatten().tolist()) == {0, 1}
+    assert subject.run(batch).last_hidden_state.shape[0] == 1
+
+
+def test_an_encoder_with_adapters_keeps_its_types() -> None:
+    peft = pytest.importorskip("peft", reason="peft is not installed")
+    adapter = peft.LoraConfig(target_modules=["query"], r=2, task_type="FEATURE_EXTRACTION")
+    model = peft.get_peft_model(twins.model("bert"), adapter).eval()
+    subject = Subject.of(model, with_types(), "with adapters")
+    assert "token_type_ids" in subject.batch([("It rained.", "We slept.")]).inputs
+
+
 def test_marian_pieces_are_those_of_its_own_tokenizer() -> None:
     try:
         subject = load("opus-mt-en-fr")

@@ -55,7 +55,7 @@ def test_raw_and_tokenised_text_have_the_same_pieces(raw: str, cut: str) -> None
 
 def test_pieces_find_their_words_in_either_text() -> None:
     opened = make_translator(made(), Sizes(1, 2, 8, 8))
-    pieces = Pieces("tiny", opened.tokenizer, opened.model.config, Stream.ENCODER)
+    pieces = Pieces("tiny", opened.tokenizer, opened.model, Stream.ENCODER)
     gold = Document.from_words(["The", "session", "'s", "closed", ",", "isn", "'t", "it", "?"])
     raw = Document.from_text("The session's closed, isn't it?")
     for document in (gold, raw):
@@ -72,7 +72,7 @@ def test_pieces_find_their_words_in_either_text() -> None:
 
 def test_bare_examples_have_the_same_ids() -> None:
     opened = make_translator(made(), Sizes(1, 2, 8, 8))
-    pieces = Pieces("tiny", opened.tokenizer, opened.model.config, Stream.ENCODER)
+    pieces = Pieces("tiny", opened.tokenizer, opened.model, Stream.ENCODER)
     passages = [
         Passage(Document.from_text(a), Document.from_text(b)) for a, b in zip(GERMAN[:4], ENGLISH[:4], strict=True)
     ]

@@ -19,8 +19,7 @@ from attlas.probes.edges import kept
 from attlas.probes.edges.kept import load_kept
 from attlas.studies.layers_case.call import Asked, layers_case, read_span
 from attlas.studies.layers_case.page import PAGE
-from attlas.text import Document
-from attlas.text.document import Span
+from attlas.text import Document, Span
 from edge_runs import run_folder
 
 TEXT = "The farmer offered apples to the housekeeper."

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import twins
-from attlas.capture import Subject, load
+from attlas.capture import Fold, Subject, load
 from attlas.capture.check import eager_weights
 from attlas.capture.reading import read_documents
 from attlas.corpora import Corpus
@@ -92,7 +92,9 @@ def test_translation_models_have_all_three_streams(family: str) -> None:
     fast, slow = survey(twin(family), documents), survey(twin(family), documents, matrix=True)
     one, other = values(fast), values(slow)
     assert {key[0] for key in one} == {"encoder", "decoder", "cross"}
-    assert not [key for key in one if key[0] == "cross" and key[4] in ("previous", "next", "self", "distance")]
+    assert not [
+        key for key in one if key[0] == "cross" and key[4] in ("previous", "next", "self", "distance", "within")
+    ]
     assert all(row["value"] == pytest.approx(other[key]["value"], abs=1e-4) for key, row in one.items())
     alone = survey(twin(family), [Document.from_words(["the", "cat"])])
     assert {key[0] for key in values(alone)} == {"encoder"}
@@ -119,10 +121,18 @@ def test_against_naive_loops_over_the_eager_weights(family: str) -> None:
         kind = ["punctuation" if piece in ".," else "other" for piece in segmentation.pieces]
         kind = ["first" if i == 0 else k for i, k in enumerate(kind)]
         kind = [role or k for role, k in zip(roles, kind, strict=True)]
+        calls = {}
+        with torch.no_grad(), subject.use(Fold(lambda call, calls=calls: calls.update({call.site: call}))):
+            subject.read(batch)
         for site, weights in eager_weights(subject, batch).items():
             for head, w in enumerate(weights[0].double().numpy()):
                 on_edges = on_words = 0.0
+                q, k = (calls[site].query[0, head].double().numpy(), calls[site].keys[0, head].double().numpy())
+                add(site, head, "most_received", max(sum(w[i, j] for i in range(n)) for j in range(n)), n)
                 for i in range(n):
+                    scores = [calls[site].scaling * (q[i] @ k[j]) for j in range(n) if w[i, j] > 0]
+                    add(site, head, "top_score", max(scores))
+                    add(site, head, "within", sum(w[i, j] for j in range(n) if abs(i - j) <= 8))
                     for quantity, j in (("previous", i - 1), ("self", i), ("next", i + 1)):
                         if 0 <= j < n and not (quantity == "next" and site.stream is Stream.DECODER):
                             add(site, head, quantity, w[i, j])
@@ -267,8 +277,9 @@ def test_no_interval_leaves_the_range_of_its_quantity() -> None:
         rows = [row for row in result.rows(table) if row["low"] is not None]
         assert rows
         for row in rows:
-            least = -1 if table == "spearman" else 0
-            high = most if kinds.get(row.get("quantity"), "share") == "share" else np.inf
+            kind = kinds.get(row.get("quantity"), "share")
+            least = -np.inf if kind == "signed" else -1 if table == "spearman" else 0
+            high = most if kind == "share" else np.inf
             assert least <= row["low"] <= row["value"] + 1e-6, row
             assert row["value"] - 1e-6 <= row["high"] <= high, row
 
@@ -303,7 +314,7 @@ def test_the_bundled_model_has_a_previous_piece_head() -> None:
     row = rows[best]
     assert row["value"] > 0.5 > 3 * row["chance"]
     assert row["low"] < row["value"] < row["high"]
-    assert len(QUANTITIES) == 15
+    assert len(QUANTITIES) == 18
 
 
 @pytest.mark.shared

@@ -299,7 +299,7 @@ def test_the_small_map_frames_the_part_and_moves_it(open_page: Callable[..., Pag
 
 
 def test_pointing_within_the_frame_of_a_key_does_not_take_its_part_back(open_page: Callable[..., Page]) -> None:
-    """A key and a pointer that moves before the next frame: what is pointed at is a cell of the part that is shown."""
+    """A key, and a pointer that moves before the next frame: what is pointed at is a cell of the part shown."""
     shown = open_page(page([one(strand(queries=FORTY, vectors=False))], kind="matrix"))
     whole = point(shown, 150, 150)
     canvas(shown).evaluate(

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from serving import HOSTILE, TEXT, Answer, ask, ask_look, look, running
 
+from attlas.corpora.limits import Limits
 from attlas.errors import PlanError
 from attlas.views import Scene
 from attlas.views.payload import decode, pack
@@ -306,6 +307,12 @@ def test_what_does_not_exist_is_said_to_be_missing(server: Server) -> None:
 def test_only_the_last_looks_are_kept(server: Server) -> None:
     names = [json.loads(ask_look(server, {"model": "one", "text": "a b"}).body)["id"] for _ in range(KEPT + 1)]
     assert [ask(server, f"/api/block/{name}/0").status for name in names] == [404] + [200] * KEPT
+
+
+def test_fewer_are_kept_where_they_are_large(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attlas.views.server.in_force", lambda: Limits(weights=1))
+    names = [json.loads(ask_look(server, {"model": "one", "text": "a b"}).body)["id"] for _ in range(2)]
+    assert [ask(server, f"/api/block/{name}/0").status for name in names] == [404, 200]
 
 
 @pytest.mark.parametrize(

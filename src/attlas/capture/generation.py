@@ -10,6 +10,7 @@ another order (an assistant, look-ups in the prompt, several texts at once, cach
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,16 @@ from torch import Tensor
 from attlas.capture.instruments import Recorder
 from attlas.capture.look import Capture, as_passage, gather
 from attlas.capture.room import require_room, require_window, within_memory
-from attlas.errors import CapabilityError
-from attlas.ids import Stream
+from attlas.corpora.limits import in_force
+from attlas.errors import CapabilityError, TextError
+from attlas.ids import Site, Stream
+from attlas.models import AttentionCall
 from attlas.text import Document, Passage, Segmentation
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
 
+BLOCK = 2**21  # numbers that are taken at once for what is kept of steps: 8 MB
 CACHES = (None, "dynamic", "static")
 OTHER_ORDERS = {  # options of generate() under which strips would be put together wrongly, and what they do
     "assistant_model": "an assistant writes ahead",
@@ -65,17 +69,19 @@ def look_generating(
     _refuse_other_orders(subject, options)
     passage = as_passage(prompt)
     example = subject.pieces.encode(Passage(passage.first))
-    require_room(subject, require_window(subject, example.length, max_new_pieces), most=most_weights)
-    batch = subject.pieces.batch([example], subject.device)
-    recorder = Recorder(["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else []))
     settings = {"do_sample": False, "num_beams": 1, **options, "max_new_tokens": max_new_pieces, "max_length": None}
+    length, beams = require_window(subject, example.length, max_new_pieces), settings["num_beams"] or 1
+    require_room(subject, length, most=most_weights, times=beams, written=True)
+    batch = subject.pieces.batch([example], subject.device)
+    kinds = ["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else [])
+    recorder = StepRecorder(kinds, alone=beams == 1, most=most_weights)
     settings |= {"return_dict_in_generate": True, "output_scores": True}
     with within_memory(subject), torch.no_grad(), subject.use(recorder):
         said = subject.model.generate(**batch.inputs, **settings)  # type: ignore[operator]
     if said.sequences.dim() != 2:
         raise CapabilityError(f"{subject.name} writes codes of sound and no text, which attlas does not show")
-    written, beams = said.sequences[0].tolist(), getattr(said, "beam_indices", None)
-    path = None if beams is None else [row for row in beams[0].tolist() if row >= 0]
+    written, rows = said.sequences[0].tolist(), getattr(said, "beam_indices", None)
+    path = None if rows is None else [row for row in rows[0].tolist() if row >= 0]
     found = gather(subject, recorder, partial(_join, path=path))
     ids = written if subject.pieces.translating else [*example.source.ids, *written[example.source.length :]]
     text = _segmentation(subject, ids[: found["weights"][Stream.DECODER].shape[-2]])
@@ -88,6 +94,71 @@ def look_generating(
         **found,
         own=subject.pieces.own,
     )
+
+
+@dataclass
+class StepRecorder(Recorder):
+    """Keeps of every step what is new in it: strips of weights, and of keys and values those of the latest pieces,
+    since each step has all earlier ones again. Where a step reads all anew, and there is one text alone (``alone``)
+    and no beams, the steps before it are forgotten. What becomes more than ``most`` on the way is refused.
+
+    >>> recorder = StepRecorder(["weights", "values"])
+    >>> value = torch.arange(3.0).reshape(1, 1, 3, 1)
+    >>> for known in (2, 3):
+    ...     query = value[:, :, : 1 if known > 2 else 2]
+    ...     recorder.observe(AttentionCall(Site(Stream.DECODER, 0), query, *[value[:, :, :known]] * 2, None, 1.0))
+    >>> [step.flatten().tolist() for step in recorder.kept[Site(Stream.DECODER, 0)]["values"]]
+    [[0.0, 1.0], [2.0]]
+    """
+
+    alone: bool = True
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._read: dict[Site, int] = {}  # pieces, up to and with this step
+        self._weights: dict[Site, int] = {}  # how many are kept
+        self._blocks: dict[tuple[torch.dtype, torch.device], Tensor] = {}  # what is left of those begun last
+
+    def observe(self, call: AttentionCall) -> None:
+        """Keep what is new."""
+        site, queries = call.site, call.shape[2]
+        again = site in self.kept and queries > 1
+        if site.stream is Stream.ENCODER or (again and self.alone):
+            self.kept.pop(site, None)
+            self._weights.pop(site, None)
+        self._read[site] = queries if again else self._read.get(site, 0) + queries
+        super().observe(call)
+        most = in_force().weights if self.most is None else self.most
+        if sum(self._weights.values()) > most:
+            raise TextError(
+                f"every step reads all anew, which is more than the limit of {most:,} weights; write "
+                f"less, or allow more (most_weights={2 * most}, --limits weights={2 * most})"
+            )
+
+    def _keep(self, site: Site, kind: str, tensor: Tensor) -> None:
+        if kind == "weights":
+            self._weights[site] = self._weights.get(site, 0) + tensor.numel()
+        if kind in ("keys", "values"):
+            if site.stream is Stream.CROSS:
+                self.kept.get(site, {}).pop(kind, None)  # the source again
+            elif site.stream is Stream.DECODER:
+                fresh = self.kept[site]["weights"][-1].shape[2]
+                last = min(self._read[site], tensor.shape[2])  # a cache may drop some, or have room for more
+                tensor = tensor[:, :, last - fresh : last]
+        super()._keep(site, kind, self._packed(tensor))
+
+    def _packed(self, tensor: Tensor) -> Tensor:
+        """A copy that lies beside the others: thousands of small ones between what the model's cache frees and takes
+        anew would leave holes that nothing fits into, as large as all caches of all steps."""
+        if tensor.numel() > BLOCK:
+            return tensor.contiguous()
+        of = (tensor.dtype, tensor.device)
+        block = self._blocks.get(of)
+        if block is None or len(block) < tensor.numel():
+            block = tensor.new_empty(BLOCK)
+        mine, self._blocks[of] = block[: tensor.numel()], block[tensor.numel() :]
+        return mine.view(tensor.shape).copy_(tensor)
 
 
 def _refuse_other_orders(subject: Subject, options: dict[str, Any]) -> None:
@@ -124,12 +195,7 @@ def _join(steps: dict[str, list[Tensor]], kind: str, stream: Stream, *, path: li
         return rows[kind][-1]
     if kind == "queries":
         return torch.cat(rows["queries"], dim=1)
-    parts, stop = [], 0
-    for (fresh, known), step in zip(shapes, rows[kind], strict=True):
-        stop += fresh
-        last = min(stop, known)  # whatever a cache drops later; beyond it a fixed cache has room that is not written
-        parts.append(step[:, last - fresh : last])
-    return torch.cat(parts, dim=1)
+    return torch.cat(rows[kind], dim=1)
 
 
 def _rows(steps: list[Tensor], path: list[int] | None, stream: Stream) -> list[Tensor]:

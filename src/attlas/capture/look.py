@@ -275,7 +275,7 @@ def look(
 ) -> Capture:
     """Run a passage through a subject with a recorder on, at all layers and heads or at those asked for; with the
     joint norms of the steps in ``joint``, which are always those of all heads. More weights than ``most_weights``
-    (None: :data:`attlas.capture.room.MOST_WEIGHTS`) are refused before any memory is taken for them.
+    (None: the limit in force, see :class:`attlas.corpora.Limits`) are refused before any memory is taken for them.
 
     >>> from attlas.capture import load
     >>> look(load(), "Hi.", layers="6", heads=["1", "4"]).weights[Stream.ENCODER].shape
@@ -288,11 +288,11 @@ def look(
             "shorten it, or look at its parts"
         )
     selection = chosen(subject, layers, heads)
-    require_room(subject, example.length, selection, most_weights)
+    steps = (joint,) if isinstance(joint, str) else joint
+    require_room(subject, example.length, selection, most_weights, joint=steps, hidden_states=hidden_states)
     batch = subject.pieces.batch([example], subject.device)
     kinds = ["weights", "values"] + (["scores", "queries", "keys"] if subject.has_queries else [])
     recorder = Recorder(kinds, selection)
-    steps = (joint,) if isinstance(joint, str) else joint
     with within_memory(subject):
         with torch.no_grad(), subject.use(recorder), joints(subject, steps, recorder.selection) as kept:
             output = subject.read(batch, **({"output_hidden_states": True} if hidden_states else {}))
@@ -344,7 +344,8 @@ def chosen(subject: Subject, layers: Layers | None, heads: Heads | None) -> Sele
 def gather(
     subject: Subject, recorder: Recorder, join: Callable[[dict[str, list[Tensor]], str, Stream], Tensor]
 ) -> dict[str, Any]:
-    """What a recorder has kept, as the fields of a capture: ``join`` makes one tensor of the steps at a site.
+    """What a recorder has kept, and gives away, as the fields of a capture: ``join`` makes one tensor of the steps at
+    a site.
 
     >>> from attlas.capture import load
     >>> gather(load(), Recorder(), lambda steps, kind, stream: steps[kind][-1][0])["weights"]
@@ -357,7 +358,7 @@ def gather(
     scaling: dict[Stream, tuple[float, ...]] = {}
     adjusted = {site.stream for site in sites if "scores" in recorder.kept[site]}
     for site in sites:
-        stream, steps = site.stream, recorder.kept[site]
+        stream, steps = site.stream, recorder.kept.pop(site)  # so that no step is there twice for long
         layers[stream] = (*layers.get(stream, ()), site.layer)
         scaling[stream] = (*scaling.get(stream, ()), recorder.scaling[site])
         joined = {kind: join(steps, kind, stream) for kind in steps}

@@ -83,7 +83,7 @@ class Subject:
         self._block: int | None = None
         self._asked: list[torch.nn.Parameter] = []
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
-        self.pieces = Pieces(opened.name, opened.tokenizer, opened.model.config, own)
+        self.pieces = Pieces(opened.name, opened.tokenizer, opened.model, own)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Subject:
         """Another subject with a model of its own; the tokenizer, which is only read, is shared."""
@@ -543,7 +543,7 @@ class Subject:
         target. A long text may need only some ``layers`` and ``heads`` to fit in memory, by label: layers "2" or
         ["2", "6"] or "2..6", heads "3" of each layer or "6-3" alone. ``joint`` names steps (attention, residual,
         normalised) whose joint norms, of all heads together, are wanted too. What would keep more than
-        ``most_weights`` weights (None: 600 million, 2.4 GB) is refused.
+        ``most_weights`` weights (None: 600 million, 2.4 GB, or what ``attlas.corpora.limited`` says) is refused.
 
         >>> load().look("The farmer slept.").weights[Stream.ENCODER].shape
         torch.Size([6, 12, 6, 6])

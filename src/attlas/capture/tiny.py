@@ -58,7 +58,7 @@ def twins_of(subject: Subject) -> Twins:
     model = tiny(subject.model)
     eager = with_attention(model, "eager")
     tokenizer = words((*TEXTS, *TARGETS), subject.pieces.tokenizer.model_input_names)
-    pieces = Pieces("a tiny twin", tokenizer, model.config, subject.pieces.own)
+    pieces = Pieces("a tiny twin", tokenizer, model, subject.pieces.own)
     texts: Any = zip(TEXTS, TARGETS, strict=True) if pieces.translating else TEXTS
     batch = pieces.batch(pieces.encode_all([as_passage(text) for text in texts]))
     options = {"use_cache": False} if batch.target is not None else {}

@@ -64,6 +64,9 @@ READING = {
 LIMITS = _option_for(
     str | None, "--limits", "Other limits of what is read, such as line=20000000 or ratio=200 (docs/corpora.md)."
 )
+LookLimits = Annotated[
+    str | None, Help("Another limit of what is kept of a text, such as weights=2000000000, which are 8 GB.")
+]
 PRINTING = {
     "quiet": _option_for(bool, "--quiet", "No progress.", "-q"),
     "as_json": _option_for(bool, "--json", "Print what was found as JSON."),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from attlas.corpora.limits import Limits, limits_of
 from attlas.errors import CapabilityError
 from attlas.ids import Stream
 from attlas.models import bundled
@@ -82,6 +83,25 @@ def look(
         subject = shelf.get(question.model, "seq2seq")
     captured = subject.look_generating(question.text, max_new_pieces=write)
     return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
+
+
+def look_limits(given: str | None) -> Limits | None:
+    """The limits of a command that looks and reads no corpus, of which there is one.
+
+    >>> look_limits("weights=1000").weights
+    1000
+    >>> look_limits("line=1000")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.CapabilityError: the limit line is for corpora, and this command reads none; give weights=N
+    """
+    if given is None:
+        return None
+    limits = limits_of(given)
+    for name, value in Limits().values().items():
+        if name != "weights" and limits.values()[name] != value:
+            raise CapabilityError(f"the limit {name} is for corpora, and this command reads none; give weights=N")
+    return limits
 
 
 def check_card(shelf: Shelf, card: Card, names: Sequence[str]) -> None:

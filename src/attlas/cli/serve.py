@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attlas.cli.commands import with_shared_options
+from attlas.cli.commands import LookLimits, with_shared_options
 from attlas.run.parameters import Help
 from attlas.run.setting import Opening
 
@@ -34,6 +34,7 @@ def command(
     ] = None,
     open: Annotated[bool, Help("Open the page in the browser.")] = False,
     *,
+    limits: LookLimits = None,
     opening: Opening,
 ) -> None:
     """Look at the attention of texts in the browser, at an address that only this machine and you can open.
@@ -45,11 +46,13 @@ def command(
 
     from attlas.capture import load
     from attlas.cli.allowed import Allowed
-    from attlas.cli.looking import Shelf, check_card, look
+    from attlas.cli.looking import Shelf, check_card, look, look_limits
+    from attlas.corpora.limits import limited
     from attlas.models import bundled
     from attlas.views.card import read_card
     from attlas.views.server import Server
 
+    kept = look_limits(limits)
     held = None if card is None else read_card(card)
     shelf = Shelf(partial(load, **opening.options))
     allowed = Allowed(model or (), models or None)
@@ -63,7 +66,8 @@ def command(
         allowed.require(question.model)
         if held is not None and held.is_of(bundled.resolve(question.model)[0]):
             check_card(shelf, held, [question.model])
-        return look(shelf, question).scene()
+        with limited(kept):
+            return look(shelf, question).scene()
 
     server = Server(answer, offered, port=port, card=held)
     try:
@@ -73,7 +77,7 @@ def command(
         typer.echo("The address is for you alone: whoever knows it can use it. Ctrl-C ends this.", err=True)
         if open:
             _open(server.address)
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt), limited(kept):
             server.run()
         typer.echo("stopped", err=True)
     finally:

@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from attlas.cli.commands import with_shared_options
+from attlas.cli.commands import LookLimits, with_shared_options
+from attlas.corpora.limits import limited
 from attlas.errors import CapabilityError, TextError
 from attlas.run.parameters import Help, Model
 from attlas.run.session import slug
@@ -86,11 +87,12 @@ def command(
     shown: Shown,
     out: Annotated[Path | None, Help("The page to write.", short="-o")] = None,
     open_page: Annotated[bool, Help("Open the page in the browser.", flag="--open")] = False,
+    limits: LookLimits = None,
     opening: Opening,
 ) -> None:
     """Show attention in the browser: write one page that needs nothing but itself, with all views in it."""
     from attlas.capture import load
-    from attlas.cli.looking import Shelf, check_card, look
+    from attlas.cli.looking import Shelf, check_card, look, look_limits
     from attlas.models.bundled import resolve
     from attlas.views import write_page
     from attlas.views.card import read_card
@@ -100,6 +102,7 @@ def command(
 
     check_kind(kind)
     shown.check()
+    allowed = look_limits(limits)
     held = None if shown.card is None else read_card(shown.card)
     read = _text(text, file)
     if not read.strip():
@@ -115,9 +118,10 @@ def command(
         questions.append(replace(first, model=against_model or first.model, text=against or read))
     if held is not None:
         check_card(shelf, held, [question.model for question in questions])
-    captures = [
-        look(shelf, question, joint=shown.joint, layers=shown.layers, heads=shown.heads) for question in questions
-    ]
+    with limited(allowed):
+        captures = [
+            look(shelf, question, joint=shown.joint, layers=shown.layers, heads=shown.heads) for question in questions
+        ]
     if shown.measure != "weight":
         for question in questions:
             shelf.get(question.model).require("norms")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attlas.corpora.corpus import Corpus, hash_of, in_sequence, read
+from attlas.corpora.corpus import Corpus, collected_later, hash_of, in_sequence, read
 from attlas.corpora.pharaoh import links_and_note
 from attlas.corpora.sniffing import sniff
 from attlas.corpora.source import Readable, Source, open_source
@@ -21,6 +21,7 @@ _SPLIT = {"bitext": "|||", "tsv": "\t"}
 _FORMATS = (*_SPLIT, "parallel")
 
 
+@collected_later()
 def read_bitexts(
     files: Sequence[Readable], targets: Sequence[Readable] = (), *, format: str | None = None, skip: bool = False
 ) -> list[Corpus]:
@@ -71,6 +72,7 @@ def joined(corpora: Sequence[Corpus]) -> Corpus:
     return whole if alike else replace(whole, format="bitexts")
 
 
+@collected_later()
 def linked(corpus: Corpus, gold: Readable, *, one_indexed: bool = False, lenient: bool = False) -> Corpus:
     """A bitext with the gold links of a file, in Pharaoh's notation or that of the NAACL 2003 shared task. Links
     outside their pairs are an error; what is ``lenient`` leaves them out, and the corpus says how many.

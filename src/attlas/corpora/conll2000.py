@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from attlas.corpora.formats import Format
 from attlas.corpora.source import Readable, Source, open_source
@@ -38,7 +37,7 @@ def read_conll2000(path: Readable) -> list[Document]:
     (None, [(1, 2, 'place')])
     """
     source = open_source(path)
-    documents: list[Document] = []
+    sentences: list[list[tuple[str, ...]]] = []  # by column
     rows: list[list[str]] = []
     columns = 0
     for line, content in enumerate([*source.lines, ""], start=1):
@@ -48,21 +47,20 @@ def read_conll2000(path: Readable) -> list[Document]:
             _check(source, line, fields, columns)
             rows.append(fields)
         elif rows:
-            by_column = list(zip(*rows, strict=True))
-            documents.append(
-                Document.from_words(
-                    by_column[0],
-                    name=f"{source.name}, sentence {len(documents) + 1}",
-                    xpos=tags_of(by_column[0], by_column[1]) if columns > 2 else None,
-                    chunks=chunks_of(by_column[-1]),
-                )
-            )
+            sentences.append(list(zip(*rows, strict=True)))
             rows = []
-    if not documents:
+    if not sentences:
         raise source.error("there is no sentence in this file")
-    if not has_tags(tag for document in documents for tag in document.xpos or ()):
-        return [replace(document, xpos=None) for document in documents]
-    return documents
+    tagged = columns > 2 and has_tags(tag for by_column in sentences for tag in tags_of(*by_column[:2]))
+    return [
+        Document.from_words(
+            by_column[0],
+            name=f"{source.name}, sentence {number}",
+            xpos=tags_of(*by_column[:2]) if tagged else None,
+            chunks=chunks_of(by_column[-1]),
+        )
+        for number, by_column in enumerate(sentences, start=1)
+    ]
 
 
 def _check(source: Source, line: int, fields: Sequence[str], columns: int) -> None:

@@ -12,6 +12,8 @@ in it that cannot be read does not stop the rest: it is left out, and the corpus
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import hashlib
 import random
 from collections import Counter
@@ -177,10 +179,28 @@ def read(
         return _read_sample()
     if format is not None and format not in formats():
         raise CorpusError(f"{format!r} is no format of a corpus; there are {', '.join(formats())}")
-    with limited(limits):
+    with limited(limits), collected_later():
         if not isinstance(source, Source) and (names := member_names(source)) is not None:
             return _read_folder(Path(source), names, format, given)
         return _read_file(open_source(source), format, given)
+
+
+@contextlib.contextmanager
+def collected_later() -> Iterator[None]:
+    """No search for garbage inside the ``with`` block. Documents hold no cycles, and where there are hundreds of
+    thousands of them every search goes over all of them again, which would take longer than reading them.
+
+    >>> with collected_later():
+    ...     gc.isenabled()
+    False
+    """
+    usual = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if usual:  # where another thread reads as well, the first to end switches it on: a loss of time alone
+            gc.enable()
 
 
 def read_as(format: Format, source: Source, options: Mapping[str, Any]) -> Corpus:

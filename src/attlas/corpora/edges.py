@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from attlas.corpora.corpus import SAMPLE, Corpus, in_sequence, read, read_as
+from attlas.corpora.corpus import SAMPLE, Corpus, collected_later, in_sequence, read, read_as
 from attlas.corpora.earlier import Earlier
 from attlas.corpora.formats import formats
 from attlas.corpora.parts import PARTS, divided, part_files, read_splits, splits_of
@@ -56,6 +56,7 @@ _TASKS = (
 EDGE_TASKS = {task[0]: EdgeTask(*task) for task in _TASKS}
 
 
+@collected_later()
 def read_edges(
     task: str,
     source: Readable,
@@ -88,6 +89,7 @@ def read_edges(
     return parts[part]
 
 
+@collected_later()
 def read_edge_parts(
     task: str,
     source: Readable,

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from attlas.corpora.formats import Format
 from attlas.corpora.jsonlines import field_names, parsed
@@ -103,9 +104,8 @@ def labelled_document(source: Source, line: int, row: Mapping[str, object], aske
     >>> labelled_document(Source.of_text(""), 1, {"sentence": "It rained.", "label": "wet"}).label
     'wet'
     """
-    names = list(row)
-    column = _label_column(names) if asked is None else asked.strip().lower()
-    texts = [name for name in _text_columns(names) if name != column]
+    names = tuple(row)
+    column, texts = _columns(names, asked)
     if not texts:
         raise source.error(
             f"none of its columns ({_listed(names)}) is a text; call it sentence, or sentence1 and sentence2", line
@@ -125,6 +125,13 @@ def labelled_document(source: Source, line: int, row: Mapping[str, object], aske
         label=None if label in _NONE else label,
         pair=Document.from_text(rest[0], name=f"{name}, second text") if rest else None,
     )
+
+
+@lru_cache
+def _columns(names: tuple[str, ...], asked: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """The column of the label and those of the texts among these names, which are the same in most rows."""
+    column = _label_column(names) if asked is None else asked.strip().lower()
+    return column, tuple(name for name in _text_columns(names) if name != column)
 
 
 def _text(source: Source, line: int, name: str, value: object) -> str:

@@ -1,10 +1,11 @@
-"""How much of a file is read before it is refused: limits against files that are made to fill a machine.
+"""How much is read, or looked at, before it is refused: limits against what would fill a machine.
 
 A corpus that somebody sends may be small and unpack to a thousand times its size, hold a million files, or nest a
-hundred thousand brackets. Each limit is far above what real corpora need, and each refusal is one sentence that names
-the limit and how to raise it: ``--limits line=50000000`` in a command, ``limits=Limits(line=50_000_000)`` in
-:func:`attlas.corpora.read`, and :func:`limited` around calls that read by themselves. Nothing limits the size of a
-file as such, so that a large corpus is read however large it is.
+hundred thousand brackets, and the attention of a text grows with the square of its length. Each limit is far above
+what is usual, and each refusal is one sentence that names the limit and how to raise it: ``--limits line=50000000``
+in a command, ``limits=Limits(line=50_000_000)`` in :func:`attlas.corpora.read`, and :func:`limited` around calls that
+read or look by themselves. Nothing limits the size of a file as such, so that a large corpus is read however large it
+is.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ MOST_DIGITS = 4300  # of a whole number, beyond which Python converts none
 class Limits:
     """Limits of what is read: ``ratio``, how many times its size a packed file may unpack to, which counts from
     ``buffer`` unpacked MiB on (of an archive: all files of it together); ``members`` of an archive; characters of a
-    ``line``; ``depth`` of brackets in JSON; ``digits`` of a number.
+    ``line``; ``depth`` of brackets in JSON; ``digits`` of a number; and ``weights`` of attention that one look at a
+    text keeps (see :mod:`attlas.capture.room`).
 
     >>> Limits(line=20_000_000).line
     20000000
@@ -40,6 +42,7 @@ class Limits:
     line: int = 10_000_000
     depth: int = 500
     digits: int = 300
+    weights: int = 600_000_000
 
     def __post_init__(self) -> None:
         for name, value in self.values().items():
@@ -105,7 +108,7 @@ def limits_of(given: Limits | str) -> Limits:
     Traceback (most recent call last):
         ...
     attlas.errors.CorpusError: 'rate=200' is no limit such as line=20000000; there are ratio, buffer, members, line,
-    depth and digits
+    depth, digits and weights
     """
     if isinstance(given, Limits):
         return given

@@ -66,7 +66,7 @@ def read_articles(path: Readable, unit: str = "paragraph") -> list[list[Document
 def _articles(source: Source, by_line: bool) -> list[list[str]]:
     """The paragraphs (or lines) of each article."""
     lines = [line.strip() for line in source.lines]
-    levels = [_level(lines, index) for index in range(len(lines))]
+    levels = [_level(lines, index) if line.startswith("= ") else 0 for index, line in enumerate(lines)]
     headed = 1 in levels
     lined = by_line or headed or _one_per_line(lines)
     articles: list[list[str]] = [[]]
@@ -88,22 +88,29 @@ def _one_per_line(lines: Sequence[str]) -> bool:
 
 
 def _level(lines: Sequence[str], index: int) -> int:
-    """The level of the heading at a line, or 0 where there is none."""
+    """The level of the heading at a line that begins as one, or 0 where it is none."""
     match = _HEADING.fullmatch(lines[index])
     alone = not any(lines[near] for near in (index - 1, index + 1) if 0 <= near < len(lines))
     return match[1].count("=") if match and alone and match[1].count("=") == match[2].count("=") else 0
 
 
 def _paragraphs(lines: Sequence[str], lined: bool) -> list[str]:
+    if lined:
+        return [_joined(line) for line in lines if line]
     runs: list[list[str]] = []
     going = False
     for line in lines:
-        if line and going and not lined:
+        if line and going:
             runs[-1].append(line)
         elif line:
             runs.append([line])
         going = bool(line)
-    return [_JOINED.sub(r"\1", " ".join(run)) for run in runs]
+    return [_joined(" ".join(run)) for run in runs]
+
+
+def _joined(text: str) -> str:
+    """A text without what WikiText puts around marks inside words."""
+    return _JOINED.sub(r"\1", text) if "@ " in text else text
 
 
 FORMAT = Format(

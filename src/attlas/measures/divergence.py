@@ -15,18 +15,18 @@ rounding pushes below zero is zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attlas.measures.threads import in_threads
+
 CHUNK = 1 << 20  # numbers per thread, twice: few enough for the cache, and enough to keep Python out of the way
 DEVICE_CHUNK = 1 << 25
 SMALL = 1 << 24  # logarithms that are not worth a second thread
-THREADS = 8  # beyond which threads only wait for Python
 _TINY = torch.finfo(torch.float32).tiny
 
 
@@ -70,9 +70,8 @@ def divergences(weights: Tensor, own: Tensor | None = None, *, chunk: int | None
     on_cpu = weights.device.type == "cpu"
     most = max(1, (chunk or (CHUNK if on_cpu else DEVICE_CHUNK)) // keys)  # rows at a time
     found = torch.empty(heads * (heads - 1) // 2, dtype=torch.float64, device=weights.device)
-    todo = iter(range(heads - 1))  # whoever is free takes the next head
 
-    def work() -> None:
+    def work(todo: Iterable[int]) -> None:
         sums, logs = (torch.empty(min(most, heads * queries) * keys, device=weights.device) for _ in range(2))
         for head in todo:
             place = head * heads - head * (head + 1) // 2
@@ -82,7 +81,7 @@ def divergences(weights: Tensor, own: Tensor | None = None, *, chunk: int | None
                 at = place + first - head - 1
                 found[at : at + len(others)] = both - _joint(others, filled[head], most, sums, logs)
 
-    _in_threads(work, THREADS if on_cpu and heads * heads * queries * keys > SMALL else 1)
+    in_threads(work, range(heads - 1), split=on_cpu and heads * heads * queries * keys > SMALL)
     return found.mul_(0.5).clamp_(min=0.0)
 
 
@@ -97,27 +96,3 @@ def _joint(others: Tensor, head: Tensor, most: int, sums: Tensor, logs: Tensor) 
         torch.log(s, out=log)
         torch.sum(log.mul_(s), -1, out=by_query[:, rows])
     return by_query.double().sum(-1)
-
-
-def _in_threads(work: Callable[[], None], most: int) -> None:
-    """Let as many threads as torch has, and at most so many, do the work, each by itself.
-
-    Torch would split every operation among its threads and have them wait for each other after each, thousands of
-    times; where others use the machine, too, that waiting takes many times as long as the work.
-    """
-    allowed = torch.get_num_threads()
-    threads = min(most, allowed)
-    if threads < 2:
-        work()
-        return
-
-    def alone() -> None:
-        torch.set_num_threads(1)  # this thread's own operations are not to be split
-        work()
-
-    try:
-        with ThreadPoolExecutor(threads) as pool:
-            for done in [pool.submit(alone) for _ in range(threads)]:
-                done.result()
-    finally:
-        torch.set_num_threads(allowed)

@@ -1,9 +1,7 @@
 """Attention with other values, its log-sum-exp, and what else a row can tell; never the matrix.
 
 On a GPU these are torch's fused kernels. On a CPU those kernels want queries, keys and values of one width, and ours
-have other value columns than query columns, so we go tile by tile ourselves, as they do inside: scores of some rows,
-small enough for the cache, exponentials, products with the values, and on to the next. Masked keys are zeroed after
-the exponential, and the sum of a row comes out as the product with a column of ones.
+have other value columns than query columns, so we go tile by tile ourselves (:mod:`attlas.measures.tiles`).
 """
 
 from __future__ import annotations
@@ -14,9 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-TILE = 1 << 19  # scores at a time: two megabytes
-SAFE = 40.0  # exponentials of scores up to this need no shift: e^40 is far from the end of float32
-_TINY = 1e-30
+from attlas.measures.tiles import attend_in_tiles
+
+_ROWS = 1024  # of scores at a time, where the largest is looked for on a device
 
 
 class Attended(NamedTuple):
@@ -24,16 +22,21 @@ class Attended(NamedTuple):
     query).
 
     ``out`` sums alpha c for all value columns c, ``lower`` the same up to the query's own place for the last few of
-    them, ``logs`` sums alpha log alpha c for the last few.
+    them, ``logs`` sums alpha log alpha c for the last few, and ``within`` alpha c of these over the keys near the
+    query. ``top`` is the largest score that a query has, minus infinity where it sees nothing. ``received`` sums over
+    queries what keys get, (batch, head, key, readers).
 
-    >>> Attended(torch.ones(1), torch.zeros(1), None, torch.ones(1)).lower is None
+    >>> Attended(*[torch.ones(1)] * 3).lower is None
     True
     """
 
     out: Tensor
     lse: Tensor
-    lower: Tensor | None
     logs: Tensor
+    lower: Tensor | None = None
+    top: Tensor | None = None
+    within: Tensor | None = None
+    received: Tensor | None = None
 
 
 def attend(
@@ -46,82 +49,51 @@ def attend(
     causal: bool = False,
     lower: int = 0,
     logs: int = 1,
+    window: int | None = None,
+    readers: Tensor | None = None,
 ) -> Attended:
     """Attention of float32 tensors (batch, head, piece, width); the last column of ``value`` must be ones.
 
     ``mask`` is boolean, (batch or 1, 1, query, key). ``lower`` and ``logs`` say of how many of the last value
-    columns these are wanted.
+    columns these are wanted; ``within`` has as many as ``logs``, over keys at most ``window`` pieces away.
+    ``readers`` are numbers that queries carry, (batch, 1 or head, query, any), by which they count in ``received``.
 
     >>> q = torch.randn(1, 2, 5, 4)
     >>> v = torch.cat([q, torch.ones(1, 2, 5, 1)], -1)
-    >>> got = attend(q, q, v, 0.5)
+    >>> got = attend(q, q, v, 0.5, readers=torch.ones(1, 1, 5, 1))
     >>> weights = (q @ q.transpose(-1, -2) * 0.5).softmax(-1)
     >>> bool(torch.allclose(got.out, weights @ v, atol=1e-5))
     True
     >>> bool(torch.allclose(got.logs[..., 0], (weights * weights.log()).sum(-1), atol=1e-4))
     True
+    >>> bool(torch.allclose(got.received[..., 0], weights.sum(2), atol=1e-5))
+    True
     """
-    kernel = _tiled if query.device.type == "cpu" else _fused
-    return kernel(query, key, value, scale, mask, causal, lower, logs)
-
-
-def _tiled(
-    query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool, lower: int, logs: int
-) -> Attended:
-    batch, heads, queries, _ = query.shape
-    keys, wide = key.shape[2], value.shape[-1]
-    scaled = query * scale
-    safe = float(scaled.norm(dim=-1).max() * key.norm(dim=-1).max()) <= SAFE
-    flat = [tensor.contiguous().flatten(0, 1) for tensor in (scaled, key, value)]
-    out = value.new_empty(batch * heads, queries, wide)
-    lse = value.new_empty(batch * heads, queries, 1)
-    below, logged = value.new_empty(*out.shape[:2], lower), value.new_empty(*out.shape[:2], logs)
-    together = max(1, TILE // (heads * queries * keys))
-    rows = queries if together > 1 else max(32, TILE // (heads * keys) // 32 * 32)
-    for start in range(0, batch, together):
-        some = slice(start * heads, (start + together) * heads)
-        for row in range(0, queries, rows):
-            here = slice(row, row + rows)
-            seen = min(keys, row + rows) if causal else keys  # later keys cannot be seen from here
-            scores = torch.bmm(flat[0][some, here], flat[1][some, :seen].transpose(1, 2))
-            tile = None
-            if mask is not None:
-                tile = (mask if mask.shape[0] == 1 else mask[start : start + together])[:, :, here]
-            shift = None if safe else _shift(scores, tile, row if causal else None, heads)
-            scores = scores if shift is None else scores.sub_(shift)
-            weights = scores.exp()
-            if causal:
-                weights.tril_(row)
-            if tile is not None:
-                weights.view(-1, heads, *weights.shape[1:]).masked_fill_(~tile, 0.0)
-            values = flat[2][some, :seen]
-            sums = torch.bmm(weights, values)
-            whole = sums[..., -1:].clamp(min=_TINY)
-            torch.div(sums, whole, out=out[some, here])
-            log = whole.log()
-            lse[some, here] = log if shift is None else log + shift
-            part = torch.bmm(scores.mul_(weights), values[..., wide - logs :])
-            logged[some, here] = part.div_(whole) - log * out[some, here, wide - logs :]
-            if lower:
-                torch.div(torch.bmm(weights.tril_(row), values[..., wide - lower :]), whole, out=below[some, here])
-    whole_out, whole_lse, lowered, logged = (t.view(batch, heads, *t.shape[1:]) for t in (out, lse, below, logged))
-    return Attended(whole_out, whole_lse[..., 0], lowered if lower else None, logged)
-
-
-def _shift(scores: Tensor, tile: Tensor | None, row: int | None, heads: int) -> Tensor:
-    """The largest score that each row may see."""
-    if row is not None:
-        hidden = torch.ones(scores.shape[1:], dtype=torch.bool).triu(row + 1)
-        return scores.masked_fill(hidden, -torch.inf).amax(-1, keepdim=True)
-    if tile is not None:
-        apart = scores.view(-1, heads, *scores.shape[1:])
-        top = apart.masked_fill(~tile, -torch.inf).amax(-1, keepdim=True).flatten(0, 1)
-        return top.nan_to_num(neginf=0.0)
-    return scores.amax(-1, keepdim=True)
+    if query.device.type != "cpu":
+        return _fused(query, key, value, scale, mask, causal, lower, logs, window, readers)
+    sums = attend_in_tiles(query, key, value, scale, mask, causal, lower, logs, window, readers)
+    return Attended(
+        sums.out,
+        sums.lse[..., 0],
+        sums.logs,
+        sums.lower if lower else None,
+        sums.top[..., 0],
+        sums.within if window is not None else None,
+        sums.received.transpose(2, 3) if readers is not None else None,
+    )
 
 
 def _fused(
-    query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool, lower: int, logs: int
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    scale: float,
+    mask: Tensor | None,
+    causal: bool,
+    lower: int,
+    logs: int,
+    window: int | None,
+    readers: Tensor | None,
 ) -> Attended:
     wide, d = value.shape[-1], key.shape[-1]
     last = value[..., wide - logs :]
@@ -130,11 +102,61 @@ def _fused(
     out, rest = packed[..., :wide], packed[..., wide:]
     scored = [scale * (query * rest[..., k * d : (k + 1) * d]).sum(-1) for k in range(logs)]
     logged = torch.stack(scored, dim=-1) - lse[..., None] * out[..., wide - logs :]
-    if not lower:
-        return Attended(out, lse, None, logged)
-    kept = None if mask is None else mask & torch.ones_like(mask[:1]).tril()
-    part, below = _efficient(query, key, value[..., wide - lower :], scale, kept, kept is None)
-    return Attended(out, lse, part * (below - lse).clamp(max=0).exp()[..., None], logged)
+    below = None
+    if lower:
+        kept = None if mask is None else mask & torch.ones_like(mask[:1]).tril()
+        part, under = _efficient(query, key, value[..., wide - lower :], scale, kept, kept is None)
+        below = part * (under - lse).clamp(max=0).exp()[..., None]
+    near = None if window is None else _near(query, key, last, lse, scale, mask, causal, window)
+    by_key = None if readers is None else _received(query, key, lse, scale, mask, causal, readers)
+    return Attended(out, lse, logged, below, _top(query, key, scale, mask, causal), near, by_key)
+
+
+def _received(
+    query: Tensor, key: Tensor, lse: Tensor, scale: float, mask: Tensor | None, causal: bool, readers: Tensor
+) -> Tensor:
+    """Sums over queries: attention with the roles exchanged. Keys ask with [k, 1], and queries answer with [scale q,
+    -lse], so that the exponential of a score is a weight; a causal mask is one from the other end."""
+    asking = torch.cat([key, torch.ones_like(key[..., :1])], -1)
+    answering = torch.cat([query * scale, -lse[..., None].clamp(min=-1e4)], -1)  # which rows that see nothing exceed
+    carried = readers.expand(*query.shape[:3], -1)
+    flipped = [tensor.flip(2) if causal else tensor for tensor in (asking, answering, carried)]
+    across = None if mask is None else mask.transpose(2, 3)
+    mean, logs = _efficient(*flipped, 1.0, across, causal)
+    sums = mean * logs.exp()[..., None]
+    return sums.flip(2) if causal else sums
+
+
+def _top(query: Tensor, key: Tensor, scale: float, mask: Tensor | None, causal: bool) -> Tensor:
+    """The largest score of each row, some rows at a time."""
+    tops = []
+    for row in range(0, query.shape[2], _ROWS):
+        scores = scale * query[:, :, row : row + _ROWS] @ key.transpose(2, 3)
+        if causal:
+            scores = scores.masked_fill(torch.ones_like(scores[0, 0], dtype=torch.bool).triu(row + 1), -torch.inf)
+        if mask is not None:
+            scores = scores.masked_fill(~mask[:, :, row : row + _ROWS], -torch.inf)
+        tops.append(scores.amax(-1))
+    return torch.cat(tops, 2)
+
+
+def _near(
+    query: Tensor, key: Tensor, columns: Tensor, lse: Tensor, scale: float, mask: Tensor | None, causal: bool,
+    window: int,
+) -> Tensor:  # fmt: skip
+    """Sums over the keys within a window, offset by offset: as many products as the window is wide."""
+    queries, keys = query.shape[2], key.shape[2]
+    sums = torch.zeros(*query.shape[:3], columns.shape[-1], device=query.device)
+    for offset in range(-window, 1 if causal else window + 1):
+        rows = slice(max(0, -offset), min(queries, keys - offset))
+        if rows.start >= rows.stop:
+            continue
+        places = slice(rows.start + offset, rows.stop + offset)
+        weights = (scale * (query[:, :, rows] * key[:, :, places]).sum(-1) - lse[:, :, rows]).exp()
+        if mask is not None:
+            weights = weights * mask[:, :, rows, places].diagonal(dim1=-2, dim2=-1)
+        sums[:, :, rows] += weights[..., None] * columns[:, :, places]
+    return sums
 
 
 def _efficient(

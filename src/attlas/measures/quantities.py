@@ -1,7 +1,8 @@
 """What a survey asks of every head, as records: one for each quantity, from which its tables and its page are made.
 
 A :class:`Quantity` says what is added up for a query (``keys``: the weight on a neighbour, on a class of keys, on
-dependency edges; or the entropy or distance of its row), which queries count, and in which streams it means anything.
+dependency edges; or the entropy, distance or largest score of its row; or what the one key gets that receives most),
+which queries count, and in which streams it means anything.
 Whoever adds a record to :data:`QUANTITIES` has a new figure in the survey's tables, in its page and in the order of
 heads of the views; only a new kind of ``keys`` or ``queries`` has to be taught to
 :mod:`attlas.studies.shared.reducing`, too.
@@ -19,9 +20,10 @@ CLASSES = ("first", "cls", "sep", "punctuation", "other")
 RANKS = ((1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, None))  # of words by frequency, from and to
 QUERIES = ("all", "has previous", "has next", "cls", "sep", "words")
 NEIGHBOURS = ("previous", "self", "next")
-ROWS = ("entropy", "distance")
+ROWS = ("entropy", "distance", "within", "top")
 EDGES = ("governor", "dependents", "edges")
-KEYS = (*NEIGHBOURS, *CLASSES, *ROWS, *EDGES)
+KEYS = (*NEIGHBOURS, *CLASSES, *ROWS, "received", *EDGES)
+WEIGHT_ALONE = frozenset({"top", "received"})  # of which there is no norm: scores, and sums over queries
 
 EVERYWHERE = frozenset(Stream)
 WITHIN = frozenset({Stream.ENCODER, Stream.DECODER})  # queries and keys are of one and the same text
@@ -33,9 +35,10 @@ class Quantity:
     """One figure of a head.
 
     ``keys`` is what is added up for each query and ``queries`` which queries count; a ``kind`` of "share" lies within
-    [0, 1], and others are not below 0, which is the range of their intervals; ``section`` is the part of the
-    page that shows it; ``place`` is what a sentence calls the keys, where a head can be said to look there;
-    ``column`` is its title in the table of heads, where it has a column, and ``norm`` whether its norm has one, too.
+    [0, 1], a "signed" one anywhere, and others are not below 0, which is the range of their intervals; ``section`` is
+    the part of the page that shows it; ``place`` is what a sentence calls the keys, where a head can be said to look
+    there; ``column`` is its title in the table of heads, where it has a column, and ``norm`` whether its norm has
+    one, too.
 
     >>> Quantity("sep_to_sep", "[SEP], seen from [SEP]", keys="sep", queries="sep", streams=WITHIN).kind
     'share'
@@ -65,7 +68,7 @@ class Quantity:
         >>> Quantity("entropy", "entropy", "number", keys="entropy").within
         (0.0, inf)
         """
-        return (0.0, 1.0 if self.kind == "share" else inf)
+        return (-inf if self.kind == "signed" else 0.0, 1.0 if self.kind == "share" else inf)
 
     def __post_init__(self) -> None:
         for what, value, known in (("keys", self.keys, KEYS), ("queries", self.queries, QUERIES)):
@@ -86,9 +89,13 @@ QUANTITIES = (
     Quantity("sep", "[SEP]", keys="sep", place="[SEP]", column="[SEP]", norm=True),
     Quantity("punctuation", "period or comma", keys="punctuation", place="periods and commas", column="punct."),
     Quantity("other", "any other piece", keys="other"),
+    Quantity("within", "within 8 pieces", keys="within", streams=WITHIN, column="near"),
+    Quantity("most_received", "the piece that receives most", keys="received", column="most received"),
     Quantity("sep_to_sep", "[SEP], seen from [SEP]", keys="sep", queries="sep", streams=WITHIN),
     Quantity("entropy", "entropy, all queries", "number", keys="entropy", section="entropy", column="entropy"),
     Quantity("entropy_cls", "entropy, from [CLS]", "number", keys="entropy", queries="cls", section="entropy"),
+    Quantity("top_score", "largest score, before the softmax", "signed", keys="top", section="entropy",
+             column="top score"),
     Quantity("distance", "distance in pieces", "number", keys="distance", streams=WITHIN, section="distance",
              column="distance"),
     Quantity("to_governor", "to the governor", keys="governor", queries="words", streams=WITHIN, section="edges",

@@ -8,7 +8,8 @@ the log-sum-exp of row i's scores, s_ij the scores and c_j any number that a key
 - sum_j alpha_ij log alpha_ij, minus the entropy, is the sum of alpha_ij s_ij less lse_i;
 - alpha_ij of single pairs is exp(s_ij - lse_i), one dot product each;
 - for norms, alpha_ij ||f(x_j)||, all columns are multiplied by ||f(x_j)||;
-- sum_j alpha_ij |i - j| needs the sums of position and of one, over all keys and over those before the query.
+- sum_j alpha_ij |i - j| needs the sums of position and of one, over all keys and over those before the query;
+- what a key receives, sum_i alpha_ij, is attention with the roles exchanged.
 
 :func:`fast_statistics` packs all columns beside each other and has them summed in one go by
 :mod:`attlas.measures.kernels`; memory grows with n, not n x n. :func:`matrix_statistics` computes the same from the
@@ -27,6 +28,7 @@ from attlas.measures.kernels import attend
 from attlas.models import AttentionCall
 
 OFFSETS = (-1, 0, 1)
+WINDOW = 8  # pieces to either side that count as near
 _BLOCK = 128
 _TINY = 1e-30
 
@@ -38,8 +40,10 @@ class RowStatistics:
     ``weight`` and ``norm`` are sums of alpha c and alpha nu c; ``total`` and ``length`` those of alpha and alpha
     nu; ``weight_log``, ``norm_log`` those of alpha log alpha and alpha nu log alpha, ``length_log`` of alpha nu log
     nu; ``weight_distance`` and ``norm_distance`` those of alpha |i - j| and alpha nu |i - j|. ``near`` is alpha at
-    the previous, own and next position, ``pairs`` alpha at the pairs asked for, ``mixed`` the heads' outputs, sums
-    of alpha v.
+    the previous, own and next position, ``within`` sums alpha and alpha nu over the keys at most :data:`WINDOW`
+    pieces away, ``pairs`` is alpha at the pairs asked for, ``mixed`` the heads' outputs, sums of alpha v. ``top`` is
+    the largest score (NaN where a family keeps its scores to itself), and ``received`` has for every key, (batch,
+    head, key), the sum of alpha over the queries that count.
 
     >>> {field.name for field in fields(RowStatistics)} >= {"weight", "norm", "near", "pairs"}
     True
@@ -55,6 +59,9 @@ class RowStatistics:
     weight_distance: Tensor
     norm_distance: Tensor
     near: Tensor
+    within: Tensor
+    top: Tensor
+    received: Tensor
     pairs: Tensor
     mixed: Tensor
 
@@ -89,26 +96,31 @@ class RowStatistics:
         compare.
 
         >>> t = torch.ones(1)
-        >>> RowStatistics(*[t] * 12).difference(RowStatistics(*[t] * 12))
+        >>> RowStatistics(*[t] * 15).difference(RowStatistics(*[t] * 15))
         0.0
         """
         worst = 0.0
         for item in fields(self):
             ours, theirs = getattr(self, item.name), getattr(other, item.name)
-            apart = (ours - theirs).abs() / theirs.abs().clamp(min=1)
-            if real is not None and item.name != "pairs":
+            apart = ((ours - theirs).abs() / theirs.abs().clamp(min=1)).nan_to_num(nan=torch.inf)
+            apart = apart.masked_fill(ours.isnan() & theirs.isnan() | (ours == theirs), 0.0)  # neither has a score
+            if real is not None and item.name not in ("pairs", "received"):
                 apart = apart.transpose(1, 2)[real]
             worst = max(worst, float(apart.max()) if apart.numel() else 0.0)
         return worst
 
 
 def statistics(
-    call: AttentionCall, columns: Tensor, lengths: Tensor | None = None, pairs: Tensor | None = None
+    call: AttentionCall,
+    columns: Tensor,
+    lengths: Tensor | None = None,
+    pairs: Tensor | None = None,
+    readers: Tensor | None = None,
 ) -> RowStatistics:
     """Row statistics by the fast way where the call allows it, else by the matrix.
 
     ``columns`` are (batch, 1, key, C), ``lengths`` ||f(x)|| as (batch, head, key), ``pairs`` (batch, P, 2) of query
-    and key.
+    and key; ``readers``, (batch, query), say which queries count in what keys receive, all if left out.
 
     >>> q = torch.randn(1, 2, 5, 4)
     >>> call = AttentionCall("site", q, q, q, None, 0.5)
@@ -116,12 +128,16 @@ def statistics(
     1.0
     """
     if call.fusable and call.value.device.type in ("cpu", "cuda"):
-        return fast_statistics(call, columns, lengths, pairs)
-    return matrix_statistics(call, columns, lengths, pairs)
+        return fast_statistics(call, columns, lengths, pairs, readers)
+    return matrix_statistics(call, columns, lengths, pairs, readers)
 
 
 def fast_statistics(
-    call: AttentionCall, columns: Tensor, lengths: Tensor | None = None, pairs: Tensor | None = None
+    call: AttentionCall,
+    columns: Tensor,
+    lengths: Tensor | None = None,
+    pairs: Tensor | None = None,
+    readers: Tensor | None = None,
 ) -> RowStatistics:
     """Row statistics by attention with packed values; no matrix is built.
 
@@ -142,11 +158,18 @@ def fast_statistics(
         nu = lengths.float()[..., None]
         packed = [value, column, column * nu, nu * nu.clamp(min=_TINY).log(), place, place * nu, nu, one]
     measures = 1 if lengths is None else 2
-    within = queries == keys and not call.causal
-    out, lse, lower, logs = attend(
+    one_text = queries == keys
+    attended = attend(
         query, key, torch.cat(packed, dim=-1), call.scaling, mask=call.mask, causal=call.causal,
-        lower=2 * measures if within else 0, logs=measures,
+        lower=2 * measures if one_text and not call.causal else 0, logs=measures, window=WINDOW if one_text else None,
+        readers=_readers(call, readers),
     )  # fmt: skip
+    out, lse, logs, lower = attended[:4]
+    assert attended.top is not None
+    assert attended.received is not None
+    near = torch.zeros(batch, heads, queries, 2, device=query.device)
+    if attended.within is not None:
+        near = torch.stack([attended.within[..., -1], attended.within[..., 0]], -1)
     weight, total, position = out[..., v : v + c], out[..., -1], out[..., -2 * measures]
     norm, length, norm_position, length_log = weight, total, position, torch.zeros_like(lse)
     before = norm_before = None if lower is None else (lower[..., 0], lower[..., -1])
@@ -165,9 +188,20 @@ def fast_statistics(
         weight_distance=_distance(call, position, total, before),
         norm_distance=_distance(call, norm_position, length, norm_before),
         near=_near(call, query, key, lse),
+        within=near,
+        top=attended.top,
+        received=attended.received[..., 0],
         pairs=_pairs(call, query, key, lse, pairs),
         mixed=out[..., :v],
     )
+
+
+def _readers(call: AttentionCall, readers: Tensor | None) -> Tensor:
+    """By how much each query counts in what keys receive, (batch, 1, query, 1)."""
+    batch, _, queries, _ = call.shape
+    if readers is None:
+        return torch.ones(batch, 1, queries, 1, device=call.value.device)
+    return readers[:, None, :, None].float()
 
 
 def _distance(call: AttentionCall, position: Tensor, total: Tensor, before: tuple[Tensor, Tensor] | None) -> Tensor:
@@ -222,6 +256,7 @@ def matrix_statistics(
     columns: Tensor,
     lengths: Tensor | None = None,
     pairs: Tensor | None = None,
+    readers: Tensor | None = None,
 ) -> RowStatistics:
     """The same statistics from the weights themselves, a block of rows at a time.
 
@@ -230,21 +265,23 @@ def matrix_statistics(
     >>> matrix_statistics(call, torch.ones(1, 1, 5, 1)).total.round(decimals=4).unique().item()
     1.0
     """
-    queries = call.shape[2]
+    queries, reading = call.shape[2], _readers(call, readers)
     blocks = [
-        _matrix(call, slice(start, min(start + _BLOCK, queries)), columns.float(), lengths, pairs)
+        _matrix(call, slice(start, min(start + _BLOCK, queries)), columns.float(), lengths, pairs, reading)
         for start in range(0, queries, _BLOCK)
     ]
-    joined = {
-        item.name: torch.cat([getattr(block, item.name) for block in blocks], dim=2)
-        for item in fields(RowStatistics)
-        if item.name != "pairs"
-    }
-    return RowStatistics(**joined, pairs=torch.stack([block.pairs for block in blocks]).sum(0))
+    return RowStatistics(
+        **{
+            item.name: torch.stack([getattr(block, item.name) for block in blocks]).sum(0)
+            if item.name in ("pairs", "received")
+            else torch.cat([getattr(block, item.name) for block in blocks], dim=2)
+            for item in fields(RowStatistics)
+        }
+    )
 
 
 def _matrix(
-    call: AttentionCall, rows: slice, columns: Tensor, lengths: Tensor | None, pairs: Tensor | None
+    call: AttentionCall, rows: slice, columns: Tensor, lengths: Tensor | None, pairs: Tensor | None, readers: Tensor
 ) -> RowStatistics:
     batch, heads, queries, keys = call.shape
     weights = call.weights(rows).float()
@@ -253,7 +290,13 @@ def _matrix(
     logs = weights.clamp(min=1e-38).log()
     i = torch.arange(queries, device=weights.device)[rows]
     apart = (i[:, None] - torch.arange(keys, device=weights.device)).abs().float()
+    within = (apart <= WINDOW) & (queries == keys)
     apart = apart if queries == keys else torch.zeros_like(apart)
+    top = torch.full(weights.shape[:3], torch.nan, device=weights.device)
+    if call.query is not None and call.replaced is None:
+        visible = call.visible(rows)
+        scores = call.scores(rows).float()
+        top = (scores if visible is None else scores.masked_fill(~visible, -torch.inf)).amax(-1)
     near = torch.zeros(*weights.shape[:3], len(OFFSETS), device=weights.device)
     for place, offset in enumerate(OFFSETS):
         inside = (i + offset >= 0) & (i + offset < keys) & (queries == keys)
@@ -276,6 +319,9 @@ def _matrix(
         weight_distance=(weights * apart).sum(-1),
         norm_distance=(scaled * apart).sum(-1),
         near=near,
+        within=torch.stack([(weights * within).sum(-1), (scaled * within).sum(-1)], -1),
+        top=top,
+        received=(weights * readers[:, :, rows]).sum(2),
         pairs=found,
         mixed=torch.matmul(weights, call.values.float()),
     )

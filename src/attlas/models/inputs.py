@@ -13,6 +13,7 @@ import torch
 
 from attlas.errors import CapabilityError, first_line
 
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 OTHERS = {
     "pixel_values": "images",
     "input_values": "sound",
@@ -55,6 +56,19 @@ def why_unreadable(model: Any, error: Exception) -> str:
     if wanted:
         return f"it wants {OTHERS[wanted[0]]}, too: {wanted[0]}"
     return first_line(error)
+
+
+def takes(model: Any, name: str) -> bool:
+    """Whether a model's pass reads an argument of this name, and does not only hand it on to its attention.
+
+    >>> from transformers import BertModel, LlamaModel
+    >>> [takes(kind.__new__(kind), "token_type_ids") for kind in (BertModel, LlamaModel)]
+    [True, False]
+    """
+    inner = getattr(model, "get_base_model", None)  # of a model with adapters, whose own pass hands everything on
+    kind = type(model if inner is None else inner())
+    by_name = [each for each in inspect.signature(kind.forward).parameters.values() if each.kind not in _ANY]
+    return len(by_name) == 1 or name in _arguments(kind)  # a pass that names nothing but itself hands everything on
 
 
 def _arguments(kind: Any) -> list[str]:

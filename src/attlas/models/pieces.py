@@ -20,6 +20,7 @@ from torch import Tensor
 
 from attlas.errors import CapabilityError, ModelError, TextError
 from attlas.ids import Stream
+from attlas.models.inputs import takes
 from attlas.models.spm import encode_spm, has_spm
 from attlas.text import Document, Passage, Segmentation, segment
 
@@ -147,7 +148,8 @@ class Pieces:
     Made by :func:`attlas.load`; refuses tokenizers that cannot say which characters a piece stands for.
     """
 
-    def __init__(self, name: str, tokenizer: Any, config: Any, own: Stream) -> None:
+    def __init__(self, name: str, tokenizer: Any, model: Any, own: Stream) -> None:
+        config = model.config
         if not getattr(tokenizer, "is_fast", False) and not has_spm(tokenizer):
             raise CapabilityError(
                 f"{name} has only a slow tokenizer ({type(tokenizer).__name__}), which cannot say which characters "
@@ -170,7 +172,8 @@ class Pieces:
         )
         self.window = _window(tokenizer, config)
         self.pairs = self._knows_pairs()
-        self._types: list[str] = tokenizer.model_input_names
+        # A tokenizer may speak of types that the model does not read, as no decoder does.
+        self._types = "token_type_ids" in tokenizer.model_input_names and takes(model, "token_type_ids")
 
     def encode(self, passage: Passage) -> Example:
         """Cut one passage into pieces."""
@@ -228,7 +231,7 @@ class Pieces:
         """Pad examples to a batch; on the left only where that is wanted for its own sake."""
         source, ids = self._side([e.source for e in examples], pad_left, device)
         inputs = {"input_ids": ids, "attention_mask": source.real.long()}
-        if "token_type_ids" in self._types and not self.translating:
+        if self._types and not self.translating:
             types = self._pad([e.source.types for e in examples], 0, pad_left, ids.shape[1])
             inputs["token_type_ids"] = torch.tensor(types, device=device)
         if pad_left and self.own is Stream.DECODER:

@@ -6,8 +6,9 @@ piece belongs to which word, found by character offsets alone, so that it holds 
 them. Nothing here knows of torch or of models.
 """
 
-from attlas.text.document import ROOT, Chunk, Document, Edge, Links, Mention, Passage, Span
+from attlas.text.document import ROOT, Chunk, Document, Edge, Links, Mention, Passage
 from attlas.text.segmentation import Segmentation, regroup, segment
+from attlas.text.span import Span
 from attlas.text.splitting import split_sentences, split_words
 from attlas.text.windows import Windows, cut_windows
 

@@ -21,30 +21,17 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 from attlas.errors import TextError
+from attlas.text.span import Span, whole
+from attlas.text.splitting import split_sentences, split_words
 
 ROOT = -1
 _Item = TypeVar("_Item", "Chunk", "Mention")
+_OF_WORDS = ("lemmas", "upos", "xpos", "governors", "relations")  # the layers that have one entry for each word
+_of_words = attrgetter(*_OF_WORDS)
+_FURTHER = ("chunks", "mentions", "edges", "label", "pair", "links")  # what else is checked where it is there
+_annotation = attrgetter(*_OF_WORDS, *_FURTHER)
+_NO_ANNOTATION = (None,) * len((*_OF_WORDS, *_FURTHER))
 _start, _stop = attrgetter("start"), attrgetter("stop")
-
-
-class Span(NamedTuple):
-    """A half-open range, of characters or of words as the context says.
-
-    >>> Span(2, 5).length
-    3
-    """
-
-    start: int
-    stop: int
-
-    @property
-    def length(self) -> int:
-        """How many units the span covers.
-
-        >>> Span(0, 1).length
-        1
-        """
-        return self.stop - self.start
 
 
 class Chunk(NamedTuple):
@@ -175,7 +162,7 @@ class Document:
 
     def __post_init__(self) -> None:
         if not self.sentences and self.words:
-            object.__setattr__(self, "sentences", (Span(0, len(self.words)),))
+            object.__setattr__(self, "sentences", whole(len(self.words)))
         _check(self)
 
     @classmethod
@@ -212,8 +199,6 @@ class Document:
         >>> len(document.words), len(document.sentences)
         (7, 2)
         """
-        from attlas.text.splitting import split_sentences, split_words
-
         words = split_words(text)
         return cls(text, words, split_sentences(text, words), name, **layers)
 
@@ -325,16 +310,23 @@ def _beginning(items: tuple[_Item, ...], starts: list[int] | None, start: int, s
 
 def _check(document: Document) -> None:
     """Refuse a document whose parts do not fit together, naming the part."""
-    name, count = document.name or "the document", len(document.words)
-    for span in document.words:
-        if not 0 <= span.start < span.stop <= len(document.text):
-            raise TextError(f"{name}: characters {tuple(span)} are not in its text of {len(document.text)}")
-    for layer in ("lemmas", "upos", "xpos", "governors", "relations"):
-        values = getattr(document, layer)
+    name, count, length = document.name or "the document", len(document.words), len(document.text)
+    for start, stop in document.words:
+        if not 0 <= start < stop <= length:
+            raise TextError(f"{name}: characters {(start, stop)} are not in its text of {length}")
+    for start, stop in document.sentences:
+        if not 0 <= start < stop <= count:
+            raise TextError(f"{name}: sentence {start}:{stop} is outside its {count} words")
+    if _annotation(document) != _NO_ANNOTATION:
+        _check_annotation(document, name, count)
+
+
+def _check_annotation(document: Document, name: str, count: int) -> None:
+    """Refuse annotation that does not fit the words."""
+    for layer, values in zip(_OF_WORDS, _of_words(document), strict=True):
         if values is not None and len(values) != count:
             raise TextError(f"{name}: {len(values)} {layer} for {count} words")
-    spans = [("sentence", document.sentences), ("chunk", document.chunks), ("mention", document.mentions)]
-    for kind, items in spans:
+    for kind, items in (("chunk", document.chunks), ("mention", document.mentions)):
         for item in items or ():
             if not 0 <= item[0] < item[1] <= count:
                 raise TextError(f"{name}: {kind} {item[0]}:{item[1]} is outside its {count} words")

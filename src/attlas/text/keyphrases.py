@@ -14,7 +14,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from attlas.text.document import Chunk, Document, Span
+from attlas.text.document import Chunk, Document
+from attlas.text.span import Span
 from attlas.text.splitting import split_words
 from attlas.text.stems import Stem, stemmer
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attlas.errors import TextError
-from attlas.text.document import Span
+from attlas.text.span import Span
 
 NO_WORD = -1
 

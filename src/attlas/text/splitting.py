@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from attlas.text.document import Span
+from attlas.text.span import Span, whole
 
 _UNSPACED = (
     "\u0e00-\u0e7f\u0e80-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -54,7 +54,7 @@ def split_words(text: str) -> tuple[Span, ...]:
     >>> [text[a:b] for a, b in split_words(text)]
     ["Don't", 'panic', ':', '3', '.', '5', 'km', '!']
     """
-    return tuple(Span(*match.span()) for match in _WORD.finditer(text))
+    return tuple([Span._make(match.span()) for match in _WORD.finditer(text)])
 
 
 def split_sentences(text: str, words: tuple[Span, ...]) -> tuple[Span, ...]:
@@ -65,6 +65,8 @@ def split_sentences(text: str, words: tuple[Span, ...]) -> tuple[Span, ...]:
     >>> [text[words[a].start : words[b - 1].stop] for a, b in split_sentences(text, words)]
     ['Dr. Smith left.', '"Why?" she asked.']
     """
+    if len(words) < 2:
+        return whole(len(words))
     sentences: list[Span] = []
     start = 0
     ending = False

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from attlas.errors import TextError
-from attlas.text.document import Document, Span
+from attlas.text.document import Document
+from attlas.text.span import Span
 
 
 @dataclass

@@ -35,6 +35,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from attlas.corpora.limits import in_force
 from attlas.errors import AttlasError, PlanError, TextError
 from attlas.views.card import Card
 from attlas.views.page import script_json
@@ -50,7 +51,7 @@ MOST_BYTES = 1_000_000  # of a request
 MOST_READ = 20_000_000  # bytes after which nobody listens any more
 WAITING = 16  # looks that may wait for their turn
 SHOWN = 80  # letters of an address in a sentence
-KEPT = 3  # answers whose blocks can still be fetched
+KEPT = 3  # answers whose blocks can still be fetched, at most
 _HEADERS = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
@@ -196,7 +197,7 @@ class _Desk:
             self._awaited.discard(coming)
         name = secrets.token_hex(8)
         self._answers[name] = payload
-        while len(self._answers) > KEPT:
+        while len(self._answers) > KEPT or (len(self._answers) > 1 and self._weights() > in_force().weights):
             del self._answers[next(iter(self._answers))]
         return JSONResponse({"id": name, "header": payload.header})
 
@@ -226,6 +227,11 @@ class _Desk:
 
     def close(self) -> None:
         self._turns.shutdown(wait=False, cancel_futures=True)
+
+    def _weights(self) -> int:
+        """How many the answers hold together: the earlier ones go where one look could not have as many."""
+        scenes = (scene for payload in self._answers.values() for scene in payload.scenes)
+        return sum(strand.weights.size for scene in scenes for strand in scene.strands)
 
     def _answer(self, asked: Sequence[Question]) -> Payload:
         self.looking = True

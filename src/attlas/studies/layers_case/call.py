@@ -25,8 +25,7 @@ from attlas.run.setting import Opening, as_subject
 from attlas.store import Result
 from attlas.store.columns import as_columns
 from attlas.studies.shared.layer_runs import FinishedRun, find_runs, require_one_model
-from attlas.text import Document
-from attlas.text.document import Span
+from attlas.text import Document, Span
 
 if TYPE_CHECKING:
     from attlas.capture import Subject

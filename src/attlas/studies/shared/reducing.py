@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.ids import Site, Stream
-from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, QUERIES, Quantity
+from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, QUERIES, ROWS, WEIGHT_ALONE, Quantity
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
 from attlas.models import Batch, Example, Side
@@ -111,10 +111,14 @@ def reduce_rows(
         entropy = rows.norm_entropy if norm else rows.entropy
         distance = rows.weight_distance if scale is None else rows.norm_distance * scale[..., 0]
         whole = rows.total if scale is None else torch.ones_like(rows.total)
-        per_query = torch.cat([near, columns, entropy[..., None], distance[..., None], whole[..., None]], -1)
+        within = rows.within[..., 0] if scale is None else rows.within[..., 1] * scale[..., 0]
+        top = rows.top.nan_to_num(neginf=0.0)  # queries that see nothing, and families that tell no scores
+        by_row = torch.stack([entropy, distance, within, top, whole], -1)
+        per_query = torch.cat([near, columns, by_row], -1)
         sums = torch.matmul(masks[:, None], per_query)  # (batch, head, set of queries, column)
         on_edges = _edge_sums(rows, lengths, marks, sums, norm)
-        picked = [on_edges.get(quantity.keys) or _pick(quantity, sums, cases, marks) for quantity in quantities]
+        known = on_edges | _alone(rows, marks, norm)
+        picked = [known.get(quantity.keys) or _pick(quantity, sums, cases, marks) for quantity in quantities]
         figures.append(torch.stack([total for total, _ in picked], -1))
         counts.append(torch.stack([count for _, count in picked], -1))
         if marks.tags:
@@ -146,7 +150,6 @@ def _query_masks(marks: StreamMarks) -> Tensor:
 
 def _pick(quantity: Quantity, sums: Tensor, cases: Tensor, marks: StreamMarks) -> Sums:
     """A quantity's sum and cases, of sums by set of queries and column; none where the stream has no such thing."""
-    entropy, distance, whole = range(sums.shape[-1] - 3, sums.shape[-1])
     queries = QUERIES.index(quantity.queries)
     of_queries = sums[:, :, queries]
     counted = torch.full_like(of_queries[..., 0], float(marks.stream in quantity.streams))
@@ -155,14 +158,26 @@ def _pick(quantity: Quantity, sums: Tensor, cases: Tensor, marks: StreamMarks) -
     if quantity.keys in CLASSES:  # a class that a text does not have says nothing of its heads
         counted = marks.keys.classes.amax(1)[:, CLASSES.index(quantity.keys), None] * counted
     if quantity.keys == "other":
-        total = of_queries[..., whole] - torch.stack([nothing, *shares.values()]).sum(0)
+        total = of_queries[..., -1] - torch.stack([nothing, *shares.values()]).sum(0)
     elif quantity.keys in CLASSES:
         total = shares.get(quantity.keys, nothing)
     elif quantity.keys in NEIGHBOURS:
         total = of_queries[..., NEIGHBOURS.index(quantity.keys)]
     else:
-        total = of_queries[..., {"entropy": entropy, "distance": distance}[quantity.keys]]
+        total = of_queries[..., ROWS.index(quantity.keys) - len(ROWS) - 1]
     return total * counted, cases[..., queries] * counted
+
+
+def _alone(rows: RowStatistics, marks: StreamMarks, norm: bool) -> dict[str, Sums]:
+    """What has no norm: what the one key gets that receives most, over all queries; and no largest score where a
+    family tells none."""
+    most = rows.received.amax(-1)
+    cases = marks.queries.real.sum(-1, keepdim=True).to(most.dtype).expand_as(most)
+    nothing = torch.zeros_like(most)
+    if norm:
+        return dict.fromkeys(WEIGHT_ALONE, (nothing, nothing))
+    known: dict[str, Sums] = {"received": (most, cases)}
+    return known | ({"top": (nothing, nothing)} if bool(rows.top.isnan().any()) else {})
 
 
 def _near(rows: RowStatistics, lengths: Tensor) -> Tensor:
@@ -189,7 +204,7 @@ def _edge_sums(
         weights = weights * lengths.gather(2, j[:, None].expand(shape)) / length
     up = torch.einsum("bhp,bp->bh", weights, edges.to_governor)
     down = torch.einsum("bhp,bp->bh", weights, edges.to_dependent)
-    words = sums[:, :, _WORDS, -4]
+    words = sums[:, :, _WORDS, -len(ROWS) - 2]
     cases = [edges.governed.sum(1)[:, None].expand_as(up), edges.governing.sum(1)[:, None].expand_as(up), words]
     has = edges.governed.any(1)[:, None].float()  # a text without any edge says nothing
     return {

@@ -1,11 +1,12 @@
 """The survey: where every head's attention goes, over a whole corpus, in weights and in norms.
 
-Per head, the mean over queries of the weight on the previous, next and own piece, on the first piece, [CLS], [SEP],
-periods and commas, and all else (Clark et al.); [SEP] to [SEP]; the entropy of rows; the mean distance; where the
-corpus is annotated, the share on every part of speech and on dependency edges (Vig & Belinkov). Each figure stands
-beside its *chance* level, what a head that attends evenly to all it may see would have, and beside the same figure
-for norms ||alpha f(x)||, every row divided by its sum (Kobayashi et al.). Also Spearman's correlation of alpha with
-||f(x)||, and ||f(x)|| by frequency of the word.
+Per head, the mean over queries of the weight on the previous, next and own piece, on those within eight pieces, on
+the first piece, [CLS], [SEP], periods and commas, and all else (Clark et al.); [SEP] to [SEP]; the share of all
+attention that goes to the one piece that receives most; the entropy of rows and their largest score; the mean
+distance; where the corpus is annotated, the share on every part of speech and on dependency edges (Vig & Belinkov).
+Each figure stands beside its *chance* level, what a head that attends evenly to all it may see would have, and beside
+the same figure for norms ||alpha f(x)||, every row divided by its sum (Kobayashi et al.). Also Spearman's correlation
+of alpha with ||f(x)||, and ||f(x)|| by frequency of the word.
 
 It is one pass over the corpus, with all sums taken at the seam; on ordinary architectures the matrix of weights is
 never built.
@@ -135,7 +136,7 @@ class _Pass:
             return
         study = self.study
         lengths = study.subject.lengths(call) if study.norms else None
-        rows = study.statistics(call, marks.columns, lengths, marks.pairs)
+        rows = study.statistics(call, marks.columns, lengths, marks.pairs, marks.queries.real)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
         sums = reduce_rows(rows, lengths, marks, study.quantities)
@@ -150,7 +151,7 @@ class _Pass:
         key = (id(call.mask), call.causal, call.shape[-2:]) if call.given is None else None
         if key is None or key not in self._chance:
             even = uniform_call(call)
-            rows = self.study.statistics(even, marks.columns, None, marks.pairs)
+            rows = self.study.statistics(even, marks.columns, None, marks.pairs, marks.queries.real)
             reduced = reduce_rows(rows, None, marks, self.study.quantities)
             chance = {name: (total[:, 0, 0], count[:, 0, 0]) for name, (total, count) in reduced.items()}
             if key is None:
