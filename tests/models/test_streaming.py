@@ -4,6 +4,7 @@ of texts; the untrained twin to the same bits; and what cannot be is refused in 
 from __future__ import annotations
 
 import copy
+import pickle
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -162,6 +163,15 @@ def test_families_and_their_twins(family: str, tmp_path: Path) -> None:
         for stream, weights in known.weights.items():
             assert torch.equal(seen.weights[stream], weights)
     assert one.twin(5).fingerprint == other.twin(5).fingerprint != other.twin(6).fingerprint
+
+
+def test_what_goes_to_another_process_is_how_to_open_it(streamed: Subject) -> None:
+    for subject in (streamed, streamed.twin(2)):
+        packed = pickle.dumps(subject)
+        assert len(packed) < 2000
+        again = pickle.loads(packed)
+        assert again is not subject
+        assert (again.name, again.fingerprint, again.block) == (subject.name, subject.fingerprint, subject.block)
 
 
 def test_every_weight_of_the_twin_is_that_of_the_model_made_in_one_go() -> None:

@@ -284,7 +284,7 @@ def _rebuilding(subject: Subject, batch: Batch | None = None) -> Iterator[dict[S
         if subject.layout.projections.get(site) is not module:
             return
         matrix = output_matrix(module, subject.heads(site))
-        rebuilt = torch.einsum("bhqw,hwd->bqd", heads.float(), matrix.float())
+        rebuilt = torch.einsum("bhqw,hwd->bqd", heads.to(matrix.device).float(), matrix.float())
         rebuilt = rebuilt + output_bias(module)
         side = batch.queries(site.stream) if batch is not None else None
         apart = (rebuilt - output.float()).abs() if rebuilt.shape == output.shape else torch.tensor(float("inf"))

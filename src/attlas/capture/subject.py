@@ -81,6 +81,7 @@ class Subject:
         self.seam = Seam(opened.model, layout.modules, private=layout.private, repeats=layout.repeats)
         self._freezing, self._frozen = Lock(), 0
         self._block: int | None = None
+        self._again: tuple[Callable[..., Subject], tuple[Any, ...]] | None = None
         self._asked: list[torch.nn.Parameter] = []
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
         self.pieces = Pieces(opened.name, opened.tokenizer, opened.model, own)
@@ -92,6 +93,10 @@ class Subject:
         self.require_whole("a copy")
         model, layout = copy.deepcopy((self.model, self.layout), memo)
         return Subject(Opened(self.name, model, self.pieces.tokenizer, layout, self.fingerprint, self.missing))
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Where layers are streamed, what is pickled is how to open the model, or draw the twin, once more."""
+        return super().__reduce_ex__(protocol) if self._again is None else self._again
 
     @classmethod
     def of(cls, model: PreTrainedModel, tokenizer: Any, name: str | None = None) -> Subject:
@@ -120,6 +125,7 @@ class Subject:
 
         twin = type(self)(untrained(self.name, self.model, self.pieces.tokenizer, seed))
         twin._block = self._block
+        twin._again = None if self._again is None else (_draw_again, (self._again, seed))
         return twin
 
     @property
@@ -303,7 +309,7 @@ class Subject:
         torch.Size([12, 32, 384])
         """
         self.require("norms")
-        return output_matrix(self.layout.projections[site], self.heads(site))
+        return output_matrix(self.layout.projections[site], self.heads(site)).to(self.device)
 
     def lengths(self, call: AttentionCall) -> Tensor:
         """||f(x)|| of every head and key of a call at the seam, (batch, head, key): what turns weights into norms.
@@ -636,5 +642,20 @@ def load(
     )  # fmt: skip
     subject = Subject(opened)
     subject._block = placing.get("block")
+    if placing.get("stream_layers"):
+        how = {"task_head": task_head, "device": device, "dtype": dtype, "remote_code": remote_code, **placing}
+        named = Path(name).absolute() if name is not None and Path(name).is_dir() else name
+        subject._again = _open_again, (named, how)
     prove(subject)
     return subject
+
+
+def _open_again(name: str | Path | None, how: dict[str, Any]) -> Subject:
+    """A model whose layers are streamed, in another process."""
+    return load(name, **how)
+
+
+def _draw_again(of: tuple[Callable[..., Subject], tuple[Any, ...]], seed: int) -> Subject:
+    """The untrained twin of such a model, in another process."""
+    make, named = of
+    return make(*named).twin(seed)

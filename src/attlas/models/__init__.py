@@ -4,6 +4,7 @@ This is the only package that knows the model library. See :mod:`attlas.models.s
 everything rests on.
 """
 
+from attlas.models.devices import place_of
 from attlas.models.fresh import open_to_train, save_model
 from attlas.models.heads import head_of, possible_heads, saved_head, with_head
 from attlas.models.opening import (
@@ -13,7 +14,6 @@ from attlas.models.opening import (
     adopted,
     is_compiled,
     open_model,
-    place_of,
     probing_inputs,
     read_config,
     untrained,

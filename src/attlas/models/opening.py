@@ -24,7 +24,7 @@ import torch
 
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError, first_line
 from attlas.models import adapters, bundled, gguf_files, pruning, seam, sites
-from attlas.models.devices import known_devices, require_device
+from attlas.models.devices import known_devices, place_of, require_device
 from attlas.models.drawing import draw_in_layers
 from attlas.models.fingerprints import Mark, fingerprint, marks_of
 from attlas.models.inputs import refuse_other_inputs, why_unreadable
@@ -440,18 +440,6 @@ def _piece_embeddings(model: PreTrainedModel) -> torch.nn.Module | None:
     return embeddings
 
 
-def place_of(model: PreTrainedModel) -> torch.device:
-    """The device that a model takes its inputs from: its own, or the memory where its weights lie on disk.
-
-    >>> from transformers import BertConfig, BertModel
-    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
-    >>> place_of(BertModel(BertConfig(**small))), place_of(BertModel(BertConfig(**small)).to("meta"))
-    (device(type='cpu'), device(type='cpu'))
-    """
-    device: torch.device = model.device
-    return torch.device("cpu") if device.type == "meta" else device
-
-
 def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
     from transformers import AutoConfig
 
@@ -561,6 +549,11 @@ def _weights(
     except AttlasError:
         raise
     except Exception as error:
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            raise ModelError(
+                f"{shown} does not fit into memory; stream its layers (--stream-layers), spread it over devices or "
+                "the disk (--device-map), or pack it (--quantize)"
+            ) from error
         if "safetensors" in str(error):
             raise ModelError(
                 f"{shown} has no safetensors weights; convert them, or allow pickled ones (--allow-pickle) "

@@ -52,7 +52,7 @@ class Residual:
         >>> Residual(nn.LayerNorm(2), False, False, torch.ones(2), 0.0).through(torch.tensor([1.0, 3.0])).tolist()
         [1.0, 3.0]
         """
-        return self.gain * (part - part.mean(-1, keepdim=True) if self.centred else part)
+        return self.gain.to(part.device) * (part - part.mean(-1, keepdim=True) if self.centred else part)
 
     def scale(self, whole: Tensor) -> Tensor:
         """By what the norm divides, for every row of its input.
@@ -133,7 +133,7 @@ class _Watcher(Instrument):
 
 def _close(one: Tensor, other: Tensor) -> bool:
     same = one.shape == other.shape
-    return same and bool((one - other).abs().max() <= _CLOSE * other.abs().max().clamp(min=1e-6))
+    return same and bool((one.to(other.device) - other).abs().max() <= _CLOSE * other.abs().max().clamp(min=1e-6))
 
 
 def _formula(module: nn.Module, whole: Tensor, made: Tensor) -> tuple[bool, Tensor, float] | None:

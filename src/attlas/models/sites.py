@@ -355,7 +355,7 @@ def _watch_projections(model: nn.Module, finder: _Finder) -> Iterator[None]:
         latest = finder.seen[-1] if finder.seen else None
         if latest is None or latest.projection is not None or not args or not isinstance(args[0], Tensor):
             return
-        if args[0].shape == latest.output.shape and torch.equal(args[0], latest.output):
+        if args[0].shape == latest.output.shape and torch.equal(args[0], latest.output.to(args[0].device)):
             latest.projection = module
 
     linear = [

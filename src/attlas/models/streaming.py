@@ -20,7 +20,7 @@ from threading import RLock, get_ident
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from attlas.errors import CapabilityError, ModelError, NumberError
 from attlas.models import turns
@@ -265,9 +265,20 @@ class _Reader:
                 file: opening.enter_context(safe_open(file, framework="pt", backend="pread"))
                 for file in sorted(set(self._keys[place].values()))
             }
-            slices = {key: files[file].get_slice(key) for key, file in self._keys[place].items()}
-            loading, _ = convert_and_load_state_dict_in_model(self._model, slices, self._config, None)
+            tensors = {key: _Unread(files[file], key) for key, file in self._keys[place].items()}
+            loading, _ = convert_and_load_state_dict_in_model(self._model, tensors, self._config, None)
         return loading
+
+
+class _Unread:
+    """A tensor in a file, which is read when the library takes all of it."""
+
+    def __init__(self, file: Any, key: str) -> None:
+        self._file, self._key = file, key
+
+    def __getitem__(self, whole: Any) -> Tensor:
+        tensor: Tensor = self._file.get_tensor(self._key)
+        return tensor
 
 
 def _give_back_at_once() -> None:
