@@ -2,8 +2,8 @@
 
 A random Llama is written to disk. It is surveyed in memory without a limit, and with its layers streamed under
 RLIMIT_DATA, which the system enforces on all memory that is private to a process (mappings of files for writing count
-too, so that tensors are read by pread); and it is tried to be opened whole under that limit, which must fail. Each is a
-process of its own. Tables are compared number by number. The bar for the time is that of the survey in memory and of
+too, so that tensors are read by pread); and it is tried to be opened whole under that limit, which must fail. Each is
+a process of its own. Tables are compared number by number. The bar for the time is that of the survey in memory and of
 reading the file once for each block of texts, times 1.25; it must hold for the time of the processor, which does not
 depend on what else the machine does, and both are told.
 """
@@ -143,7 +143,10 @@ def worst(one: Path, other: Path) -> float:
 def run_alone(*arguments: str) -> tuple[int, str]:
     """This file in a process of its own: how it ended, and the last line that it wrote."""
     command = [sys.executable, "-m", "benchmarks.layer_streaming", *arguments]
-    told = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"}  # Arrow's own would reserve a gigabyte that it never uses
+    told = {
+        **os.environ,
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+    }  # Arrow's own would reserve a gigabyte that it never uses
     ended = subprocess.run(command, cwd=ROOT, env=told, capture_output=True, text=True, check=False)
     spoken = (ended.stdout if ended.returncode == 0 else ended.stderr).strip().splitlines()
     return ended.returncode, spoken[-1] if spoken else ""
@@ -170,7 +173,9 @@ def main(limit: int = 840, layers: int = 36) -> None:
     write(size, bound, read, told, apart, why)
 
 
-def write(size: int, bound: int, read: tuple[float, float], told: dict[str, dict[str, Any]], apart: float, why: str) -> None:
+def write(
+    size: int, bound: int, read: tuple[float, float], told: dict[str, dict[str, Any]], apart: float, why: str
+) -> None:
     """Put the figures into the page."""
     memory, streamed = told["memory"], told["streamed"]
     blocks = -(-TEXTS * PIECES // BLOCK)
@@ -189,7 +194,8 @@ def write(size: int, bound: int, read: tuple[float, float], told: dict[str, dict
         f"| processor time of it | {memory['cpu']:.1f} s | {streamed['cpu']:.1f} s |",
         f"| opening | {memory['opening']:.1f} s | {streamed['opening']:.1f} s |",
         f"| largest anonymous memory | {memory['peak'] / 2**20:,.0f} MiB | {streamed['peak'] / 2**20:,.0f} MiB |",
-        f"| largest resident memory | {memory['resident'] / 2**20:,.0f} MiB | {streamed['resident'] / 2**20:,.0f} MiB |",
+        f"| largest resident memory | {memory['resident'] / 2**20:,.0f} MiB "
+        f"| {streamed['resident'] / 2**20:,.0f} MiB |",
         "",
         "(The library maps the files of a model that is opened whole, so that its weights are resident and not "
         "anonymous.)",

@@ -1,4 +1,5 @@
-"""The pages that benchmarks write to, all but a few to one: each owns the sections under its headings, and replaces those alone."""
+"""The page that benchmarks write to, unless they name another: each owns the sections under its headings, and
+replaces those alone."""
 
 from __future__ import annotations
 

@@ -215,7 +215,10 @@ def written(file: Path) -> Any:
         else:
             _, _, number, inner = place.split(".", 3)
             short = f"blk.{number}.{names[inner]}"
-            if inner in ("self_attn.q_proj", "self_attn.k_proj"):  # gguf has the two halves of rotary pairs side by side
+            if inner in (
+                "self_attn.q_proj",
+                "self_attn.k_proj",
+            ):  # gguf has the two halves of rotary pairs side by side
                 kept = weight.reshape(4, 2, 4, 32).swapaxes(1, 2).reshape(32, 32)
         writer.add_tensor(f"{short}.weight", kept.contiguous().numpy())
     for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):

@@ -45,7 +45,8 @@ PIECES_ELSEWHERE = 16_384
 
 @dataclass(eq=False)
 class Kept(Instrument):
-    """One batch with what is kept of its pass: the model's ``output``, what modules gave (and where), and the heads' outputs.
+    """One batch with what is kept of its pass: the model's ``output``, what modules gave, and
+    where, and the heads' outputs.
 
     >>> Kept(Batch({}, None, None, Stream.ENCODER)).heads
     {}

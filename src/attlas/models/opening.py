@@ -370,6 +370,13 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
         torch.manual_seed(seed)
         fresh = shrunken(type(base), config)(config)
     fresh.__class__ = type(base)
+    spread = {
+        place: "cpu" if device == "disk" else device for place, device in getattr(model, "hf_device_map", {}).items()
+    }
+    if set(spread.values()) - {"cpu"}:
+        from accelerate import dispatch_model
+
+        return adopt(f"untrained {name}", dispatch_model(fresh.to(model.dtype), spread), tokenizer)
     fresh.to(device=place_of(model), dtype=model.dtype)  # type: ignore[call-arg]
     return adopt(f"untrained {name}", fresh, tokenizer)
 

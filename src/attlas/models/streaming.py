@@ -216,7 +216,9 @@ def streaming(name: str, kind: type[PreTrainedModel]) -> type[PreTrainedModel]:
         places = blocks_of(name, model)
         refuse_shared(name, model, places)
         _give_back_at_once()
-        model.config.get_text_config().use_cache = False  # the keys and values of all layers, which one pass never reads
+        model.config.get_text_config().use_cache = (
+            False  # the keys and values of all layers, which one pass never reads
+        )
         reader = _Reader(model, files, load_config, places)
         StreamedWeights(name, model, places, reader.bring)
         loading = reader.bring("")
