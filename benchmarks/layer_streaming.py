@@ -3,9 +3,9 @@
 A random Llama is written to disk. It is surveyed in memory without a limit, and with its layers streamed under
 RLIMIT_DATA, which the system enforces on all memory that is private to a process (mappings of files for writing count
 too, so that tensors are read by pread); and it is tried to be opened whole under that limit, which must fail. Each is
-a process of its own. Tables are compared number by number. The bar for the time is that of the survey in memory and of
-reading the file once for each block of texts, times 1.25; it must hold for the time of the processor, which does not
-depend on what else the machine does, and both are told.
+a process of its own. Tables are compared number by number. The bar for the time is that of the survey in memory and
+of reading the file once for each block of texts, times 1.25; it must hold for the time of the processor, which does
+not depend on what else the machine does, and both are told.
 """
 
 from __future__ import annotations

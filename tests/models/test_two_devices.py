@@ -1,5 +1,5 @@
-"""A call on another device than the one that a model's inputs come from: instruments see it on that one, and what they
-give goes back. The other device is imagined: its tensors have no numbers, and refuse to meet those of the first."""
+"""A call on another device than the one that a model's inputs come from: instruments see it on that one, and what
+they give goes back. The other device is imagined: its tensors have no numbers, and refuse to meet the first's."""
 
 from __future__ import annotations
 

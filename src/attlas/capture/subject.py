@@ -485,8 +485,8 @@ class Subject:
 
     @property
     def block(self) -> int | None:
-        """How many pieces go through a layer while it is in memory, where layers are streamed: as asked for, or as many
-        as have states of the size of a layer. None where all layers are in memory.
+        """How many pieces go through a layer while it is in memory, where layers are streamed: as asked for, or as
+        many as have states of the size of a layer. None where all layers are in memory.
 
         >>> load().block is None
         True
@@ -503,8 +503,8 @@ class Subject:
         """
         if self.block is not None:
             raise CapabilityError(
-                f"{self.name}: its layers are streamed, one in memory at a time, and {what} needs all of them; open it "
-                "without --stream-layers"
+                f"{self.name}: its layers are streamed, one in memory at a time, and {what} needs all of them; open "
+                "it without --stream-layers"
             )
 
     def require_gradients(self) -> None:
@@ -515,8 +515,8 @@ class Subject:
         self.require_whole("the way back of gradients")
         if any(type(m).__name__ == "Linear4bit" and m.weight.device.type == "cpu" for m in self.model.modules()):
             raise CapabilityError(
-                f"{self.name}: no gradients go back through weights in 4 bits on a CPU (bitsandbytes has them on a GPU "
-                "alone); take 8bit, or leave out --quantize"
+                f"{self.name}: no gradients go back through weights in 4 bits on a CPU (bitsandbytes has them on a "
+                "GPU alone); take 8bit, or leave out --quantize"
             )
 
     def together(self, works: Sequence[Callable[[], None]]) -> None:

@@ -71,8 +71,8 @@ def draw_in_layers(
     blocks = {place: fresh.get_submodule(place) for place in places}
     if set(recipes) != set(blocks.values()):
         raise CapabilityError(
-            f"{name}: it has layers outside of its list of layers, so that its untrained twin cannot be streamed; open "
-            "it without --stream-layers"
+            f"{name}: it has layers outside of its list of layers, so that its untrained twin cannot be streamed; "
+            "open it without --stream-layers"
         )
     fresh.to(dtype)
     fresh.requires_grad_(False)

@@ -88,8 +88,8 @@ def mark_of(name: str, tensor: torch.Tensor) -> Mark:
 
 
 def tensors_of(module: torch.nn.Module, place: str = "") -> Iterator[tuple[str, torch.Tensor]]:
-    """What a state dict would hold of a module at a place in a model, without those inside it. To ask for a state dict
-    is to change some models: those of bitsandbytes put their weights into another order for it.
+    """What a state dict would hold of a module at a place in a model, without those inside it. To ask for a state
+    dict is to change some models: those of bitsandbytes put their weights into another order for it.
 
     >>> [name for name, _ in tensors_of(torch.nn.Linear(2, 2), "head")]
     ['head.weight', 'head.bias']

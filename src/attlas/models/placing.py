@@ -116,7 +116,7 @@ class Placing:
         >>> Placing(device_map="evenly").devices()
         Traceback (most recent call last):
             ...
-        attlas.errors.ModelError: there is no device map 'evenly'; give auto, balanced, balanced_low_0, sequential, ...
+        attlas.errors.ModelError: there is no device map 'evenly'; give auto, balanced, balanced_low_0, ...
         """
         given = self.device_map
         if given is None or given in MAPS:
@@ -127,8 +127,8 @@ class Placing:
             return self._checked({"": given})
         if not Path(given).is_file():
             raise ModelError(
-                f"there is no device map {str(given)!r}; give {', '.join(MAPS)}, cpu, or a JSON file from places in the "
-                "model to devices"
+                f"there is no device map {str(given)!r}; give {', '.join(MAPS)}, cpu, or a JSON file from places in "
+                "the model to devices"
             )
         try:
             read = json.loads(Path(given).read_text(encoding="utf-8"))

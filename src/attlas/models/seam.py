@@ -427,8 +427,8 @@ class Seam:
             here.listening.close()
 
     def carry(self, call: AttentionCall, plain: Callable[[], Tensor]) -> Tensor:
-        """Let all instruments act on a call; ``plain`` computes the untouched output when it is needed. Of a model that
-        is spread over devices, instruments see all calls on the one that its inputs come from."""
+        """Let all instruments act on a call; ``plain`` computes the untouched output when it is needed. Of a model
+        that is spread over devices, instruments see all calls on the one that its inputs come from."""
         wanting = [instrument for instrument in self.instruments if instrument.wants(call.site)]
         home, away = place_of(self.model), call.value.device
         call = call if home == away else call.on(home)

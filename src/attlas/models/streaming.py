@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from threading import RLock, get_ident
@@ -191,8 +191,8 @@ def refuse_shared(name: str, model: PreTrainedModel, places: Sequence[str]) -> N
     for one, other in model.all_tied_weights_keys.items():
         if owner(one) != owner(other):
             raise CapabilityError(
-                f"{name} ({type(model).__name__}): its layers share weights ({one} is {other}), so that they cannot be "
-                "streamed one by one; open it without --stream-layers"
+                f"{name} ({type(model).__name__}): its layers share weights ({one} is {other}), so that they cannot "
+                "be streamed one by one; open it without --stream-layers"
             )
 
 
