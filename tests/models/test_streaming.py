@@ -174,6 +174,14 @@ def test_what_goes_to_another_process_is_how_to_open_it(streamed: Subject) -> No
         assert (again.name, again.fingerprint, again.block) == (subject.name, subject.fingerprint, subject.block)
 
 
+def test_weights_that_somebody_holds_are_not_written_over(whole: Subject, streamed: Subject) -> None:
+    with at_hand(streamed.layout.projections[streamed.sites[0]]):
+        held = streamed.layout.projections[streamed.sites[0]].weight  # a person may keep it
+    for _ in range(2):
+        streamed.look("The farmer slept.")
+    assert torch.equal(held, whole.layout.projections[whole.sites[0]].weight)  # type: ignore[arg-type]
+
+
 def test_every_weight_of_the_twin_is_that_of_the_model_made_in_one_go() -> None:
     config = transformers.LlamaConfig(**SIZES)
     torch.manual_seed(3)

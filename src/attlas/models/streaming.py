@@ -12,10 +12,11 @@ its own loading, with all renaming and merging that a family needs, is then call
 from __future__ import annotations
 
 import ctypes
+import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from threading import RLock, get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -235,52 +236,96 @@ class _Reader:
     """Reads weights from safetensors files, tensor by tensor, into one block of a model at a time."""
 
     def __init__(self, model: PreTrainedModel, files: Sequence[str], load_config: Any, places: Sequence[str]) -> None:
-        from safetensors import safe_open
         from transformers.core_model_loading import WeightConverter, WeightRenaming, rename_source_key
 
         everywhere = load_config.device_map or {"": "cpu"}
         # Where something is on disk, the library reads one tensor after the other: nothing that we have is called so.
         self._model, self._config = model, replace(load_config, device_map={**everywhere, "no weight": "disk"})
-        self._keys: dict[str, dict[str, str]] = {place: {} for place in ("", *places)}
+        self._tensors: dict[str, dict[str, _Unread]] = {place: {} for place in ("", *places)}
         self.targets: set[str] = set()
         rules = load_config.weight_mapping or []
         renaming = [rule for rule in rules if isinstance(rule, WeightRenaming)]
         converting = [rule for rule in rules if isinstance(rule, WeightConverter)]
-        known = model.state_dict()
+        known, buffers = model.state_dict(), _Buffers()
         for file in files:
-            with safe_open(file, framework="pt", backend="pread") as opened:
-                for key in opened.keys():  # noqa: SIM118 (it is no mapping)
-                    target, _ = rename_source_key(key, renaming, converting, model.base_model_prefix, known)
-                    if target not in known and key in known:
-                        target = key
-                    place = next((place for place in places if target.startswith(f"{place}.")), "")
-                    self._keys[place][key] = file
-                    self.targets.add(target)
+            for key, tensor in _tensors_in(file, buffers).items():
+                target, _ = rename_source_key(key, renaming, converting, model.base_model_prefix, known)
+                if target not in known and key in known:
+                    target = key
+                place = next((place for place in places if target.startswith(f"{place}.")), "")
+                self._tensors[place][key] = tensor
+                self.targets.add(target)
 
     def bring(self, place: str) -> Any:
         """Read the weights of a block, or (empty) what lies outside of all; gives what the library says of it."""
-        from safetensors import safe_open
         from transformers.core_model_loading import convert_and_load_state_dict_in_model
 
-        with ExitStack() as opening, quiet():
-            files = {
-                file: opening.enter_context(safe_open(file, framework="pt", backend="pread"))
-                for file in sorted(set(self._keys[place].values()))
-            }
-            tensors = {key: _Unread(files[file], key) for key, file in self._keys[place].items()}
-            loading, _ = convert_and_load_state_dict_in_model(self._model, tensors, self._config, None)
-        return loading
+        with quiet():
+            return convert_and_load_state_dict_in_model(self._model, self._tensors[place], self._config, None)[0]
 
 
+def _tensors_in(file: str, buffers: _Buffers) -> dict[str, _Unread]:
+    """The tensors of a safetensors file, by the header that it begins with."""
+    from safetensors.torch import _TYPES
+
+    with open(file, "rb") as opened:
+        size = int.from_bytes(opened.read(8), "little")
+        header = json.loads(opened.read(size))
+    return {
+        key: _Unread(
+            file, 8 + size + about["data_offsets"][0], tuple(about["shape"]), _TYPES[about["dtype"]], buffers
+        )
+        for key, about in header.items()
+        if key != "__metadata__"
+    }
+
+
+@dataclass(frozen=True)
 class _Unread:
     """A tensor in a file, which is read when the library takes all of it."""
 
-    def __init__(self, file: Any, key: str) -> None:
-        self._file, self._key = file, key
+    file: str
+    begin: int
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    buffers: _Buffers
 
     def __getitem__(self, whole: Any) -> Tensor:
-        tensor: Tensor = self._file.get_tensor(self._key)
+        tensor = self.buffers.take(self.shape, self.dtype)
+        room = memoryview(tensor.reshape(-1).view(torch.uint8).numpy())
+        with open(self.file, "rb", buffering=0) as opened:
+            opened.seek(self.begin)
+            done = 0
+            while done < len(room):
+                read = opened.readinto(room[done:])
+                if not read:
+                    raise ModelError(f"{self.file} ends in the middle of a tensor; get an undamaged copy of it")
+                done += read
         return tensor
+
+
+class _Buffers:
+    """Memory for tensors, used again when nobody else holds it any more: memory that is new to a process costs more
+    than the reading of what is put into it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[tuple[int, ...], torch.dtype], list[Tensor]] = {}
+        self._alone = _holders(torch.empty(1))
+
+    def take(self, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
+        """A tensor of this kind whose numbers nobody needs: a view, which counts for as long as somebody holds it."""
+        kept = self._kept.setdefault((shape, dtype), [])
+        free = [tensor for tensor in kept if self._alone is not None and _holders(tensor) == self._alone]
+        tensor = free[0] if free else torch.empty(shape, dtype=dtype)
+        if self._alone is not None and not free:
+            kept.append(tensor)
+        return tensor.detach()
+
+
+def _holders(tensor: Tensor) -> int | None:
+    """How many hold the memory of a tensor, views and parameters too; None where torch does not say."""
+    count = getattr(torch._C, "_storage_Use_Count", None)
+    return None if count is None else int(count(tensor.untyped_storage()._cdata))
 
 
 def _give_back_at_once() -> None:
