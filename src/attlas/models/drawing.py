@@ -67,14 +67,14 @@ def draw_in_layers(
             watching.enter_context(_in_place_of(block_kind, "__init__", _noting(block_kind, recipes)))
         watching.enter_context(_initialising(recipes))
         watching.enter_context(_NothingLost(name))
-        fresh: Any = kind(config)
+        fresh = kind(config)
     blocks = {place: fresh.get_submodule(place) for place in places}
     if set(recipes) != set(blocks.values()):
         raise CapabilityError(
             f"{name}: it has layers outside of its list of layers, so that its untrained twin cannot be streamed; "
             "open it without --stream-layers"
         )
-    fresh.to(dtype)
+    fresh.to(dtype=dtype)  # type: ignore[call-arg]
     fresh.requires_grad_(False)
 
     def bring(place: str) -> None:
@@ -134,14 +134,14 @@ def _initialising(recipes: dict[nn.Module, _Recipe]) -> Iterator[None]:
     def initialised(self: Any, module: nn.Module, *options: Any) -> None:
         for block in [block for block in recipes if block not in inside]:
             inside.update((part, block) for part in block.modules())
-        block = inside.get(module)
-        if block is not None and recipes[block].spread is None and not getattr(block, "_is_hf_initialized", False):
-            recipes[block].spread = torch.get_rng_state()
-            recipes[block].initialise = lambda part: initialise(self, part, *options)
-            _place(block, "cpu")
+        own = inside.get(module)
+        if own is not None and recipes[own].spread is None and not getattr(own, "_is_hf_initialized", False):
+            recipes[own].spread = torch.get_rng_state()
+            recipes[own].initialise = lambda part: initialise(self, part, *options)
+            _place(own, "cpu")
         initialise(self, module, *options)
-        if block is module:
-            _place(block, "meta")
+        if own is module:
+            _place(own, "meta")
 
     with _in_place_of(PreTrainedModel, "_initialize_weights", initialised):
         yield
@@ -161,11 +161,11 @@ def _in_place_of(owner: type, name: str, other: Any) -> Iterator[None]:
             delattr(owner, name)
 
 
-class _NothingLost(TorchDispatchMode):
+class _NothingLost(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Refuses to write into weights that are not there: what is written outside of a block's turn would be lost."""
 
     def __init__(self, name: str) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.name = name
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -115,7 +115,9 @@ def open_model(
     if placing.adapter is not None:
         raise ModelError(f"{added} is no adapter: it has no {adapters.FILE}; give the folder of one (--adapter)")
     source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
-    options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
+    options: dict[str, Any] = {
+        "trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()
+    }  # fmt: skip
     if packed is not None:
         shown, source, options = packed.stem, str(packed.parent), {**options, "gguf_file": packed.name}
     with quiet():
@@ -376,7 +378,7 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
     if set(spread.values()) - {"cpu"}:
         from accelerate import dispatch_model
 
-        return adopt(f"untrained {name}", dispatch_model(fresh.to(model.dtype), spread), tokenizer)
+        return adopt(f"untrained {name}", dispatch_model(fresh.to(dtype=model.dtype), spread), tokenizer)  # type: ignore[call-arg]
     fresh.to(device=place_of(model), dtype=model.dtype)  # type: ignore[call-arg]
     return adopt(f"untrained {name}", fresh, tokenizer)
 

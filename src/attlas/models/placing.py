@@ -168,7 +168,8 @@ class Placing:
             from transformers import BitsAndBytesConfig
 
             logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it would say of each product what it casts
-            told["quantization_config"] = BitsAndBytesConfig(**{f"load_in_{self.quantize}": True})
+            packing: Any = BitsAndBytesConfig
+            told["quantization_config"] = packing(**{f"load_in_{self.quantize}": True})
         return told
 
 

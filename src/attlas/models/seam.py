@@ -156,9 +156,9 @@ class AttentionCall:
         >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5).on(torch.device("cpu")).value.device.type
         'cpu'
         """
-        tensors = {name: value for name, value in vars(self).items() if isinstance(value, Tensor)}
-        held = {field.name for field in fields(self) if field.init}
-        return replace(self, **{name: value.to(device) for name, value in tensors.items() if name in held})
+        held = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+        moved: dict[str, Any] = {name: value.to(device) for name, value in held.items() if isinstance(value, Tensor)}
+        return replace(self, **moved)
 
     def visible(self, rows: slice = slice(None)) -> Tensor | None:
         """Which keys each query may see, (batch or 1, 1, query, key), or None when that is all of them.

@@ -266,14 +266,15 @@ class _Reader:
 
 def _tensors_in(file: str, buffers: _Buffers) -> dict[str, _Unread]:
     """The tensors of a safetensors file, by the header that it begins with."""
-    from safetensors.torch import _TYPES
+    from safetensors import torch as library
 
+    formats: dict[str, Any] = library._TYPES
     with open(file, "rb") as opened:
         size = int.from_bytes(opened.read(8), "little")
         header = json.loads(opened.read(size))
     return {
         key: _Unread(
-            file, 8 + size + about["data_offsets"][0], tuple(about["shape"]), _TYPES[about["dtype"]], buffers
+            file, 8 + size + about["data_offsets"][0], tuple(about["shape"]), formats[about["dtype"]], buffers
         )
         for key, about in header.items()
         if key != "__metadata__"
@@ -292,7 +293,8 @@ class _Unread:
 
     def __getitem__(self, whole: Any) -> Tensor:
         tensor = self.buffers.take(self.shape, self.dtype)
-        room = memoryview(tensor.reshape(-1).view(torch.uint8).numpy())
+        flat: Any = tensor.reshape(-1).view(torch.uint8).numpy()
+        room = memoryview(flat)
         with open(self.file, "rb", buffering=0) as opened:
             opened.seek(self.begin)
             done = 0
