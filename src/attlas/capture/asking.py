@@ -38,7 +38,7 @@ from attlas.capture.check import (
 )
 from attlas.capture.instruments import Fold, Gates, Override, Recorder
 from attlas.capture.selection import Selection
-from attlas.errors import AttlasError
+from attlas.errors import AttlasError, CapabilityError
 from attlas.ids import HeadId, Site, Stream
 from attlas.measures.rows import fast_statistics, matrix_statistics
 from attlas.models import AttentionCall, Batch, Instrument, Side
@@ -54,6 +54,7 @@ ASKED_LAYERS = 2  # layers that are asked one by one, unless all are
 WRITTEN = 3  # pieces that a model is let write
 _SILENT = "the library reports no weights for this family"
 _AT_ODDS = "the library's own two ways, fused and eager, differ here: neither says what is true"
+_STREAMED = "its layers are streamed, and this needs all of them in memory"
 _BOUND = "a pruned model with a position bias runs at the seam alone"
 
 
@@ -450,6 +451,10 @@ def _cut_out(subject: Subject, lot: Mapping[Site, Tensor]) -> Iterator[None]:
 def _gradient(patient: Patient) -> Finding:
     """gates get a gradient"""
     subject, batch = patient.subject, patient.batch
+    try:
+        subject.require_gradients()
+    except CapabilityError as error:
+        return Finding(_name(_gradient), None, note=str(error))
     xi = {site: torch.ones(subject.heads(site), requires_grad=True) for site in subject.sites}
     with torch.enable_grad(), subject.frozen(), subject.use(Gates(xi)):
         total = _real(output_of(subject.run(batch)), batch).float().square().sum()
@@ -525,6 +530,8 @@ def _writing(patient: Patient) -> Finding:
     subject, name = patient.subject, _name(_writing)
     if Stream.DECODER not in subject.streams or not subject.model.can_generate() or subject.missing:
         return Finding(name, None, note="it does not write")
+    if subject.block is not None:
+        return Finding(name, None, note=_STREAMED)
     prompt = TEXTS[1] if patient.eager is None else TEXTS[0]  # a tiny twin has time, and windows to leave behind
     options: dict[str, Any] = {"min_new_tokens": WRITTEN, "do_sample": False, "num_beams": 1}
     more = {"max_new_tokens": WRITTEN, "max_length": None, "return_dict_in_generate": True, "output_attentions": True}

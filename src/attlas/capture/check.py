@@ -71,10 +71,20 @@ def prove(subject: Subject) -> None:
     """
     inputs = probing_inputs(subject.model)
     recorder = Recorder(["weights"])
+    outputs: dict[str, Tensor] = {}
+    errors: dict[Site, float] = {}
+
+    def run_plainly() -> None:
+        outputs["plain"] = output_of(subject.model(**inputs))
+
+    def run_watched() -> None:
+        with subject.use(recorder), _rebuilding(subject) as rebuilt:
+            outputs["watched"] = output_of(subject.model(**inputs))
+        errors.update(rebuilt)
+
     with torch.no_grad():
-        plain = output_of(subject.model(**inputs))
-        with subject.use(recorder), _rebuilding(subject) as errors:
-            watched = output_of(subject.model(**inputs))
+        subject.together([run_plainly, run_watched])
+    plain, watched = outputs["plain"], outputs["watched"]
     tolerance = TOLERANCE * _scale(subject, plain)
     if not torch.allclose(plain, watched, atol=tolerance, equal_nan=True):
         raise CapabilityError(
@@ -138,10 +148,14 @@ def _real(output: Tensor, batch: Batch) -> Tensor:
 def _scale(subject: Subject, output: Tensor) -> float:
     """Deviations are judged against the size of the output and the precision of its number format, or that of the
     products inside where weights are packed into few bits; a tenth of the output is a fault in any format."""
-    packed = any(type(module).__name__ in PACKED for module in subject.model.modules())
-    unit = torch.finfo(torch.bfloat16 if packed else subject.model.dtype).eps
-    precision = min(max(1.0, unit / torch.finfo(torch.float32).eps), 0.1 / TOLERANCE)
+    precision = min(max(1.0, _unit(subject) / torch.finfo(torch.float32).eps), 0.1 / TOLERANCE)
     return max(1.0, float(output.detach().abs().max())) * precision
+
+
+def _unit(subject: Subject) -> float:
+    """The precision of a model's number format, or that of the products inside where weights are packed."""
+    packed = any(type(module).__name__ in PACKED for module in subject.model.modules())
+    return float(torch.finfo(torch.bfloat16 if packed else subject.model.dtype).eps)
 
 
 @contextmanager
@@ -235,7 +249,7 @@ class LargestScore:
         >>> LargestScore().room(load())
         1e-05
         """
-        return max(1e-5, 8 * torch.finfo(subject.model.dtype).eps * self.score)
+        return max(1e-5, 8 * _unit(subject) * self.score)
 
 
 def _sums_to_one(weights: Tensor, subject: Subject) -> bool:
@@ -270,7 +284,7 @@ def _rebuilding(subject: Subject, batch: Batch | None = None) -> Iterator[dict[S
         if subject.layout.projections.get(site) is not module:
             return
         matrix = output_matrix(module, subject.heads(site))
-        rebuilt = torch.einsum("bhqw,hwd->bqd", heads.float(), matrix.float())
+        rebuilt = torch.einsum("bhqw,hwd->bqd", heads.to(matrix.device).float(), matrix.float())
         rebuilt = rebuilt + output_bias(module)
         side = batch.queries(site.stream) if batch is not None else None
         apart = (rebuilt - output.float()).abs() if rebuilt.shape == output.shape else torch.tensor(float("inf"))

@@ -54,6 +54,7 @@ def look_generating(
     attlas.errors.CapabilityError: all-MiniLM-L6-v2: this model has no decoder
     """
     subject.require("decoder")
+    subject.require_whole("writing")
     if not (hasattr(subject.model, "generate") and subject.model.can_generate()):
         head = "seq2seq" if subject.pieces.translating else "causal-lm"
         raise CapabilityError(

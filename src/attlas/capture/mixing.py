@@ -28,6 +28,7 @@ from attlas.ids import Site, Stream
 from attlas.measures.norms import joint_norms, key_grams
 from attlas.models import AttentionCall, Residual
 from attlas.models.hooks import Hooks
+from attlas.models.sites import output_bias
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
@@ -157,14 +158,14 @@ def mixing(subject: Subject, reduce: Callable[[Mixing], object], selection: Sele
         if call is None or output is None or residuals[call.site].norm is not module:
             return
         pending.clear()
-        bias: Tensor | None = getattr(projections[call.site], "bias", None)
+        bias, home = output_bias(projections[call.site]), subject.device
         reduce(
             Mixing(
                 call,
                 subject.output_matrix(call.site).float(),
-                None if bias is None else bias.float(),
-                output,
-                args[0].float(),
+                bias.float().to(home) if isinstance(bias, Tensor) else None,
+                output.to(home),
+                args[0].float().to(home),
                 residuals[call.site],
             )
         )

@@ -49,6 +49,7 @@ def keeping(subject: Subject, kept: Mapping[Site, Sequence[int]]) -> Subject:
     >>> keeping(load(), {Site("encoder", 0): [0, 5]}).heads(Site("encoder", 0))
     2
     """
+    subject.require_whole("cutting heads out of the weights")
     model = copy.deepcopy(subject.model)
     layout = cut(model, adopt(subject.name, model, None).layout, kept, probing_inputs(model))
     lost = sum(subject.heads(site) - len(set(heads)) for site, heads in kept.items())

@@ -33,6 +33,7 @@ from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site, Stream
 from attlas.models import AttentionCall, Batch, Instrument, output_matrix
 from attlas.models.hooks import Hooks
+from attlas.models.sites import output_bias
 
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
@@ -44,7 +45,8 @@ PIECES_ELSEWHERE = 16_384
 
 @dataclass(eq=False)
 class Kept(Instrument):
-    """One batch with what is kept of its pass: the model's ``output``, what modules gave, and the heads' outputs.
+    """One batch with what is kept of its pass: the model's ``output``, what modules gave, and
+    where, and the heads' outputs.
 
     >>> Kept(Batch({}, None, None, Stream.ENCODER)).heads
     {}
@@ -54,6 +56,7 @@ class Kept(Instrument):
     output: Any = None
     given: dict[nn.Module, Any] = field(default_factory=dict)
     heads: dict[Site, Tensor] = field(default_factory=dict)
+    places: dict[nn.Module, torch.device] = field(default_factory=dict)
 
     def finish(self, call: AttentionCall, output: Tensor) -> Tensor:
         """Keep the heads' outputs, (batch, query, head, width)."""
@@ -78,6 +81,7 @@ class Replay:
     def __init__(
         self, subject: Subject, options: Mapping[str, Any] | None = None, *, pieces: int | None = None
     ) -> None:
+        subject.require_whole("running layers again from a cut")
         self.subject = subject
         self.options = dict(options or {})
         self.pieces = pieces or PIECES.get(subject.device.type, PIECES_ELSEWHERE)
@@ -189,8 +193,14 @@ class Replay:
 
         def keep(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
             kept.given[module] = output
+            note(module, output)
+
+        def note(module: nn.Module, output: Any) -> None:
+            given = first(output)
+            kept.places[module] = self.subject.device if given is None else given.device
 
         def keep_rest(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+            note(module, output)
             kept.given[module] = with_first(output, torch.empty(0)) if isinstance(output, tuple) else None
 
         with torch.no_grad(), Hooks() as hooks, self.subject.use(kept):
@@ -208,6 +218,7 @@ class Replay:
         projection = self.subject.layout.projections.get(site)
         if given is None:
             return "gates"
+        heads = heads.to(given.device)
         if projection is not None and _same(given, projection(heads)):
             return "mixed"
         if _same(given, heads):
@@ -261,7 +272,7 @@ class Replay:
             if way == "gates":
                 with bypassed(forwards), self.subject.use(self._gates(kept, site, xi, means)):
                     return self._run(kept.batch, times)
-            new, rest = pattern(xi), repeated(kept.given[module], size, times)
+            new, rest = pattern(xi).to(kept.places[module]), repeated(kept.given[module], size, times)
             if way == "apart":
                 assert projection is not None
                 forwards[projection] = giving(new)
@@ -281,10 +292,9 @@ def _mixtures(heads: Tensor, projection: nn.Module | None, means: Tensor | None)
     of each head alone."""
     assert projection is not None
     batch, queries, count, _ = heads.shape
-    matrix = output_matrix(projection, count).float()
+    matrix = output_matrix(projection, count).float().to(heads.device)
     alone = torch.einsum("bqhw,hwd->hbqd", heads.float(), matrix)
-    base = getattr(projection, "bias", None)
-    base = torch.zeros(matrix.shape[-1], device=heads.device) if base is None else base.float()
+    base = torch.as_tensor(output_bias(projection), device=heads.device).float()
     if means is not None:
         others = torch.einsum("hw,hwd->hd", means.to(heads.device).float(), matrix)
         alone, base = alone - others[:, None, None], base + others.sum(0)

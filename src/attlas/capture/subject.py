@@ -7,13 +7,13 @@ relies on it. A subject runs batches, takes instruments, and looks at single tex
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import torch
@@ -29,6 +29,8 @@ from attlas.models import (
     Instrument,
     Opened,
     Pieces,
+    Placed,
+    Placing,
     Residual,
     Seam,
     find_residuals,
@@ -38,6 +40,8 @@ from attlas.models import (
     output_matrix,
     place_of,
     probing_inputs,
+    streamed_in,
+    take_turns,
 )
 from attlas.models.arriving import settle
 
@@ -78,19 +82,25 @@ class Subject:
         layout = opened.layout
         self.seam = Seam(opened.model, layout.modules, private=layout.private, repeats=layout.repeats)
         self._freezing, self._frozen = Lock(), 0
+        self._block: int | None = None
+        self._again: tuple[Callable[..., Subject], tuple[Any, ...]] | None = None
         self._asked: list[torch.nn.Parameter] = []
         own = Stream.ENCODER if Stream.ENCODER in opened.layout.streams else Stream.DECODER
         self.pieces = Pieces(opened.name, opened.tokenizer, opened.model, own)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Subject:
         """Another subject with a model of its own; the tokenizer, which is only read, is shared."""
+        self.require_whole("a copy")
         opened = self._opened
         model, layout = copy.deepcopy((opened.model, opened.layout), memo)
         return Subject(replace(opened, model=model, layout=layout))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled, as for a worker on another machine, it comes back on a seam of its own, and knows what was found
-        out about the model."""
+        out about the model. Where layers are streamed, what is pickled is how to open the model, or draw the twin,
+        once more."""
+        if self._again is not None:
+            return self._again
         known = {name: value for name, value in vars(self).items() if name == "_looked_for_residuals"}
         return _on_a_seam, (type(self), self._opened), known
 
@@ -125,7 +135,10 @@ class Subject:
         """
         from attlas.models import untrained
 
-        return type(self)(untrained(self.name, self.model, self.pieces.tokenizer, seed))
+        twin = type(self)(untrained(self.name, self.model, self.pieces.tokenizer, seed))
+        twin._block = self._block
+        twin._again = None if self._again is None else (_draw_again, (self._again, seed))
+        return twin
 
     @property
     def sites(self) -> tuple[Site, ...]:
@@ -308,7 +321,7 @@ class Subject:
         torch.Size([12, 32, 384])
         """
         self.require("norms")
-        return output_matrix(self.layout.projections[site], self.heads(site))
+        return output_matrix(self.layout.projections[site], self.heads(site)).to(self.device)
 
     def lengths(self, call: AttentionCall) -> Tensor:
         """||f(x)|| of every head and key of a call at the seam, (batch, head, key): what turns weights into norms.
@@ -381,6 +394,7 @@ class Subject:
         ...     any(parameter.requires_grad for parameter in subject.model.parameters())
         False
         """
+        self.require_gradients()
         with self._freezing:
             if not self._frozen:
                 self._asked = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
@@ -440,6 +454,7 @@ class Subject:
         """
         from attlas.models import save_model
 
+        self.require_whole("writing it down")
         save_model(self.model, self.pieces.tokenizer, Path(folder))
 
     def batch(self, texts: Iterable[Any], *, pad_left: bool = False) -> Batch:
@@ -479,6 +494,57 @@ class Subject:
         if head_of(self.model) == "causal-lm":
             return self.model.base_model(**batch.inputs, **options)
         return self.run(batch, **options)
+
+    @property
+    def block(self) -> int | None:
+        """How many pieces go through a layer while it is in memory, where layers are streamed: as asked for, or as
+        many as have states of the size of a layer. None where all layers are in memory.
+
+        >>> load().block is None
+        True
+        """
+        weights = streamed_in(self.model)
+        if weights is None:
+            return None
+        return self._block or weights.pieces_for(int(self.model.config.get_text_config().hidden_size))
+
+    def require_whole(self, what: str) -> None:
+        """Refuse, for a model whose layers are streamed, what needs more of it than one pass forward.
+
+        >>> load().require_whole("training")
+        """
+        if self.block is not None:
+            raise CapabilityError(
+                f"{self.name}: its layers are streamed, one in memory at a time, and {what} needs all of them; open "
+                "it without --stream-layers"
+            )
+
+    def require_gradients(self) -> None:
+        """Refuse a model through which no gradients go back.
+
+        >>> load().require_gradients()
+        """
+        self.require_whole("the way back of gradients")
+        if any(type(m).__name__ == "Linear4bit" and m.weight.device.type == "cpu" for m in self.model.modules()):
+            raise CapabilityError(
+                f"{self.name}: no gradients go back through weights in 4 bits on a CPU (bitsandbytes has them on a "
+                "GPU alone); take 8bit, or leave out --quantize"
+            )
+
+    def together(self, works: Sequence[Callable[[], None]]) -> None:
+        """Do several things with the model. Where its layers are streamed, they take turns at every layer, whose
+        weights are read once for all of them; else they are done one after the other.
+
+        >>> said = []
+        >>> load().together([lambda: said.append("one"), lambda: said.append("two")])
+        >>> said
+        ['one', 'two']
+        """
+        if self.block is not None:
+            take_turns(works)
+            return
+        for work in works:
+            work()
 
     def look(
         self,
@@ -560,11 +626,17 @@ def load(
     dtype: torch.dtype | str | None = None,
     remote_code: bool = False,
     allow_pickle: bool = False,
+    **placing: Unpack[Placed],
 ) -> Subject:
-    """Open a model by hub name, folder or short name (None: the bundled one), and let it prove itself.
+    """Open a model by hub name, folder, gguf file or short name (None: the bundled one), and let it prove itself.
 
     ``task_head`` puts a head on for a task: masked-lm, causal-lm, seq2seq, classification or tagging. A decoder whose
     checkpoint holds a language-model head comes with it without being asked; "none" leaves it out.
+
+    What is larger than one device, or than memory (docs/large-models.md): ``device_map`` spreads it over devices, the
+    host and the folder ``offload`` ("auto", a dict, or a JSON file); ``quantize`` packs it ("8bit" or "4bit");
+    ``stream_layers`` keeps one layer of weights in memory at a time, and runs a ``block`` of so many pieces through
+    it before the next. ``adapter`` is the folder of an adapter to put on it.
 
     >>> load().name
     'all-MiniLM-L6-v2'
@@ -577,9 +649,15 @@ def load(
             raise CapabilityError(f"no number format {dtype!r}; try float32, bfloat16 or float16")
         dtype = found
     opened = open_model(
-        name, task_head=task_head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle
+        name, task_head=task_head, device=device, dtype=dtype, remote_code=remote_code, allow_pickle=allow_pickle,
+        placing=Placing(**placing),
     )  # fmt: skip
     subject = Subject(opened)
+    subject._block = placing.get("block")
+    if placing.get("stream_layers"):
+        how = {"task_head": task_head, "device": device, "dtype": dtype, "remote_code": remote_code, **placing}
+        named = Path(name).absolute() if name is not None and Path(name).is_dir() else name
+        subject._again = _open_again, (named, how)
     prove(subject)
     return subject
 
@@ -588,3 +666,14 @@ def _on_a_seam(kind: type[Subject], opened: Opened) -> Subject:
     """A subject of a model that came from another process."""
     settle(opened.model)
     return kind(opened)
+
+
+def _open_again(name: str | Path | None, how: dict[str, Any]) -> Subject:
+    """A model whose layers are streamed, in another process."""
+    return load(name, **how)
+
+
+def _draw_again(of: tuple[Callable[..., Subject], tuple[Any, ...]], seed: int) -> Subject:
+    """The untrained twin of such a model, in another process."""
+    make, named = of
+    return make(*named).twin(seed)

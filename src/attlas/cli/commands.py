@@ -37,6 +37,20 @@ OPENING = {
     "dtype": _option_for(str | None, "--dtype", "float32 (default), bfloat16 or float16."),
     "remote_code": _option_for(bool, "--remote-code", "Run code that the model's repository brings."),
     "allow_pickle": _option_for(bool, "--allow-pickle", "Read weights that are not safetensors."),
+    "device_map": _option_for(
+        str | None,
+        "--device-map",
+        "Spread it over devices, host and disk: auto, balanced, sequential, cpu, or a JSON file.",
+    ),
+    "offload": _option_for(Path | None, "--offload", "The folder for what a device map puts on disk."),
+    "quantize": _option_for(str | None, "--quantize", "Pack its weights: 8bit or 4bit (bitsandbytes)."),
+    "adapter": _option_for(Path | None, "--adapter", "The folder of an adapter (LoRA) to put on it."),
+    "stream_layers": _option_for(
+        bool, "--stream-layers", "Keep one layer of weights in memory at a time (docs/large-models.md)."
+    ),
+    "block": Annotated[
+        int | None, typer.Option("--block", help="Pieces that go through a layer while it is in memory.", min=1)
+    ],
 }
 READING = {
     "format": _option_for(str | None, "--format", "The file's format, where it cannot be told."),
@@ -70,7 +84,7 @@ PRINTING = {
     "as_json": _option_for(bool, "--json", "Print what was found as JSON."),
 }
 NOT_OF_A_PART = ("out", "resume", "part", "after", "quiet", "as_json")  # what may differ between parts of one run
-_OFF = {"device": None, "dtype": None, "remote_code": False, "allow_pickle": False}
+_OFF = {option: False if get_args(kind)[0] is bool else None for option, kind in OPENING.items()}
 
 
 def command_for(study: Study) -> Callable[..., None]:
@@ -105,8 +119,8 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     ... def look(text: str, *, opening: Opening, quiet: bool = False) -> None:
     ...     print(text, opening.dtype, quiet)
     >>> list(inspect.signature(look).parameters)
-    ['text', 'device', 'dtype', 'remote_code', 'allow_pickle', 'quiet']
-    >>> look(text="Hi.", device=None, dtype="float32", remote_code=False, allow_pickle=False, quiet=True)
+    ['text', 'device', 'dtype', 'remote_code', 'allow_pickle', ..., 'quiet']
+    >>> look(**{**_OFF, "text": "Hi.", "dtype": "float32", "quiet": True})
     Hi. float32 True
     """
     from attlas.run.setting import Opening
@@ -167,7 +181,8 @@ def run_command(
         if role == "model":
             arguments[name] = Opening(given["model"], **opening)
         elif role == "other model":
-            arguments[name] = None if given[name] is None else Opening(given[name], **opening)
+            alone = {**opening, "adapter": None}  # which is that of the model
+            arguments[name] = None if given[name] is None else Opening(given[name], **alone)
         elif role == "corpus":
             arguments[name] = reader_of(parameter)(given[name], **how)
         elif role == "other corpus":

@@ -4,6 +4,7 @@ This is the only package that knows the model library. See :mod:`attlas.models.s
 everything rests on.
 """
 
+from attlas.models.devices import place_of
 from attlas.models.fresh import open_to_train, save_model
 from attlas.models.heads import head_of, possible_heads, saved_head, with_head
 from attlas.models.opening import (
@@ -13,16 +14,18 @@ from attlas.models.opening import (
     adopted,
     is_compiled,
     open_model,
-    place_of,
     probing_inputs,
     read_config,
     untrained,
 )
 from attlas.models.pieces import Batch, Encoded, Example, Pieces, Side
+from attlas.models.placing import Placed, Placing
 from attlas.models.pruning import cut, kept_heads, loads_plainly
 from attlas.models.residuals import Residual, find_residuals
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout, output_matrix
+from attlas.models.streaming import streamed_in
+from attlas.models.turns import take_turns
 
 __all__ = [
     "HEADS",
@@ -34,6 +37,8 @@ __all__ = [
     "Layout",
     "Opened",
     "Pieces",
+    "Placed",
+    "Placing",
     "Residual",
     "Seam",
     "Side",
@@ -54,6 +59,8 @@ __all__ = [
     "read_config",
     "save_model",
     "saved_head",
+    "streamed_in",
+    "take_turns",
     "untrained",
     "with_head",
 ]

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from attlas.errors import CapabilityError, ModelError, first_line
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Adapter:
     base: str
     head: str | None = None
     whole: tuple[str, ...] = ()
+    folder: Path = Path()
 
     def brings(self, weight: str) -> bool:
         """Whether a weight of the base model is replaced by one of the adapter's.
@@ -68,7 +71,38 @@ def read_adapter(shown: str, folder: Path | None) -> Adapter | None:
         raise ModelError(f"{shown} is an adapter, and its {FILE} does not say of which model; name it there")
     beside = folder / base
     whole = tuple(settings.get("modules_to_save") or ())
-    return Adapter(str(beside) if beside.is_dir() else base, HEADS.get(str(settings.get("task_type"))), whole)
+    head = HEADS.get(str(settings.get("task_type")))
+    return Adapter(str(beside) if beside.is_dir() else base, head, whole, folder)
+
+
+def check_fit(shown: str, adapter: Adapter, outline: PreTrainedModel | None) -> None:
+    """Refuse an adapter whose matrices are of other modules, or of other sizes, than those of a model without its
+    weights; where they are not of LoRA's kind, putting it on says the same.
+
+    >>> check_fit("mine", Adapter("bert"), None)
+    """
+    file = adapter.folder / "adapter_model.safetensors"
+    if outline is None or not file.is_file():
+        return
+    from safetensors import safe_open
+
+    parts, kind = dict(outline.named_modules()), type(outline).__name__
+    with safe_open(file, framework="pt") as opened:
+        for key in opened.keys():  # noqa: SIM118 (it is no mapping)
+            place, mark, side = key.removeprefix("base_model.model.").rpartition(".lora_")
+            if not mark or side not in ("A.weight", "B.weight"):
+                continue
+            if place not in parts:
+                raise ModelError(
+                    f"the adapter {shown} is of another model: it changes {place}, which a {kind} does not have"
+                )
+            size = opened.get_slice(key).get_shape()[1 if side[0] == "A" else 0]
+            shape = tuple(getattr(parts[place], "weight", torch.empty(0)).shape)
+            if len(shape) == 2 and size not in shape:
+                raise ModelError(
+                    f"the adapter {shown} is of another model: its matrix for {place} is of size {size}, where that "
+                    f"of the {kind} is {shape[0]} x {shape[1]}"
+                )
 
 
 def put_on(shown: str, model: PreTrainedModel, folder: Path, *, allow_pickle: bool) -> Any:

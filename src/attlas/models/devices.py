@@ -1,6 +1,8 @@
-"""Devices by name: whether this machine has one, found by putting a number on it."""
+"""Devices: whether this machine has one, found by putting a number on it, and where a model takes its inputs from."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 
@@ -39,3 +41,17 @@ def known_devices() -> str:
     True
     """
     return "cpu or cuda" if torch.cuda.is_available() else "cpu"
+
+
+def place_of(model: Any) -> torch.device:
+    """The device that a model takes its inputs from, and where what is seen of it is brought together: its own, the
+    first of those that it is spread over, or the memory where its weights lie on disk.
+
+    >>> place_of(torch.nn.Linear(2, 2)), place_of(torch.nn.Linear(2, 2, device="meta"))
+    (device(type='cpu'), device(type='cpu'))
+    """
+    spread = [device for device in getattr(model, "hf_device_map", {}).values() if device not in ("cpu", "disk")]
+    if spread:
+        return torch.device(spread[0])
+    device: torch.device = next((weight.device for weight in model.parameters()), torch.device("cpu"))
+    return torch.device("cpu") if device.type == "meta" else device

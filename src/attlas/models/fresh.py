@@ -74,10 +74,10 @@ def save_model(opened_model: PreTrainedModel, tokenizer: Any, folder: Path) -> N
     >>> {"config.json", "model.safetensors", "tokenizer.json"} <= {path.name for path in folder.iterdir()}
     True
     """
-    from attlas.models.opening import _quiet
+    from attlas.models.quieting import quiet
 
     try:
-        with _quiet():
+        with quiet():
             opened_model.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
     except Exception as error:

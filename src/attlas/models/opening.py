@@ -8,12 +8,13 @@ through its softmax.
 from __future__ import annotations
 
 import copy
-import logging
 import math
 import socket
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass, replace
+from functools import partial
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -22,10 +23,14 @@ from urllib.request import getproxies
 import torch
 
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError, first_line
-from attlas.models import adapters, bundled, pruning, seam, sites
-from attlas.models.devices import known_devices, require_device
-from attlas.models.fingerprints import fingerprint, totals_of
+from attlas.models import adapters, bundled, gguf_files, pruning, seam, sites
+from attlas.models.devices import known_devices, place_of, require_device
+from attlas.models.drawing import draw_in_layers
+from attlas.models.fingerprints import Mark, fingerprint, marks_of
 from attlas.models.inputs import refuse_other_inputs, why_unreadable
+from attlas.models.placing import WHOLE, Placing
+from attlas.models.quieting import quiet
+from attlas.models.streaming import streamed_in, streaming
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -43,7 +48,6 @@ TOKENIZER_FILES = (
 )  # fmt: skip
 AS_SAVED = "as saved"  # no head of these, but the class that a checkpoint was saved from
 WRITING = ("ForCausalLM", "LMHeadModel")  # how the classes of models end that have such a head
-TALKATIVE = ("huggingface_hub", "torchao", "torch.utils._pytree")  # the last at the import of the one before
 FORMATS = (torch.float32, torch.bfloat16, torch.float16, torch.float64)
 
 
@@ -75,12 +79,13 @@ def open_model(
     remote_code: bool = False,
     allow_pickle: bool = False,
     settings: Mapping[str, Any] | None = None,
+    placing: Placing = WHOLE,
 ) -> Opened:
-    """Open a model by hub name, folder, short name, or (None) the bundled one.
+    """Open a model by hub name, folder, gguf file, short name, or (None) the bundled one.
 
     A decoder whose checkpoint holds a language-model head comes with it, unless ``task_head`` names another head or
     says "none". ``settings`` go into its configuration before the weights are read; those of another shape are drawn
-    anew then.
+    anew then. ``placing`` says where its weights lie, and in which form.
 
     >>> open_model("no/such-model")
     Traceback (most recent call last):
@@ -95,58 +100,103 @@ def open_model(
         )
     device = None if device is None else require_device(device)
     shown, folder = bundled.resolve(name)
-    adapter = adapters.read_adapter(shown, folder)
-    if adapter is not None and folder is not None:
-        head = task_head or adapter.head
+    packed = gguf_files.read_name(name)
+    placing.check(shown, device, gguf=packed is not None)
+    added = shown if placing.adapter is None else str(placing.adapter)
+    adapter = adapters.read_adapter(added, folder if placing.adapter is None else Path(placing.adapter))
+    if adapter is not None:
+        replace(placing, adapter=adapter.folder).check(added, device, gguf=packed is not None)
+        base = adapter.base if placing.adapter is None else name
         base_options = {"remote_code": remote_code, "allow_pickle": allow_pickle, "settings": settings}
-        return _with_adapter(shown, folder, adapter, task_head=head, device=device, dtype=dtype, **base_options)
+        return _with_adapter(
+            added, adapter, base, task_head=task_head or adapter.head, device=device, dtype=dtype,
+            placing=replace(placing, adapter=None), **base_options,
+        )  # fmt: skip
+    if placing.adapter is not None:
+        raise ModelError(f"{added} is no adapter: it has no {adapters.FILE}; give the folder of one (--adapter)")
     source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
-    options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
-    with _quiet():
+    options: dict[str, Any] = {
+        "trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()
+    }  # fmt: skip
+    if packed is not None:
+        shown, source, options = packed.stem, str(packed.parent), {**options, "gguf_file": packed.name}
+    with quiet():
         config = _config(shown, source, options)
         if settings:
             config.update(dict(settings))
+        if packed is None:
+            placing.check(shown, device, packed=getattr(config, "quantization_config", None) is not None)
+        else:  # which does not say what it was saved from, and holds a decoder with its head
+            config.architectures = config.architectures or [f"{type(config).__name__[:-6]}ForCausalLM"]
         bare = _class_of(config, None)
         if bare is not None and task_head is None and _own_head(config) is None:
             refuse_other_inputs(shown, bare)
         tokenizer = _tokenizer(shown, source, options)
         weights = {**options, "dtype": dtype or torch.float32, "use_safetensors": None if allow_pickle else True}
         weights["ignore_mismatched_sizes"] = bool(settings)
+        read = partial(_weights, shown, source, config, options=weights, placing=placing, device=device)
         head = _own_head(config) if task_head is None else None if task_head == "none" else task_head
-        model, missing = _weights(shown, source, config, head, None, weights)
+        model, missing = read(head)
         if missing and head and task_head is None:  # a head that nobody asked for is had whole or not at all
             head = None
-            model, missing = _weights(shown, source, config, None, None, weights)
+            model, missing = read(None)
         if head is None and _lost(model, missing) and _saved_class(config) not in (None, type(model)):
             head = AS_SAVED  # the bare model goes by other names than its checkpoint
-            model, missing = _weights(shown, source, config, head, None, weights)
-        totals = totals_of(model)  # the weights are read through once, for both uses of their sums
-        _refuse_damaged(shown, model, totals)
-        model = _place(model, device)
+            model, missing = read(head)
+        # The weights are read through once, for both uses of their sums; those that are streamed come by below.
+        marks = None if placing.stream_layers else marks_of(model)
+        _refuse_damaged(shown, model, marks or {})
+        model = _place(model, None if placing.places else device)
         _refuse_unseeable(shown, model)
         layout = _layout(model)
         if layout is None or layout.private:
             # Masks for the seam are boolean; a family with a softmax of its own expects the eager kind.
-            model = _place(_weights(shown, source, config, head, "eager", weights)[0], device)
+            model = _place(read(head, "eager")[0], None if placing.places else device)
             layout = _layout(model)
         if layout is None:
             raise _unreadable(shown, model)
         _refuse_random(shown, model, missing, layout)
-    return Opened(shown, model, tokenizer, layout, fingerprint(model, totals, without=missing), missing)
+        if marks is None:
+            marks = marks_of(model)
+            _refuse_damaged(shown, model, marks)
+    return Opened(shown, model, tokenizer, layout, fingerprint(model, marks, without=missing), missing)
 
 
-def _with_adapter(shown: str, folder: Path, adapter: adapters.Adapter, **options: Any) -> Opened:
+def _with_adapter(shown: str, adapter: adapters.Adapter, base: str | Path | None, **options: Any) -> Opened:
     """A base model with an adapter on it, and the tokenizer that lies beside the adapter, or else the base's."""
-    try:
-        base = open_model(adapter.base, **options)
-    except ModelError as error:
-        raise ModelError(f"{shown} is an adapter of {adapter.base!r}, which cannot be opened: {error}") from error
-    with _quiet():
-        model = adapters.put_on(shown, base.model, folder, allow_pickle=bool(options["allow_pickle"]))
+    with _as_base_of(shown, base):
+        outline = _outline(base, options["task_head"], bool(options["remote_code"]))
+    adapters.check_fit(shown, adapter, outline)
+    with _as_base_of(shown, base):
+        opened = open_model(base, **options)
+    folder = adapter.folder
+    with quiet():
+        model = adapters.put_on(shown, opened.model, folder, allow_pickle=bool(options["allow_pickle"]))
         own = any((folder / file).exists() for file in TOKENIZER_FILES)
-        tokenizer = _tokenizer(shown, str(folder), {}) if own else base.tokenizer
-    missing = tuple(name for name in base.missing if not adapter.brings(name))
-    return replace(adopt(shown, model, tokenizer), missing=missing)
+        tokenizer = _tokenizer(shown, str(folder), {}) if own else opened.tokenizer
+    missing = tuple(name for name in opened.missing if not adapter.brings(name))
+    return replace(adopt(folder.name, model, tokenizer), missing=missing)
+
+
+@contextmanager
+def _as_base_of(shown: str, base: str | Path | None) -> Iterator[None]:
+    """Say of what goes wrong that it does so with the base model of an adapter."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{shown} is an adapter of {base!r}, which cannot be opened: {error}") from error
+
+
+def _outline(name: str | Path | None, head: str | None, remote_code: bool) -> PreTrainedModel | None:
+    """A model without its weights; None where only its own code can make it, or where it is in a gguf file."""
+    if gguf_files.read_name(name) is not None:
+        return None
+    config = read_config(name, remote_code=remote_code)
+    kind = _class_of(config, _own_head(config) if head in (None, "none") else head)
+    if kind is None or not pruning.loads_plainly(config):
+        return None
+    with quiet(), torch.device("meta"):
+        return kind(config)
 
 
 def read_config(name: str | Path | None = None, *, remote_code: bool = False) -> Any:
@@ -160,7 +210,7 @@ def read_config(name: str | Path | None = None, *, remote_code: bool = False) ->
     shown, folder = bundled.resolve(name)
     source = str(folder) if folder is not None else (bundled.HUB if name is None else str(name))
     options = {"trust_remote_code": remote_code, "local_files_only": folder is None and not _hub_is_there()}
-    with _quiet():
+    with quiet():
         return _config(shown, source, options)
 
 
@@ -197,7 +247,7 @@ def adopted(name: str, model: PreTrainedModel, tokenizer: Any) -> Iterator[Opene
     before, training = attentions(model), model.training
     ours = seam.name_for(type(model), model.config)
     try:
-        with _quiet():
+        with quiet():
             try:
                 model.set_attn_implementation(ours)
             except (ValueError, KeyError):
@@ -316,10 +366,19 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
     config = copy.deepcopy(base.config)
     if hasattr(config, "quantization_config"):  # random weights are not packed
         del config.quantization_config
+    if streamed_in(model) is not None:
+        return adopt(f"untrained {name}", draw_in_layers(name, type(base), config, seed, model.dtype), tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         fresh = shrunken(type(base), config)(config)
     fresh.__class__ = type(base)
+    spread = {
+        place: "cpu" if device == "disk" else device for place, device in getattr(model, "hf_device_map", {}).items()
+    }
+    if set(spread.values()) - {"cpu"}:
+        from accelerate import dispatch_model
+
+        return adopt(f"untrained {name}", dispatch_model(fresh.to(dtype=model.dtype), spread), tokenizer)  # type: ignore[call-arg]
     fresh.to(device=place_of(model), dtype=model.dtype)  # type: ignore[call-arg]
     return adopt(f"untrained {name}", fresh, tokenizer)
 
@@ -390,18 +449,6 @@ def _piece_embeddings(model: PreTrainedModel) -> torch.nn.Module | None:
     return embeddings
 
 
-def place_of(model: PreTrainedModel) -> torch.device:
-    """The device that a model takes its inputs from: its own, or the memory where its weights lie on disk.
-
-    >>> from transformers import BertConfig, BertModel
-    >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
-    >>> place_of(BertModel(BertConfig(**small))), place_of(BertModel(BertConfig(**small)).to("meta"))
-    (device(type='cpu'), device(type='cpu'))
-    """
-    device: torch.device = model.device
-    return torch.device("cpu") if device.type == "meta" else device
-
-
 def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
     from transformers import AutoConfig
 
@@ -412,6 +459,8 @@ def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
             raise ModelError(
                 f"{shown} brings code of its own, which is not run unless you allow it (--remote-code)"
             ) from error
+        if "gguf_file" in options:
+            raise ModelError(f"{shown}: the model library cannot open this gguf file: {first_line(error)}") from error
         if Path(source).is_dir():
             has = (Path(source) / "config.json").exists()
             what = f"its config.json cannot be read ({first_line(error)})" if has else "it has no config.json"
@@ -425,7 +474,11 @@ def _config(shown: str, source: str, options: dict[str, Any]) -> Any:
 def _tokenizer(shown: str, source: str, options: dict[str, Any]) -> Any:
     from transformers import AutoTokenizer
 
-    bare = Path(source).is_dir() and not any((Path(source) / file).exists() for file in TOKENIZER_FILES)
+    bare = (
+        "gguf_file" not in options
+        and Path(source).is_dir()
+        and not any((Path(source) / file).exists() for file in TOKENIZER_FILES)
+    )
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, **options)
     except Exception as error:
@@ -454,13 +507,21 @@ def _no_tokenizer(shown: str, source: str) -> ModelError:
 
 
 def _weights(
-    shown: str, source: str, config: Any, head: str | None, attention: str | None, options: dict[str, Any]
+    shown: str,
+    source: str,
+    config: Any,
+    head: str | None,
+    attention: str | None = None,
+    *,
+    options: dict[str, Any],
+    placing: Placing,
+    device: str | None,
 ) -> tuple[PreTrainedModel, tuple[str, ...]]:
     """The model on the seam (or with another ``attention``), and the names of those of its weights that its
     checkpoint does not hold (tied ones do not count)."""
     import transformers
 
-    options = {**options, "output_loading_info": True}
+    options = {**options, "output_loading_info": True, **placing.loading()}
     seam.register()
     auto = getattr(transformers, HEADS.get(head or "", "AutoModel"))
     if head in HEADS and type(config) not in auto._model_mapping:
@@ -480,14 +541,28 @@ def _weights(
             raise ModelError(f"{shown} was pruned, and its family ({type(config).__name__}) is not the library's own")
         kind = known
         auto = shrunken(kind, config)
+    if placing.stream_layers:
+        kind, auto = known, _streaming(shown, known, config)
+        options |= {"device_map": {"": device}} if device not in (None, "cpu") else {}
+    bars = redirect_stderr(StringIO()) if "gguf_file" in options else nullcontext()  # which know no other way
     try:
-        try:
-            model, loading = auto.from_pretrained(source, config=config, attn_implementation=attention, **options)
-        except (ValueError, KeyError) as error:
-            if attention == "eager" or "safetensors" in str(error):
-                raise
-            model, loading = auto.from_pretrained(source, config=config, attn_implementation="eager", **options)
+        with bars:
+            try:
+                model, loading = auto.from_pretrained(
+                    source, config=config, attn_implementation=attention, **options
+                )  # fmt: skip
+            except (ValueError, KeyError) as error:
+                if attention == "eager" or "safetensors" in str(error):
+                    raise
+                model, loading = auto.from_pretrained(source, config=config, attn_implementation="eager", **options)
+    except AttlasError:
+        raise
     except Exception as error:
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            raise ModelError(
+                f"{shown} does not fit into memory; stream its layers (--stream-layers), spread it over devices or "
+                "the disk (--device-map), or pack it (--quantize)"
+            ) from error
         if "safetensors" in str(error):
             raise ModelError(
                 f"{shown} has no safetensors weights; convert them, or allow pickled ones (--allow-pickle) "
@@ -498,6 +573,21 @@ def _weights(
     if kind is not None:
         opened.__class__ = kind
     return opened, tuple(sorted(loading["missing_keys"]))
+
+
+def _streaming(shown: str, kind: type[PreTrainedModel] | None, config: Any) -> Any:
+    """The class of a model whose layers are streamed; refused where they cannot be."""
+    if config.is_encoder_decoder:
+        raise CapabilityError(
+            f"{shown} has an encoder and a decoder, and layers are streamed of models that have one of them; open it "
+            "without --stream-layers"
+        )
+    if kind is None or not pruning.loads_plainly(config):
+        why = (
+            "it was pruned" if kind is not None else f"its family ({type(config).__name__}) is not the library's own"
+        )
+        raise CapabilityError(f"{shown}: its layers cannot be streamed, for {why}; open it without --stream-layers")
+    return streaming(shown, kind)
 
 
 def _own_head(config: Any) -> str | None:
@@ -554,10 +644,10 @@ def _refuse_random(shown: str, model: PreTrainedModel, missing: Collection[str],
         )
 
 
-def _refuse_damaged(shown: str, model: PreTrainedModel, totals: Mapping[str, float]) -> None:
+def _refuse_damaged(shown: str, model: PreTrainedModel, marks: Mapping[str, Mark]) -> None:
     """A single bad number spreads through a whole model, or hides where attention does not see it."""
     for name, _ in model.named_parameters():
-        if not math.isfinite(totals.get(name, 0.0)):
+        if name in marks and not math.isfinite(marks[name].total):
             raise NumberError(f"NaN or infinity in the weights of {shown} ({name}); get an undamaged copy of them")
 
 
@@ -586,25 +676,3 @@ def _hub_is_there() -> bool:
     except OSError:
         return False
     return True
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the library's progress bars and warnings off the user's screen while a model is opened."""
-    from transformers.utils import logging as library
-
-    level, bars = library.get_verbosity(), library.is_progress_bar_enabled()
-    loggers = [logging.getLogger(name) for name in TALKATIVE]
-    levels = [logger.level for logger in loggers]
-    library.set_verbosity(logging.CRITICAL)
-    library.disable_progress_bar()  # type: ignore[no-untyped-call]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        library.set_verbosity(level)
-        if bars:
-            library.enable_progress_bar()  # type: ignore[no-untyped-call]
-        for logger, before in zip(loggers, levels, strict=True):
-            logger.setLevel(before)

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from attlas.ids import Site
 from attlas.models.hooks import Hooks
+from attlas.models.presence import at_hand
 from attlas.models.projections import linear_modules
 from attlas.models.seam import AttentionCall, Instrument, Seam
 from attlas.models.sites import Layout
@@ -51,7 +52,7 @@ class Residual:
         >>> Residual(nn.LayerNorm(2), False, False, torch.ones(2), 0.0).through(torch.tensor([1.0, 3.0])).tolist()
         [1.0, 3.0]
         """
-        return self.gain * (part - part.mean(-1, keepdim=True) if self.centred else part)
+        return self.gain.to(part.device) * (part - part.mean(-1, keepdim=True) if self.centred else part)
 
     def scale(self, whole: Tensor) -> Tensor:
         """By what the norm divides, for every row of its input.
@@ -132,13 +133,13 @@ class _Watcher(Instrument):
 
 def _close(one: Tensor, other: Tensor) -> bool:
     same = one.shape == other.shape
-    return same and bool((one - other).abs().max() <= _CLOSE * other.abs().max().clamp(min=1e-6))
+    return same and bool((one.to(other.device) - other).abs().max() <= _CLOSE * other.abs().max().clamp(min=1e-6))
 
 
 def _formula(module: nn.Module, whole: Tensor, made: Tensor) -> tuple[bool, Tensor, float] | None:
     """Whether the norm takes the mean away, its gain and its epsilon, if this is what it computes."""
-    weight = getattr(module, "weight", None)
-    bias = getattr(module, "bias", None)
+    with at_hand(module):
+        weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
     eps = float(getattr(module, "eps", None) or getattr(module, "variance_epsilon", None) or 0.0)
     gains = [torch.ones(whole.shape[-1], device=whole.device)]
     if isinstance(weight, Tensor):

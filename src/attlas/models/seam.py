@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from threading import Condition, get_ident, local
 from typing import Any
 from weakref import WeakKeyDictionary, ref
@@ -36,6 +36,7 @@ from torch import Tensor, nn
 
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
+from attlas.models.devices import place_of
 from attlas.models.hooks import Hooks
 
 NAME, STRICT_NAME, ADDITIVE_NAME = "attlas", "attlas_strict", "attlas_additive"
@@ -147,6 +148,17 @@ class AttentionCall:
         if self.mask is None or self.mask.dtype == torch.bool:
             return False
         return bool(((self.mask != 0) & (self.mask > torch.finfo(self.mask.dtype).min / 2)).any())
+
+    def on(self, device: torch.device) -> AttentionCall:
+        """The same call on another device.
+
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5).on(torch.device("cpu")).value.device.type
+        'cpu'
+        """
+        held = {field.name: getattr(self, field.name) for field in fields(self) if field.init}
+        moved: dict[str, Any] = {name: value.to(device) for name, value in held.items() if isinstance(value, Tensor)}
+        return replace(self, **moved)
 
     def visible(self, rows: slice = slice(None)) -> Tensor | None:
         """Which keys each query may see, (batch or 1, 1, query, key), or None when that is all of them.
@@ -415,8 +427,11 @@ class Seam:
             here.listening.close()
 
     def carry(self, call: AttentionCall, plain: Callable[[], Tensor]) -> Tensor:
-        """Let all instruments act on a call; ``plain`` computes the untouched output when it is needed."""
+        """Let all instruments act on a call; ``plain`` computes the untouched output when it is needed. Of a model
+        that is spread over devices, instruments see all calls on the one that its inputs come from."""
         wanting = [instrument for instrument in self.instruments if instrument.wants(call.site)]
+        home, away = place_of(self.model), call.value.device
+        call = call if home == away else call.on(home)
         for instrument in wanting:
             weights = instrument.replace(call)
             if weights is not None:
@@ -426,12 +441,12 @@ class Seam:
         if call.mixed is not None:
             output = call.mixed
         elif call.replaced is None:
-            output = plain()
+            output = plain().to(home)
         else:
             output = mix(call.replaced, call.values)
         for instrument in wanting:
             output = instrument.finish(call, output)
-        return output
+        return output.to(away)
 
 
 class _Here(local):

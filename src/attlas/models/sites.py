@@ -27,6 +27,7 @@ from torch import Tensor, nn
 from attlas.errors import CapabilityError
 from attlas.ids import Site, Stream
 from attlas.models.hooks import Hooks
+from attlas.models.presence import at_hand
 from attlas.models.private import Interception, ModuleStack
 from attlas.models.seam import AttentionCall, Instrument, Seam
 
@@ -206,16 +207,17 @@ def output_matrix(projection: nn.Module, heads: int) -> Tensor:
     >>> torch.allclose(output_matrix(adapter, 2).reshape(8, 5), whole.T, atol=1e-6)
     True
     """
-    weight: Any = getattr(projection, "weight", None)
     matrix: Tensor
-    plain = type(weight) in (nn.Parameter, Tensor) and weight.is_floating_point() and not weight.is_meta
-    plain = plain and not hasattr(projection, "base_layer")
-    if plain and isinstance(projection, nn.Linear):
-        matrix = weight.T
-    elif plain and type(projection).__name__ == "Conv1D":  # GPT-2's keeps (in, out)
-        matrix = weight
-    else:
-        matrix = _measured(projection)
+    with at_hand(projection):
+        weight: Any = getattr(projection, "weight", None)
+        plain = type(weight) in (nn.Parameter, Tensor) and weight.is_floating_point()
+        plain = plain and not hasattr(projection, "base_layer")
+        if plain and isinstance(projection, nn.Linear):
+            matrix = weight.T
+        elif plain and type(projection).__name__ == "Conv1D":  # GPT-2's keeps (in, out)
+            matrix = weight
+        else:
+            matrix = _measured(projection)
     return matrix.reshape(heads, -1, matrix.shape[1])
 
 
@@ -226,7 +228,8 @@ def output_bias(projection: nn.Module) -> Tensor | float:
     0.0
     """
     if isinstance(projection, nn.Linear) or type(projection).__name__ == "Conv1D":
-        bias: Any = projection.bias
+        with at_hand(projection):
+            bias: Any = projection.bias
         return 0.0 if bias is None else torch.as_tensor(bias)
     with torch.no_grad():
         added: Tensor = projection(_unit_vectors(projection)[:1] * 0)[0]
@@ -352,7 +355,7 @@ def _watch_projections(model: nn.Module, finder: _Finder) -> Iterator[None]:
         latest = finder.seen[-1] if finder.seen else None
         if latest is None or latest.projection is not None or not args or not isinstance(args[0], Tensor):
             return
-        if args[0].shape == latest.output.shape and torch.equal(args[0], latest.output):
+        if args[0].shape == latest.output.shape and torch.equal(args[0], latest.output.to(args[0].device)):
             latest.projection = module
 
     linear = [

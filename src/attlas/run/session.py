@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
+from attlas.run.blocks import Blocks, InBlocks
 from attlas.run.course import Keeping
 from attlas.run.engine import Engine, Part
 from attlas.run.given import NAMED
@@ -249,6 +250,8 @@ class Run:
             examples = list(enumerate(examples)) if numbered else examples
             source = Listed(examples, lengths, budget=budget or self.budget, max_items=max_items)
         keeping = Keeping(self.plan, name, self.out, self.resume, self.checkpoint_every, self.progress)
+        if self.subject.block is not None:
+            part, source = InBlocks(part), Blocks(source, self.subject.block)
         bundle = self.engine.carry_out(part, source, keeping)
         self._elsewhere += time.monotonic() - began
         return bundle

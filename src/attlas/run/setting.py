@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,16 +42,22 @@ class Opening:
     dtype: str | None = None
     remote_code: bool = False
     allow_pickle: bool = False
+    device_map: str | None = None
+    offload: Path | None = None
+    quantize: str | None = None
+    adapter: Path | None = None
+    stream_layers: bool = False
+    block: int | None = None
 
     @property
     def options(self) -> dict[str, Any]:
-        """What :func:`attlas.load` is told; the device is cuda where there is one and none was named."""
+        """What :func:`attlas.load` is told; the device is cuda where there is one and neither it nor a device map was
+        named."""
         import torch
 
-        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        return {
-            "device": device, "dtype": self.dtype, "remote_code": self.remote_code, "allow_pickle": self.allow_pickle
-        }  # fmt: skip
+        usual = None if self.device_map else "cuda" if torch.cuda.is_available() else "cpu"
+        told = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "name"}
+        return told | {"device": self.device or usual}
 
 
 def as_subject(subject: Subject | Opening | str | Path | None, **more: Any) -> Subject:

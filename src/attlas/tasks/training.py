@@ -88,6 +88,7 @@ class Trainer:
     def __init__(self, task: Task, learned: Sequence[Example], held: Sequence[Example], recipe: Recipe) -> None:
         if not learned:
             raise PlanError("there is no text to learn from")
+        task.subject.require_whole("training")
         self.task, self.learned, self.held, self.recipe = task, list(learned), list(held), recipe
         self.trained = _trained(task, recipe.only_head)
         flat = [parameter for parameter in self.trained.values() if parameter.dim() < 2]

@@ -117,6 +117,7 @@ class NoOp:
     def __init__(self, subject: Subject, task: Task, texts: int | None = None) -> None:
         self.subject, self.task, self.texts = subject, task, texts
         self.streams = task.streams
+        subject.require_gradients()
 
     def empty(self) -> Bundle:
         """A bundle that has seen nothing. Per stream, for every head: the gradient, that of other keys in the same

@@ -40,6 +40,7 @@ class Importance:
 
     def __init__(self, task: Task, texts: int | None = None) -> None:
         self.task, self.subject, self.texts = task, task.subject, texts
+        self.subject.require_gradients()
         self.sites = tuple(site for site in self.subject.sites if site.stream in task.streams)
 
     def empty(self) -> Bundle:
