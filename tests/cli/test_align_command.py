@@ -94,7 +94,7 @@ def test_an_encoder_without_gold(place: Path, models: Path, capfd: pytest.Captur
         (["pairs.txt", "--aligners", "giza"], ["there is no aligner 'giza'"]),
         (["pairs.txt", "--max-pieces", "4"], ["nothing is left of the bitext to align"]),
         (["pairs.txt", "--layer", "9"], ["there is no layer 9"]),
-        (["pairs.txt", "--side", "left"], ["there is no side 'left' in cross attention; choose output or input"]),
+        (["pairs.txt", "--side", "left"], ["there is no side 'left'; choose output, input, to source, to target"]),
         (["pairs.txt", "--one-indexed"], ["one_indexed says how the file of gold links counts"]),
         (["pairs.txt", "--back", "marian"], ["is the model itself"]),
     ],

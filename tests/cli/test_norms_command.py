@@ -72,7 +72,7 @@ def test_every_kind_of_model(
     [
         ("encoder", "empty.txt", [], ["empty.txt"]),
         ("encoder", "prose.txt", ["--heads", "9-1"], ["no head 9-1", "3 layers of 4 heads"]),
-        ("encoder", "prose.txt", ["--heads", "third"], ["'third'", "layer and head counted from one"]),
+        ("encoder", "prose.txt", ["--heads", "third"], ["'third'", "layer and head counted from 1"]),
         ("translator", "pairs.txt", ["--heads", "1-1"], ["may be in encoder", "cross 1-1"]),
         ("encoder", "prose.txt", ["--max-pieces", "4000"], ["window"]),
         ("causal", "prose.txt", ["--pairs"], ["takes no sentence pairs"]),

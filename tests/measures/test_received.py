@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from attlas.errors import TextError
+from attlas.errors import CapabilityError
 from attlas.measures.received import received
 from attlas.measures.words import group
 from attlas.text import Segmentation
@@ -49,5 +49,5 @@ def test_shares_of_words_sum_to_less_than_one() -> None:
 
 
 def test_an_unknown_way_is_refused() -> None:
-    with pytest.raises(TextError, match="by 'median'; choose one of mean, max"):
+    with pytest.raises(CapabilityError, match="by 'median'; choose one of mean, max"):
         received(attention(), group([ONE, OTHER], 6), "median")

@@ -125,7 +125,7 @@ def test_states_are_divided_by_their_own_length_where_norms_come_first(family: s
 def test_a_state_that_is_very_long_does_not_drown_the_others(tmp_path: Path) -> None:
     lab = edged.Lab(tmp_path, "llama")
     first = int(lab.layouts["train"].rows[0])
-    lab.states.write("train", first, lab.states.rows("train", first, first + 1) * 100)
+    lab.states.arrays["train"][first : first + 1] = lab.states.rows("train", first, first + 1) * 100
     usual, own = (
         lab.reader(lengths=lengths).lesson("train", np.array([0])).asked.states.square().mean(-1).sqrt()
         for lengths in ("usual", "own")

@@ -146,7 +146,7 @@ def _manifest(model: str, corpus: str, streams: Mapping[str, tuple[int, int]]) -
     layers, heads = next(iter(streams.values()))
     return Manifest(
         "survey",
-        plan={"study": "survey", "model": model, "corpus": corpus, "batch": 16, "window": 128},
+        plan={"study": "survey", "model": {"name": model}, "corpus": {"name": corpus}, "batching": {"budget": 128}},
         versions={
             "python": "3.11.9",
             "attlas": "0.1.0",

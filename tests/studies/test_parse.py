@@ -222,5 +222,5 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(PlanError, match="give it with --out"):
         parse(subject, good, resume=True)
     dots = [type(good[0]).from_words(["."], governors=[-1], upos=["PUNCT"])] * 4
-    with pytest.raises(CorpusError, match="has a word to score"):
+    with pytest.raises(CorpusError, match="no sentence has a word with a governor"):
         parse(subject, good, test=dots)

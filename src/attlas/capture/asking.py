@@ -513,9 +513,10 @@ def _fused(patient: Patient) -> Finding:
         batch, heads, _, keys = call.shape
         columns = torch.rand(batch, 1, keys, 3, device=call.value.device)
         lengths = torch.rand(batch, heads, keys, device=call.value.device) + 0.5
-        fast, slow = fast_statistics(call, columns, lengths), matrix_statistics(call, columns, lengths)
         side = patient.batch.queries(call.site.stream)
-        worst.append(fast.difference(slow, None if side is None else side.real))
+        real = None if side is None else side.real
+        fast, slow = (way(call, columns, lengths, None, real) for way in (fast_statistics, matrix_statistics))
+        worst.append(fast.difference(slow, real))
 
     patient.run(patient.batch, Fold(compare))
     if not worst:
