@@ -237,7 +237,8 @@ FAULTS: dict[str, Fault] = {
         "llama", generation, "_stitch", changed(lambda whole, *_: whole.roll(1, 1))
     ),
     "statistics of another temperature": Fault(
-        "bert", kernels, "attend_in_tiles", lambda right: lambda q, k, v, scale, *more: right(q, k, v, 1.01 * scale, *more)
+        "bert", kernels, "attend_in_tiles",
+        lambda right: lambda q, k, v, scale, *more: right(q, k, v, 1.01 * scale, *more),
     ),
 }  # fmt: skip
 

@@ -218,7 +218,8 @@ def test_hostile_names_stay_names(tmp_path: Path) -> None:
     assert "img" not in [tag for tag, _ in outline.seen]
     assert "<script>alert" not in page
     assert HOSTILE in outline.text
-    assert HOSTILE in data_of(page)["tables"]["parts"]["columns"]["pos"]["of"]
+    drawn = HOSTILE.replace("\u2028", " ")  # at which the charts' own language would end a line
+    assert drawn in data_of(page)["tables"]["parts"]["columns"]["pos"]["of"]
 
 
 def test_missing_numbers_do_not_break_the_page(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ CHANGES: list[tuple[int, str, str, str, str, tuple[str, ...]]] = [
     ),
     (
         40, "ablate: gradients taken on the texts they are correlated with", "studies/ablate/call.py",
-        "_add_importance(tables, run, posed, choosing)", "_add_importance(tables, run, posed, scored)", (CUTTING,),
+        'Importance(posed), choosing, "gradients"', 'Importance(posed), scored, "gradients"', (CUTTING,),
     ),
     (
         41, "ablate: texts are units, not documents", "studies/ablate/call.py",

@@ -32,8 +32,8 @@ CHANGES = [
         39,
         "twin: weights are the trained ones",
         "capture/subject.py",
-        "return type(self)(untrained(self.name, self.model, self.pieces.tokenizer, seed))",
-        "return self",
+        "twin = type(self)(untrained(self.name, self.model, self.pieces.tokenizer, seed))",
+        "twin = self",
         (*_NORMS, *_NOOP),
     ),
     (

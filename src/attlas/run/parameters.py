@@ -223,7 +223,7 @@ def study_call(
             values = {**shared, **signature.bind(*args, **given).arguments}
             check_given(values)
             check_values(parameters, values)
-            check_spread(call.__name__, values, alone, whole)
+            check_spread(call.__name__, {name: values.get(name) for name in shared}, alone, whole)
             bound = inspect.signature(call).bind(*args, **_limited({**shared, **given}, usual))
             for parameter in parameters:
                 if parameter.name in bound.arguments and role_of(parameter) in ("corpus", "other corpus"):

@@ -174,11 +174,14 @@ def opening_of(
     if not isinstance(subject, Opening):
         require_format(given["dtype"])
         return subject, said, given["dtype"]
-    options = subject.options
-    asked = options.pop("dtype")
-    dtype = given["dtype"] or asked
+    elsewhere = [name for name, value in subject.options.items() if value and name not in ("dtype", *names)]
+    if elsewhere:
+        raise CapabilityError(
+            f"a model is trained whole, in memory and on one device; leave out --{elsewhere[0].replace('_', '-')}"
+        )
+    dtype = given["dtype"] or subject.dtype
     require_format(dtype)
-    return subject.name, options | said, dtype
+    return subject.name, {name: subject.options[name] for name in names} | said, dtype
 
 
 def labels_for(task: str, learned_from: Corpus, held_out: Corpus) -> list[str]:
