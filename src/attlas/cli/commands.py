@@ -171,7 +171,7 @@ def run_command(
     own = {parameter.name for parameter in taken}
     how: dict[str, Any] = {name: None if name in own else given.pop(name, None) for name in READING}
     opening: dict[str, Any] = {name: given.get(name) for name in OPENING if name not in own}
-    if given.get("part") is not None:
+    if "resume" in given and given.get("part") is not None:  # of a run: layers convert has parts of a corpus
         asked = {name: value for name, value in {**given, **how}.items() if name not in NOT_OF_A_PART}
         given["part"] = share_of(given["part"])._replace(command={"study": study.name, "given": asked})
     quiet, as_json = given.pop("quiet", True), given.pop("as_json", False)
