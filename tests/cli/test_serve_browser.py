@@ -227,9 +227,13 @@ def test_ctrl_c_ends_it_even_while_a_model_reads() -> None:
             connection.request("POST", "/api/look", body, {"X-Attlas-Token": parse_qs(url.query)["token"][0]})
             answers.append(connection.getresponse())
 
+        first = http.client.HTTPConnection(url.netloc, timeout=60)
+        first.request("GET", f"{url.path}?{url.query}")
+        first.getresponse().read()  # it is up; what waits to be let in when it ends is only cut off
+        first.close()
         asking = threading.Thread(target=ask)
         asking.start()
-        time.sleep(1)
+        time.sleep(2)
         assert asking.is_alive()
         began = time.monotonic()
         interrupt(process)
