@@ -233,8 +233,9 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             Section(
                 "where", "Where attention goes",
                 "Each dot is one head; its height is the share of its attention that goes to such pieces, in weight "
-                "and, beside it, in norm. Previous, next and itself ask for a piece's place, others for its kind. "
-                "Lines are means of layers, dashed is chance. Where weight is above norm, vectors carry little.",
+                "and, beside it, in norm. Previous, next, itself and near ask for a piece's place, others for its "
+                "kind; *receives most* is the share of all attention in a text that one piece gets. Lines are means "
+                "of layers, dashed is chance. Where weight is above norm, vectors carry little.",
                 _dots(quantities, "where", small), short="Where it goes", width="small",
             ),
             Section(
@@ -248,7 +249,8 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
             Section(
                 "entropy", "How broad, how focused",
                 "Entropy says how widely a head spreads its attention: 0 nats is all on one piece, the dashed line "
-                "is the same to all. Heads near the line average over the text; heads near the floor pick one piece.",
+                "is the same to all. Heads near the line average over the text; heads near the floor pick one piece. "
+                "The largest score of a row, before the softmax, is 0 where all keys are alike.",
                 (*_dots(quantities, "entropy", Style(height=230, axis="nats")),
                  Listing("by_head", "head", "entropy", "sentence", order="focus", most=12,
                          title="The most focused heads")),
