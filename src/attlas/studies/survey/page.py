@@ -250,7 +250,7 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 "entropy", "How broad, how focused",
                 "Entropy says how widely a head spreads its attention: 0 nats is all on one piece, the dashed line "
                 "is the same to all. Heads near the line average over the text; heads near the floor pick one piece. "
-                "The largest score of a row, before the softmax, is 0 where all keys are alike.",
+                "The largest score of a row is taken before the softmax; there, the line is a query of zero.",
                 (*_dots(quantities, "entropy", Style(height=230, axis="nats")),
                  Listing("by_head", "head", "entropy", "sentence", order="focus", most=12,
                          title="The most focused heads")),
