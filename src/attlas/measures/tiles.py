@@ -19,7 +19,7 @@ from torch import Tensor
 
 from attlas.measures.threads import in_threads
 
-TILE = 1 << 19  # scores at a time: two megabytes
+TILE = 3 << 17  # scores at a time: a megabyte and a half
 BAND_ROWS = 128  # at a time, of which keys within a window are taken
 CAUSAL_ROWS = 256  # at most, where later keys cannot be seen
 SAFE = 40.0  # exponentials of scores up to this need no shift: e^40 is far from the end of float32
