@@ -17,6 +17,7 @@ KINDS = {
     "kills": "at a change of a file", "finished": "after its end", "random kills": "at a random time",
     "SIGTERM": "SIGTERM", "SIGHUP": "SIGHUP", "full disks": "full disk", "races": "race",
 }  # fmt: skip
+PLACE = re.compile(r"/\S*?chaos-\w+/\d+/")  # where this machine had the folder of a trial
 OF = re.compile(r" of (\d+)\)$")  # how many changes of files a run makes, in what was done to it
 ABOUT = """\
 # Faults
@@ -81,7 +82,8 @@ def _summary(trials: list[Trial]) -> str:
 
 def _at_fault(trials: list[Trial]) -> list[str]:
     told = [trial for trial in trials if trial.wrong]
-    lines = [f"- {trial.run}, {trial.kind}, {trial.done}: {'; '.join(trial.wrong)[:300]}" for trial in told]
+    wrong = [PLACE.sub("", "; ".join(trial.wrong))[:300] for trial in told]
+    lines = [f"- {trial.run}, {trial.kind}, {trial.done}: {what}" for trial, what in zip(told, wrong, strict=True)]
     return ["At fault:", "", *lines] if lines else []
 
 
