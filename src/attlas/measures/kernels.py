@@ -1,7 +1,12 @@
-"""Attention with other values, its log-sum-exp, and what else a row can tell; never the matrix.
+"""All that is summed over the keys of a call at the seam, and over its queries; never the matrix.
 
-On a GPU these are torch's fused kernels. On a CPU those kernels want queries, keys and values of one width, and ours
-have other value columns than query columns, so we go tile by tile ourselves (:mod:`attlas.measures.tiles`).
+There is one question, :func:`attend`, and three ways to answer it. On a CPU we go tile by tile
+(:mod:`attlas.measures.tiles`). On a GPU a kernel of our own takes every sum in one go, in the model's own precision
+(:mod:`attlas.measures.device`); where it does not cover a call, or a GPU has no Triton, torch's own kernel serves,
+with whatever is to be summed as further columns of the values (:mod:`attlas.measures.efficient`).
+
+The latter two ways are given queries, keys and *packed* values: beside the values stand the columns, their products
+with nu, nu log nu, the places of the keys, and one.
 """
 
 from __future__ import annotations
@@ -10,168 +15,166 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
-from attlas.measures.tiles import attend_in_tiles
+from attlas.measures import device
+from attlas.measures.efficient import attend_by_torch
+from attlas.measures.tiles import Sums, attend_in_tiles
+from attlas.models import AttentionCall
 
-_ROWS = 1024  # of scores at a time, where the largest is looked for on a device
+WINDOW = 8  # pieces to either side that count as near
+OFFSETS = (-1, 0, 1)
+TINY = 1e-30
 
 
 class Attended(NamedTuple):
-    """Sums over keys, by query: (batch, head, query, columns), and the log-sum-exp of the scores (batch, head,
-    query).
+    """Sums over keys for every query, (batch, head, query), with alpha the weight and nu the length of what a key
+    brings.
 
-    ``out`` sums alpha c for all value columns c, ``lower`` the same up to the query's own place for the last few of
-    them, ``logs`` sums alpha log alpha c for the last few, and ``within`` alpha c of these over the keys near the
-    query. ``top`` is the largest score that a query has, minus infinity where it sees nothing. ``received`` sums over
-    queries what keys get, (batch, head, key, readers).
+    ``mixed`` sums alpha v, (batch, head, query, width); ``lse`` is the log-sum-exp of the scores, ``top`` the largest
+    (minus infinity where a query sees nothing). ``weight`` and ``norm`` sum alpha c and alpha nu c for every column c;
+    ``total`` and ``length`` alpha and alpha nu; ``weight_log`` and ``norm_log`` alpha log alpha and alpha nu log
+    alpha, ``length_log`` alpha nu log nu; ``weight_distance`` and ``norm_distance`` alpha |i - j| and alpha nu |i -
+    j|. ``within`` are alpha and alpha nu over the keys at most :data:`WINDOW` pieces away, ``near`` alpha at the
+    previous, own and next place: all four are 0 where queries and keys are not of one text. ``received`` sums alpha
+    over the queries that count, by how much they do, (batch, head, key). Without lengths, nu is 1.
 
-    >>> Attended(*[torch.ones(1)] * 3).lower is None
-    True
+    >>> Attended._fields[:3]
+    ('mixed', 'lse', 'top')
     """
 
-    out: Tensor
+    mixed: Tensor
     lse: Tensor
-    logs: Tensor
-    lower: Tensor | None = None
-    top: Tensor | None = None
-    within: Tensor | None = None
-    received: Tensor | None = None
+    top: Tensor
+    weight: Tensor
+    norm: Tensor
+    total: Tensor
+    length: Tensor
+    weight_log: Tensor
+    norm_log: Tensor
+    length_log: Tensor
+    weight_distance: Tensor
+    norm_distance: Tensor
+    within: Tensor
+    near: Tensor
+    received: Tensor
 
 
-def attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    scale: float,
-    *,
-    mask: Tensor | None = None,
-    causal: bool = False,
-    lower: int = 0,
-    logs: int = 1,
-    window: int | None = None,
-    readers: Tensor | None = None,
-) -> Attended:
-    """Attention of float32 tensors (batch, head, piece, width); the last column of ``value`` must be ones.
-
-    ``mask`` is boolean, (batch or 1, 1, query, key). ``lower`` and ``logs`` say of how many of the last value
-    columns these are wanted; ``within`` has as many as ``logs``, over keys at most ``window`` pieces away.
-    ``readers`` are numbers that queries carry, (batch, 1 or head, query, any), by which they count in ``received``.
+def attend(call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers: Tensor) -> Attended:
+    """All sums of a call: ``columns`` (batch, 1, key, any) are what keys carry, ``lengths`` nu as (batch, head, key),
+    ``readers`` (batch, 1, query, 1) how much each query counts in what keys receive.
 
     >>> q = torch.randn(1, 2, 5, 4)
-    >>> v = torch.cat([q, torch.ones(1, 2, 5, 1)], -1)
-    >>> got = attend(q, q, v, 0.5, readers=torch.ones(1, 1, 5, 1))
-    >>> weights = (q @ q.transpose(-1, -2) * 0.5).softmax(-1)
-    >>> bool(torch.allclose(got.out, weights @ v, atol=1e-5))
+    >>> call = AttentionCall("site", q, q, q, None, 0.5)
+    >>> got = attend(call, torch.rand(1, 1, 5, 3), None, torch.ones(1, 1, 5, 1))
+    >>> weights = call.weights()
+    >>> bool(torch.allclose(got.mixed, weights @ q, atol=1e-5))
     True
-    >>> bool(torch.allclose(got.logs[..., 0], (weights * weights.log()).sum(-1), atol=1e-4))
+    >>> bool(torch.allclose(got.weight_log, (weights * weights.log()).sum(-1), atol=1e-4))
     True
-    >>> bool(torch.allclose(got.received[..., 0], weights.sum(2), atol=1e-5))
+    >>> bool(torch.allclose(got.received, weights.sum(2), atol=1e-5))
     True
     """
-    if query.device.type != "cpu":
-        return _fused(query, key, value, scale, mask, causal, lower, logs, window, readers)
-    sums = attend_in_tiles(query, key, value, scale, mask, causal, lower, logs, window, readers)
-    return Attended(
-        sums.out,
-        sums.lse[..., 0],
-        sums.logs,
-        sums.lower if lower else None,
-        sums.top[..., 0],
-        sums.within if window is not None else None,
-        sums.received.transpose(2, 3) if readers is not None else None,
-    )
+    way, _ = way_of(call)
+    if way == "kernel":
+        return Attended(*device.attend(call, columns, lengths, readers, WINDOW))
+    return _of_packed(call, columns, lengths, readers, way)
 
 
-def _fused(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    scale: float,
-    mask: Tensor | None,
-    causal: bool,
-    lower: int,
-    logs: int,
-    window: int | None,
-    readers: Tensor | None,
+def way_of(call: AttentionCall) -> tuple[str, str]:
+    """Which way the sums of a call are taken, and why not a faster one: "tiles" on a CPU, "kernel" or "torch" on a
+    GPU, and "matrix" where scores are more than products of queries and keys, or are not to be had.
+
+    >>> q = torch.zeros(1, 2, 3, 4)
+    >>> way_of(AttentionCall("site", q, q, q, None, 0.5))
+    ('tiles', '')
+    >>> way_of(AttentionCall("site", q, q, q, None, 0.5, softcap=30.0))
+    ('matrix', 'a soft cap on the scores')
+    """
+    on_cpu = call.value.device.type == "cpu"
+    why = "" if on_cpu else device.uncovered(call)
+    if not on_cpu and not why:
+        return "kernel", ""
+    if call.odd:
+        return "matrix", call.odd
+    if on_cpu:
+        return "tiles", ""
+    return ("torch" if call.value.device.type == "cuda" else "matrix"), why
+
+
+def _of_packed(
+    call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers: Tensor, way: str
 ) -> Attended:
-    wide, d = value.shape[-1], key.shape[-1]
-    last = value[..., wide - logs :]
-    times_key = [key * last[..., k, None] for k in range(logs)]  # sums of alpha s c are q . sums of alpha k c
-    packed, lse = _efficient(query, key, torch.cat([value, *times_key], dim=-1), scale, mask, causal)
-    out, rest = packed[..., :wide], packed[..., wide:]
-    scored = [scale * (query * rest[..., k * d : (k + 1) * d]).sum(-1) for k in range(logs)]
-    logged = torch.stack(scored, dim=-1) - lse[..., None] * out[..., wide - logs :]
-    below = None
-    if lower:
-        kept = None if mask is None else mask & torch.ones_like(mask[:1]).tril()
-        part, under = _efficient(query, key, value[..., wide - lower :], scale, kept, kept is None)
-        below = part * (under - lse).clamp(max=0).exp()[..., None]
-    near = None if window is None else _near(query, key, last, lse, scale, mask, causal, window)
-    by_key = None if readers is None else _received(query, key, lse, scale, mask, causal, readers)
-    return Attended(out, lse, logged, below, _top(query, key, scale, mask, causal), near, by_key)
-
-
-def _received(
-    query: Tensor, key: Tensor, lse: Tensor, scale: float, mask: Tensor | None, causal: bool, readers: Tensor
-) -> Tensor:
-    """Sums over queries: attention with the roles exchanged. Keys ask with [k, 1], and queries answer with [scale q,
-    -lse], so that the exponential of a score is a weight; a causal mask is one from the other end."""
-    asking = torch.cat([key, torch.ones_like(key[..., :1])], -1)
-    answering = torch.cat([query * scale, -lse[..., None].clamp(min=-1e4)], -1)  # which rows that see nothing exceed
-    carried = readers.expand(*query.shape[:3], -1)
-    if causal:
-        asking, answering, carried = asking.flip(2), answering.flip(2), carried.flip(2)
-    across = None if mask is None else mask.transpose(2, 3)
-    mean, logs = _efficient(asking, answering, carried, 1.0, across, causal)
-    sums = mean * logs.exp()[..., None]
-    return sums.flip(2) if causal else sums
-
-
-def _top(query: Tensor, key: Tensor, scale: float, mask: Tensor | None, causal: bool) -> Tensor:
-    """The largest score of each row, some rows at a time."""
-    tops = []
-    for row in range(0, query.shape[2], _ROWS):
-        scores = scale * query[:, :, row : row + _ROWS] @ key.transpose(2, 3)
-        if causal:
-            scores = scores.masked_fill(torch.ones_like(scores[0, 0], dtype=torch.bool).triu(row + 1), -torch.inf)
-        if mask is not None:
-            scores = scores.masked_fill(~mask[:, :, row : row + _ROWS], -torch.inf)
-        tops.append(scores.amax(-1))
-    return torch.cat(tops, 2)
-
-
-def _near(
-    query: Tensor, key: Tensor, columns: Tensor, lse: Tensor, scale: float, mask: Tensor | None, causal: bool,
-    window: int,
-) -> Tensor:  # fmt: skip
-    """Sums over the keys within a window, offset by offset: as many products as the window is wide."""
-    queries, keys = query.shape[2], key.shape[2]
-    sums = torch.zeros(*query.shape[:3], columns.shape[-1], device=query.device)
-    for offset in range(-window, 1 if causal else window + 1):
-        rows = slice(max(0, -offset), min(queries, keys - offset))
-        if rows.start >= rows.stop:
-            continue
-        places = slice(rows.start + offset, rows.stop + offset)
-        weights = (scale * (query[:, :, rows] * key[:, :, places]).sum(-1) - lse[:, :, rows]).exp()
-        if mask is not None:
-            weights = weights * mask[:, :, rows, places].diagonal(dim1=-2, dim2=-1)
-        sums[:, :, rows] += weights[..., None] * columns[:, :, places]
-    return sums
-
-
-def _efficient(
-    query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool
-) -> tuple[Tensor, Tensor]:
-    """torch's memory-efficient kernel; widths and rows of the bias must be aligned."""
-    wide = value.shape[-1]
-    query, key, value = (pad(tensor, (0, -tensor.shape[-1] % 8)) for tensor in (query, key, value))
-    bias = None
-    if mask is not None:
-        added = torch.zeros(mask.shape, device=mask.device).masked_fill_(~mask, -1e30)
-        added = pad(added, (0, -mask.shape[-1] % 8))[..., : mask.shape[-1]]
-        bias = added.expand(query.shape[0], query.shape[1], query.shape[2], key.shape[2])
-    out, lse, *_ = torch.ops.aten._scaled_dot_product_efficient_attention(
-        query, key, value, bias, True, 0.0, causal, scale=scale
+    """The sums by way of packed values."""
+    assert call.query is not None
+    query, key, value = call.query.float(), call.keys.float(), call.values.float()
+    batch, heads, queries, keys = call.shape
+    v, c = value.shape[-1], columns.shape[-1]
+    column = columns.float().expand(batch, heads, keys, c)
+    place = torch.arange(keys, device=key.device, dtype=torch.float32)[:, None].expand(batch, heads, keys, 1)
+    one = torch.ones_like(place)
+    packed = [value, column, place, one]
+    if lengths is not None:
+        nu = lengths.float()[..., None]
+        packed = [value, column, column * nu, nu * nu.clamp(min=TINY).log(), place, place * nu, nu, one]
+    measures = 1 if lengths is None else 2
+    one_text = queries == keys
+    lower = 2 * measures if one_text and not call.causal else 0
+    sums = (attend_in_tiles if way == "tiles" else attend_by_torch)(
+        query, key, torch.cat(packed, dim=-1), call.scaling, call.mask, call.causal, lower, measures,
+        WINDOW if one_text else None, readers,
+    )  # fmt: skip
+    out, lse = sums.out, sums.lse[..., 0]
+    weight, total, position = out[..., v : v + c], out[..., -1], out[..., -2 * measures]
+    norm, length, norm_position, length_log = weight, total, position, torch.zeros_like(lse)
+    before = norm_before = (sums.lower[..., 0], sums.lower[..., -1]) if lower else None
+    if lengths is not None:
+        norm, length_log = out[..., v + c : v + 2 * c], out[..., v + 2 * c]
+        length, norm_position = out[..., -2], out[..., -3]
+        norm_before = (sums.lower[..., 1], sums.lower[..., 2]) if lower else None
+    within = torch.zeros(batch, heads, queries, 2, device=query.device)
+    return Attended(
+        mixed=out[..., :v],
+        lse=lse,
+        top=sums.top[..., 0],
+        weight=weight,
+        norm=norm,
+        total=total,
+        length=length,
+        weight_log=sums.logs[..., -1],
+        norm_log=sums.logs[..., 0],
+        length_log=length_log,
+        weight_distance=_distance(call, position, total, before),
+        norm_distance=_distance(call, norm_position, length, norm_before),
+        within=torch.stack([sums.within[..., -1], sums.within[..., 0]], -1) if one_text else within,
+        near=_near(call, query, key, lse),
+        received=sums.received.transpose(2, 3)[..., 0],
     )
-    return out[..., :wide], lse[..., : query.shape[2]]
+
+
+def _distance(call: AttentionCall, position: Tensor, total: Tensor, before: tuple[Tensor, Tensor] | None) -> Tensor:
+    """Sum of weights times |i - j|, from the sums of position and of one: over all keys, and over those before."""
+    queries, keys = call.shape[2:]
+    if queries != keys:
+        return torch.zeros_like(total)
+    i = torch.arange(queries, device=total.device, dtype=torch.float32)
+    onward = position - i * total  # weights times (j - i)
+    return -onward if before is None else onward + 2 * (i * before[1] - before[0])
+
+
+def _near(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor) -> Tensor:
+    """Weights on the previous, own and next position, (batch, head, query, 3); 0 where there is none."""
+    batch, heads, queries, keys = call.shape
+    near = torch.zeros(batch, heads, queries, len(OFFSETS), device=query.device)
+    if queries != keys:
+        return near
+    for place, offset in enumerate(OFFSETS):
+        if offset > 0 and call.causal:
+            continue
+        rows = slice(max(0, -offset), queries - max(0, offset))
+        columns = slice(max(0, offset), queries - max(0, -offset))
+        scores = call.scaling * (query[:, :, rows] * key[:, :, columns]).sum(-1)
+        weights = (scores - lse[:, :, rows]).exp()
+        if call.mask is not None:
+            weights = torch.where(call.mask.diagonal(offset, dim1=-2, dim2=-1), weights, 0.0)
+        near[:, :, rows, place] = weights
+    return near

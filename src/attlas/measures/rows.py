@@ -24,13 +24,10 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from attlas.measures.kernels import attend
+from attlas.measures.kernels import OFFSETS, TINY, WINDOW, Attended, attend, way_of
 from attlas.models import AttentionCall
 
-OFFSETS = (-1, 0, 1)
-WINDOW = 8  # pieces to either side that count as near
 _BLOCK = 128
-_TINY = 1e-30
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ def statistics(
     >>> statistics(call, torch.ones(1, 1, 5, 1)).weight.squeeze().mean().round(decimals=4).item()
     1.0
     """
-    if call.fusable and call.value.device.type in ("cpu", "cuda"):
+    if way_of(call)[0] != "matrix":
         return fast_statistics(call, columns, lengths, pairs, readers)
     return matrix_statistics(call, columns, lengths, pairs, readers)
 
@@ -146,54 +143,9 @@ def fast_statistics(
     >>> fast_statistics(call, columns).difference(matrix_statistics(call, columns)) < 1e-4
     True
     """
-    assert call.query is not None
-    query, key, value = call.query.float(), call.keys.float(), call.values.float()
-    batch, heads, queries, keys = call.shape
-    v, c = value.shape[-1], columns.shape[-1]
-    column = columns.float().expand(batch, heads, keys, c)
-    place = torch.arange(keys, device=key.device, dtype=torch.float32)[:, None].expand(batch, heads, keys, 1)
-    one = torch.ones_like(place)
-    packed = [value, column, place, one]
-    if lengths is not None:
-        nu = lengths.float()[..., None]
-        packed = [value, column, column * nu, nu * nu.clamp(min=_TINY).log(), place, place * nu, nu, one]
-    measures = 1 if lengths is None else 2
-    one_text = queries == keys
-    attended = attend(
-        query, key, torch.cat(packed, dim=-1), call.scaling, mask=call.mask, causal=call.causal,
-        lower=2 * measures if one_text and not call.causal else 0, logs=measures, window=WINDOW if one_text else None,
-        readers=_readers(call, readers),
-    )  # fmt: skip
-    out, lse, logs, lower = attended[:4]
-    assert attended.top is not None
-    assert attended.received is not None
-    near = torch.zeros(batch, heads, queries, 2, device=query.device)
-    if attended.within is not None:
-        near = torch.stack([attended.within[..., -1], attended.within[..., 0]], -1)
-    weight, total, position = out[..., v : v + c], out[..., -1], out[..., -2 * measures]
-    norm, length, norm_position, length_log = weight, total, position, torch.zeros_like(lse)
-    before = norm_before = None if lower is None else (lower[..., 0], lower[..., -1])
-    if lengths is not None:
-        norm, length_log = out[..., v + c : v + 2 * c], out[..., v + 2 * c]
-        length, norm_position = out[..., -2], out[..., -3]
-        norm_before = None if lower is None else (lower[..., 1], lower[..., 2])
-    return RowStatistics(
-        weight=weight,
-        norm=norm,
-        total=total,
-        length=length,
-        weight_log=logs[..., -1],
-        norm_log=logs[..., 0],
-        length_log=length_log,
-        weight_distance=_distance(call, position, total, before),
-        norm_distance=_distance(call, norm_position, length, norm_before),
-        near=_near(call, query, key, lse),
-        within=near,
-        top=attended.top,
-        received=attended.received[..., 0],
-        pairs=_pairs(call, query, key, lse, pairs),
-        mixed=out[..., :v],
-    )
+    attended = attend(call, columns, lengths, _readers(call, readers))
+    sums = {name: getattr(attended, name) for name in Attended._fields if name != "lse"}
+    return RowStatistics(pairs=_pairs(call, attended.lse, pairs), **sums)
 
 
 def _readers(call: AttentionCall, readers: Tensor | None) -> Tensor:
@@ -204,45 +156,14 @@ def _readers(call: AttentionCall, readers: Tensor | None) -> Tensor:
     return readers[:, None, :, None].float()
 
 
-def _distance(call: AttentionCall, position: Tensor, total: Tensor, before: tuple[Tensor, Tensor] | None) -> Tensor:
-    """Sum of weights times |i - j|, from the sums of position and of one: over all keys, and over those before."""
-    queries, keys = call.shape[2:]
-    if queries != keys:
-        return torch.zeros_like(total)
-    i = torch.arange(queries, device=total.device, dtype=torch.float32)
-    onward = position - i * total  # weights times (j - i)
-    return -onward if before is None else onward + 2 * (i * before[1] - before[0])
-
-
-def _near(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor) -> Tensor:
-    """Weights on the previous, own and next position, (batch, head, query, 3); 0 where there is none."""
-    batch, heads, queries, keys = call.shape
-    near = torch.zeros(batch, heads, queries, len(OFFSETS), device=query.device)
-    if queries != keys:
-        return near
-    for place, offset in enumerate(OFFSETS):
-        if offset > 0 and call.causal:
-            continue
-        rows = slice(max(0, -offset), queries - max(0, offset))
-        columns = slice(max(0, offset), queries - max(0, -offset))
-        scores = call.scaling * (query[:, :, rows] * key[:, :, columns]).sum(-1)
-        weights = (scores - lse[:, :, rows]).exp()
-        if call.mask is not None:
-            weights = torch.where(call.mask.diagonal(offset, dim1=-2, dim2=-1), weights, 0.0)
-        near[:, :, rows, place] = weights
-    return near
-
-
-def _pairs(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor, pairs: Tensor | None) -> Tensor:
+def _pairs(call: AttentionCall, lse: Tensor, pairs: Tensor | None) -> Tensor:
     """Weights at single pairs, (batch, head, P); 0 where the key cannot be seen."""
     batch, heads, _, _ = call.shape
     if pairs is None or not pairs.shape[1]:
-        return query.new_zeros(batch, heads, 0)
+        return lse.new_zeros(batch, heads, 0)
     i, j = pairs[..., 0], pairs[..., 1]
-    b = torch.arange(batch, device=query.device)[:, None]
-    # Indexing by two arrays around a slice puts their axes first: (batch, P, head, width).
-    scores = call.scaling * torch.einsum("bphd,bphd->bph", query[b, :, i], key[b, :, j])
-    weights = (scores - lse[b, :, i]).exp()
+    b = torch.arange(batch, device=pairs.device)[:, None]
+    weights = (call.scores_at(pairs) - lse[b, :, i]).exp()
     if call.mask is not None:
         mask = call.mask.expand(batch, 1, *call.mask.shape[2:])
         weights = torch.where(mask[b, 0, i, j][..., None], weights, 0.0)
@@ -315,7 +236,7 @@ def _matrix(
         length=scaled.sum(-1),
         weight_log=(weights * logs).sum(-1),
         norm_log=(scaled * logs).sum(-1),
-        length_log=(scaled * nu.clamp(min=_TINY).log()).sum(-1),
+        length_log=(scaled * nu.clamp(min=TINY).log()).sum(-1),
         weight_distance=(weights * apart).sum(-1),
         norm_distance=(scaled * apart).sum(-1),
         near=near,

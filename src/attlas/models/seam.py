@@ -124,16 +124,35 @@ class AttentionCall:
         return _ungroup(self.value, self.shape[1])
 
     @property
+    def odd(self) -> str:
+        """What keeps attention with other values from standing in for the matrix; nothing where it can: scores are
+        plain products of queries and keys, under a boolean mask.
+
+        >>> q = torch.zeros(1, 2, 3, 4)
+        >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5, softcap=30.0).odd
+        'a soft cap on the scores'
+        """
+        if self.query is None:
+            return "a softmax of its own"
+        if self.mask is not None and self.mask.dtype != torch.bool:
+            return "a mask that is added to the scores"
+        there = {
+            "weights that were replaced": self.replaced,
+            "a position bias": self.bias,
+            "a soft cap on the scores": self.softcap,
+            "learned sinks": self.sinks,
+        }
+        return next((name for name, value in there.items() if value is not None), "")
+
+    @property
     def fusable(self) -> bool:
-        """Whether fused kernels can stand in for the matrix: plain dot products under a boolean mask.
+        """Whether fused kernels can stand in for the matrix: nothing about the call is :attr:`odd`.
 
         >>> q = torch.zeros(1, 2, 3, 4)
         >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5, softcap=30.0).fusable
         False
         """
-        plain = self.bias is None and self.softcap is None and self.sinks is None and self.replaced is None
-        boolean = self.mask is None or self.mask.dtype == torch.bool
-        return plain and boolean and self.query is not None
+        return not self.odd
 
     @property
     def adjusted(self) -> bool:
@@ -198,6 +217,28 @@ class AttentionCall:
                 assert self.mask is not None
                 scores = scores + self.mask[:, :, rows]
             scores = scores.masked_fill(~visible, torch.finfo(scores.dtype).min)
+        return scores
+
+    def scores_at(self, pairs: Tensor) -> Tensor:
+        """Scores of single pairs of query and key, whether or not these may be seen: (batch, P, head) of float32,
+        from pairs (batch, P, 2).
+
+        >>> q = torch.ones(1, 2, 3, 4)
+        >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5).scores_at(torch.tensor([[[0, 2]]])).tolist()
+        [[[2.0, 2.0]]]
+        """
+        assert self.query is not None
+        assert self.key is not None
+        i, j = pairs[..., 0], pairs[..., 1]
+        b = torch.arange(len(pairs), device=pairs.device)[:, None]
+        # Indexing by two arrays around a slice puts their axes first: (batch, P, head, width).
+        query, key = self.query[b, :, i].float(), self.key[b, :, j].float()
+        key = key if key.shape[2] == query.shape[2] else key.repeat_interleave(query.shape[2] // key.shape[2], 2)
+        scores = (query * key).sum(-1) * self.scaling
+        if self.softcap is not None:
+            scores = torch.tanh(scores / self.softcap) * self.softcap
+        if self.bias is not None:
+            scores = scores + self.bias.expand(self.shape)[b, :, i, j]
         return scores
 
     def weights(self, rows: slice | None = None) -> Tensor:
