@@ -17,8 +17,9 @@ from attlas.capture.reading import read_documents
 from attlas.corpora import Corpus
 from attlas.errors import ModelError, NumberError
 from attlas.ids import Stream
+from attlas.measures.even import even_statistics
 from attlas.measures.quantities import QUANTITIES
-from attlas.measures.rows import uniform_call
+from attlas.measures.rows import RowStatistics
 from attlas.models import AttentionCall
 from attlas.studies.shared.piece_classes import draw_pairs, half_of, tags_of, word_ranks
 from attlas.studies.survey import passes
@@ -72,11 +73,11 @@ def test_what_even_attention_gives_is_computed_once_for_all_layers(
 ) -> None:
     asked = []
 
-    def counted(call: AttentionCall) -> AttentionCall:
+    def counted(call: AttentionCall, *given: torch.Tensor) -> RowStatistics:
         asked.append(call.site)
-        return uniform_call(call)
+        return even_statistics(call, *given)
 
-    monkeypatch.setattr(passes, "uniform_call", counted)
+    monkeypatch.setattr(passes, "even_statistics", counted)
     subject = twin(family)
     study = Survey(subject, tags=tags_of(TREES), edges=True)
     study.update(study.empty(), read_documents(subject, TREES).examples)

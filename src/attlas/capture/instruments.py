@@ -298,9 +298,62 @@ def finite(weights: Tensor, site: Site) -> Tensor:
         ...
     attlas.errors.NumberError: NaN or infinity in the attention of encoder layer 2; ...
     """
-    if not bool(torch.isfinite(weights.detach().sum())):
-        raise NumberError(
-            f"NaN or infinity in the attention of {site}; the weights file may be damaged, or the number format "
-            "too narrow (try --dtype float32)"
-        )
+    if not bool(_sum(weights).isfinite()):
+        raise not_finite(site)
     return weights
+
+
+def not_finite(site: Site) -> NumberError:
+    """What is said where there is a NaN or infinity in the attention of a site.
+
+    >>> str(not_finite(Site("encoder", 2)))
+    'NaN or infinity in the attention of encoder layer 2; the weights file may be damaged, or the number ...'
+    """
+    return NumberError(
+        f"NaN or infinity in the attention of {site}; the weights file may be damaged, or the number format "
+        "too narrow (try --dtype float32)"
+    )
+
+
+class Finite:
+    """Whether there is a NaN or infinity in any of many weights, asked once at their end: to ask of each would be to
+    wait for the device each time.
+
+    >>> asked = Finite()
+    >>> asked.note(torch.ones(2), Site("encoder", 1)).tolist()
+    [1.0, 1.0]
+    >>> _ = asked.note(torch.tensor([float("inf")]), Site("encoder", 2))
+    >>> asked.settle()
+    Traceback (most recent call last):
+        ...
+    attlas.errors.NumberError: NaN or infinity in the attention of encoder layer 2; ...
+    """
+
+    def __init__(self) -> None:
+        self._sums: list[Tensor] = []
+        self._sites: list[Site] = []
+
+    def note(self, weights: Tensor, site: Site) -> Tensor:
+        """Pass weights on, to be asked about later.
+
+        >>> Finite().note(torch.ones(1), Site("encoder", 1)).item()
+        1.0
+        """
+        self._sums.append(_sum(weights))
+        self._sites.append(site)
+        return weights
+
+    def settle(self) -> None:
+        """Name the first site that has a NaN or infinity, if one has.
+
+        >>> Finite().settle()
+        """
+        known = torch.stack(self._sums).isfinite().tolist() if self._sums else []
+        for site, fine in zip(self._sites, known, strict=True):
+            if not fine:
+                raise not_finite(site)
+
+
+def _sum(weights: Tensor) -> Tensor:
+    """A number that any NaN or infinity spoils; of half precision, many whole rows would be too much to sum."""
+    return weights.detach().sum(dtype=torch.promote_types(weights.dtype, torch.float32))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from attlas.capture.instruments import finite
+from attlas.capture.instruments import Finite, finite
 from attlas.measures.names import check_measure
 from attlas.models import AttentionCall
 
@@ -32,8 +32,9 @@ def require_measure(subject: Subject, measure: str) -> str:
     return measure
 
 
-def measured(subject: Subject, call: AttentionCall, measure: str) -> Tensor:
-    """The attention of a call by a measure, (batch, head, query, key); refused where there is a NaN in it.
+def measured(subject: Subject, call: AttentionCall, measure: str, asked: Finite | None = None) -> Tensor:
+    """The attention of a call by a measure, (batch, head, query, key); refused where there is a NaN in it: at once, or
+    when what is ``asked`` of all calls together is settled.
 
     >>> from attlas.capture import Fold, load
     >>> subject, seen = load(), []
@@ -42,7 +43,7 @@ def measured(subject: Subject, call: AttentionCall, measure: str) -> Tensor:
     >>> seen[0]
     torch.Size([1, 12, 5, 5])
     """
-    weights = finite(call.weights(), call.site)
+    weights = finite(call.weights(), call.site) if asked is None else asked.note(call.weights(), call.site)
     return weights if measure == "weight" else weights * subject.lengths(call)[:, :, None]
 
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from attlas.models import onto
 from attlas.text import Segmentation
 
 
@@ -32,6 +36,16 @@ class Grouping:
 
     members: Tensor
     present: Tensor
+
+    @cached_property
+    def means(self) -> Tensor:
+        """The same, each group's pieces sharing a one.
+
+        >>> s = Segmentation(("play", "##ing"), (0, 0), (0, 0), 1)
+        >>> group([s], width=2).means[0, 0].tolist()
+        [0.5, 0.5]
+        """
+        return self.members / self.members.sum(-1, keepdim=True).clamp(min=1)
 
     @property
     def words(self) -> int:
@@ -56,13 +70,14 @@ def group(
     [[True, False, True]]
     """
     words = max((segmentation.word_count for segmentation in segmentations), default=0)
-    members = torch.zeros(len(segmentations), words + 1, width)
-    for row, segmentation in enumerate(segmentations):
-        start = starts[row] if starts is not None else 0
-        groups = torch.tensor([words if word < 0 else word for word in segmentation.words], dtype=torch.long)
-        members[row, groups, torch.arange(start, start + len(groups))] = 1.0
-    present = members[:, :words].any(-1)
-    return Grouping(members.to(device), present.to(device))
+    counts = np.array([len(segmentation.words) for segmentation in segmentations], dtype=np.int64)
+    word = np.fromiter(chain.from_iterable(s.words for s in segmentations), np.int64, int(counts.sum()))
+    row = np.repeat(np.arange(len(counts)), counts)
+    place = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place += np.array(starts if starts is not None else [0] * len(counts), np.int64)[row]
+    members = np.zeros((len(segmentations), words + 1, width), np.float32)
+    members[row, np.where(word < 0, words, word), place] = 1.0
+    return Grouping(onto(members, device), onto(members[:, :words].any(-1), device))
 
 
 def between_words(weights: Tensor, queries: Grouping, keys: Grouping | None = None) -> Tensor:
@@ -76,8 +91,7 @@ def between_words(weights: Tensor, queries: Grouping, keys: Grouping | None = No
     [[0.5, 0.5], [0.8, 0.2]]
     """
     keys = queries if keys is None else keys
-    from_ = queries.members / queries.members.sum(-1, keepdim=True).clamp(min=1)
-    from_, to = (part.to(weights.dtype)[:, None] for part in (from_, keys.members.transpose(1, 2)))
+    from_, to = (part.to(weights.dtype)[:, None] for part in (queries.means, keys.members.transpose(1, 2)))
     if to.shape[-1] < from_.shape[-2]:  # the smaller product first
         return torch.matmul(from_, torch.matmul(weights, to))
     return torch.matmul(torch.matmul(from_, weights), to)

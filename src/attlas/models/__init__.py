@@ -4,7 +4,7 @@ This is the only package that knows the model library. See :mod:`attlas.models.s
 everything rests on.
 """
 
-from attlas.models.devices import place_of
+from attlas.models.devices import Landing, onto, place_of
 from attlas.models.fresh import open_to_train, save_model
 from attlas.models.heads import head_of, possible_heads, saved_head, with_head
 from attlas.models.opening import (
@@ -34,6 +34,7 @@ __all__ = [
     "Encoded",
     "Example",
     "Instrument",
+    "Landing",
     "Layout",
     "Opened",
     "Pieces",
@@ -50,6 +51,7 @@ __all__ = [
     "is_compiled",
     "kept_heads",
     "loads_plainly",
+    "onto",
     "open_model",
     "open_to_train",
     "output_matrix",

@@ -1,10 +1,15 @@
-"""Devices: whether this machine has one, found by putting a number on it, and where a model takes its inputs from."""
+"""Devices: whether this machine has one, found by putting a number on it, where a model takes its inputs from, and
+how numbers go there and come back without anybody waiting for them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from attlas.errors import ModelError, first_line
 
@@ -55,3 +60,50 @@ def place_of(model: Any) -> torch.device:
         return torch.device(spread[0])
     device: torch.device = next((weight.device for weight in model.parameters()), torch.device("cpu"))
     return torch.device("cpu") if device.type == "meta" else device
+
+
+def onto(array: NDArray[Any], device: Any) -> Tensor:
+    """An array as a tensor on a device. Nobody waits for a copy to a GPU: it is made from pinned memory, while the
+    GPU and whoever asked go on.
+
+    >>> onto(np.arange(3), "cpu").tolist()
+    [0, 1, 2]
+    """
+    tensor = torch.from_numpy(np.ascontiguousarray(array))
+    if torch.device(device).type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
+
+
+class Landing:
+    """Tensors on their way from a device to the host, all in one copy, which :meth:`arrays` waits for.
+
+    >>> landing = Landing({"sums": torch.ones(2, 2), "counts": torch.ones(3)})
+    >>> {name: array.shape for name, array in landing.arrays().items()}
+    {'sums': (2, 2), 'counts': (3,)}
+    """
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        self._shapes = {name: tensor.shape for name, tensor in tensors.items()}
+        self._event: torch.cuda.Event | None = None
+        flat = [tensor.detach().double().reshape(-1) for tensor in tensors.values()]
+        self._whole = torch.cat(flat) if flat else torch.zeros(0, dtype=torch.float64)
+        if self._whole.device.type == "cuda":
+            there = torch.empty(self._whole.shape, dtype=torch.float64, pin_memory=True)
+            self._whole = there.copy_(self._whole, non_blocking=True)
+            self._event = torch.cuda.Event()
+            self._event.record()
+
+    def arrays(self) -> dict[str, NDArray[np.float64]]:
+        """The numbers, in float64, once they are there.
+
+        >>> Landing({}).arrays()
+        {}
+        """
+        if self._event is not None:
+            self._event.synchronize()
+        sizes = [shape.numel() for shape in self._shapes.values()]
+        parts = np.split(self._whole.cpu().numpy(), np.cumsum(sizes)[:-1]) if sizes else []
+        return {
+            name: part.reshape(tuple(shape)) for (name, shape), part in zip(self._shapes.items(), parts, strict=True)
+        }

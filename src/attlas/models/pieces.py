@@ -12,14 +12,18 @@ piece that the tokenizer added) or ``""`` for text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
-import torch
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.errors import CapabilityError, ModelError, TextError
 from attlas.ids import Stream
+from attlas.models.devices import onto
 from attlas.models.inputs import takes
 from attlas.models.spm import encode_spm, has_spm
 from attlas.text import Document, Passage, Segmentation, segment
@@ -87,8 +91,9 @@ class Side:
 
     encoded: tuple[Encoded, ...]
     real: Tensor
+    known: tuple[int, ...] | None = field(default=None, repr=False, compare=False)  # starts, where no device is asked
 
-    @property
+    @cached_property
     def starts(self) -> tuple[int, ...]:
         """The first real position of each sequence: 0 unless padding is on the left.
 
@@ -96,7 +101,9 @@ class Side:
         >>> Side((e,), torch.tensor([[False, True]])).starts
         (1,)
         """
-        return tuple(int(row.int().argmax()) for row in self.real)
+        if self.known is not None:
+            return self.known
+        return tuple(self.real.int().argmax(1).tolist()) if self.real.numel() else (0,) * len(self.real)
 
 
 @dataclass(frozen=True)
@@ -232,8 +239,8 @@ class Pieces:
         source, ids = self._side([e.source for e in examples], pad_left, device)
         inputs = {"input_ids": ids, "attention_mask": source.real.long()}
         if self._types and not self.translating:
-            types = self._pad([e.source.types for e in examples], 0, pad_left, ids.shape[1])
-            inputs["token_type_ids"] = torch.tensor(types, device=device)
+            types = padded([e.source.types for e in examples], 0, pad_left, ids.shape[1])
+            inputs["token_type_ids"] = onto(types, device)
         if pad_left and self.own is Stream.DECODER:
             inputs["position_ids"] = (inputs["attention_mask"].cumsum(-1) - 1).clamp(min=0)
         target = None
@@ -328,20 +335,29 @@ class Pieces:
         return "special"
 
     def _side(self, encoded: Sequence[Encoded], pad_left: bool, device: Any) -> tuple[Side, Tensor]:
-        width = max(e.length for e in encoded)
-        ids = self._pad([e.ids for e in encoded], self.padding_id, pad_left, width)
-        real = self._pad([(1,) * e.length for e in encoded], 0, pad_left, width)
-        return (
-            Side(tuple(encoded), torch.tensor(real, dtype=torch.bool, device=device)),
-            torch.tensor(ids, device=device),
-        )
+        ids = padded([e.ids for e in encoded], self.padding_id, pad_left)
+        width, lengths = ids.shape[1], np.array([e.length for e in encoded])
+        starts = width - lengths if pad_left else np.zeros_like(lengths)
+        real = np.arange(width) >= starts[:, None]
+        real &= np.arange(width) < (starts + lengths)[:, None]
+        return Side(tuple(encoded), onto(real, device), tuple(starts.tolist())), onto(ids, device)
 
-    @staticmethod
-    def _pad(rows: Sequence[tuple[int, ...]], filler: int, left: bool, width: int) -> list[list[int]]:
-        return [
-            [filler] * (width - len(row)) + list(row) if left else list(row) + [filler] * (width - len(row))
-            for row in rows
-        ]
+
+def padded(
+    rows: Sequence[Sequence[int]], filler: int, left: bool = False, width: int | None = None
+) -> NDArray[np.int64]:
+    """Rows of numbers in one array as wide as the longest, or as is asked, filled up on the right, or on the left.
+
+    >>> padded([(1, 2), (3,)], 0, left=True).tolist()
+    [[1, 2], [0, 3]]
+    """
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    width = int(lengths.max(initial=0)) if width is None else width
+    made = np.full((len(rows), width), filler, dtype=np.int64)
+    place = np.arange(width)
+    there = place >= (width - lengths)[:, None] if left else place < lengths[:, None]
+    made[there] = np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
+    return made
 
 
 def _bare(ids: Sequence[int]) -> Encoded:

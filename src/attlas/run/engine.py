@@ -8,8 +8,8 @@ the same way (:mod:`attlas.run.course`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from attlas.run.course import Keeping
@@ -38,6 +38,29 @@ class Part(Protocol[Item]):
 
     def update(self, bundle: Bundle, batch: Sequence[Item]) -> None:
         """Take one batch of items into the bundle; the same items must always give the same bits."""
+
+
+@runtime_checkable
+class Staged(Protocol[Item]):
+    """A part whose ``update`` is three steps, which an engine may take apart: what can be known of a batch before the
+    model runs, which another thread may find out ahead of time; the work itself, begun; and what takes its outcome
+    into the bundle, which waits for it.
+
+    >>> from types import SimpleNamespace
+    >>> part = SimpleNamespace(name="toy", empty=dict, update=print, prepare=list, launch=print, overlaps=False)
+    >>> isinstance(part, Staged)
+    True
+    """
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the work goes on by itself once it is begun, so that the next may be begun before it is taken."""
+
+    def prepare(self, batch: Sequence[Item]) -> Any:
+        """Make a batch ready."""
+
+    def launch(self, ready: Any) -> Callable[[Bundle], None]:
+        """Begin to work on what was made ready, and hand back what takes the outcome into a bundle."""
 
 
 class Engine(Protocol):

@@ -1,14 +1,24 @@
-"""The engine for one machine: batch after batch, with a checkpoint every so often."""
+"""The engine for one machine: batch after batch, with a checkpoint every so often.
+
+A part that comes in stages (:class:`attlas.run.engine.Staged`) has its batches made ready ahead of time
+(:mod:`attlas.run.ahead`). Where its device works by itself, as a GPU does, the work on the next batch is begun before
+what the last one has given is taken into the bundle, so that the device need not wait for that, either. What is done
+is always said batch by batch, in their order, so checkpoints know nothing of it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from attlas.run.ahead import Ahead
 from attlas.run.course import Course, Keeping
+from attlas.run.engine import Staged
 
 if TYPE_CHECKING:
     from attlas.run.engine import Part
-    from attlas.run.source import Source
+    from attlas.run.source import Handed, Source
     from attlas.stats.bundle import Bundle
 
 Item = TypeVar("Item")
@@ -29,10 +39,32 @@ class Local:
         that is asked for.
         """
         with Course(part, source, keeping) as course:
-            for batch in source.from_place(course.place):
-                part.update(course.bundle, batch.items)
+            for batch, give in _begun(part, source.from_place(course.place)):
+                give(course.bundle)
                 course.done(batch)
         return course.bundle
+
+
+def _begun(
+    part: Part[Any], batches: Iterator[Handed[Any]]
+) -> Iterator[tuple[Handed[Any], Callable[[Bundle], object]]]:
+    """The batches that a part has begun with, and for each what takes it into a bundle."""
+    if not isinstance(part, Staged):
+        for batch in batches:
+            yield batch, partial(part.update, batch=batch.items)
+        return
+    with Ahead(batches, part.prepare) as made:
+        waiting = None
+        for batch, ready in made:
+            begun = batch, part.launch(ready)
+            if waiting is not None:
+                yield waiting
+            if part.overlaps:
+                waiting = begun
+            else:
+                yield begun
+        if waiting is not None:
+            yield waiting
 
 
 LOCAL = Local()

@@ -31,7 +31,7 @@ from attlas.stats import Bundle, PooledMean
 from attlas.studies.clusters.arrangement import SHUFFLES, square
 from attlas.studies.clusters.behaviour import FIGURES
 from attlas.studies.shared.piece_classes import half_of, mark, texts_of
-from attlas.studies.shared.watching import Watcher
+from attlas.studies.shared.watching import Pass, Watcher
 
 HALVES = (1, 2)
 PAIR_BLOCKS = 16  # of units, for pairs of heads, of which a large model has half a million
@@ -85,7 +85,7 @@ class Clusters(Watcher):
         return _Pass(self, made, batch)
 
 
-class _Pass:
+class _Pass(Pass):
     """One forward pass: keeps the rows of every text, layer by layer, until it gives their sums to a bundle."""
 
     def __init__(self, study: Clusters, made: Batch, batch: Sequence[Example]) -> None:

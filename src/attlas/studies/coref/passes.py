@@ -31,7 +31,7 @@ from attlas.stats import Bundle, Largest, PooledMean
 from attlas.studies.coref.mentions import CANDIDATES, KINDS, Question
 from attlas.studies.coref.sieves import BASELINES, baselines_right
 from attlas.studies.shared.reducing import stacked_heads
-from attlas.studies.shared.watching import Watcher
+from attlas.studies.shared.watching import Pass, Watcher
 
 DIRECTIONS = ("to", "from")
 RIVALS = ("nearest", "head match")  # the baselines that every head is tested against
@@ -144,7 +144,7 @@ class _Asked:
         return torch.stack(shares) @ self.kinds
 
 
-class _Pass:
+class _Pass(Pass):
     """One forward pass: every head's choices, reduced to sums by window."""
 
     def __init__(self, study: Coref, made: Batch, windows: Sequence[Window]) -> None:

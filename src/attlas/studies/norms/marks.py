@@ -16,12 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.measures.quantities import CLASSES
-from attlas.models import Side
+from attlas.models import Side, onto
 from attlas.studies.shared.piece_classes import PUNCTUATION, padded
 from attlas.tasks import text_seed
 from attlas.text import Document, Passage
@@ -43,26 +42,26 @@ class DrawnPairs:
 
 
 def pairs_by_class(
-    queries: Side, keys: Side, classes: Tensor, passages: Sequence[Passage], *, causal: bool, seed: int
+    queries: Side, keys: Side, kinds: NDArray[np.int64], passages: Sequence[Passage], *, causal: bool, seed: int
 ) -> DrawnPairs:
-    """Draw pairs of every class of key and of all, at most 40 of each from one text."""
-    kinds = classes.cpu().numpy()
+    """Draw pairs of every class of key and of all, at most 40 of each from one text; ``kinds`` are the numbers of the
+    keys' classes."""
     drawn = []
     sides = (queries.encoded, keys.encoded, queries.starts, keys.starts, passages)
     for row, (q, k, q_start, k_start, passage) in enumerate(zip(*sides, strict=True)):
         number = text_seed(passage, seed)
         generator = np.random.default_rng([number, 1])
-        of_class = kinds[row, k_start : k_start + k.length].astype(bool)
+        of_text = kinds[row, k_start : k_start + k.length]
         by_cell = []
         for cell in range(len(CELLS)):
-            columns = np.flatnonzero(of_class[:, cell]) if cell < len(CLASSES) else np.arange(k.length)
+            columns = np.flatnonzero(of_text == cell) if cell < len(CLASSES) else np.arange(k.length)
             i, j, draws = _draw(generator, q.length, columns, causal)
             place = np.stack([np.full(len(i), number >> 1), i, j], 1)
             by_cell.append((np.stack([i + q_start, j + k_start], 1), np.full(len(i), cell), draws, place))
         drawn.append([np.concatenate(part) for part in zip(*by_cell, strict=True)])
     real = padded([np.ones(len(text[0]), bool) for text in drawn])
     pairs, cells, draws, places = (padded(part) for part in zip(*drawn, strict=True))
-    return DrawnPairs(torch.from_numpy(pairs.astype(np.int64)).to(queries.real.device), real, cells, draws, places)
+    return DrawnPairs(onto(pairs.astype(np.int64), queries.real.device), real, cells, draws, places)
 
 
 def _draw(
@@ -114,4 +113,4 @@ def words_of(side: Side, texts: Sequence[Sequence[Document]], ranks: Mapping[str
             group[row, places, number] = 1 / len(places)
             rank[row, number] = ranks.get(form, len(ranks) + 1)
             real[row, number], plain[row, number] = True, form not in PUNCTUATION
-    return WordMarks(*(torch.from_numpy(array).to(side.real.device) for array in (group, rank, real, plain)))
+    return WordMarks(*(onto(array, side.real.device) for array in (group, rank, real, plain)))

@@ -13,10 +13,10 @@ once, which are let go with the layer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,27 +24,31 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Fold, Subject
-from attlas.capture.instruments import finite
 from attlas.capture.mixing import STEPS, Mixing, mixing
 from attlas.ids import Site, Stream
 from attlas.measures.names import MEASURES
 from attlas.measures.quantities import CLASSES, QUANTITIES, RANKS
 from attlas.measures.ranks import spearman_of_equals
 from attlas.measures.rows import RowStatistics, statistics
-from attlas.models import AttentionCall, Batch, Example
+from attlas.models import AttentionCall, Batch, Example, Landing
 from attlas.stats import Bundle, Drawn, PooledMean
 from attlas.studies.norms.marks import CELLS, DrawnPairs, WordMarks, pairs_by_class, words_of
 from attlas.studies.shared.piece_classes import Frequencies, texts_of
 from attlas.studies.shared.reducing import (
+    Reduced,
     StreamMarks,
+    banded,
+    by_band,
     coarse,
     correlate_drawn,
-    heads_by_site,
+    drawn_of,
+    figures,
     mark_stream,
+    on_grid,
     reduce_rows,
-    relate,
-    stacked,
-    stacked_heads,
+    require_finite,
+    side_by_side,
+    together,
 )
 
 if TYPE_CHECKING:
@@ -105,17 +109,33 @@ class Norms:
             parts[f"{stream}-pairs"] = Drawn(len(CELLS), KEPT, 3, layers * heads * 2)
         return Bundle(parts)
 
-    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
-        """Run a batch through the model and take its sums into the bundle."""
+    @property
+    def overlaps(self) -> bool:
+        """Whether the model's device works by itself."""
+        return self.subject.device.type == "cuda"
+
+    def prepare(self, batch: Sequence[Example]) -> tuple[Batch, _Pass] | None:
+        """Pad a batch, and find out what is known of it before the model runs."""
         if not batch:
-            return
+            return None
+        made = self.subject.pieces.batch(batch, self.subject.device)
+        return made, self.begin(made, batch)
+
+    def launch(self, ready: tuple[Batch, _Pass] | None) -> Callable[[Bundle], None]:
+        """Run the model on a batch that is ready, and hand back what takes its sums into a bundle."""
+        if ready is None:
+            return lambda bundle: None
+        made, pass_ = ready
         subject = self.subject
-        made = subject.pieces.batch(batch, subject.device)
-        pass_ = self.begin(made, batch)
         listening: AbstractContextManager[None] = mixing(subject, pass_.mix) if self.mixing else nullcontext()
         with torch.no_grad(), subject.use(Fold(pass_.take)), listening:
             subject.read(made)
-        pass_.give(bundle)
+            pass_.land()
+        return pass_.give
+
+    def update(self, bundle: Bundle, batch: Sequence[Example]) -> None:
+        """Run a batch through the model and take its sums into the bundle."""
+        self.launch(self.prepare(batch))(bundle)
 
     def begin(self, made: Batch, batch: Sequence[Example]) -> _Pass:
         """Open a pass: what this study takes from one forward pass over a batch."""
@@ -136,7 +156,7 @@ class Norms:
         assert keys is not None
         passages = [example.passage for example in examples]
         drawn = pairs_by_class(
-            queries, keys, marks.keys.classes, passages, causal=stream is Stream.DECODER, seed=self.seed
+            queries, keys, marks.keys.kinds, passages, causal=stream is Stream.DECODER, seed=self.seed
         )
         known = self.target_frequencies if keys is batch.target else self.frequencies
         words = words_of(keys, texts_of(batch, keys, examples, translating), known.shared)
@@ -158,11 +178,13 @@ class _Pass:
 
     def __init__(self, study: Norms, scenes: dict[Stream, _Scene], units: Sequence[int]) -> None:
         self.study, self.scenes, self.units = study, scenes, units
-        self.taken: dict[Stream, list[Sums]] = {stream: [] for stream in scenes}
-        self.pairs: dict[Stream, list[Tensor]] = {stream: [] for stream in scenes}
+        self.taken: dict[Stream, list[_Layer]] = {stream: [] for stream in scenes}
         self.mixed: dict[Stream, list[tuple[Tensor, Tensor]]] = {stream: [] for stream in scenes}
-        self.heads = heads_by_site(study.subject)
+        self.sites: list[Site] = []
         self._own: dict[Site, Tensor] = {}
+        self._seen: dict[tuple[Any, ...], Tensor] = {}
+        self._masks: list[Tensor | None] = []
+        self._landing = Landing({})
 
     def take(self, call: AttentionCall) -> None:
         """Reduce one call to sums per text."""
@@ -174,18 +196,48 @@ class _Pass:
         rows = statistics(call, marks.columns, lengths, marks.pairs)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
-        shares, counts = reduce_rows(rows, lengths, marks, _SHARES)["figures"]
-        finite(shares[:, : self.heads[call.site]], call.site)
-        sums: Sums = {"shares": (shares, counts)}
-        sums |= _means(rows, lengths, call, marks)
-        sums |= _joint(subject.joint(call), sums["layer-pairs"][0], marks)
-        sums |= _relations(rows, lengths, scene)
-        self.taken[call.site.stream].append(sums)
+        self.sites.append(call.site)
         alpha = rows.pairs[..., : scene.drawn.pairs.shape[1]]
         at = scene.drawn.pairs[..., 1][:, None].expand_as(alpha)
-        self.pairs[call.site.stream].append(torch.stack([alpha, lengths.gather(2, at)], -1))
+        self.taken[call.site.stream].append(
+            _Layer(
+                reduce_rows(rows, lengths, marks),
+                _means(rows, lengths, marks),
+                _joint(subject.joint(call), marks),
+                self._visible(call, marks),
+                drawn_of(rows, lengths, marks),
+                by_band(lengths, marks),
+                torch.einsum("bhk,bkw->bhw", lengths, scene.words.group),
+                torch.stack([alpha, lengths.gather(2, at)], -1),
+            )
+        )
         if self.study.mixing and call.site.stream is not Stream.CROSS:
             self._own[call.site] = rows.near[..., 1]
+
+    def _visible(self, call: AttentionCall, marks: StreamMarks) -> Tensor:
+        """How many keys of each class every query may see, (batch, query, class), once for every mask."""
+        key = (call.site.stream, id(call.mask), call.causal, call.shape[-2:]) if call.given is None else (call.site,)
+        if key not in self._seen:
+            classes, visible = marks.keys.classes, call.visible()
+            if visible is None:
+                self._seen[key] = classes.sum(1, keepdim=True).expand(-1, call.shape[2], -1)
+            else:
+                self._seen[key] = torch.matmul(visible.any(1).float().expand(len(classes), -1, -1), classes)
+            self._masks.append(call.mask)  # holding the mask keeps its id from being used again
+        return self._seen[key]
+
+    def land(self) -> None:
+        """Make sums of what all layers have left, and have them brought over."""
+        landing: dict[str, Tensor] = {}
+        for stream, layers in self.taken.items():
+            if layers:
+                scene, heads = self.scenes[stream], self.study.subject.grid(stream).sum(1).tolist()
+                sums = _sums(layers, scene, heads)
+                if self.mixed[stream]:
+                    sums["layer-mixing"] = _of_layers(self.mixed[stream])
+                landing |= {f"{stream} {name} {part}": both[part] for name, both in sums.items() for part in (0, 1)}
+                landing[f"{stream} pairs 0"] = together([layer.pairs for layer in layers], heads)
+        self._landing = Landing(landing)
 
     def mix(self, layer: Mixing) -> None:
         """Sum a layer's mixing ratios by class of query, at every step."""
@@ -204,54 +256,102 @@ class _Pass:
         self.mixed[layer.site.stream].append((torch.stack(sums, 1), torch.stack(counts, 1)))
 
     def give(self, bundle: Bundle) -> None:
-        """Stack the layers of every stream and update the bundle once."""
+        """Update the bundle once, with all layers of every stream."""
+        arrays = self._landing.arrays()
+        self._require_finite(arrays)
         for stream, scene in self.scenes.items():
-            taken, grid = self.taken[stream], self.study.subject.grid(stream)
-            for name in taken[0] if taken else ():
-                if name == "layer-pairs":
-                    continue
-                of_heads = name in ("shares", "means", "spearman", "words")
-                sums, counts = _stacked([layer[name] for layer in taken], grid if of_heads else None)
-                if not of_heads:  # a layer that has lost its heads brings nothing
+            grid = self.study.subject.grid(stream)
+            for name in [key.split()[1] for key in arrays if key.startswith(f"{stream} ") and key.endswith(" 1")]:
+                sums, counts = (arrays[f"{stream} {name} {part}"] for part in (0, 1))
+                counts = np.broadcast_to(counts, sums.shape) if counts.shape[1] == 1 else counts
+                if not name.startswith("layer-"):
+                    sums, counts = on_grid(sums, grid), on_grid(counts, grid)
+                elif name != "layer-mixing":  # a layer that has lost its heads brings nothing
                     counts = counts * grid.any(1).reshape(-1, *[1] * (counts.ndim - 2))
-                bundle[f"{stream}-{name}"].update(np.where(counts > 0, sums, 0.0), counts, self.units)
-                if of_heads:
+                sums = np.where(counts > 0, sums, 0.0)
+                bundle[f"{stream}-{name}"].update(sums, counts, self.units)
+                if not name.startswith("layer-"):
                     bundle[f"{stream}-layer-{name}"].update(sums.sum(2), counts.sum(2), self.units)
-            if self.mixed[stream]:
-                bundle[f"{stream}-layer-mixing"].update(*_stacked(self.mixed[stream]), self.units)
-            if taken:
-                values = stacked_heads(self.pairs[stream], grid).transpose(0, 3, 1, 2, 4).astype(np.float32)
+            if self.taken[stream]:
+                pairs = on_grid(arrays[f"{stream} pairs 0"], grid)
+                values = pairs.transpose(0, 3, 1, 2, 4).astype(np.float32)
                 drawn, real = scene.drawn, scene.drawn.real
                 kept = drawn.cells[real], drawn.draws[real], drawn.places[real], values[real]
                 bundle[f"{stream}-pairs"].update(*kept)
 
+    def _require_finite(self, arrays: Mapping[str, NDArray[np.float64]]) -> None:
+        """Refuse a batch in which any head has no numbers, and name the first site where that is so."""
+        sums = {
+            stream: on_grid(arrays[f"{stream} shares 0"], self.study.subject.grid(stream))
+            for stream, layers in self.taken.items() if layers
+        }  # fmt: skip
+        require_finite(sums, self.sites)
 
-def _stacked(layers: Sequence[tuple[Tensor, Tensor]], grid: NDArray[np.bool_] | None = None) -> tuple[Any, Any]:
-    """The same where a count of zero has no sum."""
-    sums, counts = stacked(layers, grid)
-    return np.where(counts > 0, sums, 0.0), counts
+
+class _Layer(NamedTuple):
+    """What is kept of one layer until the model is through: sums over its rows; sums of weights, of lengths and of
+    norms by class of key; shares of joint norms, and their sums; how many keys of each class may be seen; weights
+    and lengths at drawn pairs; lengths by frequency band, and of words; weights and lengths at the pairs of each
+    class."""
+
+    reduced: Reduced
+    means: Tensor
+    joint: Tensor
+    seen: Tensor
+    drawn: Tensor
+    bands: Tensor
+    words: Tensor
+    pairs: Tensor
 
 
-def _means(rows: RowStatistics, lengths: Tensor, call: AttentionCall, marks: StreamMarks) -> Sums:
-    """Sums over pairs of alpha and of ||alpha f(x)||, over keys of ||f(x)||, by class of key; how many of each there
-    are; and what even attention would give."""
+def _sums(layers: Sequence[_Layer], scene: _Scene, heads: Sequence[int]) -> Sums:
+    """The sums of all layers and how many cases each is of: of heads side by side, of layers (batch, layer, ...)."""
+    marks, words = scene.marks, scene.words
+    classes, real = marks.keys.classes, marks.queries.real.float()
+    sums: Sums = {
+        "shares": figures(side_by_side([layer.reduced for layer in layers], heads), marks, _SHARES)["figures"]
+    }
+    seen = torch.stack([layer.seen for layer in layers], 1)  # (batch, layer, query, class)
+    pairs = torch.einsum("blqc,bq->blc", seen, real)
+    keys = classes.sum(1)[:, None].expand_as(pairs)
+    counts = torch.stack([pairs, keys, pairs], 2)
+    owner = torch.repeat_interleave(torch.arange(len(layers)), torch.tensor(heads)).to(counts.device)
+    sums["means"] = together([layer.means for layer in layers], heads), counts[:, owner]
+    even = torch.einsum("blqc,bq->blc", seen / seen.sum(-1, keepdim=True).clamp(min=1), real)
+    cases = (real.sum(1, keepdim=True) * classes.amax(1))[:, None].expand_as(even)
+    sums["layer-chance"] = even, cases
+    sums["layer-joint"] = torch.stack([layer.joint for layer in layers], 1), torch.stack([cases, pairs], 2)
+    drawn = together([layer.drawn for layer in layers], heads)
+    other = classes[..., CLASSES.index("other")].gather(1, marks.drawn[..., 1]) > 0
+    within = [correlate_drawn(drawn, kept) for kept in (marks.drawn_real, marks.drawn_real & other)]
+    sums["spearman"] = torch.stack([rho for rho, _ in within], -1), torch.stack([n for _, n in within], -1)
+    mean = coarse(together([layer.words for layer in layers], heads))
+    rank = words.rank[:, None].expand_as(mean)
+    rhos = torch.stack(
+        [spearman_of_equals(mean, rank, known[:, None].expand_as(mean)) for known in (words.real, words.plain)], -1
+    )
+    sums["words"] = rhos.nan_to_num(0.0), rhos.isfinite().double()
+    bands = torch.stack([layer.bands.sum(1) for layer in layers], 1)
+    many = torch.tensor([layer.bands.shape[1] for layer in layers], device=bands.device)
+    sums["layer-bands"] = bands, banded(marks) * many[:, None]
+    return sums
+
+
+def _of_layers(layers: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+    """Sums and counts of all layers, (batch, layer, ...)."""
+    sums, counts = zip(*layers, strict=True)
+    return torch.stack(sums, 1), torch.stack(counts, 1)
+
+
+def _means(rows: RowStatistics, lengths: Tensor, marks: StreamMarks) -> Tensor:
+    """Sums over pairs of alpha and of ||alpha f(x)||, and over keys of ||f(x)||, by class of key: (batch, head, mean,
+    class)."""
     classes, real = marks.keys.classes, marks.queries.real.float()
     weight, norm = (
         torch.einsum("bhqc,bq->bhc", _every_class(columns, whole, marks), real)
         for columns, whole in ((rows.weight, rows.total), (rows.norm, rows.length))
     )
-    length = torch.einsum("bhk,bkc->bhc", lengths, classes)
-    visible = call.visible()
-    if visible is None:
-        seen = classes.sum(1, keepdim=True).expand(-1, real.shape[1], -1)
-    else:
-        seen = torch.matmul(visible.any(1).float().expand(real.shape[0], -1, -1), classes)
-    pairs, keys = torch.einsum("bqc,bq->bc", seen, real), classes.sum(1)
-    counts = torch.stack([pairs, keys, pairs], 1)[:, None].expand(-1, lengths.shape[1], -1, -1)
-    even = torch.einsum("bqc,bq->bc", seen / seen.sum(-1, keepdim=True).clamp(min=1), real)
-    cases = real.sum(1, keepdim=True) * classes.amax(1)
-    means = torch.stack([weight, length, norm], 2)
-    return {"means": (means, counts), "layer-pairs": (pairs, cases), "layer-chance": (even, cases)}
+    return torch.stack([weight, torch.einsum("bhk,bkc->bhc", lengths, classes), norm], 2)
 
 
 def _every_class(columns: Tensor, whole: Tensor, marks: StreamMarks) -> Tensor:
@@ -262,33 +362,9 @@ def _every_class(columns: Tensor, whole: Tensor, marks: StreamMarks) -> Tensor:
     return torch.stack([known.get(name, nothing) for name in CLASSES[:-1]] + [other], -1)
 
 
-def _joint(joint: Tensor, pairs: Tensor, marks: StreamMarks) -> Sums:
-    """The share of each class of key in the joint norms of a row, and their sum over pairs."""
+def _joint(joint: Tensor, marks: StreamMarks) -> Tensor:
+    """The share of each class of key in the joint norms of a row, and their sum over pairs: (batch, 2, class)."""
     real = marks.queries.real.float()
     by_class = torch.matmul(joint, marks.keys.classes)
     share = by_class / joint.sum(-1, keepdim=True).clamp(min=1e-30)
-    sums = torch.stack([torch.einsum("bqc,bq->bc", part, real) for part in (share, by_class)], 1)
-    cases = real.sum(1, keepdim=True) * marks.keys.classes.amax(1)
-    return {"layer-joint": (sums, torch.stack([cases, pairs], 1))}
-
-
-def _relations(rows: RowStatistics, lengths: Tensor, scene: _Scene) -> Sums:
-    """Spearman of alpha with ||f(x)|| within each text, of ||f(x)|| with the frequency of words, and ||f(x)|| by
-    frequency band."""
-    marks, words = scene.marks, scene.words
-    related = relate(rows, lengths, marks)
-    j = marks.drawn[..., 1]
-    other = marks.keys.classes[..., CLASSES.index("other")].gather(1, j) > 0
-    within = [related["spearman"], correlate_drawn(rows, lengths, marks, marks.drawn_real & other)]
-    bands, cases = related["frequency"]
-    mean = coarse(torch.einsum("bhk,bkw->bhw", lengths, words.group))
-    rank = words.rank[:, None].expand_as(mean)
-    rhos = torch.stack(
-        [spearman_of_equals(mean, rank, real[:, None].expand_as(mean)) for real in (words.real, words.plain)], -1
-    )
-    known = rhos.isfinite()
-    return {
-        "spearman": (torch.stack([rho for rho, _ in within], -1), torch.stack([n for _, n in within], -1)),
-        "words": (rhos.nan_to_num(0.0), known.double()),
-        "layer-bands": (bands.sum(1), cases.sum(1)),
-    }
+    return torch.stack([torch.einsum("bqc,bq->bc", part, real) for part in (share, by_class)], 1)

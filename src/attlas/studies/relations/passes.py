@@ -33,7 +33,7 @@ from attlas.models.seam import mix
 from attlas.stats import Bundle, Largest, PooledMean
 from attlas.stats.pooled import BLOCKS
 from attlas.studies.shared.reducing import stacked_heads
-from attlas.studies.shared.watching import Watcher
+from attlas.studies.shared.watching import Pass, Watcher
 from attlas.text import ROOT, Document
 
 ALL = "all"
@@ -150,7 +150,7 @@ class Relations(Watcher):
         return Choice(np.where(known[:, None], heads, -1), np.where(known, flat.max(1), np.nan))
 
 
-class _Pass:
+class _Pass(Pass):
     """One forward pass: which head finds which governor, layer by layer."""
 
     def __init__(self, study: Relations, made: Batch, batch: Sequence[Example]) -> None:
@@ -184,13 +184,15 @@ class _Pass:
         absent = ~self.groups.present
         self._barred = (itself | absent[:, :, None] | absent[:, None, :])[:, None]
         self._hits: list[Tensor] = []
-        self._cases: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]] = []
+        self._asked = Finite()
+        self._landing = Landing({})
+        self._cases: list[tuple[NDArray[np.int64], NDArray[np.int64], Tensor]] = []
 
     def take(self, call: AttentionCall) -> None:
         """Count the governors that each head of one layer finds."""
         if call.site.stream is not self.study.stream:
             return
-        attention = measured(self.study.subject, call, self.study.measure)
+        attention = measured(self.study.subject, call, self.study.measure, self._asked)
         if call.fusable and call.mixed is None:  # the model need not compute them again
             call.mixed = mix(call.weights(), call.values)
         words = self.groups.words

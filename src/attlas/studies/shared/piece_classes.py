@@ -6,6 +6,9 @@ comes from the examples' segmentation and annotation; nothing here knows of mode
 
 The first piece is a class of its own wherever it is not a [CLS]: causal models rest their attention there. For
 parts of speech and edges it is set aside as a key, as are all special pieces.
+
+All texts of a batch are marked at once: their pieces, and their words, lie one behind the other in arrays, and what
+is spelled alike is looked at once. So it keeps up with a GPU, for which it is done ahead of time.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -22,7 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.measures.quantities import CLASSES, RANKS
-from attlas.models import Batch, Encoded, Example, Side
+from attlas.models import Batch, Encoded, Example, Side, onto
 from attlas.tasks import text_seed
 from attlas.text import ROOT, Document, Passage
 
@@ -37,13 +41,19 @@ class Marks:
 
     ``real`` (batch, piece) is false for padding; ``classes`` (batch, piece, 5), ``tags`` and ``bands`` (batch, piece,
     tags or frequency bands) have a one where a piece is of that kind; ``words`` (batch, piece) is true for pieces of
-    words, but for the first piece."""
+    words, but for the first piece. ``kinds`` has the number of each piece's class, -1 for padding, on the host."""
 
     real: Tensor
     classes: Tensor
     words: Tensor
     tags: Tensor
     bands: Tensor
+    kinds: NDArray[np.int64]
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which classes there are in any text."""
+        return np.bincount(self.kinds.ravel() + 1, minlength=len(CLASSES) + 1)[1:] > 0
 
 
 @dataclass(frozen=True)
@@ -119,79 +129,115 @@ def texts_of(batch: Batch, side: Side, examples: Sequence[Example], translating:
 
 def mark(side: Side, passages: Sequence[Sequence[Document]], tags: Sequence[str], ranks: Mapping[str, int]) -> Marks:
     """Mark the pieces of one side; ``passages`` are the documents behind each of its sequences."""
-    width = side.real.shape[1]
-    size = len(side.encoded)
-    classes = np.zeros((size, width, len(CLASSES)), np.float32)
-    words = np.zeros((size, width), bool)
-    tagged = np.zeros((size, width, len(tags)), np.float32)
-    bands = np.zeros((size, width, len(RANKS)), np.float32)
+    laid = _Laid.of(side, passages)
     number = {tag: index for index, tag in enumerate(tags)}
-    for row, (encoded, documents, start) in enumerate(zip(side.encoded, passages, side.starts, strict=True)):
-        forms = [form for document in documents for form in document.forms]
-        labels = [tag for document in documents for tag in _tags(document) or ("",) * len(document.words)]
-        for piece, (text, word, role) in enumerate(_pieces(encoded)):
-            place = start + piece
-            classes[row, place, CLASSES.index(_class(text, role, piece))] = 1
-            if word < 0:
-                continue
-            bands[row, place, _band(ranks.get(forms[word].lower(), len(ranks) + 1))] = 1
-            if piece:
-                words[row, place] = True
-                if labels[word] in number:
-                    tagged[row, place, number[labels[word]]] = 1
+    labels = (tag for documents in passages for document in documents
+              for tag in _tags(document) or ("",) * len(document.words))  # fmt: skip
+    forms = (form.lower() for documents in passages for document in documents for form in document.forms)
+    tag_of = np.fromiter((number.get(tag, -1) for tag in labels), np.int64, laid.words)
+    rank_of = np.fromiter(map(ranks.get, forms, repeat(len(ranks) + 1)), np.int64, laid.words)
+    band_of = np.searchsorted(_LASTS, rank_of)
+    kinds, tagged, bands = (np.full(side.real.shape, -1) for _ in range(3))
+    words = np.zeros(side.real.shape, bool)
+    inside = laid.word >= 0
+    later = inside & (laid.offset > 0)
+    kinds[laid.row, laid.place] = _kinds(side.encoded, laid.offset)
+    words[laid.row, laid.place] = later
+    bands[laid.row[inside], laid.place[inside]] = band_of[laid.word[inside]]
+    tagged[laid.row[later], laid.place[later]] = tag_of[laid.word[later]]
     device = side.real.device
-    return Marks(side.real, *(torch.from_numpy(array).to(device) for array in (classes, words, tagged, bands)))
+    classes, tag_marks, band_marks = (
+        (onto(codes, device)[..., None] == torch.arange(count, device=device)).float()
+        for codes, count in ((kinds, len(CLASSES)), (tagged, len(tags)), (bands, len(RANKS)))
+    )
+    return Marks(side.real, classes, onto(words, device), tag_marks, band_marks, kinds)
 
 
-def _pieces(encoded: Encoded) -> Iterable[tuple[str, int, str]]:
-    return zip(encoded.segmentation.pieces, encoded.segmentation.words, encoded.roles, strict=True)
+_LASTS = np.array([last for _, last in RANKS if last is not None])
+_ROLES = {"cls": CLASSES.index("cls"), "sep": CLASSES.index("sep"), "": -1}
 
 
-def _class(text: str, role: str, piece: int) -> str:
-    if role in ("cls", "sep"):
-        return role
-    if piece == 0:
-        return "first"
-    return "punctuation" if not role and text.strip() in PUNCTUATION and text.strip() else "other"
+@dataclass(frozen=True)
+class _Laid:
+    """The pieces of all texts one behind the other: of each its ``row`` in the batch, its ``offset`` in its text, its
+    ``place`` in the padded tensor, and its ``word`` among the words of all texts, -1 where it belongs to none; how
+    many ``words`` there are in all."""
+
+    row: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    place: NDArray[np.int64]
+    word: NDArray[np.int64]
+    words: int
+
+    @classmethod
+    def of(cls, side: Side, passages: Sequence[Sequence[Document]]) -> _Laid:
+        segmentations = [encoded.segmentation for encoded in side.encoded]
+        counts = np.array([len(segmentation.pieces) for segmentation in segmentations], dtype=np.int64)
+        row, total = np.repeat(np.arange(len(counts)), counts), int(counts.sum())
+        offset = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+        owned = np.array([sum(len(document.words) for document in documents) for documents in passages], np.int64)
+        before = np.cumsum(owned) - owned
+        word = np.fromiter(chain.from_iterable(s.words for s in segmentations), np.int64, total)
+        place = offset + np.array(side.starts, np.int64)[row]
+        return cls(row, offset, place, np.where(word >= 0, word + before[row], -1), int(owned.sum()))
 
 
-def _band(rank: int) -> int:
-    return next(index for index, (_, last) in enumerate(RANKS) if last is None or rank <= last)
+def _kinds(encoded: Sequence[Encoded], offset: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of each piece's class, of pieces one behind the other: by its role, if it is the first of its text,
+    and else by whether it is a period or comma."""
+    texts = [text for one in encoded for text in one.segmentation.pieces]
+    marks = {text for text in set(texts) if text.strip() in PUNCTUATION}
+    pointed = np.fromiter(map(marks.__contains__, texts), bool, len(texts))
+    other = CLASSES.index("other")
+    roles = chain.from_iterable(one.roles for one in encoded)
+    role = np.fromiter(map(_ROLES.get, roles, repeat(other)), np.int64, len(texts))
+    kinds = np.where(role >= 0, role, np.where(pointed, CLASSES.index("punctuation"), other))
+    return np.where((offset == 0) & ~np.isin(role, (_ROLES["cls"], _ROLES["sep"])), CLASSES.index("first"), kinds)
 
 
 def mark_edges(side: Side, passages: Sequence[Sequence[Document]]) -> Edges:
     """Find the pairs of pieces that lie on dependency edges, both directions, the first piece set aside as a key."""
+    laid = _Laid.of(side, passages)
     size, width = side.real.shape
-    on_edges: list[list[tuple[int, int, int]]] = []
+    dependent, governor = _dependencies(passages)
+    pieces = np.flatnonzero(laid.word >= 0)
+    pieces = pieces[np.argsort(laid.word[pieces], kind="stable")]  # word by word
+    count = np.bincount(laid.word[pieces], minlength=laid.words)
+    first = np.cumsum(count) - count
+    of_governor = count[governor]
+    met = count[dependent] * of_governor  # pairs of each edge: every piece of one word with every one of the other
+    edge = np.repeat(np.arange(len(met)), met)
+    at = np.arange(len(edge)) - np.repeat(np.cumsum(met) - met, met)
+    down = pieces[first[dependent[edge]] + at // np.maximum(of_governor[edge], 1)]
+    up = pieces[first[governor[edge]] + at % np.maximum(of_governor[edge], 1)]
     governed, governing = np.zeros((size, width), bool), np.zeros((size, width), bool)
-    for row, (encoded, documents, start) in enumerate(zip(side.encoded, passages, side.starts, strict=True)):
-        pieces: dict[int, list[int]] = {}
-        for piece, word in enumerate(encoded.segmentation.words):
-            if word >= 0:
-                pieces.setdefault(word, []).append(start + piece)
-        pairs: list[tuple[int, int, int]] = []
-        for dependent, governor in _dependencies(documents):
-            down, up = pieces.get(dependent, []), pieces.get(governor, [])
-            if not down or not up:
-                continue
-            governed[row, down] = governing[row, up] = True
-            pairs += [(i, j, UP) for i in down for j in up if j != start]
-            pairs += [(j, i, DOWN) for i in down for j in up if i != start]
-        on_edges.append(pairs)
-    packed = padded([np.array(pairs, np.int64).reshape(-1, 3) for pairs in on_edges])
-    upward, downward = ((packed[..., 2] == way).astype(np.float32) for way in (UP, DOWN))
-    device = side.real.device
-    return Edges(*(torch.from_numpy(a).to(device) for a in (packed[..., :2], upward, downward, governed, governing)))
+    governed[laid.row[down], laid.place[down]] = True
+    governing[laid.row[up], laid.place[up]] = True
+    upward, downward = laid.offset[up] > 0, laid.offset[down] > 0
+    query, key = (np.concatenate([one[upward], other[downward]]) for one, other in ((down, up), (up, down)))
+    way = np.repeat([UP, DOWN], [upward.sum(), downward.sum()])
+    order = np.lexsort((way, np.concatenate([edge[upward], edge[downward]])))
+    query, key, way = query[order], key[order], way[order]
+    row = laid.row[query]
+    pairs_of = np.bincount(row, minlength=size)
+    slot = np.arange(len(row)) - (np.cumsum(pairs_of) - pairs_of)[row]
+    packed = np.zeros((size, int(pairs_of.max(initial=0)), 3), np.int64)
+    packed[row, slot] = np.stack([laid.place[query], laid.place[key], way], -1)
+    to_governor, to_dependent = ((packed[..., 2] == kind).astype(np.float32) for kind in (UP, DOWN))
+    arrays = (packed[..., :2], to_governor, to_dependent, governed, governing)
+    return Edges(*(onto(array, side.real.device) for array in arrays))
 
 
-def _dependencies(documents: Sequence[Document]) -> Iterable[tuple[int, int]]:
-    """(dependent, governor) of all documents of a passage; words of a second one count on from the first."""
-    shift = 0
-    for document in documents:
-        for dependent, governor in enumerate(document.governors or ()):
-            if governor is not None and governor != ROOT:
-                yield dependent + shift, governor + shift
-        shift += len(document.words)
+def _dependencies(passages: Sequence[Sequence[Document]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Dependents and governors of all texts, numbered among the words of all of them."""
+    documents = [document for passage in passages for document in passage]
+    sizes = np.array([len(document.words) for document in documents], dtype=np.int64)
+    known = [document.governors or (None,) * len(document.words) for document in documents]
+    given = (ROOT if governor is None else governor for governors in known for governor in governors)
+    governors = np.fromiter(given, np.int64, int(sizes.sum()))
+    dependent = np.flatnonzero(governors != ROOT)
+    shift = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return dependent, (governors + shift)[dependent]
 
 
 def draw_pairs(
@@ -210,7 +256,7 @@ def draw_pairs(
         )
     ]
     real = padded([np.ones(len(of_text), bool) for of_text in drawn])
-    return torch.from_numpy(padded(drawn)).to(queries.real.device), torch.from_numpy(real).to(queries.real.device)
+    return onto(padded(drawn), queries.real.device), onto(real, queries.real.device)
 
 
 def padded(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -219,8 +265,10 @@ def padded(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
     >>> padded([np.array([1, 2]), np.array([3])]).tolist()
     [[1, 2], [3, 0]]
     """
-    longest = max(map(len, rows), default=0)
-    return np.stack([np.pad(row, [(0, longest - len(row))] + [(0, 0)] * (row.ndim - 1)) for row in rows])
+    lengths = np.array(list(map(len, rows)))
+    made = np.zeros((len(rows), int(lengths.max(initial=0)), *rows[0].shape[1:]), rows[0].dtype)
+    made[np.arange(made.shape[1]) < lengths[:, None]] = np.concatenate(rows)
+    return made
 
 
 def half_of(unit: int, seed: int) -> int:

@@ -2,29 +2,33 @@
 
 Row statistics say what every query does; here they are summed over the queries that count for each quantity (those
 that have a previous piece, those that are [SEP], those that belong to words ...), together with how many these are,
-as the records of :mod:`attlas.measures.quantities` ask. Weights and norms go through the same lines.
+as the records of :mod:`attlas.measures.quantities` ask.
+
+It goes in two steps, since a GPU has done with a layer of short texts before as many small operations have been
+asked of it. Layer by layer all columns, of weights and of norms, are summed over all sets of queries by one product
+(:func:`reduce_rows`). Which sum of which column a quantity is, how many cases it has, and the rank correlations are
+seen to once, for the heads of all layers together (:func:`figures`, :func:`correlate_drawn`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attlas.capture.instruments import not_finite
 from attlas.ids import Site, Stream
-from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, QUERIES, ROWS, WEIGHT_ALONE, Quantity
+from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, QUERIES, WEIGHT_ALONE, Quantity
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
-from attlas.models import Batch, Example, Side
+from attlas.models import Batch, Example, Side, onto
 from attlas.studies.shared.piece_classes import Edges, Marks, draw_pairs, mark, mark_edges, texts_of
-
-if TYPE_CHECKING:
-    from attlas.capture import Subject
 
 Sums = tuple[Tensor, Tensor]
 
@@ -44,6 +48,32 @@ class StreamMarks:
     drawn: Tensor
     drawn_real: Tensor
     pairs: Tensor
+
+    @cached_property
+    def sets(self) -> Tensor:
+        """Sets of queries, (batch, set, query), in the order of QUERIES."""
+        real = self.queries.real.float()
+        previous, following = torch.zeros_like(real), torch.zeros_like(real)
+        previous[:, 1:] = real[:, 1:] * real[:, :-1]
+        following[:, :-1] = real[:, :-1] * real[:, 1:]
+        is_cls, is_sep = (self.queries.classes[..., CLASSES.index(name)] * real for name in ("cls", "sep"))
+        return torch.stack([real, previous, following, is_cls, is_sep, self.queries.words.float()], 1)
+
+    @cached_property
+    def directions(self) -> Tensor:
+        """Which of the edges' pairs lead to a governor and which to a dependent, (batch, P, 2)."""
+        assert self.edges is not None
+        return torch.stack([self.edges.to_governor, self.edges.to_dependent], -1)
+
+    @cached_property
+    def columns_of(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Where the sums of which column stand, of weights and of norms, side by side."""
+        tagged = [f"tag {number}" for number in range(self.tags)]
+        words = [] if self.edges is None else ["words"]
+        both = (*NEIGHBOURS, *self.classes, *tagged, *words, "other", "distance", "within", "whole")
+        weight = {name: place for place, name in enumerate((*both, "entropy", "top"))}
+        norm = {name: place for place, name in enumerate((*both, "entropy"), start=len(weight))}
+        return weight, norm
 
 
 def mark_stream(
@@ -83,8 +113,7 @@ def mark_stream(
     passages = [example.passage for example in examples]
     drawn, real = draw_pairs(query_side, key_side, passages, causal=stream is Stream.DECODER, seed=seed)
     pairs = drawn if on_edges is None else torch.cat([on_edges.pairs, drawn], dim=1)
-    present = keys.classes.flatten(0, 1).amax(0)
-    classes = tuple(name for name, is_present in zip(CLASSES[:-1], present, strict=False) if is_present)
+    classes = tuple(name for name, is_present in zip(CLASSES[:-1], keys.present, strict=False) if is_present)
     columns = [keys.classes[..., [CLASSES.index(name) for name in classes]], keys.tags]
     if on_edges is not None:
         columns.append(keys.words[..., None].float())
@@ -93,180 +122,243 @@ def mark_stream(
     )
 
 
-def reduce_rows(
-    rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks, quantities: Sequence[Quantity] = QUANTITIES
-) -> dict[str, Sums]:
-    """Sums and cases per text: figures (batch, head, measure, quantity), and pos (..., direction, tag) where tagged.
+class Reduced(NamedTuple):
+    """What is kept of one layer, or of the heads of several side by side: sums over sets of queries of all columns,
+    (batch, head, set, column); sums of what all tags get, by tag of the query, (batch, head, tag, measure); what lies
+    on edges, (batch, head, way, measure); and what the one key gets that receives most, (batch, head)."""
 
-    :class:`attlas.studies.survey.passes.Survey` calls it for every layer.
+    sums: Tensor
+    away: Tensor | None
+    edges: Tensor | None
+    received: Tensor
+
+
+def reduce_rows(rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks) -> Reduced:
+    """All that is asked of one layer's rows, summed over queries; nothing here waits for a device.
+
+    :class:`attlas.studies.survey.passes.Survey` calls it for every layer, and :func:`figures` makes figures of it.
     """
-    figures, counts, pos, pos_counts = [], [], [], []
-    masks = _query_masks(marks)
-    cases = masks.sum(-1)[:, None]
-    classes = len(marks.classes)
-    for norm in (False, True):
-        scale = 1 / rows.length.clamp(min=1e-30)[..., None] if norm else None
-        columns = rows.weight if scale is None else rows.norm * scale
-        near = rows.near if scale is None or lengths is None else _near(rows, lengths) * scale
-        entropy = rows.norm_entropy if norm else rows.entropy
-        distance = rows.weight_distance if scale is None else rows.norm_distance * scale[..., 0]
-        whole = rows.total if scale is None else torch.ones_like(rows.total)
-        within = rows.within[..., 0] if scale is None else rows.within[..., 1] * scale[..., 0]
-        top = rows.top.nan_to_num(neginf=0.0)  # queries that see nothing, and families that tell no scores
-        by_row = torch.stack([entropy, distance, within, top, whole], -1)
-        per_query = torch.cat([near, columns, by_row], -1)
-        sums = torch.matmul(masks[:, None], per_query)  # (batch, head, set of queries, column)
-        on_edges = _edge_sums(rows, lengths, marks, sums, norm)
-        known = on_edges | _alone(rows, marks, norm)
-        picked = [known.get(quantity.keys) or _pick(quantity, sums, cases, marks) for quantity in quantities]
-        figures.append(torch.stack([total for total, _ in picked], -1))
-        counts.append(torch.stack([count for _, count in picked], -1))
-        if marks.tags:
-            to = sums[:, :, _WORDS, 3 + classes : 3 + classes + marks.tags]
-            away = torch.matmul(
-                marks.queries.tags.transpose(1, 2)[:, None], columns[..., classes : classes + marks.tags]
-            )
-            both = torch.stack([to, away.sum(-1)], 2)
-            pos.append(both)
-            pos_counts.append(to.sum(-1)[..., None, None].expand_as(both))
-    reduced = {"figures": (torch.stack(figures, 2), torch.stack(counts, 2))}
-    if pos:
-        reduced["pos"] = (torch.stack(pos, 2), torch.stack(pos_counts, 2))
-    return reduced
+    scale = 1 / rows.length.clamp(min=1e-30)[..., None]
+    classes, last = len(marks.classes), len(marks.classes) + marks.tags
+    norm_entropy = rows.norm_entropy[..., None]
+    weight = _columns(rows.near, rows.weight, rows.total, rows.weight_distance, rows.within[..., 0], classes)
+    norm = _columns(
+        _near(rows, lengths), rows.norm, rows.length, rows.norm_distance, rows.within[..., 1], classes
+    )  # fmt: skip
+    # A query that sees nothing has no largest score; NaN, of a family that tells no scores, stays.
+    top = rows.top.nan_to_num(nan=torch.nan, posinf=torch.inf, neginf=0.0)[..., None]
+    columns = torch.cat([weight, rows.entropy[..., None], top, norm * scale, norm_entropy], -1)
+    away = None
+    if marks.tags:
+        tagged = torch.stack([rows.weight[..., classes:last].sum(-1), rows.norm[..., classes:last].sum(-1)], -1)
+        tagged[..., 1:] *= scale
+        away = torch.matmul(marks.queries.tags.transpose(1, 2)[:, None], tagged)
+    on_edges = None if marks.edges is None else _on_edges(rows, lengths, marks)
+    return Reduced(torch.matmul(marks.sets[:, None], columns), away, on_edges, rows.received.amax(-1))
+
+
+def _columns(near: Tensor, columns: Tensor, whole: Tensor, distance: Tensor, within: Tensor, classes: int) -> Tensor:
+    """The columns that weights and norms have, as :attr:`StreamMarks.columns_of` has them."""
+    other = whole - columns[..., :classes].sum(-1)
+    return torch.cat([near, columns, torch.stack([other, distance, within, whole], -1)], -1)
+
+
+def _near(rows: RowStatistics, lengths: Tensor | None) -> Tensor:
+    """Weights times ||f(x)|| of the previous, own and next position."""
+    if lengths is None or lengths.shape[2] != rows.near.shape[2]:
+        return rows.near
+    return rows.near * torch.stack([lengths.roll(1, -1), lengths, lengths.roll(-1, -1)], -1)
+
+
+def _on_edges(rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks) -> Tensor:
+    """Sums of attention to governors and to dependents, (batch, head, way, measure)."""
+    assert marks.edges is not None
+    weights = norms = rows.pairs[..., : marks.edges.pairs.shape[1]]
+    if lengths is not None:
+        i, j = (marks.edges.pairs[..., side][:, None].expand(weights.shape) for side in (0, 1))
+        norms = weights * lengths.gather(2, j) / rows.length.gather(2, i)
+    ways = marks.directions[:, None]
+    return torch.stack([torch.matmul(part[..., None, :], ways)[..., 0, :] for part in (weights, norms)], -1)
+
+
+def side_by_side(layers: Sequence[Reduced], heads: Sequence[int]) -> Reduced:
+    """The heads of all layers side by side, of each layer so many."""
+
+    def joined(parts: Sequence[Tensor | None]) -> Tensor | None:
+        known = [part for part in parts if part is not None]
+        return together(known, heads) if known else None
+
+    sums, away, edges, received = (joined(parts) for parts in zip(*layers, strict=True))
+    assert sums is not None
+    assert received is not None
+    return Reduced(sums, away, edges, received)
+
+
+def together(layers: Sequence[Tensor], heads: Sequence[int]) -> Tensor:
+    """What the heads of all layers have, (batch, head, ...), of each layer so many heads.
+
+    >>> together([torch.ones(1, 2), torch.zeros(1, 2)], [2, 1]).tolist()
+    [[1.0, 1.0, 0.0]]
+    """
+    return torch.cat([layer[:, :own] for layer, own in zip(layers, heads, strict=True)], 1)
+
+
+def figures(reduced: Reduced, marks: StreamMarks, quantities: Sequence[Quantity] = QUANTITIES) -> dict[str, Sums]:
+    """Sums and cases per text: figures (batch, head, measure, quantity), and pos (..., direction, tag) where tagged,
+    whose cases are of one number for all tags."""
+    batch, heads, _, wide = reduced.sums.shape
+    alone = _alone(reduced, marks)
+    flat = torch.cat([reduced.sums.flatten(2), torch.stack(list(alone.values()), -1)], -1)
+    extra = {name: reduced.sums.shape[2] * wide + place for place, name in enumerate(alone)}
+    places = [
+        _place(quantity, norm, marks, extra, wide) for norm in (False, True) for quantity in quantities
+    ]  # fmt: skip
+    sums = flat.index_select(-1, onto(np.array(places), flat.device)).view(batch, heads, 2, len(quantities))
+    counts = _cases(marks, quantities)[:, None].repeat(1, heads, 1, 1)
+    counted = counts > 0
+    for place, quantity in enumerate(quantities):
+        if quantity.keys == "top":  # NaN where scores are kept private: there is no such figure
+            told = ~sums[..., 0, place].isnan()
+            counts[..., 0, place] *= told
+            sums[..., 0, place] = sums[..., 0, place].nan_to_num(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
+        elif quantity.keys == "edges" and marks.edges is not None:
+            has = marks.edges.governed.any(1)[:, None].float()  # a text without any edge says nothing
+            for norm, columns in enumerate(marks.columns_of):
+                counts[..., norm, place] = reduced.sums[..., _WORDS, columns["words"]] * has
+                counted[..., norm, place] = True
+    made = {"figures": (torch.where(counted, sums, 0.0), counts)}
+    if reduced.away is not None:
+        first = [at["tag 0"] for at in marks.columns_of]
+        to = torch.stack([reduced.sums[:, :, _WORDS, start : start + marks.tags] for start in first], 2)
+        made["pos"] = (
+            torch.stack([to, reduced.away.transpose(2, 3)], 3),
+            to.sum(-1)[..., None, None],
+        )
+    return made
 
 
 _WORDS = QUERIES.index("words")
 
 
-def _query_masks(marks: StreamMarks) -> Tensor:
-    """Sets of queries, (batch, set, query), in the order of QUERIES."""
-    real = marks.queries.real.float()
-    previous, following = torch.zeros_like(real), torch.zeros_like(real)
-    previous[:, 1:] = real[:, 1:] * real[:, :-1]
-    following[:, :-1] = real[:, :-1] * real[:, 1:]
-    is_cls, is_sep = (marks.queries.classes[..., CLASSES.index(name)] * real for name in ("cls", "sep"))
-    return torch.stack([real, previous, following, is_cls, is_sep, marks.queries.words.float()], 1)
+def _alone(reduced: Reduced, marks: StreamMarks) -> dict[str, Tensor]:
+    """What is no column of a row, by what it is called, each (batch, head): nothing, what the one key gets that
+    receives most, and what lies on edges, of weights and of norms."""
+    nothing = torch.zeros_like(reduced.received)
+    known = {"nothing": nothing, "received": reduced.received}
+    for norm in (0, 1):
+        up, down = (nothing, nothing) if reduced.edges is None else reduced.edges[..., norm].unbind(-1)
+        known |= {f"{name} {norm}": total for name, total in zip(EDGES, (up, down, up + down), strict=True)}
+    return known
 
 
-def _pick(quantity: Quantity, sums: Tensor, cases: Tensor, marks: StreamMarks) -> Sums:
-    """A quantity's sum and cases, of sums by set of queries and column; none where the stream has no such thing."""
-    queries = QUERIES.index(quantity.queries)
-    of_queries = sums[:, :, queries]
-    counted = torch.full_like(of_queries[..., 0], float(marks.stream in quantity.streams))
-    shares = {name: of_queries[..., 3 + place] for place, name in enumerate(marks.classes)}
-    nothing = torch.zeros_like(counted)
-    if quantity.keys in CLASSES:  # a class that a text does not have says nothing of its heads
-        counted = marks.keys.classes.amax(1)[:, CLASSES.index(quantity.keys), None] * counted
-    if quantity.keys == "other":
-        total = of_queries[..., -1] - torch.stack([nothing, *shares.values()]).sum(0)
-    elif quantity.keys in CLASSES:
-        total = shares.get(quantity.keys, nothing)
-    elif quantity.keys in NEIGHBOURS:
-        total = of_queries[..., NEIGHBOURS.index(quantity.keys)]
-    else:
-        total = of_queries[..., ROWS.index(quantity.keys) - len(ROWS) - 1]
-    return total * counted, cases[..., queries] * counted
+def _place(quantity: Quantity, norm: bool, marks: StreamMarks, extra: Mapping[str, int], wide: int) -> int:
+    """Where a quantity's sum stands among the sums of all sets of queries and columns, and what is beside them."""
+    columns = marks.columns_of[norm]
+    if quantity.keys in EDGES:
+        return extra[f"{quantity.keys} {int(norm)}"]
+    if norm and quantity.keys in WEIGHT_ALONE:
+        return extra["nothing"]
+    if quantity.keys in extra:
+        return extra[quantity.keys]
+    if quantity.keys not in columns:  # a class that no text of the batch has
+        return extra["nothing"]
+    return QUERIES.index(quantity.queries) * wide + columns[quantity.keys]
 
 
-def _alone(rows: RowStatistics, marks: StreamMarks, norm: bool) -> dict[str, Sums]:
-    """What has no norm: what the one key gets that receives most, over all queries; and no largest score where a
-    family tells none."""
-    most = rows.received.amax(-1)
-    cases = marks.queries.real.sum(-1, keepdim=True).to(most.dtype).expand_as(most)
-    nothing = torch.zeros_like(most)
-    if norm:
-        return dict.fromkeys(WEIGHT_ALONE, (nothing, nothing))
-    known: dict[str, Sums] = {"received": (most, cases)}
-    return known | ({"top": (nothing, nothing)} if bool(rows.top.isnan().any()) else {})
+def _cases(marks: StreamMarks, quantities: Sequence[Quantity]) -> Tensor:
+    """How many queries each quantity is a sum over, (batch, measure, quantity); none where the stream, or the text,
+    has no such thing."""
+    cases, classes = marks.sets.sum(-1), marks.keys.classes.amax(1)
+    nothing = torch.zeros_like(cases[:, 0])
+    both = []
+    for norm in (False, True):
+        counts = []
+        for quantity in quantities:
+            count = cases[:, QUERIES.index(quantity.queries)]
+            if quantity.keys in EDGES:  # those on all edges are of words, and counted with the sums
+                ends = {} if marks.edges is None else _ends(marks.edges)
+                count = ends.get(quantity.keys, nothing)
+            elif norm and quantity.keys in WEIGHT_ALONE:
+                count = nothing
+            elif quantity.keys == "received":
+                count = cases[:, QUERIES.index("all")]
+            elif marks.stream not in quantity.streams:
+                count = nothing
+            elif quantity.keys in CLASSES:  # a class that a text does not have says nothing of its heads
+                count = count * classes[:, CLASSES.index(quantity.keys)]
+            counts.append(count)
+        both.append(torch.stack(counts, -1))
+    return torch.stack(both, 1)
 
 
-def _near(rows: RowStatistics, lengths: Tensor) -> Tensor:
-    """Weights times ||f(x)|| of the previous, own and next position."""
-    if lengths.shape[2] != rows.near.shape[2]:
-        return rows.near
-    return rows.near * torch.stack([lengths.roll(1, -1), lengths, lengths.roll(-1, -1)], -1)
+def _ends(edges: Edges) -> dict[str, Tensor]:
+    """How many pieces of each text have a governor, and how many a dependent."""
+    return {"governor": edges.governed.sum(1).float(), "dependents": edges.governing.sum(1).float()}
 
 
-def _edge_sums(
-    rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks, sums: Tensor, norm: bool
-) -> dict[str, Sums]:
-    """Sums and cases of attention to governors, to dependents, and on all edges as a share of what falls on words."""
-    batch, heads = sums.shape[:2]
-    if marks.edges is None:
-        nothing = sums.new_zeros(batch, heads)
-        return dict.fromkeys(EDGES, (nothing, nothing))
-    edges = marks.edges
-    weights = rows.pairs[..., : edges.pairs.shape[1]]
-    if norm and lengths is not None:
-        i, j = edges.pairs[..., 0], edges.pairs[..., 1]
-        shape = (batch, heads, i.shape[1])
-        length = rows.length.gather(2, i[:, None].expand(shape))
-        weights = weights * lengths.gather(2, j[:, None].expand(shape)) / length
-    up = torch.einsum("bhp,bp->bh", weights, edges.to_governor)
-    down = torch.einsum("bhp,bp->bh", weights, edges.to_dependent)
-    words = sums[:, :, _WORDS, -len(ROWS) - 2]
-    cases = [edges.governed.sum(1)[:, None].expand_as(up), edges.governing.sum(1)[:, None].expand_as(up), words]
-    has = edges.governed.any(1)[:, None].float()  # a text without any edge says nothing
-    return {
-        name: (total, count * has)
-        for name, total, count in zip(EDGES, (up, down, up + down), cases, strict=True)
-    }  # fmt: skip
+def on_grid(heads: NDArray[np.float64], grid: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """What the heads of all layers have, (text, layer, head, ...), of heads that stand side by side, (text, head,
+    ...); zero where there is no head, which ``grid`` says (:meth:`attlas.capture.Subject.grid`).
 
-
-def stacked(
-    layers: Sequence[Sums], grid: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums and counts of all layers, (text, layer, ...). With a ``grid`` they are those of heads, as
-    :func:`stacked_heads` has them."""
-    if grid is not None:
-        sums, counts = (stacked_heads([layer[part] for layer in layers], grid) for part in (0, 1))
-    else:
-        sums, counts = (torch.stack([layer[part] for layer in layers], 1).double().cpu().numpy() for part in (0, 1))
-    return sums, counts
+    >>> on_grid(np.ones((1, 3)), np.array([[True, True], [True, False]])).tolist()
+    [[[1.0, 1.0], [1.0, 0.0]]]
+    """
+    if grid.all():
+        return heads.reshape(len(heads), *grid.shape, *heads.shape[2:])
+    whole = np.zeros((len(heads), *grid.shape, *heads.shape[2:]))
+    whole[:, grid] = heads
+    return whole
 
 
 def stacked_heads(layers: Sequence[Tensor], grid: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """What the heads of all layers have, (text, layer, head, ...), from (text, head, ...) of each; zero where there
-    is no head, which ``grid`` says (:meth:`attlas.capture.Subject.grid`).
+    """What the heads of all layers have, (text, layer, head, ...), from (text, head, ...) of each, brought over from
+    their device at once.
 
     >>> stacked_heads([torch.ones(1, 2), torch.ones(1, 1)], np.array([[True, True], [True, False]])).tolist()
     [[[1.0, 1.0], [1.0, 0.0]]]
     """
-    if grid.all():
-        whole: NDArray[np.float64] = torch.stack(list(layers), 1).double().cpu().numpy()
-        return whole
-    whole = np.zeros((len(layers[0]), *grid.shape, *layers[0].shape[2:]))
-    for number, layer in enumerate(layers):
-        own = int(grid[number].sum())
-        whole[:, number, :own] = layer[:, :own].double().cpu().numpy()
-    return whole
+    whole: NDArray[np.float64] = together(layers, grid.sum(1).tolist()).double().cpu().numpy()
+    return on_grid(whole, grid)
 
 
-def heads_by_site(subject: Subject) -> dict[Site, int]:
-    """How many heads each site has; none where all were pruned, though the model still has the shape of one.
+def require_finite(sums: Mapping[Stream, NDArray[np.float64]], sites: Sequence[Site]) -> None:
+    """Refuse a batch in which any head has no numbers, and name the first site where that is so: ``sums`` are (text,
+    layer, head, ...), and ``sites`` those that were seen, in their order.
 
-    >>> from attlas.capture import load
-    >>> heads_by_site(load())[Site(Stream.ENCODER, 0)]
-    12
+    >>> require_finite({Stream.DECODER: np.array([[[1.0]], [[np.inf]]])}, [Site(Stream.DECODER, 0)])
+    Traceback (most recent call last):
+        ...
+    attlas.errors.NumberError: NaN or infinity in the attention of decoder layer 0; ...
     """
-    grids = {stream: subject.grid(stream) for stream in subject.streams}
-    return {site: int(grids[site.stream][site.layer].sum()) for site in subject.sites}
+    wrong = {stream: ~np.isfinite(part.sum(axis=(0, *range(2, part.ndim)))) for stream, part in sums.items()}
+    places = {stream: iter(range(len(layers))) for stream, layers in wrong.items()}
+    for site in sites:
+        if wrong[site.stream][next(places[site.stream])]:
+            raise not_finite(site)
 
 
-def relate(rows: RowStatistics, lengths: Tensor, marks: StreamMarks) -> dict[str, tuple[Tensor, Tensor]]:
-    """Spearman of alpha with ||f(x)|| on the drawn pairs, and sums of ||f(x)|| by frequency band."""
-    bands = torch.einsum("bhk,bkf->bhf", lengths, marks.keys.bands)
-    cases = marks.keys.bands.sum(1)[:, None].expand_as(bands)
-    return {"spearman": correlate_drawn(rows, lengths, marks, marks.drawn_real), "frequency": (bands, cases)}
+def by_band(lengths: Tensor, marks: StreamMarks) -> Tensor:
+    """Sums of ||f(x)|| by frequency band, (batch, head, band); :func:`banded` says of how many keys."""
+    return torch.matmul(lengths, marks.keys.bands)
 
 
-def correlate_drawn(rows: RowStatistics, lengths: Tensor, marks: StreamMarks, kept: Tensor) -> tuple[Tensor, Tensor]:
+def banded(marks: StreamMarks) -> Tensor:
+    """How many keys there are of each frequency band, (batch, 1, band)."""
+    return marks.keys.bands.sum(1)[:, None]
+
+
+def drawn_of(rows: RowStatistics, lengths: Tensor, marks: StreamMarks) -> Tensor:
+    """Weight and ||f(x)|| of the drawn pairs, (batch, head, P, 2)."""
+    weights = rows.pairs[..., rows.pairs.shape[-1] - marks.drawn.shape[1] :]
+    j = marks.drawn[..., 1][:, None].expand(weights.shape)
+    return torch.stack([weights, lengths.gather(2, j)], -1)
+
+
+def correlate_drawn(drawn: Tensor, kept: Tensor) -> Sums:
     """Spearman of alpha with ||f(x)|| in every text and head, over those of the drawn pairs that are kept (batch, P);
     and whether there are enough of them."""
-    j = marks.drawn[..., 1][:, None].expand(-1, lengths.shape[1], -1)
-    real = kept[:, None].expand_as(j)
-    weights = rows.pairs[..., -marks.drawn.shape[1] :]
-    rho = spearman(coarse(weights), coarse(lengths.gather(2, j)), real)
+    real = kept[:, None].expand(drawn.shape[:3])
+    rho = spearman(coarse(drawn[..., 0]), coarse(drawn[..., 1]), real)
     return rho, (real.sum(-1) > 1).to(rho.dtype)
 
 

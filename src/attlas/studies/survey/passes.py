@@ -15,30 +15,37 @@ never built.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Subject
-from attlas.capture.instruments import finite
-from attlas.ids import Stream
+from attlas.ids import Site, Stream
+from attlas.measures.even import even_statistics
 from attlas.measures.names import MEASURES
 from attlas.measures.quantities import QUANTITIES, RANKS, Quantity
-from attlas.measures.rows import matrix_statistics, statistics, uniform_call
-from attlas.models import AttentionCall, Batch, Example
+from attlas.measures.rows import RowStatistics, matrix_statistics, statistics, uniform_call
+from attlas.models import AttentionCall, Batch, Example, Landing
 from attlas.stats import Bundle, PooledMean
 from attlas.studies.shared.piece_classes import half_of
 from attlas.studies.shared.reducing import (
+    Reduced,
     StreamMarks,
-    Sums,
-    heads_by_site,
+    banded,
+    by_band,
+    correlate_drawn,
+    drawn_of,
+    figures,
     mark_stream,
+    on_grid,
     reduce_rows,
-    relate,
-    stacked,
+    require_finite,
+    side_by_side,
+    together,
 )
-from attlas.studies.shared.watching import Watcher
+from attlas.studies.shared.watching import Pass, Watcher
 from attlas.studies.survey.tables import DIRECTIONS, HALVES, tables
 
 
@@ -117,17 +124,18 @@ class Survey(Watcher):
         return tables(self, bundle)
 
 
-class _Pass:
+class _Pass(Pass):
     """One forward pass: takes every call at the seam, and gives the sums of all layers to a bundle at its end."""
 
     def __init__(self, study: Survey, marks: Mapping[Stream, StreamMarks], batch: Sequence[Example]) -> None:
         self.study, self.marks = study, marks
         self.halves = np.array([half_of(example.unit, study.seed) for example in batch])
         self.units = np.array([example.unit for example in batch])
-        self.taken: dict[Stream, list[dict[str, Sums]]] = {stream: [] for stream in marks}
-        self.heads = heads_by_site(study.subject)
-        self._chance: dict[Any, dict[str, Sums]] = {}
+        self.taken: dict[Stream, list[_Layer]] = {stream: [] for stream in marks}
+        self.sites: list[Site] = []
+        self._even: dict[Any, Reduced] = {}
         self._masks: list[Tensor | None] = []
+        self._landing = Landing({})
 
     def take(self, call: AttentionCall) -> None:
         """Reduce one call to sums per text and head."""
@@ -139,37 +147,82 @@ class _Pass:
         rows = study.statistics(call, marks.columns, lengths, marks.pairs, marks.queries.real)
         if call.fusable and call.query is not None:  # the model need not compute once more what we have
             call.mixed = rows.mixed.transpose(1, 2).to(call.query.dtype).contiguous()
-        sums = reduce_rows(rows, lengths, marks, study.quantities)
-        finite(sums["figures"][0][:, : self.heads[call.site]], call.site)
+        drawn = bands = None
         if lengths is not None:
-            sums |= relate(rows, lengths, marks)
-        sums |= {f"{name}-chance": value for name, value in self._even(call, marks).items()}
-        self.taken[call.site.stream].append(sums)
+            drawn, bands = drawn_of(rows, lengths, marks), by_band(lengths, marks)
+        reduced = reduce_rows(rows, lengths, marks)
+        self.sites.append(call.site)
+        self.taken[call.site.stream].append(_Layer(reduced, drawn, bands, self._chance(call, marks)))
 
-    def _even(self, call: AttentionCall, marks: StreamMarks) -> dict[str, Sums]:
-        """The same figures for even attention, once for every mask that this pass has."""
-        key = (id(call.mask), call.causal, call.shape[-2:]) if call.given is None else None
-        if key is None or key not in self._chance:
-            even = uniform_call(call)
-            rows = self.study.statistics(even, marks.columns, None, marks.pairs, marks.queries.real)
-            reduced = reduce_rows(rows, None, marks, self.study.quantities)
-            chance = {name: (total[:, 0, 0], count[:, 0, 0]) for name, (total, count) in reduced.items()}
-            if key is None:
-                return chance
-            self._chance[key] = chance
+    def _chance(self, call: AttentionCall, marks: StreamMarks) -> Reduced:
+        """The same sums for even attention, once for every mask that this pass has."""
+        key = (call.site.stream, id(call.mask), call.causal, call.shape[-2:]) if call.given is None else call.site
+        if key not in self._even:
+            slow = self.study.statistics is matrix_statistics or call.given is not None
+            self._even[key] = reduce_rows(_even_rows(call, marks, slow=slow), None, marks)
             self._masks.append(call.mask)  # holding the mask keeps its id from being used again
-        return self._chance[key]
+        return self._even[key]
+
+    def land(self) -> None:
+        """Make figures of what all layers have left, the heads of a stream side by side."""
+        landing: dict[str, Tensor] = {}
+        for stream, layers in self.taken.items():
+            if not layers:
+                continue
+            marks, heads = self.marks[stream], self.study.subject.grid(stream).sum(1).tolist()
+            reduced = side_by_side([layer.reduced for layer in layers], heads)
+            sums = figures(reduced, marks, self.study.quantities)
+            if self.study.norms:
+                drawn = together([layer.drawn for layer in layers if layer.drawn is not None], heads)
+                bands = together([layer.bands for layer in layers if layer.bands is not None], heads)
+                sums |= {"spearman": correlate_drawn(drawn, marks.drawn_real), "frequency": (bands, banded(marks))}
+            even = side_by_side([layer.even for layer in layers], [1] * len(layers))
+            for name, (total, count) in figures(even, marks, self.study.quantities).items():
+                sums[f"{name}-chance"] = total[:, :, 0], count[:, :, 0]
+            for name, both in sums.items():
+                landing |= {f"{stream} {name} {part}": both[part] for part in (0, 1)}
+        self._landing = Landing(landing)
 
     def give(self, bundle: Bundle) -> None:
-        """Stack the layers of every stream and update the bundle once."""
-        names = {"figures-chance": "chance"}
+        """Update the bundle once, with all layers of every stream."""
+        arrays, names = self._landing.arrays(), {"figures-chance": "chance"}
+        self._require_finite(arrays)
         for stream, layers in self.taken.items():
-            for name in layers[0] if layers else ():
-                of_heads = None if name.endswith("-chance") else self.study.subject.grid(stream)
-                sums, counts = stacked([layer[name] for layer in layers], of_heads)
+            grid = self.study.subject.grid(stream)
+            for name in [key.split()[1] for key in arrays if key.startswith(f"{stream} ") and key.endswith(" 0")]:
+                sums, counts = (arrays[f"{stream} {name} {part}"] for part in (0, 1))
+                if not name.endswith("-chance"):
+                    counts = np.broadcast_to(counts, (*counts.shape[:1], sums.shape[1], *counts.shape[2:]))
+                    sums, counts = on_grid(sums, grid), on_grid(counts, grid)
+                assert sums.shape[1] == len(layers)
                 if name != "figures":
                     bundle[f"{stream}-{names.get(name, name)}"].update(sums, counts, self.units)
                     continue
                 for half in HALVES:  # by unit, so that a best head can be chosen on one and scored on the other
                     kept = self.halves == half
                     bundle[f"{stream}-figures-{half}"].update(sums[kept], counts[kept], self.units[kept])
+
+    def _require_finite(self, arrays: Mapping[str, NDArray[np.float64]]) -> None:
+        """Refuse a batch in which any head has no numbers, and name the first site where that is so."""
+        sums = {
+            stream: on_grid(arrays[f"{stream} figures 0"], self.study.subject.grid(stream))
+            for stream, layers in self.taken.items() if layers
+        }  # fmt: skip
+        require_finite(sums, self.sites)
+
+
+class _Layer(NamedTuple):
+    """What is kept of one layer: sums over its rows, weights and lengths at drawn pairs, lengths by frequency band,
+    and what even attention gives."""
+
+    reduced: Reduced
+    drawn: Tensor | None
+    bands: Tensor | None
+    even: Reduced
+
+
+def _even_rows(call: AttentionCall, marks: StreamMarks, *, slow: bool) -> RowStatistics:
+    """The rows of a head that attends evenly to what it may see: in closed form or, to check that, by the matrix."""
+    if slow:
+        return matrix_statistics(uniform_call(call), marks.columns, None, marks.pairs, marks.queries.real)
+    return even_statistics(call, marks.columns, marks.pairs, marks.queries.real)
