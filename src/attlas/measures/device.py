@@ -99,29 +99,21 @@ def attend(
     after = width + 2  # where the columns with nu begin
     wide = max(16, 1 << (after + (0 if lengths is None else width + 3) - 1).bit_length())
     launch = _summing(call, wide)
-    scale = None if lengths is None else lengths.float().amax(-1).clamp(min=1e-30).log2().ceil().exp2()
-    nu = None if lengths is None or scale is None else (lengths.float() / scale[..., None]).contiguous()
-    packed = _packed(call, columns, nu, wide, launch.keys)
-    sums = torch.empty(batch, heads, queries, wide, dtype=torch.float32, device=lse.device)
-    rows = torch.empty(batch, heads, _ROWS, queries, dtype=torch.float32, device=lse.device)
-    received = torch.zeros(batch, heads, 1, keys, dtype=torch.int64, device=lse.device)
-    reading = readers[:, 0].float().contiguous()
-    _add_up(call, lse, packed, nu, reading, sums, rows, received, window, after, launch)
-    within_n, far_n, log_n = rows[:, :, 6], rows[:, :, 4], rows[:, :, 2]
+    nu = None if lengths is None else lengths.contiguous()
+    most = None if lengths is None else lengths.float().amax(-1).contiguous()
+    packed = _packed(call, columns, nu, most, wide, launch.keys)
+    sums = lse.new_empty(batch, heads, queries, wide)
+    rows = lse.new_empty(batch, heads, _ROWS, queries)
+    received = lse.new_zeros(batch, heads, readers.shape[-1], keys, dtype=torch.int64)
+    _add_up(call, lse, packed, nu, most, readers[:, 0].float().contiguous(), sums, rows, received, window, after, launch)
     weight, total = sums[..., 2:after], sums[..., 0]
-    if lengths is None:
-        zero = torch.zeros_like(total)
-        norm, length, log_nu, log_n, far_n, within_n = weight, total, zero, rows[:, :, 1], rows[:, :, 3], rows[:, :, 5]
-    else:
-        assert scale is not None
-        by_norm = sums[..., after:] * scale[..., None, None]
-        norm, length = by_norm[..., 3 : 3 + width], by_norm[..., 0]
-        log_nu = torch.addcmul(by_norm[..., 2], length, scale.log()[..., None])
-        log_n, far_n, within_n = (rows[:, :, [2, 4, 6]] * scale[..., None, None]).unbind(2)
+    norm, length, length_log = weight, total, torch.zeros_like(total)
+    if lengths is not None:
+        norm, length, length_log = sums[..., after + 3 : after + 3 + width], sums[..., after], sums[..., after + 2]
     return (
-        mixed.transpose(1, 2), lse, rows[:, :, 0], weight, norm, total, length, rows[:, :, 1], log_n, log_nu,
-        rows[:, :, 3], far_n, torch.stack([rows[:, :, 5], within_n], -1), rows[:, :, 7:].transpose(2, 3),
-        received[:, :, 0].float() * _WHOLE,
+        mixed.transpose(1, 2), lse, rows[:, :, 0], weight, norm, total, length, rows[:, :, 1], rows[:, :, 2],
+        length_log, rows[:, :, 3], rows[:, :, 4], rows[:, :, 5:7].transpose(2, 3), rows[:, :, 7:].transpose(2, 3),
+        received[:, :, 0] * _WHOLE,
     )  # fmt: skip
 
 
@@ -185,8 +177,8 @@ def _of_torch(call: AttentionCall) -> tuple[Tensor, Tensor] | None:
 
 
 def _add_up(
-    call: AttentionCall, lse: Tensor, packed: Tensor, nu: Tensor | None, readers: Tensor, sums: Tensor, rows: Tensor,
-    received: Tensor, window: int, one_nu: int, launch: Launch,
+    call: AttentionCall, lse: Tensor, packed: Tensor, nu: Tensor | None, most: Tensor | None, readers: Tensor,
+    sums: Tensor, rows: Tensor, received: Tensor, window: int, one_nu: int, launch: Launch,
 ) -> None:  # fmt: skip
     """Have everything added up: where no care is needed, if there are such tiles, and at the edges."""
     from attlas.measures import device_kernels
@@ -202,7 +194,7 @@ def _add_up(
     long = keys > launch.keys + (window if one_text else -1)
     for edges in (False, True) if long else (True,):
         device_kernels.add_up[((queries + launch.queries - 1) // launch.queries, batch * heads)](
-            query, key, lse, packed, lse if nu is None else nu, readers, starts, stops, bias, sums, rows, received,
+            query, key, lse, packed, lse if nu is None else nu, lse if most is None else most, readers, starts, stops, bias, sums, rows, received,
             float(call.scaling), float(call.softcap or 1.0), heads, heads // key.shape[1], queries, keys, window,
             one_nu, *query.stride(), *key.stride(), packed.stride(0), packed.stride(1),
             readers.stride(0) if len(readers) > 1 else 0, readers.stride(1), received.stride(2), by_text, *strides,
@@ -213,8 +205,10 @@ def _add_up(
         )  # fmt: skip
 
 
-def _packed(call: AttentionCall, columns: Tensor, nu: Tensor | None, wide: int, tile: int) -> Tensor:
-    """What keys carry, side by side, in half precision where the model has it; ``nu`` is at most one."""
+def _packed(
+    call: AttentionCall, columns: Tensor, nu: Tensor | None, most: Tensor | None, wide: int, tile: int
+) -> Tensor:
+    """What keys carry, side by side, in half precision where the model has it."""
     from attlas.measures import device_kernels
 
     batch, heads, _, keys = call.shape
@@ -224,7 +218,7 @@ def _packed(call: AttentionCall, columns: Tensor, nu: Tensor | None, wide: int, 
     packed = columns.new_empty(batch, alone, keys, wide, dtype=torch.float16 if half else torch.float32)
     block = 128
     device_kernels.pack[((keys + block - 1) // block, batch * alone)](
-        columns, columns if nu is None else nu, packed, keys, columns.shape[-1], alone, columns.stride(0),
+        columns, columns if nu is None else nu, columns if most is None else most, packed, keys, columns.shape[-1], alone, columns.stride(0),
         columns.stride(1), HAS_NU=nu is not None, COLUMNS=wide, BLOCK=block, TILE=tile, num_warps=4,
     )  # fmt: skip
     return packed.expand(batch, heads, keys, wide)
@@ -253,7 +247,7 @@ def _precision(tensor: Tensor) -> str:
 def _attending(call: AttentionCall, width: int) -> Launch:
     queries = call.shape[2]
     if call.value.dtype == torch.float32:
-        return Launch(64, 32, 4, 1)
+        return Launch(32, 32 if width <= 128 else 16, 4, 1)
     if queries <= SHORT or width > 128:
         return Launch(64, 64, 4, 2)
     return Launch(128, 64, 8 if width > 64 else 4, 3)
@@ -261,5 +255,5 @@ def _attending(call: AttentionCall, width: int) -> Launch:
 
 def _summing(call: AttentionCall, columns: int) -> Launch:
     if call.value.dtype == torch.float32:
-        return Launch(64, 32, 4, 1)
+        return Launch(32, 32, 4, 1)
     return Launch(64, 64, 4, 3 if columns <= 64 else 2)

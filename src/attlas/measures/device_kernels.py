@@ -33,6 +33,12 @@ _NOTHING = tl.constexpr(-1.0e30)
 
 
 @triton.jit
+def _scale(Most, plane):
+    """By what nu is divided to be at most one: a power of two of each head of each text."""
+    return tl.exp2(tl.ceil(tl.log2(tl.maximum(tl.load(Most + plane), 1e-30))))
+
+
+@triton.jit
 def _interval(Starts, Stops, of_text, row, queries, keys, KIND: tl.constexpr):
     """From which key to which each query sees: all (0), up to its own place (1), or as it is given (2). Rows beyond
     the last see everything, so that they keep nobody from going the short way."""
@@ -226,7 +232,7 @@ def _add_tile(q, K, Bias, C, Received, readers, sums, logs, tile, row, lse, star
 
 
 @triton.jit
-def add_up(Q, K, Lse, C, Nu, Readers, Starts, Stops, Bias, Sums, Rows, Received, scale, cap, heads, group, queries,
+def add_up(Q, K, Lse, C, Nu, Most, Readers, Starts, Stops, Bias, Sums, Rows, Received, scale, cap, heads, group, queries,
            keys, window, one_nu, stride_qb, stride_qh, stride_qm, stride_qd, stride_kb, stride_kh, stride_kn,
            stride_kd, stride_cb, stride_ch, stride_rb, stride_rm, stride_rr, stride_lb, stride_bb, stride_bh,
            stride_bm, stride_bn, KIND: tl.constexpr, HAS_CAP: tl.constexpr, HAS_BIAS: tl.constexpr,
@@ -320,7 +326,7 @@ def add_up(Q, K, Lse, C, Nu, Readers, Starts, Stops, Bias, Sums, Rows, Received,
                 extra += tl.where(kind == 3, tl.sum(tl.where(apart == 0, weights, 0.0), 1)[:, None], 0.0)
                 extra += tl.where(kind == 4, tl.sum(tl.where(apart == 1, weights, 0.0), 1)[:, None], 0.0)
                 if HAS_NU:
-                    nu = tl.load(Nu + key, mask=key < keys, other=0.0)
+                    nu = tl.load(Nu + key, mask=key < keys, other=0.0).to(tl.float32)
                     extra += tl.where(kind == 5, tl.sum(weights * gap * nu[None, :], 1)[:, None], 0.0)
                     extra += tl.where(kind == 6, tl.sum(near * nu[None, :], 1)[:, None], 0.0)
         extra = extra * _UNLIFT
@@ -328,7 +334,7 @@ def add_up(Q, K, Lse, C, Nu, Readers, Starts, Stops, Bias, Sums, Rows, Received,
         by_log = tl.sum(first * logs, 1) * (_UNLIFT * _LN2)
         by_log_nu = tl.sum(first_nu * logs, 1) * (_UNLIFT * _LN2)
         by_weight = tl.sum(tl.where(kind == 0, extra, 0.0), 1)
-        by_norm = tl.sum(tl.where(kind == 5, extra, 0.0), 1)
+        by_norm = tl.zeros([BLOCK_M], tl.float32)
         sums = sums * _UNLIFT
         if MORE:
             top = tl.maximum(top, tl.load(Rows, mask=here, other=0.0))
@@ -337,6 +343,15 @@ def add_up(Q, K, Lse, C, Nu, Readers, Starts, Stops, Bias, Sums, Rows, Received,
             by_weight += tl.load(Rows + 3 * queries, mask=here, other=0.0)
             by_norm += tl.load(Rows + 4 * queries, mask=here, other=0.0)
             sums += tl.load(at, mask=here[:, None], other=0.0)
+        if HAS_NU:
+            scale_nu = _scale(Most, plane)
+            by_log_nu = by_log_nu * scale_nu
+            by_norm = by_norm * scale_nu + tl.sum(tl.where(kind == 5, extra, 0.0), 1)
+            sums = sums * tl.where(column >= one_nu, scale_nu, 1.0)[None, :]
+        else:
+            by_log_nu = by_log
+            by_norm = by_weight
+            extra += tl.where(kind == 6, tl.sum(tl.where(kind == 1, extra, 0.0), 1)[:, None], 0.0)
         tl.store(Rows, top, mask=here)
         tl.store(Rows + queries, by_log, mask=here)
         tl.store(Rows + 2 * queries, by_log_nu, mask=here)
@@ -351,10 +366,10 @@ def add_up(Q, K, Lse, C, Nu, Readers, Starts, Stops, Bias, Sums, Rows, Received,
 
 
 @triton.jit
-def pack(Columns, Nu, Packed, keys, columns, heads, stride_cb, stride_ck, HAS_NU: tl.constexpr, COLUMNS: tl.constexpr,
+def pack(Columns, Nu, Most, Packed, keys, columns, heads, stride_cb, stride_ck, HAS_NU: tl.constexpr, COLUMNS: tl.constexpr,
          BLOCK: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
     """What keys carry, side by side: one, the place in its tile, the columns; then nu, nu times the place, nu log nu
-    and nu times the columns."""
+    and nu times the columns, the latter by nu as a share of the power of two that no nu of its head exceeds."""
     plane = tl.program_id(1).to(tl.int64)
     key, column = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, COLUMNS)[None, :]
     here = key < keys
@@ -364,11 +379,12 @@ def pack(Columns, Nu, Packed, keys, columns, heads, stride_cb, stride_ck, HAS_NU
                   mask=here[:, None] & (column >= 2) & (column < columns + 2), other=0.0)  # fmt: skip
     values = own + tl.where(column == 0, 1.0, 0.0) + tl.where(column == 1, place, 0.0)
     if HAS_NU:
-        nu = tl.load(Nu + plane * keys + key, mask=here, other=0.0)[:, None]
+        length = tl.load(Nu + plane * keys + key, mask=here, other=0.0).to(tl.float32)[:, None]
+        nu = length / _scale(Most, plane)
         after = columns + 2
         again = tl.load(Columns + key[:, None].to(tl.int64) * stride_ck + (column - after - 3),
                         mask=here[:, None] & (column >= after + 3) & (column < after + 3 + columns), other=0.0)  # fmt: skip
         values += again * nu + tl.where(column == after, nu, 0.0) + tl.where(column == after + 1, nu * place, 0.0)
-        values += tl.where(column == after + 2, nu * tl.log(tl.maximum(nu, 1e-30)), 0.0)
+        values += tl.where(column == after + 2, nu * tl.log(tl.maximum(length, 1e-30)), 0.0)
     at = Packed + plane * keys * COLUMNS + key[:, None].to(tl.int64) * COLUMNS + column
     tl.store(at, values.to(Packed.dtype.element_ty), mask=here[:, None])
