@@ -53,18 +53,18 @@ def exact(packed: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
     return np.array(pairs), np.array(own)
 
 
-def check(found: object, packed: torch.Tensor, tolerance: float) -> None:
+def check(found: object, packed: torch.Tensor, tolerance: float, *, apart: float = 0.0) -> None:
     pairs, own = exact(packed)
     assert np.abs(found.pairs.cpu().numpy() - pairs).max() < tolerance
     assert np.abs(found.entropies.cpu().numpy() - own).max() < tolerance
     alike = [place for place, pair in enumerate(zip(*head_pairs(HEADS), strict=True)) if pair == (2, 7)]
-    assert float(found.pairs[:, alike].max()) == 0.0
+    assert float(found.pairs[:, alike].max()) <= apart
     assert found.pairs.shape == (len(SIZES), HEADS * (HEADS - 1) // 2)
 
 
 def test_text_by_text_it_is_what_the_definition_says() -> None:
     packed = packed_rows()
-    check(divergences_of_texts(packed, *zip(*SIZES, strict=True)), packed, 1e-5)
+    check(divergences_of_texts(packed, *zip(*SIZES, strict=True)), packed, 1e-5, apart=1e-6)
 
 
 def test_sums_of_pairs_give_distances_and_entropies() -> None:

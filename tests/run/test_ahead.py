@@ -59,6 +59,10 @@ def keeping(**more: Any) -> Keeping:
     return Keeping(Plan("toy"), **more)
 
 
+def assert_same(one: Bundle, other: Bundle) -> None:
+    assert [part.tolist() for part in one["sum"].rows()] == [part.tolist() for part in other["sum"].rows()]
+
+
 def test_the_same_batches_come_in_the_same_order_each_with_what_was_made_of_it() -> None:
     with Ahead(source().from_place(), sum) as batches:
         made = list(batches)
@@ -135,8 +139,8 @@ def test_stages_give_what_updates_give_and_the_next_begins_before_the_last_is_ta
     part = Toy(overlaps=overlaps)
     staged = LOCAL.carry_out(part, source(), keeping())
     plain = SimpleNamespace(name="toy", empty=part.empty, update=Toy().update)
-    assert staged.state().keys() == (whole := LOCAL.carry_out(plain, source(), keeping())).state().keys()
-    assert staged["sum"].result() == whole["sum"].result()
+    whole = LOCAL.carry_out(plain, source(), keeping())
+    assert_same(staged, whole)
     gives = [first for what, first in part.said if what == "give"]
     assert gives == [0, 2, 4, 6]
     order = [
@@ -166,5 +170,5 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(overlaps: bool, tmp_path: A
     part = Toy(overlaps=overlaps)
     went_on = LOCAL.carry_out(part, source(), keeping(out=tmp_path, resume=True))
     whole = LOCAL.carry_out(Toy(), source(), keeping())
-    assert went_on["sum"].result() == whole["sum"].result()
+    assert_same(went_on, whole)
     assert ("launch", 0) not in part.said  # which was done, and is not done again

@@ -199,7 +199,7 @@ class _Pass(Pass):
             attention = self.asked.received(weights) if direction else self.asked.given(weights)
             for candidates in range(len(CANDIDATES)):
                 word, weight, right = self.asked.choose(attention, candidates)
-                sums.append(torch.matmul(right.float(), self.asked.kinds[:, None]))
+                sums.append(torch.matmul(right.float(), self.asked.kinds))
                 if followed and not candidates and (followed.layer, followed.direction) == (layer, direction):
                     kept = [part[:, followed.head].double() for part in (word, weight, right)]
                     self.followed = torch.stack(kept, 1)
