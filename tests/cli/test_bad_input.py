@@ -255,15 +255,15 @@ def interrupted(
 ) -> Path:
     """The folder of a run that was interrupted from the keyboard in its third batch."""
     (place / "long.txt").write_text(f"{LONG}\n\n{PROSE}", encoding="utf-8")
-    update, calls = Survey.update, iter(range(100))
+    launch, calls = Survey.launch, iter(range(100))
 
-    def stopping(self: Survey, bundle: Any, batch: Any) -> None:
+    def stopping(self: Survey, ready: Any) -> Any:
         if next(calls) == 2:
             raise KeyboardInterrupt
-        update(self, bundle, batch)
+        return launch(self, ready)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Survey, "update", stopping)
+        patch.setattr(Survey, "launch", stopping)
         said = survey(capfd, "long.txt", models / "bert", "--budget", "1")
     assert (said.status, said.out, said.err) == (130, "", "attlas: interrupted\n")
     assert [path.name for path in (place / "out").iterdir()] == ["checkpoint"]

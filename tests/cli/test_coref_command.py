@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import attlas
 
 import twins
 from attlas.capture import load
-from attlas.models import Example
-from attlas.stats import Bundle
 from attlas.store import Result
 from attlas.studies.coref.call import coref
 from attlas.studies.coref.passes import Coref
@@ -82,17 +81,17 @@ def test_a_treebank_is_read_by_document(place: Path, model: Path, capfd: pytest.
 def test_killed_in_any_part_and_resumed(place: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     subject = load(model)
     alone = coref(subject, "tales", choose_on="two.conll", budget=20)
-    update = Coref.update
+    launch = Coref.launch
     calls = 0
 
-    def dying(self: Coref, bundle: Bundle, batch: Sequence[Example]) -> None:
+    def dying(self: Coref, ready: Any) -> Any:
         nonlocal calls
         calls += 1
         if calls % 3 == 0:
             raise KeyboardInterrupt
-        update(self, bundle, batch)
+        return launch(self, ready)
 
-    monkeypatch.setattr(Coref, "update", dying)
+    monkeypatch.setattr(Coref, "launch", dying)
     result = None
     deaths = 0
     while result is None:

@@ -102,15 +102,15 @@ def test_an_interrupted_survey_goes_on_to_the_same_bits(
 ) -> None:
     how: dict[str, Any] = {"budget": 60, "max_pieces": 16}
     in_one_go = survey(subject, stream(texts, buffer=9), out=tmp_path / "one", **how)
-    update, calls = Survey.update, []
+    launch, calls = Survey.launch, []
 
-    def interrupted(self: Survey, bundle: Any, batch: Any) -> None:
-        calls.append(len(batch))
+    def interrupted(self: Survey, ready: Any) -> Any:
+        calls.append(len(ready.made.source.encoded))
         if len(calls) in (4, 9):
             raise KeyboardInterrupt
-        update(self, bundle, batch)
+        return launch(self, ready)
 
-    monkeypatch.setattr(Survey, "update", interrupted)
+    monkeypatch.setattr(Survey, "launch", interrupted)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
             survey(subject, stream(texts, buffer=9), out=tmp_path / "two", resume=True, **how)

@@ -33,8 +33,8 @@ def require_measure(subject: Subject, measure: str) -> str:
 
 
 def measured(subject: Subject, call: AttentionCall, measure: str, asked: Finite | None = None) -> Tensor:
-    """The attention of a call by a measure, (batch, head, query, key); refused where there is a NaN in it: at once, or
-    when what is ``asked`` of all calls together is settled.
+    """The attention of a call by a measure, (batch, head, query, key); refused where there is a NaN in it: at once,
+    or when what is ``asked`` of all calls together is settled.
 
     >>> from attlas.capture import Fold, load
     >>> subject, seen = load(), []

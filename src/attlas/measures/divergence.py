@@ -15,14 +15,17 @@ rounding pushes below zero is zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attlas.measures.pair_sums import has_kernel, pair_sums
 from attlas.measures.threads import in_threads
+from attlas.models import onto
 
 CHUNK = 1 << 20  # numbers per thread, twice: few enough for the cache, and enough to keep Python out of the way
 DEVICE_CHUNK = 1 << 25
@@ -48,6 +51,57 @@ def entropies(weights: Tensor) -> Tensor:
     """
     logs = weights.float().clamp(min=_TINY).log_()
     return -logs.mul_(weights).sum(-1)
+
+
+class Distances(NamedTuple):
+    """Sums over the queries of each text: of the divergence of every pair of heads, (text, pair), and of every head's
+    own entropy, (text, head); float64.
+
+    >>> Distances._fields
+    ('pairs', 'entropies')
+    """
+
+    pairs: Tensor
+    entropies: Tensor
+
+
+def divergences_of_texts(packed: Tensor, queries: Sequence[int], keys: Sequence[int]) -> Distances:
+    """The distances of all pairs of heads in each of several texts, from rows that lie packed, text behind text:
+    (head, number), where a text of so many queries and keys has queries x keys numbers, query by query.
+
+    On a GPU that has Triton it is one kernel for all texts (:mod:`attlas.measures.pair_sums`), else text by text.
+
+    >>> rows = torch.tensor([[1.0, 0.0], [0.0, 1.0]])  # two heads, and two texts of one query: of one key each
+    >>> found = divergences_of_texts(rows, [1, 1], [1, 1])
+    >>> found.pairs.shape, divergences_of_texts(rows, [1], [2]).pairs.round(decimals=4).tolist()
+    (torch.Size([2, 1]), [[0.6931]])
+    """
+    sizes = [queried * seen for queried, seen in zip(queries, keys, strict=True)]
+    if packed.device.type == "cuda" and has_kernel():
+        return from_pair_sums(*pair_sums(packed, sizes))
+    pairs, own = [], []
+    for text, queried, seen in zip(packed.split(sizes, 1), queries, keys, strict=True):
+        rows = text.reshape(len(packed), queried, seen)
+        entropy = entropies(rows)
+        pairs.append(divergences(rows, entropy))
+        own.append(entropy.double().sum(-1))
+    return Distances(torch.stack(pairs), torch.stack(own))
+
+
+def from_pair_sums(joint: Tensor, mass: Tensor) -> Distances:
+    """Distances from the sums of s ln s for all pairs of heads, (text, head, head), and of each head's own numbers,
+    (text, head): that of a head with itself is 2 sum p ln p + 2 ln 2 sum p.
+
+    >>> one = torch.tensor([[0.5, 0.5]], dtype=torch.float64)
+    >>> s = one + one
+    >>> found = from_pair_sums((s * s.log()).sum().view(1, 1, 1), one.sum().view(1, 1))
+    >>> found.entropies.round(decimals=4).tolist()
+    [[0.6931]]
+    """
+    own = joint.diagonal(dim1=1, dim2=2) / 2
+    first, second = (onto(place, joint.device) for place in head_pairs(joint.shape[1]))
+    found = (own[:, first] + own[:, second] - joint[:, first, second]) / 2
+    return Distances(found.clamp(min=0.0), mass * math.log(2) - own)
 
 
 def divergences(weights: Tensor, own: Tensor | None = None, *, chunk: int | None = None) -> Tensor:

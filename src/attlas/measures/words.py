@@ -15,6 +15,7 @@ from itertools import chain
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.models import onto
@@ -77,7 +78,21 @@ def group(
     place += np.array(starts if starts is not None else [0] * len(counts), np.int64)[row]
     members = np.zeros((len(segmentations), words + 1, width), np.float32)
     members[row, np.where(word < 0, words, word), place] = 1.0
-    return Grouping(onto(members, device), onto(members[:, :words].any(-1), device))
+    return Grouping(onto(members, device), onto(present_words(segmentations), device))
+
+
+def present_words(segmentations: Sequence[Segmentation]) -> NDArray[np.bool_]:
+    """Which words have a piece of their own, (text, word), as many words as the longest text has.
+
+    >>> present_words([Segmentation(("dont", "."), (0, 2), (0, 0), 3)]).tolist()
+    [[True, False, True]]
+    """
+    words = max((segmentation.word_count for segmentation in segmentations), default=0)
+    present = np.zeros((len(segmentations), words + 1), bool)
+    counts = [len(segmentation.words) for segmentation in segmentations]
+    word = np.fromiter(chain.from_iterable(s.words for s in segmentations), np.int64, sum(counts))
+    present[np.repeat(np.arange(len(counts)), counts), word] = True  # -1 is the place behind the last word
+    return present[:, :words]
 
 
 def between_words(weights: Tensor, queries: Grouping, keys: Grouping | None = None) -> Tensor:

@@ -51,7 +51,7 @@ def _begun(
     """The batches that a part has begun with, and for each what takes it into a bundle."""
     if not isinstance(part, Staged):
         for batch in batches:
-            yield batch, partial(part.update, batch=batch.items)
+            yield batch, partial(_update, part, batch.items)
         return
     with Ahead(batches, part.prepare) as made:
         waiting = None
@@ -65,6 +65,10 @@ def _begun(
                 yield begun
         if waiting is not None:
             yield waiting
+
+
+def _update(part: Part[Any], items: Any, bundle: Bundle) -> None:
+    part.update(bundle, items)
 
 
 LOCAL = Local()

@@ -19,18 +19,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.functional import pad
 
 from attlas.capture import Subject
-from attlas.capture.measuring import measured, require_measure, row_shares
+from attlas.capture.instruments import Finite
+from attlas.capture.measuring import measured, require_measure
 from attlas.ids import Stream
-from attlas.measures.divergence import divergences, entropies
+from attlas.measures.divergence import Distances, divergences_of_texts, head_pairs
 from attlas.measures.quantities import CLASSES
-from attlas.models import AttentionCall, Batch, Example, Side
+from attlas.models import AttentionCall, Batch, Example, Landing, Side, onto
 from attlas.stats import Bundle, PooledMean
-from attlas.studies.clusters.arrangement import SHUFFLES, square
+from attlas.studies.clusters.arrangement import SHUFFLES
 from attlas.studies.clusters.behaviour import FIGURES
-from attlas.studies.shared.piece_classes import half_of, mark, texts_of
+from attlas.studies.shared.piece_classes import Marks, half_of, mark, texts_of
+from attlas.studies.shared.reducing import together
 from attlas.studies.shared.watching import Pass, Watcher
 
 HALVES = (1, 2)
@@ -86,128 +87,197 @@ class Clusters(Watcher):
 
 
 class _Pass(Pass):
-    """One forward pass: keeps the rows of every text, layer by layer, until it gives their sums to a bundle."""
+    """One forward pass: keeps the rows of every text, layer by layer, until the model is through, and their sums
+    until it gives them to a bundle."""
 
     def __init__(self, study: Clusters, made: Batch, batch: Sequence[Example]) -> None:
         self.study = study
-        self.halves = [half_of(example.unit, study.seed) for example in batch]
-        self.units = [example.unit for example in batch]
+        self.halves = np.array([half_of(example.unit, study.seed) for example in batch])
+        self.units = np.array([example.unit for example in batch])
         self.heads = {stream: study.subject.grid(stream).sum(1).tolist() for stream in study.streams}
-        self.texts: dict[Stream, list[_Text]] = {}
+        self.kept: dict[Stream, _Kept] = {}
+        self._asked = Finite()
+        self._landing = Landing({})
         for stream in study.streams:
             queries, keys = made.queries(stream), made.keys(stream)
             if queries is not None and keys is not None:
                 marked = mark(keys, texts_of(made, keys, batch, study.subject.pieces.translating), (), {})
-                self.texts[stream] = [
-                    _Text(_span(queries, row), _span(keys, row), marked.classes[row]) for row in range(len(batch))
-                ]
+                self.kept[stream] = _Kept(queries, keys, marked, self.heads[stream])
 
     def take(self, call: AttentionCall) -> None:
         """Keep the rows of one layer, each text's own part of them."""
-        texts = self.texts.get(call.site.stream)
-        if texts is None:
+        kept = self.kept.get(call.site.stream)
+        if kept is None:
             return
-        norms = self.study.measure == "norm"
-        attention, visible = measured(self.study.subject, call, self.study.measure).detach(), call.visible()
-        for row, text in enumerate(texts):
-            own = attention[row, :, text.queries, text.keys].float()
-            whole = row_shares(own) if norms else _whole(own, sink=call.sinks is not None)
-            whole = whole[: self.heads[call.site.stream][call.site.layer]]
-            text.rows.append(whole)
-            seen = None if visible is None else visible[row if len(visible) > 1 else 0]
-            text.even.append(_even(text, seen, len(whole), whole.shape[-1]))
+        attention = measured(self.study.subject, call, self.study.measure, self._asked).detach().float()
+        kept.take(call, attention, norms=self.study.measure == "norm", within=call.site.stream is not Stream.CROSS)
+
+    def land(self) -> None:
+        """Reduce the rows of all texts, and let them go."""
+        landing: dict[str, Tensor] = {}
+        for stream, kept in self.kept.items():
+            if kept.figures:
+                found = kept.distances()
+                landing |= {
+                    f"{stream} pairs": found.pairs, f"{stream} own": found.entropies,
+                    f"{stream} figures": together(kept.figures, self.heads[stream]),
+                }  # fmt: skip
+        self._landing = Landing(landing)
 
     def give(self, bundle: Bundle) -> None:
-        """Reduce text by text, letting each text's rows go before the next."""
-        for stream, texts in self.texts.items():
-            for text, half, unit in zip(texts, self.halves, self.units, strict=True):
-                if not text.rows:
-                    continue
-                widest = max(layer.shape[-1] for layer in text.rows)
-                rows = torch.cat([pad(layer, (0, widest - layer.shape[-1])) for layer in text.rows])
-                text.rows.clear()
-                queries, own = rows.shape[1], entropies(rows)
-                sums = divergences(rows, own).cpu().numpy()
-                bundle[f"{stream}-pairs-{half}"].update(sums[None], queries, [unit])
-                _give_layers(bundle, stream, square(sums, len(rows)), self.heads[stream], queries, unit)
-                figures, counts = _figures(rows, own, text, stream)
-                bundle[f"{stream}-figures"].update(figures[None], counts[None, None], [unit])
+        """Take the sums of all texts into the bundle."""
+        self._asked.settle()
+        arrays = self._landing.arrays()
+        for stream, kept in self.kept.items():
+            if not kept.figures:
+                continue
+            sums, queries = arrays[f"{stream} pairs"], np.array(kept.queries, dtype=np.float64)
+            for half in HALVES:
+                own = self.halves == half
+                if own.any():
+                    bundle[f"{stream}-pairs-{half}"].update(sums[own], queries[own], self.units[own])
+            _give_layers(bundle, stream, sums, self.heads[stream], queries, self.units)
+            figures, counts = _figures(arrays[f"{stream} figures"], arrays[f"{stream} own"], kept, stream)
+            bundle[f"{stream}-figures"].update(figures, counts[:, None], self.units)
 
 
-class _Text:
-    """One text of a pass: where its real pieces are, what its keys are, and what was kept of it, layer by layer."""
+class _Kept:
+    """The rows of all heads of one stream of a batch, without padding, and the heads' own figures.
 
-    def __init__(self, queries: slice, keys: slice, classes: Tensor) -> None:
-        self.queries, self.keys = queries, keys
-        self.classes = classes[keys]
-        self.rows: list[Tensor] = []
-        self.even: list[Tensor] = []
+    Rows lie packed, text behind text and query behind query, one line of numbers for each head (:attr:`rows`); where
+    weights go to sinks, each row has one number more, which lies apart until all layers are there.
+    """
 
+    def __init__(self, queries: Side, keys: Side, marked: Marks, heads: Sequence[int]) -> None:
+        device = queries.real.device
+        self.queries, self.keys = ([encoded.length for encoded in side.encoded] for side in (queries, keys))
+        self.real_queries, self.real_keys = queries.real.float(), keys.real.float()
+        self.classes, self.kinds = marked.classes, marked.kinds
+        self.before = np.cumsum([0, *heads]).tolist()
+        q, k = (np.array(lengths, dtype=np.int64) for lengths in (self.queries, self.keys))
+        wide, long = keys.real.shape[1], queries.real.shape[1]
+        # of each row, where its first number stands in the padded matrices, and how many it has; then of each number
+        text = np.repeat(np.arange(len(q)), q)
+        i = np.arange(len(text)) - np.repeat(np.cumsum(q) - q, q)
+        begins = (text * long + np.array(queries.starts)[text] + i) * wide + np.array(keys.starts)[text]
+        widths = k[text]
+        self.row_place = onto(text * long + np.array(queries.starts)[text] + i, device)
+        row = torch.repeat_interleave(onto(widths, device), output_size=int(widths.sum()))
+        ahead = onto(np.cumsum(widths) - widths, device)
+        self.place = onto(begins, device)[row] + torch.arange(len(row), device=device) - ahead[row]
+        self.row = row
+        self.rows: Tensor | None = None
+        self.sinks: Tensor | None = None
+        self.figures: list[Tensor] = []
+        self._even: dict[Any, Tensor] = {}
+        self._masks: list[Tensor | None] = []
 
-def _whole(weights: Tensor, *, sink: bool) -> Tensor:
-    """Weights whose rows sum to one: in half precision they may miss it by a little, and what goes to a sink goes to
-    a key of its own."""
-    total = weights.sum(-1, keepdim=True)
-    return torch.cat([weights, (1 - total).clamp(min=0)], -1) if sink else weights / total
+    def take(self, call: AttentionCall, attention: Tensor, *, norms: bool, within: bool) -> None:
+        """Keep the rows of one layer, and what its heads do."""
+        layer, sink = call.site.layer, call.sinks is not None and not norms
+        heads = slice(self.before[layer], self.before[layer + 1])
+        own = heads.stop - heads.start
+        total = torch.matmul(attention, self.real_keys[:, None, :, None])
+        whole = attention if sink else attention / total.clamp(min=torch.finfo(torch.float32).tiny)
+        if self.rows is None:
+            self.rows = torch.empty(self.before[-1], len(self.place), device=attention.device)
+        if own:
+            flat = whole[:, :own].transpose(0, 1).reshape(own, -1)
+            torch.index_select(flat, 1, self.place, out=self.rows[heads])
+            if sink:
+                if self.sinks is None:
+                    self.sinks = torch.zeros(self.before[-1], len(self.row_place), device=attention.device)
+                left = (1 - total[:, :own, :, 0]).clamp(min=0).transpose(0, 1).reshape(own, -1)
+                self.sinks[heads] = left.index_select(1, self.row_place)
+        self.figures.append(self._of_heads(call, whole, sink=sink, within=within))
 
+    def distances(self) -> Distances:
+        """The distances of all pairs of heads, text by text; the rows are let go."""
+        rows, sinks = self.rows, self.sinks
+        self.rows = self.sinks = None
+        assert rows is not None
+        keys = self.keys
+        if sinks is not None:  # each row's sink behind its keys
+            order = torch.argsort(
+                torch.cat([self.row, torch.arange(sinks.shape[1], device=rows.device)]), stable=True
+            )
+            rows, keys = torch.cat([rows, sinks], 1)[:, order], [count + 1 for count in keys]
+        return divergences_of_texts(rows, self.queries, keys)
 
-def _span(side: Side, row: int) -> slice:
-    start = side.starts[row]
-    return slice(start, start + side.encoded[row].length)
+    def _of_heads(self, call: AttentionCall, whole: Tensor, *, sink: bool, within: bool) -> Tensor:
+        """Sums over queries: the entropy of even attention, the weights on neighbours, and on each class of key;
+        (batch, head, sum)."""
+        readers, seen = self.real_queries, self.real_keys
+        received = torch.matmul(torch.matmul(readers[:, None, None], whole), self.classes[:, None])[:, :, 0]
+        sums = [self._evenly(call, sink=sink).expand(whole.shape[:2])]
+        for offset in _OFFSETS.values() if within else ():
+            there = readers[:, max(0, -offset) : readers.shape[1] - max(0, offset)]
+            there = there * seen[:, max(0, offset) : seen.shape[1] - max(0, -offset)]
+            sums.append(torch.matmul(whole.diagonal(offset, 2, 3), there[..., None])[..., 0])
+        return torch.cat([torch.stack(sums, -1), received], -1)
 
-
-def _even(text: _Text, visible: Tensor | None, heads: int, keys: int) -> Tensor:
-    """Sum over queries of the entropy of even attention, for every head of a layer."""
-    if visible is None:
-        count = text.classes.new_full((1, text.queries.stop - text.queries.start), keys)
-    else:
-        sink = keys - (text.keys.stop - text.keys.start)
-        count = visible[:, text.queries, text.keys].sum(-1).float() + sink
-    return count.clamp(min=1).log().sum(-1).expand(heads)
+    def _evenly(self, call: AttentionCall, *, sink: bool) -> Tensor:
+        """Sum over queries of the entropy of even attention, (batch, 1 or head), once for every mask."""
+        key = (id(call.mask), call.causal, sink) if call.given is None else call.site
+        if key not in self._even:
+            visible = call.visible()
+            if visible is None:
+                count = self.real_keys.sum(1)[:, None, None].expand(-1, 1, self.real_queries.shape[1])
+            else:
+                count = torch.matmul(visible.float(), self.real_keys[:, None, :, None])[..., 0]
+            logs = (count + float(sink)).clamp(min=1).log()
+            self._even[key] = (logs * self.real_queries[:, None]).sum(-1)
+            self._masks.append(call.mask)  # holding the mask keeps its id from being used again
+        return self._even[key]
 
 
 def _give_layers(
-    bundle: Bundle, stream: Stream, matrix: NDArray[np.float64], heads: Sequence[int], queries: int, unit: int
+    bundle: Bundle,
+    stream: Stream,
+    sums: NDArray[np.float64],
+    heads: Sequence[int],
+    queries: NDArray[np.float64],
+    units: NDArray[np.int64],
 ) -> None:
-    """Mean distance of heads of two layers, and of all pairs within and between layers, of one text; the layers have
-    so many ``heads``."""
+    """Mean distance of heads of two layers, and of all pairs within and between layers, text by text, from the sums
+    of all pairs of heads (text, pair); the layers have so many ``heads``."""
     layers = len(heads)
-    member = np.repeat(np.eye(layers), heads, axis=0)  # (head, layer)
-    blocks = member.T @ matrix @ member
+    layer_of = np.repeat(np.arange(layers), heads)
+    first, second = head_pairs(len(layer_of))
+    cell = layer_of[first] * layers + layer_of[second]
+    by_cell = np.stack([np.bincount(cell, text, layers * layers) for text in sums]).reshape(-1, layers, layers)
+    blocks = by_cell + by_cell.transpose(0, 2, 1)
     pairs = np.outer(heads, heads).astype(float)
     np.fill_diagonal(pairs, [count * (count - 1) for count in heads])
-    counts = np.where(pairs > 0, queries, 0)
-    bundle[f"{stream}-layers"].update((blocks / np.maximum(pairs, 1))[None], counts[None], [unit])
+    counts = np.where(pairs > 0, queries[:, None, None], 0)
+    bundle[f"{stream}-layers"].update(blocks / np.maximum(pairs, 1), counts, units)
     same = np.eye(layers, dtype=bool)
-    totals = np.array([blocks[same].sum(), blocks[~same].sum()])
+    totals = np.stack([blocks[:, same].sum(1), blocks[:, ~same].sum(1)], 1)
     number = np.array([pairs[same].sum(), pairs[~same].sum()])
-    counts = np.where(number > 0, queries, 0)
-    bundle[f"{stream}-apart"].update((totals / np.maximum(number, 1))[None], counts[None], [unit])
+    counts = np.where(number > 0, queries[:, None], 0)
+    bundle[f"{stream}-apart"].update(totals / np.maximum(number, 1), counts, units)
 
 
 def _figures(
-    rows: Tensor, own: Tensor, text: _Text, stream: Stream
+    sums: NDArray[np.float64], own: NDArray[np.float64], kept: _Kept, stream: Stream
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The heads' own figures of one text, (head, figure), and over how many queries each is (figure)."""
-    queries, real = rows.shape[1], len(text.classes)
+    """The heads' own figures of all texts, (text, head, figure), and over how many queries each is (text, figure)."""
     within = stream is not Stream.CROSS
-    received = rows[..., :real].sum(1) @ text.classes
-    columns = {
-        "entropy": own.sum(-1),
-        "even": torch.cat(text.even),
-        **({f: rows.diagonal(k, 1, 2).sum(-1) for f, k in _OFFSETS.items()} if within else {}),
-        **{name: received[:, CLASSES.index(name)] for name in CLASSES[:-1]},
-        "special": received[:, _SPECIAL].sum(-1),
-    }
-    there = dict(zip(CLASSES, text.classes.sum(0).tolist(), strict=True))
-    counts = dict.fromkeys(FIGURES, float(queries))
-    counts |= {name: counts[name] if there[name] else 0.0 for name in CLASSES[:-1]}
-    counts |= {"previous": (queries - 1.0) * within, "next": (queries - 1.0) * within, "self": queries * within}
+    queries = np.array(kept.queries, dtype=np.float64)
+    offsets = list(_OFFSETS) if within else []
+    columns = {"entropy": own} | {name: sums[..., at] for at, name in enumerate(["even", *offsets, *CLASSES])}
+    columns["special"] = sum(columns[CLASSES[at]] for at in _SPECIAL)
+    counts = dict.fromkeys(FIGURES, queries)
+    for at, name in enumerate(CLASSES[:-1]):
+        counts[name] = queries * (kept.kinds == at).any(1)
+    counts |= {"previous": (queries - 1) * within, "next": (queries - 1) * within, "self": queries * within}
     if stream is Stream.DECODER:
-        counts["next"] = 0.0
-    nothing = torch.zeros_like(columns["entropy"])
-    stacked = torch.stack([columns[name] if counts[name] else nothing for name in FIGURES], -1)
-    return stacked.double().cpu().numpy(), np.array([counts[name] for name in FIGURES])
+        counts["next"] = np.zeros_like(queries)
+    nothing = np.zeros_like(own)
+    stacked = np.stack(
+        [np.where(counts[name][:, None] > 0, columns.get(name, nothing), 0.0) for name in FIGURES], -1
+    )  # fmt: skip
+    return stacked, np.stack([counts[name] for name in FIGURES], -1)
 
 
 _OFFSETS = {"previous": -1, "next": 1, "self": 0}

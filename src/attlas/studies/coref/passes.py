@@ -23,14 +23,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Subject
+from attlas.capture.instruments import Finite
 from attlas.capture.measuring import measured, require_measure, row_shares
 from attlas.ids import Stream
 from attlas.measures.words import Grouping, between_words, group
-from attlas.models import AttentionCall, Batch, Example
+from attlas.models import AttentionCall, Batch, Example, Landing, Side, onto
 from attlas.stats import Bundle, Largest, PooledMean
 from attlas.studies.coref.mentions import CANDIDATES, KINDS, Question
 from attlas.studies.coref.sieves import BASELINES, baselines_right
-from attlas.studies.shared.reducing import stacked_heads
+from attlas.studies.shared.piece_classes import padded
+from attlas.studies.shared.reducing import on_grid, together
 from attlas.studies.shared.watching import Pass, Watcher
 
 DIRECTIONS = ("to", "from")
@@ -102,46 +104,71 @@ class Coref(Watcher):
 
 
 class _Asked:
-    """The question of one window, laid out for the weights of its batch: which pieces, which words, what is right."""
+    """The questions of all windows of a batch, laid out for its weights: which pieces, which words, what is right.
 
-    def __init__(self, question: Question, words: Grouping, *, causal: bool) -> None:
-        device = words.members.device
-        self.words = Grouping(words.members[:, :-1], words.present)  # special pieces are never chosen
-        members = self.words.members[:, list(question.head_words)]
-        self.pieces = members[0].any(0).nonzero()[:, 0]
-        self.head_words = Grouping(members[..., self.pieces], torch.ones(members.shape[:2], dtype=torch.bool))
-        allowed, right = (
-            torch.from_numpy(made).to(device) for made in (question.allowed(causal=causal), question.answers())
-        )
-        self.columns = [set_.any(0).nonzero()[:, 0] for set_ in allowed]
-        self.allowed = [set_[:, columns] for set_, columns in zip(allowed, self.columns, strict=True)]
-        self.right = [right[:, columns] for columns in self.columns]
-        self.kinds = torch.from_numpy(question.kinds()).to(device, torch.float32)
+    Mentions that are asked for, and the head words that may be chosen, are filled up to as many as any window has.
+    """
+
+    def __init__(self, questions: Sequence[Question], side: Side, *, causal: bool) -> None:
+        device = side.real.device
+        segmentations = [encoded.segmentation for encoded in side.encoded]
+        whole = group(segmentations, side.real.shape[1], side.starts, device)
+        self.words = Grouping(whole.members[:, :-1], whole.present)  # special pieces are never chosen
+        heads, known = _filled([question.head_words for question in questions])
+        texts = onto(np.arange(len(questions))[:, None], device)
+        members = self.words.members[texts, onto(heads, device)] * onto(known, device)[..., None]
+        self.head_words = Grouping(members, onto(known, device))
+        allowed = [question.allowed(causal=causal) for question in questions]
+        answers, kinds = ([getattr(question, name)() for question in questions] for name in ("answers", "kinds"))
+        named, real = _filled([np.flatnonzero(sets[0].any(0)) for sets in allowed])
+        shape = (len(questions), heads.shape[1])
+        sets = np.zeros((*shape[:1], len(CANDIDATES), shape[1], self.words.words), bool)
+        right = np.zeros((*shape, self.words.words), bool)
+        kind = np.zeros((*shape, len(KINDS)), np.float32)
+        for row, (may, is_right, of_kind) in enumerate(zip(allowed, answers, kinds, strict=True)):
+            sets[row, :, : may.shape[1], : may.shape[2]] = may
+            right[row, : is_right.shape[0], : is_right.shape[1]] = is_right
+            kind[row, : len(of_kind)] = of_kind
+        at = np.arange(len(questions))[:, None]
+        among_named = np.stack([sets[at, number, :, named] for number in (0, 1)], 1).transpose(0, 1, 3, 2)
+        among_named &= real[:, None, None]
+        self.named = onto(named, device)
+        self.allowed = [onto(part, device) for part in (*among_named.transpose(1, 0, 2, 3), sets[:, 2])]
+        self.right, self.kinds = onto(right, device), onto(kind, device)
+        self.chance = np.stack([_by_chance(*one) for one in zip(allowed, answers, kinds, strict=True)])
 
     def given(self, weights: Tensor) -> Tensor:
-        """What the asked head words give to all words, (head, asked, word), from weights (head, query, key)."""
-        return between_words(weights[None, :, self.pieces], self.head_words, self.words)[0]
+        """What the asked head words give to all words, (batch, head, asked, word), from weights between pieces."""
+        return between_words(weights, self.head_words, self.words)
 
     def received(self, weights: Tensor) -> Tensor:
-        """What all words give to the asked head words, (head, asked, word)."""
-        return between_words(weights[None, :, :, self.pieces], self.words, self.head_words)[0].transpose(1, 2)
+        """What all words give to the asked head words, (batch, head, asked, word)."""
+        return between_words(weights, self.words, self.head_words).transpose(2, 3)
 
     def choose(self, attention: Tensor, candidates: int) -> tuple[Tensor, Tensor, Tensor]:
         """The word that each head prefers among a set of candidates, what it gets, and whether it is right; each
-        (head, asked)."""
-        allowed, right = self.allowed[candidates], self.right[candidates]
-        weight, place = torch.where(allowed, attention[..., self.columns[candidates]], -1.0).max(dim=-1)
-        hit = right.expand(len(weight), -1, -1).gather(-1, place[..., None])[..., 0]
-        return self.columns[candidates][place], weight, hit & (weight > 0)
+        (batch, head, asked)."""
+        if candidates < 2:  # head words of mentions, which are few
+            attention = attention.gather(3, self.named[:, None, None].expand(*attention.shape[:3], -1))
+        weight, place = torch.where(self.allowed[candidates][:, None], attention, -1.0).max(dim=-1)
+        if candidates < 2:
+            place = self.named[:, None].expand(-1, place.shape[1], -1).gather(2, place)
+        right = self.right[:, None].expand(-1, place.shape[1], -1, -1).gather(3, place[..., None])[..., 0]
+        return place, weight, right & (weight > 0)
 
-    @property
-    def chance(self) -> Tensor:
-        """What choosing blindly would get right, (set of candidates, kind)."""
-        shares = [
-            (allowed & right).sum(-1) / allowed.sum(-1)
-            for allowed, right in zip(self.allowed, self.right, strict=True)
-        ]
-        return torch.stack(shares) @ self.kinds
+
+def _filled(rows: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Rows of numbers in one array, zeros behind the shorter ones, and which of them are real."""
+    known = padded([np.ones(len(row), bool) for row in rows])
+    return padded([np.array(row, np.int64) for row in rows]), known
+
+
+def _by_chance(
+    allowed: NDArray[np.bool_], right: NDArray[np.bool_], kinds: NDArray[np.bool_]
+) -> NDArray[np.float64]:  # fmt: skip
+    """What choosing blindly would get right, (set of candidates, kind)."""
+    shares: NDArray[np.float64] = ((allowed & right).sum(-1) / allowed.sum(-1)) @ kinds.astype(np.float64)
+    return shares
 
 
 class _Pass(Pass):
@@ -150,44 +177,50 @@ class _Pass(Pass):
     def __init__(self, study: Coref, made: Batch, windows: Sequence[Window]) -> None:
         self.study, self.windows = study, windows
         self.sums: list[Tensor] = []
-        self.followed: list[tuple[NDArray[Any], ...]] = []
+        self.followed: Tensor | None = None
+        self._finite = Finite()
+        self._landing = Landing({})
         side = made.queries(study.stream)
         assert side is not None
-        width, device = side.real.shape[1], side.real.device
-        causal = study.stream is Stream.DECODER
-        self.asked = [
-            _Asked(window.question, group([encoded.segmentation], width, [start], device), causal=causal)
-            for window, encoded, start in zip(windows, side.encoded, side.starts, strict=False)
-        ]
+        questions, causal = [window.question for window in windows], study.stream is Stream.DECODER
+        self.asked = _Asked(questions, side, causal=causal) if windows else None
 
     def take(self, call: AttentionCall) -> None:
         """Let every head of a layer choose, for all mentions of the batch."""
-        if call.site.stream is not self.study.stream or not self.windows:
+        if call.site.stream is not self.study.stream or self.asked is None:
             return
-        weights = measured(self.study.subject, call, self.study.measure).float()
+        weights = measured(self.study.subject, call, self.study.measure, self._finite).float()
         if self.study.measure == "norm":
             weights = row_shares(weights)
         layer = call.site.layer
         followed = self.study.chosen[0, 0] if self.study.chosen else None  # all kinds, among all other mentions
         sums = []
-        for asked, own in zip(self.asked, weights, strict=True):
-            for direction in range(len(self.study.directions)):
-                attention = asked.received(own) if direction else asked.given(own)
-                for candidates in range(len(CANDIDATES)):
-                    word, weight, right = asked.choose(attention, candidates)
-                    sums.append(right.float() @ asked.kinds)
-                    if followed and not candidates and (followed.layer, followed.direction) == (layer, direction):
-                        kept = (part[followed.head].cpu().numpy() for part in (word, weight, right))
-                        self.followed.append(tuple(kept))
-        shape = (len(self.windows), len(self.study.directions), len(CANDIDATES), *sums[0].shape)
-        self.sums.append(torch.stack(sums).view(shape).permute(0, 3, 1, 2, 4))
+        for direction in range(len(self.study.directions)):
+            attention = self.asked.received(weights) if direction else self.asked.given(weights)
+            for candidates in range(len(CANDIDATES)):
+                word, weight, right = self.asked.choose(attention, candidates)
+                sums.append(torch.matmul(right.float(), self.asked.kinds))
+                if followed and not candidates and (followed.layer, followed.direction) == (layer, direction):
+                    kept = [part[:, followed.head].double() for part in (word, weight, right)]
+                    self.followed = torch.stack(kept, 1)
+        shape = (*sums[0].shape[:2], len(self.study.directions), len(CANDIDATES), len(KINDS))
+        self.sums.append(torch.stack(sums, 2).view(shape))
+
+    def land(self) -> None:
+        """Have the sums of all layers, and the choices of the best head, brought over."""
+        if self.sums:
+            followed = {} if self.followed is None else {"followed": self.followed}
+            heads = self.study.grid.sum(1).tolist()
+            self._landing = Landing({"sums": together(self.sums, heads), **followed})
 
     def give(self, bundle: Bundle) -> None:
         """Take the sums of all layers into the bundle."""
         if not self.sums:
             return
-        study = self.study
-        sums = stacked_heads(self.sums, study.grid)
+        assert self.asked is not None
+        self._finite.settle()
+        study, arrays = self.study, self._landing.arrays()
+        sums = on_grid(arrays["sums"], study.grid)
         counts = np.stack([window.question.kinds().sum(0) for window in self.windows])
         units = [window.unit for window in self.windows]
         bundle["heads"].update(sums, counts[:, None, None, None, None] * study.grid[..., None, None, None], units)
@@ -200,15 +233,16 @@ class _Pass(Pass):
                 for found, window in zip(simple, self.windows, strict=True)
             ]
         )
-        chance = np.stack([asked.chance.cpu().numpy() for asked in self.asked])
-        bundle["chance"].update(chance, counts[:, None], units)
+        bundle["chance"].update(self.asked.chance, counts[:, None], units)
         bundle["baselines"].update(simple_sums, counts[:, None], units)
-        self._keep_cases(bundle, simple)
+        self._keep_cases(bundle, simple, arrays["followed"])
 
-    def _keep_cases(self, bundle: Bundle, simple: Sequence[NDArray[np.bool_]]) -> None:
+    def _keep_cases(
+        self, bundle: Bundle, simple: Sequence[NDArray[np.bool_]], followed: NDArray[np.float64]
+    ) -> None:  # fmt: skip
         """The surest choices of the best head: where, and the word that it chose."""
         cells, values, places = [], [], []
-        for window, easy, (words, weights, rights) in zip(self.windows, simple, self.followed, strict=True):
+        for window, easy, (words, weights, rights) in zip(self.windows, simple, followed, strict=True):
             for place, mention in enumerate(window.question.asked):
                 kind = KINDS.index(window.question.mentions[mention].kind) - 1
                 outcome = 2 if not rights[place] else 1 if easy[:2, place].any() else 0

@@ -25,14 +25,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.capture import Subject
+from attlas.capture.instruments import Finite
 from attlas.capture.measuring import measured, require_measure
 from attlas.ids import Stream
-from attlas.measures.words import Grouping, between_words, group
-from attlas.models import AttentionCall, Batch, Example
+from attlas.measures.words import Grouping, between_words, group, present_words
+from attlas.models import AttentionCall, Batch, Example, Landing, onto
 from attlas.models.seam import mix
 from attlas.stats import Bundle, Largest, PooledMean
 from attlas.stats.pooled import BLOCKS
-from attlas.studies.shared.reducing import stacked_heads
+from attlas.studies.shared.reducing import on_grid, together
 from attlas.studies.shared.watching import Pass, Watcher
 from attlas.text import ROOT, Document
 
@@ -122,7 +123,6 @@ class Relations(Watcher):
         self.labels = tuple(labels)
         self.measure = require_measure(subject, measure)
         self.choice = choice
-        self._places = {label: place for place, label in enumerate(self.labels)}
 
     def empty(self) -> Bundle:
         """How often heads and offsets are right; with a choice unit by unit, and with the surest cases."""
@@ -157,42 +157,28 @@ class _Pass(Pass):
         side = made.queries(study.stream)
         assert side is not None
         self.study, self.units = study, [example.unit for example in batch]
-        self.documents = documents = [example.passage.first for example in batch]
+        documents = [example.passage.first for example in batch]
         segmentations = [encoded.segmentation for encoded in side.encoded]
         device = side.real.device
         self.groups: Grouping = group(segmentations, side.real.shape[1], side.starts, device)
-        words, count = self.groups.words, len(study.labels)
-        governors = np.full((len(documents), words), -1)
-        labels = np.zeros((len(documents), words, count), np.float32)
-        offsets = np.zeros((len(documents), len(OFFSETS), count))
-        present = self.groups.present.cpu().numpy()
-        for row, document in enumerate(documents):
-            for dependent, governor, relation in scored(document):
-                if not present[row, dependent]:
-                    continue
-                kinds = [0, study._places[relation]] if relation in study._places else [0]
-                governors[row, dependent] = governor
-                labels[row, dependent, kinds] = 1
-                if governor - dependent in OFFSETS:
-                    offsets[row, OFFSETS.index(governor - dependent), kinds] += 1
-        self.governors = torch.from_numpy(governors).to(device)
-        self.labels = torch.from_numpy(labels).to(device)
-        self.offsets = offsets
-        self.counts = labels.sum(1).astype(np.float64)
+        asked = _Asked.of(documents, present_words(segmentations), study.labels)
+        self.governors, self.labels = onto(asked.governors, device), onto(asked.labels, device)
+        self.offsets, self.counts = asked.offsets, asked.labels.sum(1).astype(np.float64)
         # no candidate: the word itself, and words without a piece of their own
-        itself = torch.eye(words, dtype=torch.bool, device=device)
+        itself = torch.eye(self.groups.words, dtype=torch.bool, device=device)
         absent = ~self.groups.present
         self._barred = (itself | absent[:, :, None] | absent[:, None, :])[:, None]
+        self._followed = {} if study.choice is None else _followed(study.choice, asked, documents, device)
         self._hits: list[Tensor] = []
-        self._asked = Finite()
+        self._cases: list[tuple[_Followed, Tensor]] = []
+        self._finite = Finite()
         self._landing = Landing({})
-        self._cases: list[tuple[NDArray[np.int64], NDArray[np.int64], Tensor]] = []
 
     def take(self, call: AttentionCall) -> None:
         """Count the governors that each head of one layer finds."""
         if call.site.stream is not self.study.stream:
             return
-        attention = measured(self.study.subject, call, self.study.measure, self._asked)
+        attention = measured(self.study.subject, call, self.study.measure, self._finite)
         if call.fusable and call.mixed is None:  # the model need not compute them again
             call.mixed = mix(call.weights(), call.values)
         words = self.groups.words
@@ -202,33 +188,101 @@ class _Pass(Pass):
         for direction, (paid, at) in enumerate(found):
             right = (at == self.governors[:, None]) & (paid > 0)
             hits.append(torch.matmul(right.float(), self.labels))
-            if self.study.choice is not None:
-                self._surest(call.site.layer, direction, paid, at, right)
+            followed = self._followed.get((call.site.layer, direction))
+            if followed is not None:
+                at_words = followed.rows, followed.heads, followed.words
+                seen = [part[at_words].double() for part in (paid, at, right)]
+                self._cases.append((followed, torch.stack(seen)))
         self._hits.append(torch.stack(hits, 2))  # (text, head, direction, relation)
 
-    def _surest(self, layer: int, direction: int, paid: Tensor, at: Tensor, right: Tensor) -> None:
-        """Keep the cases of the heads of this layer that were chosen for some relation."""
-        choice = self.study.choice
-        assert choice is not None
-        for relation, (chosen, head) in enumerate(choice.heads[direction]):
-            if chosen != layer:
-                continue
-            rows, words = torch.nonzero(self.labels[..., relation], as_tuple=True)
-            if not len(rows):
-                continue
-            verdict = (~right[rows, head, words]).long()
-            cells = (direction * len(self.study.labels) + relation) * len(VERDICTS) + verdict
-            keys = np.array([key_of(self.documents[row]) for row in rows.tolist()])
-            places = np.stack([keys, words.cpu().numpy(), at[rows, head, words].cpu().numpy()], 1)
-            values = paid[rows, head, words].double().cpu().numpy()
-            self._cases.append((cells.cpu().numpy(), values, places))
+    def land(self) -> None:
+        """Have the counts of all layers, and the cases of chosen heads, brought over."""
+        if self._hits:
+            heads = self.study.subject.grid(self.study.stream).sum(1).tolist()
+            cases = {f"cases {number}": seen for number, (_, seen) in enumerate(self._cases)}
+            self._landing = Landing({"hits": together(self._hits, heads), **cases})
 
     def give(self, bundle: Bundle) -> None:
         """Take the counts of all layers into the bundle."""
-        grid = self.study.subject.grid(self.study.stream)
-        sums = stacked_heads(self._hits, grid)  # (text, layer, head, direction, relation)
+        self._finite.settle()
+        grid, arrays = self.study.subject.grid(self.study.stream), self._landing.arrays()
+        sums = on_grid(arrays["hits"], grid)  # (text, layer, head, direction, relation)
         counts = self.counts[:, None, None, None] * grid[..., None]
         bundle["figures"].update(sums.transpose(0, 3, 1, 2, 4), counts, self.units)
         bundle["offsets"].update(self.offsets, self.counts[:, None], self.units)
-        for cells, values, places in self._cases:
-            bundle["surest"].update(cells, values, places)
+        for number, (followed, _) in enumerate(self._cases):
+            paid, at, right = arrays[f"cases {number}"]
+            cells = followed.cells + (right == 0)
+            bundle["surest"].update(cells, paid, np.stack([*followed.places, at.astype(np.int64)], 1))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of the words of some texts: their ``governors`` (text, word), -1 where a word is not scored;
+    which relations each counts for (text, word, relation); and how often each offset is right (text, offset,
+    relation)."""
+
+    governors: NDArray[np.int64]
+    labels: NDArray[np.float32]
+    offsets: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, documents: Sequence[Document], present: NDArray[np.bool_], labels: Sequence[str]) -> _Asked:
+        """What is asked of documents, of whose words those are ``present`` that have a piece of their own."""
+        asked = [scored(document) for document in documents]
+        row = np.repeat(np.arange(len(asked)), list(map(len, asked)))
+        numbers = {relation: place for place, relation in enumerate(labels)}
+        flat = [
+            (dependent, governor, numbers.get(relation, 0))
+            for text in asked
+            for dependent, governor, relation in text
+        ]
+        dependent, governor, relation = np.array(flat, np.int64).reshape(-1, 3).T
+        kept = present[row, dependent]
+        row, dependent, governor, relation = (part[kept] for part in (row, dependent, governor, relation))
+        governors = np.full(present.shape, -1)
+        governors[row, dependent] = governor
+        wanted = np.zeros((*present.shape, len(labels)), np.float32)
+        wanted[row, dependent, 0] = wanted[row, dependent, relation] = 1
+        offsets = np.zeros((len(documents), len(OFFSETS), len(labels)))
+        apart = governor - dependent
+        near = np.isin(apart, OFFSETS)
+        place = np.searchsorted(OFFSETS, apart[near])
+        np.add.at(offsets, (row[near], place, 0), 1)
+        named = near & (relation > 0)
+        np.add.at(offsets, (row[named], place[relation[near] > 0], relation[named]), 1)
+        return cls(governors, wanted, offsets)
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """The cases of the heads of one layer that were chosen for some relation: for each its text, head and word, as
+    the device has them, its cell if the head is right, and on the host its text's key and its word."""
+
+    rows: Tensor
+    heads: Tensor
+    words: Tensor
+    cells: NDArray[np.int64]
+    places: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def _followed(
+    choice: Choice, asked: _Asked, documents: Sequence[Document], device: torch.device
+) -> dict[tuple[int, int], _Followed]:
+    """The cases of chosen heads by layer and direction."""
+    keys = np.array([key_of(document) for document in documents], np.int64)
+    made: dict[tuple[int, int], _Followed] = {}
+    for direction, chosen in enumerate(choice.heads):
+        for layer in np.unique(chosen[chosen[:, 0] >= 0, 0]).tolist():
+            parts = []
+            for relation in np.flatnonzero(chosen[:, 0] == layer).tolist():
+                rows, words = np.nonzero(asked.labels[..., relation])
+                cell = (direction * len(chosen) + relation) * len(VERDICTS)
+                parts.append(
+                    np.stack([rows, np.full(len(rows), chosen[relation, 1]), words, np.full(len(rows), cell)])
+                )
+            rows, heads, words, cells = np.concatenate(parts, 1)
+            if len(rows):
+                at_words = (onto(part, device) for part in (rows, heads, words))
+                made[layer, direction] = _Followed(*at_words, cells, (keys[rows], words))
+    return made

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
 from attlas.capture.instruments import not_finite
 from attlas.ids import Site, Stream
@@ -51,13 +52,14 @@ class StreamMarks:
 
     @cached_property
     def sets(self) -> Tensor:
-        """Sets of queries, (batch, set, query), in the order of QUERIES."""
+        """Sets of queries, (batch, set, query): those of QUERIES in their order, and then each tag's."""
         real = self.queries.real.float()
         previous, following = torch.zeros_like(real), torch.zeros_like(real)
         previous[:, 1:] = real[:, 1:] * real[:, :-1]
         following[:, :-1] = real[:, :-1] * real[:, 1:]
         is_cls, is_sep = (self.queries.classes[..., CLASSES.index(name)] * real for name in ("cls", "sep"))
-        return torch.stack([real, previous, following, is_cls, is_sep, self.queries.words.float()], 1)
+        named = torch.stack([real, previous, following, is_cls, is_sep, self.queries.words.float()], 1)
+        return torch.cat([named, self.queries.tags.transpose(1, 2)], 1)
 
     @cached_property
     def directions(self) -> Tensor:
@@ -67,12 +69,18 @@ class StreamMarks:
 
     @cached_property
     def columns_of(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Where the sums of which column stand, of weights and of norms, side by side."""
+        """Where which column stands, of weights and of norms: side by side those that are summed over queries, and
+        behind them those that are made of such sums."""
         tagged = [f"tag {number}" for number in range(self.tags)]
         words = [] if self.edges is None else ["words"]
-        both = (*NEIGHBOURS, *self.classes, *tagged, *words, "other", "distance", "within", "whole")
-        weight = {name: place for place, name in enumerate((*both, "entropy", "top"))}
-        norm = {name: place for place, name in enumerate((*both, "entropy"), start=len(weight))}
+        both = (*NEIGHBOURS, *self.classes, *tagged, *words, "distance", "within", "whole", "log")
+        summed = [("weight", name) for name in (*both, "top")]
+        summed += [("norm", name) for name in (*both, "length log", "log of length")]
+        summed += [(measure, name) for measure in ("weight", "norm") for name in ("other", "entropy")]
+        places = {column: place for place, column in enumerate(summed)}
+        weight, norm = (
+            {name: place for (of, name), place in places.items() if of == measure} for measure in ("weight", "norm")
+        )
         return weight, norm
 
 
@@ -124,61 +132,50 @@ def mark_stream(
 
 class Reduced(NamedTuple):
     """What is kept of one layer, or of the heads of several side by side: sums over sets of queries of all columns,
-    (batch, head, set, column); sums of what all tags get, by tag of the query, (batch, head, tag, measure); what lies
-    on edges, (batch, head, way, measure); and what the one key gets that receives most, (batch, head)."""
+    (batch, head, set, column); what lies on edges, (batch, head, measure, way); and what the one key gets that
+    receives most, (batch, head)."""
 
     sums: Tensor
-    away: Tensor | None
     edges: Tensor | None
     received: Tensor
 
 
 def reduce_rows(rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks) -> Reduced:
-    """All that is asked of one layer's rows, summed over queries; nothing here waits for a device.
+    """All that is asked of one layer's rows, summed over queries, in as few operations as will do; nothing here waits
+    for a device.
 
     :class:`attlas.studies.survey.passes.Survey` calls it for every layer, and :func:`figures` makes figures of it.
     """
-    scale = 1 / rows.length.clamp(min=1e-30)[..., None]
-    classes, last = len(marks.classes), len(marks.classes) + marks.tags
-    norm_entropy = rows.norm_entropy[..., None]
-    weight = _columns(rows.near, rows.weight, rows.total, rows.weight_distance, rows.within[..., 0], classes)
-    norm = _columns(
-        _near(rows, lengths), rows.norm, rows.length, rows.norm_distance, rows.within[..., 1], classes
-    )  # fmt: skip
+    length = rows.length.clamp(min=1e-30)[..., None]
+    near = rows.near if lengths is None or lengths.shape[2] != rows.near.shape[2] else rows.near * _beside(lengths)
+    scaled = torch.cat(
+        [near, rows.norm, rows.norm_distance[..., None], rows.within[..., 1:], rows.length[..., None],
+         rows.norm_log[..., None], rows.length_log[..., None]], -1
+    ) * length.reciprocal()  # fmt: skip
     # A query that sees nothing has no largest score; NaN, of a family that tells no scores, stays.
-    top = rows.top.nan_to_num(nan=torch.nan, posinf=torch.inf, neginf=0.0)[..., None]
-    columns = torch.cat([weight, rows.entropy[..., None], top, norm * scale, norm_entropy], -1)
-    away = None
-    if marks.tags:
-        tagged = torch.stack([rows.weight[..., classes:last].sum(-1), rows.norm[..., classes:last].sum(-1)], -1)
-        tagged[..., 1:] *= scale
-        away = torch.matmul(marks.queries.tags.transpose(1, 2)[:, None], tagged)
+    top = rows.top.nan_to_num(nan=torch.nan, posinf=torch.inf, neginf=0.0)
+    columns = torch.cat(
+        [rows.near, rows.weight, rows.weight_distance[..., None], rows.within[..., :1], rows.total[..., None],
+         rows.weight_log[..., None], top[..., None], scaled, length.log()], -1
+    )  # fmt: skip
     on_edges = None if marks.edges is None else _on_edges(rows, lengths, marks)
-    return Reduced(torch.matmul(marks.sets[:, None], columns), away, on_edges, rows.received.amax(-1))
+    return Reduced(torch.matmul(marks.sets[:, None], columns), on_edges, rows.received.amax(-1))
 
 
-def _columns(near: Tensor, columns: Tensor, whole: Tensor, distance: Tensor, within: Tensor, classes: int) -> Tensor:
-    """The columns that weights and norms have, as :attr:`StreamMarks.columns_of` has them."""
-    other = whole - columns[..., :classes].sum(-1)
-    return torch.cat([near, columns, torch.stack([other, distance, within, whole], -1)], -1)
-
-
-def _near(rows: RowStatistics, lengths: Tensor | None) -> Tensor:
-    """Weights times ||f(x)|| of the previous, own and next position."""
-    if lengths is None or lengths.shape[2] != rows.near.shape[2]:
-        return rows.near
-    return rows.near * torch.stack([lengths.roll(1, -1), lengths, lengths.roll(-1, -1)], -1)
+def _beside(lengths: Tensor) -> Tensor:
+    """||f(x)|| of the previous, own and next position, (batch, head, key, 3)."""
+    return pad(lengths, (1, 1)).unfold(-1, 3, 1)
 
 
 def _on_edges(rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks) -> Tensor:
-    """Sums of attention to governors and to dependents, (batch, head, way, measure)."""
+    """Sums of attention to governors and to dependents, (batch, head, measure, way)."""
     assert marks.edges is not None
+    batch, heads, _ = rows.pairs.shape
     weights = norms = rows.pairs[..., : marks.edges.pairs.shape[1]]
     if lengths is not None:
         i, j = (marks.edges.pairs[..., side][:, None].expand(weights.shape) for side in (0, 1))
         norms = weights * lengths.gather(2, j) / rows.length.gather(2, i)
-    ways = marks.directions[:, None]
-    return torch.stack([torch.matmul(part[..., None, :], ways)[..., 0, :] for part in (weights, norms)], -1)
+    return torch.bmm(torch.cat([weights, norms], 1), marks.directions).view(batch, 2, heads, 2).transpose(1, 2)
 
 
 def side_by_side(layers: Sequence[Reduced], heads: Sequence[int]) -> Reduced:
@@ -188,10 +185,10 @@ def side_by_side(layers: Sequence[Reduced], heads: Sequence[int]) -> Reduced:
         known = [part for part in parts if part is not None]
         return together(known, heads) if known else None
 
-    sums, away, edges, received = (joined(parts) for parts in zip(*layers, strict=True))
+    sums, edges, received = (joined(parts) for parts in zip(*layers, strict=True))
     assert sums is not None
     assert received is not None
-    return Reduced(sums, away, edges, received)
+    return Reduced(sums, edges, received)
 
 
 def together(layers: Sequence[Tensor], heads: Sequence[int]) -> Tensor:
@@ -206,10 +203,11 @@ def together(layers: Sequence[Tensor], heads: Sequence[int]) -> Tensor:
 def figures(reduced: Reduced, marks: StreamMarks, quantities: Sequence[Quantity] = QUANTITIES) -> dict[str, Sums]:
     """Sums and cases per text: figures (batch, head, measure, quantity), and pos (..., direction, tag) where tagged,
     whose cases are of one number for all tags."""
-    batch, heads, _, wide = reduced.sums.shape
+    summed = _with_derived(reduced.sums, marks)
+    batch, heads, sets, wide = summed.shape
     alone = _alone(reduced, marks)
-    flat = torch.cat([reduced.sums.flatten(2), torch.stack(list(alone.values()), -1)], -1)
-    extra = {name: reduced.sums.shape[2] * wide + place for place, name in enumerate(alone)}
+    flat = torch.cat([summed.flatten(2), torch.stack(list(alone.values()), -1)], -1)
+    extra = {name: sets * wide + place for place, name in enumerate(alone)}
     places = [
         _place(quantity, norm, marks, extra, wide) for norm in (False, True) for quantity in quantities
     ]  # fmt: skip
@@ -224,17 +222,29 @@ def figures(reduced: Reduced, marks: StreamMarks, quantities: Sequence[Quantity]
         elif quantity.keys == "edges" and marks.edges is not None:
             has = marks.edges.governed.any(1)[:, None].float()  # a text without any edge says nothing
             for norm, columns in enumerate(marks.columns_of):
-                counts[..., norm, place] = reduced.sums[..., _WORDS, columns["words"]] * has
+                counts[..., norm, place] = summed[..., _WORDS, columns["words"]] * has
                 counted[..., norm, place] = True
     made = {"figures": (torch.where(counted, sums, 0.0), counts)}
-    if reduced.away is not None:
-        first = [at["tag 0"] for at in marks.columns_of]
-        to = torch.stack([reduced.sums[:, :, _WORDS, start : start + marks.tags] for start in first], 2)
-        made["pos"] = (
-            torch.stack([to, reduced.away.transpose(2, 3)], 3),
-            to.sum(-1)[..., None, None],
-        )
+    if marks.tags:
+        tagged = [slice(at["tag 0"], at["tag 0"] + marks.tags) for at in marks.columns_of]
+        to = torch.stack([summed[:, :, _WORDS, columns] for columns in tagged], 2)
+        away = torch.stack([summed[:, :, len(QUERIES) :, columns].sum(-1) for columns in tagged], 2)
+        made["pos"] = torch.stack([to, away], 3), to.sum(-1)[..., None, None]
     return made
+
+
+def _with_derived(sums: Tensor, marks: StreamMarks) -> Tensor:
+    """Sums over queries with those behind them that are made of others: what goes to keys of no class of their own,
+    and entropies."""
+    weight, norm = marks.columns_of
+    first = weight[NEIGHBOURS[0]] + len(NEIGHBOURS), norm[NEIGHBOURS[0]] + len(NEIGHBOURS)
+    others = [
+        sums[..., at["whole"]] - sums[..., start : start + len(marks.classes)].sum(-1)
+        for at, start in zip((weight, norm), first, strict=True)
+    ]
+    entropy = -sums[..., weight["log"]]
+    norm_entropy = sums[..., norm["log of length"]] - sums[..., norm["log"]] - sums[..., norm["length log"]]
+    return torch.cat([sums, torch.stack([others[0], entropy, others[1], norm_entropy], -1)], -1)
 
 
 _WORDS = QUERIES.index("words")
@@ -246,7 +256,7 @@ def _alone(reduced: Reduced, marks: StreamMarks) -> dict[str, Tensor]:
     nothing = torch.zeros_like(reduced.received)
     known = {"nothing": nothing, "received": reduced.received}
     for norm in (0, 1):
-        up, down = (nothing, nothing) if reduced.edges is None else reduced.edges[..., norm].unbind(-1)
+        up, down = (nothing, nothing) if reduced.edges is None else reduced.edges[..., norm, :].unbind(-1)
         known |= {f"{name} {norm}": total for name, total in zip(EDGES, (up, down, up + down), strict=True)}
     return known
 
@@ -268,7 +278,7 @@ def _place(quantity: Quantity, norm: bool, marks: StreamMarks, extra: Mapping[st
 def _cases(marks: StreamMarks, quantities: Sequence[Quantity]) -> Tensor:
     """How many queries each quantity is a sum over, (batch, measure, quantity); none where the stream, or the text,
     has no such thing."""
-    cases, classes = marks.sets.sum(-1), marks.keys.classes.amax(1)
+    cases, classes = marks.sets[:, : len(QUERIES)].sum(-1), marks.keys.classes.amax(1)
     nothing = torch.zeros_like(cases[:, 0])
     both = []
     for norm in (False, True):
