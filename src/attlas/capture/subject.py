@@ -7,6 +7,7 @@ relies on it. A subject runs batches, takes instruments, and looks at single tex
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,7 +23,8 @@ from torch import Tensor
 
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Site, Stream, labels_of
-from attlas.measures.norms import gram, joint_norms, key_grams, value_norms
+from attlas.measures.kernels import lengths
+from attlas.measures.norms import gram, joint_norms, key_grams
 from attlas.models import (
     AttentionCall,
     Batch,
@@ -333,7 +335,7 @@ class Subject:
         >>> seen[0]
         torch.Size([1, 12, 5])
         """
-        return value_norms(call.values.float(), gram(self.output_matrix(call.site).detach().float()))
+        return lengths(call, gram(self.output_matrix(call.site).detach().float()))
 
     def joint(self, call: AttentionCall) -> Tensor:
         """Joint norms ||sum_h alpha^h f^h(x)|| of a call at the seam, (batch, query, key): what each key brings, all
@@ -485,15 +487,18 @@ class Subject:
 
     def read(self, batch: Batch, **options: Any) -> Any:
         """One forward pass for what happens at the seam, and for the states of the layers: as :meth:`run`, but a
-        decoder's language-model head, which gives a number for every piece of the vocabulary, is left out of it.
+        decoder's language-model head, which gives a number for every piece of the vocabulary, is left out of it, and
+        so is the cache of keys and values, which only writing needs.
 
         >>> subject = load()
         >>> subject.read(subject.batch(["Hello there."])).last_hidden_state.shape
         torch.Size([1, 5, 384])
         """
-        if head_of(self.model) == "causal-lm":
-            return self.model.base_model(**batch.inputs, **options)
-        return self.run(batch, **options)
+        whole = head_of(self.model) != "causal-lm"
+        model = self.model if whole else self.model.base_model
+        if self.pieces.own is Stream.DECODER and "use_cache" in inspect.signature(model.forward).parameters:
+            options = {"use_cache": False, **options}
+        return self.run(batch, **options) if whole else model(**batch.inputs, **options)
 
     @property
     def block(self) -> int | None:

@@ -117,6 +117,55 @@ def attend(
     )  # fmt: skip
 
 
+def lengths(call: AttentionCall, grams: Tensor) -> Tensor | None:
+    """||f(x)|| of every key and head, (batch, head, key), from W W^T of every head (:func:`attlas.measures.norms.gram`);
+    None where the kernel does not cover the values.
+
+    >>> lengths.__name__
+    'lengths'
+    """
+    value = call.value
+    covered = value.dtype in DTYPES and value.shape[-1] <= WIDEST // 2 and _missing(value.device) == ""
+    if not covered or (value.dtype == torch.float32 and value.shape[-1] > WIDEST // 4):
+        return None
+    from attlas.measures import device_kernels
+
+    batch, heads, _, keys = call.shape
+    found = torch.empty(batch, heads, keys, dtype=torch.float32, device=value.device)
+    device_kernels.bring[((keys + 63) // 64, batch * heads)](
+        value, grams.float().contiguous(), found, keys, heads, heads // value.shape[1], *value.stride(),
+        DV=max(16, 1 << (value.shape[-1] - 1).bit_length()), WIDTH_V=value.shape[-1], BLOCK=64,
+        PRECISION=_precision(value), num_warps=4,
+    )  # fmt: skip
+    return found
+
+
+def weights_at(call: AttentionCall, lse: Tensor, pairs: Tensor) -> Tensor:
+    """Weights of single pairs of query and key, (batch, head, P), from pairs (batch, P, 2).
+
+    >>> weights_at.__name__
+    'weights_at'
+    """
+    from attlas.measures import device_kernels
+
+    query, key = call.query, call.key
+    assert query is not None
+    assert key is not None
+    batch, heads, queries, keys = call.shape
+    pairs = pairs.contiguous()
+    kind, starts, stops, by_text = _seen(call)
+    bias, strides = _bias(call)
+    found = lse.new_empty(batch, heads, pairs.shape[1])
+    device_kernels.weigh[((pairs.shape[1] + 31) // 32, batch * heads)](
+        query, key, lse, pairs, starts, stops, bias, found, float(call.scaling), float(call.softcap or 1.0),
+        pairs.shape[1], heads, heads // key.shape[1], queries, keys, *query.stride(), *key.stride(),
+        pairs.stride(0) if len(pairs) > 1 else 0, by_text, *strides, KIND=kind, HAS_CAP=call.softcap is not None,
+        HAS_BIAS=call.bias is not None, D=max(16, 1 << (query.shape[-1] - 1).bit_length()), WIDTH=query.shape[-1],
+        BLOCK=32, num_warps=4,
+    )  # fmt: skip
+    return found
+
+
 def outputs(call: AttentionCall) -> tuple[Tensor, Tensor]:
     """The heads' outputs, (batch, query, head, width) in the model's own precision, and log-sum-exps in float32.
 
@@ -254,6 +303,9 @@ def _attending(call: AttentionCall, width: int) -> Launch:
 
 
 def _summing(call: AttentionCall, columns: int) -> Launch:
+    assert call.query is not None
     if call.value.dtype == torch.float32:
         return Launch(32, 32, 4, 1)
+    if call.shape[2] > SHORT and columns <= 32 and call.query.shape[-1] <= 64:
+        return Launch(64, 128, 4, 3)
     return Launch(64, 64, 4, 3 if columns <= 64 else 2)

@@ -388,3 +388,51 @@ def pack(Columns, Nu, Most, Packed, keys, columns, heads, stride_cb, stride_ck, 
         values += tl.where(column == after + 2, nu * tl.log(tl.maximum(length, 1e-30)), 0.0)
     at = Packed + plane * keys * COLUMNS + key[:, None].to(tl.int64) * COLUMNS + column
     tl.store(at, values.to(Packed.dtype.element_ty), mask=here[:, None])
+
+
+@triton.jit
+def bring(V, Grams, Lengths, keys, heads, group, stride_vb, stride_vh, stride_vn, stride_vd, DV: tl.constexpr,
+          WIDTH_V: tl.constexpr, BLOCK: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+    """||f(x)|| of a block of keys of one head: the root of v G v, with G in two halves where v has half precision."""
+    plane = tl.program_id(1).to(tl.int64)
+    text, head = plane // heads, plane % heads
+    key, wide = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, DV)
+    V += text * stride_vb + (head // group) * stride_vh
+    v = tl.load(V + key[:, None].to(tl.int64) * stride_vn + wide[None, :] * stride_vd,
+                mask=(key[:, None] < keys) & (wide[None, :] < WIDTH_V), other=0.0)  # fmt: skip
+    gram = tl.load(Grams + head * WIDTH_V * WIDTH_V + wide[:, None] * WIDTH_V + wide[None, :],
+                   mask=(wide[:, None] < WIDTH_V) & (wide[None, :] < WIDTH_V), other=0.0)  # fmt: skip
+    upper = gram.to(v.dtype)
+    product = tl.dot(v, upper, input_precision=PRECISION)
+    if v.dtype != tl.float32:
+        product = tl.dot(v, (gram - upper.to(tl.float32)).to(v.dtype), product)
+    squares = tl.sum(product * v.to(tl.float32), 1)
+    tl.store(Lengths + plane * keys + key, tl.sqrt(tl.maximum(squares, 0.0)), mask=key < keys)
+
+
+@triton.jit
+def weigh(Q, K, Lse, Pairs, Starts, Stops, Bias, Weights, scale, cap, pairs, heads, group, queries, keys, stride_qb,
+          stride_qh, stride_qm, stride_qd, stride_kb, stride_kh, stride_kn, stride_kd, stride_pb, stride_lb,
+          stride_bb, stride_bh, stride_bm, stride_bn, KIND: tl.constexpr, HAS_CAP: tl.constexpr,
+          HAS_BIAS: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    """The weights of single pairs of query and key, of one head; 0 where the key may not be seen."""
+    plane = tl.program_id(1).to(tl.int64)
+    text, head = plane // heads, plane % heads
+    pair, wide = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, D)[None, :]
+    here = pair < pairs
+    i = tl.load(Pairs + text * stride_pb + pair * 2, mask=here, other=0)
+    j = tl.load(Pairs + text * stride_pb + pair * 2 + 1, mask=here, other=0)
+    q = tl.load(Q + text * stride_qb + head * stride_qh + i[:, None] * stride_qm + wide * stride_qd,
+                mask=here[:, None] & (wide < WIDTH), other=0.0).to(tl.float32)  # fmt: skip
+    k = tl.load(K + text * stride_kb + (head // group) * stride_kh + j[:, None] * stride_kn + wide * stride_kd,
+                mask=here[:, None] & (wide < WIDTH), other=0.0).to(tl.float32)  # fmt: skip
+    scores = tl.sum(q * k, 1) * scale
+    if HAS_CAP:
+        scores = cap * (2.0 * tl.sigmoid(2.0 * scores / cap) - 1.0)
+    if HAS_BIAS:
+        at = Bias + text * stride_bb + head * stride_bh + i * stride_bm + j * stride_bn
+        scores += tl.load(at, mask=here, other=0.0).to(tl.float32)
+    start, stop = _interval(Starts, Stops, text * stride_lb, i, queries, keys, KIND)
+    lse = tl.load(Lse + plane * queries + i, mask=here, other=0.0)
+    weights = tl.where((j >= start) & (j < stop), tl.exp(scores - lse), 0.0)
+    tl.store(Weights + plane * pairs + pair, weights, mask=here)

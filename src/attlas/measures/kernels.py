@@ -18,6 +18,7 @@ from torch import Tensor
 
 from attlas.measures import device
 from attlas.measures.efficient import attend_by_torch
+from attlas.measures.norms import value_norms
 from attlas.measures.tiles import Sums, attend_in_tiles
 from attlas.models import AttentionCall
 
@@ -99,6 +100,41 @@ def way_of(call: AttentionCall) -> tuple[str, str]:
     if on_cpu:
         return "tiles", ""
     return ("torch" if call.value.device.type == "cuda" else "matrix"), why
+
+
+def lengths(call: AttentionCall, grams: Tensor) -> Tensor:
+    """||f(x)|| of every key and head, (batch, head, key), from W W^T of every head.
+
+    >>> q, matrix = torch.randn(1, 2, 4, 3), torch.randn(2, 3, 5)
+    >>> call = AttentionCall("site", q, q, q, None, 0.5)
+    >>> slow = torch.einsum("bhkw,hwd->bhkd", q, matrix).norm(dim=-1)
+    >>> bool(torch.allclose(lengths(call, matrix @ matrix.transpose(1, 2)), slow, atol=1e-4))
+    True
+    """
+    found = None if call.value.device.type == "cpu" else device.lengths(call, grams)
+    return value_norms(call.values.float(), grams) if found is None else found
+
+
+def weights_at(call: AttentionCall, lse: Tensor, pairs: Tensor) -> Tensor:
+    """Weights of single pairs of query and key, (batch, head, P), from pairs (batch, P, 2); 0 where the key cannot be
+    seen.
+
+    >>> q = torch.zeros(1, 2, 3, 4)
+    >>> call = AttentionCall("site", q, q, q, None, 0.5, causal=True)
+    >>> weights_at(call, torch.tensor([1.0, 2, 3]).log().expand(1, 2, 3), torch.tensor([[[1, 0], [1, 2]]])).tolist()
+    [[[0.5, 0.0], [0.5, 0.0]]]
+    """
+    if way_of(call)[0] == "kernel":
+        return device.weights_at(call, lse, pairs)
+    i, j = pairs[..., 0], pairs[..., 1]
+    b = torch.arange(len(pairs), device=pairs.device)[:, None]
+    weights = (call.scores_at(pairs) - lse[b, :, i]).exp()
+    if call.mask is not None:
+        mask = call.mask.expand(len(pairs), 1, *call.mask.shape[2:])
+        weights = torch.where(mask[b, 0, i, j][..., None], weights, 0.0)
+    elif call.causal:
+        weights = torch.where((j <= i)[..., None], weights, 0.0)
+    return weights.transpose(1, 2)
 
 
 def _of_packed(

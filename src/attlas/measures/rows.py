@@ -24,7 +24,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from attlas.measures.kernels import OFFSETS, TINY, WINDOW, Attended, attend, way_of
+from attlas.measures.kernels import OFFSETS, TINY, WINDOW, Attended, attend, way_of, weights_at
 from attlas.models import AttentionCall
 
 _BLOCK = 128
@@ -145,7 +145,8 @@ def fast_statistics(
     """
     attended = attend(call, columns, lengths, _readers(call, readers))
     sums = {name: getattr(attended, name) for name in Attended._fields if name != "lse"}
-    return RowStatistics(pairs=_pairs(call, attended.lse, pairs), **sums)
+    at = attended.lse.new_zeros(*call.shape[:2], 0) if pairs is None or not pairs.shape[1] else weights_at(call, attended.lse, pairs)
+    return RowStatistics(pairs=at, **sums)
 
 
 def _readers(call: AttentionCall, readers: Tensor | None) -> Tensor:
@@ -154,22 +155,6 @@ def _readers(call: AttentionCall, readers: Tensor | None) -> Tensor:
     if readers is None:
         return torch.ones(batch, 1, queries, 1, device=call.value.device)
     return readers[:, None, :, None].float()
-
-
-def _pairs(call: AttentionCall, lse: Tensor, pairs: Tensor | None) -> Tensor:
-    """Weights at single pairs, (batch, head, P); 0 where the key cannot be seen."""
-    batch, heads, _, _ = call.shape
-    if pairs is None or not pairs.shape[1]:
-        return lse.new_zeros(batch, heads, 0)
-    i, j = pairs[..., 0], pairs[..., 1]
-    b = torch.arange(batch, device=pairs.device)[:, None]
-    weights = (call.scores_at(pairs) - lse[b, :, i]).exp()
-    if call.mask is not None:
-        mask = call.mask.expand(batch, 1, *call.mask.shape[2:])
-        weights = torch.where(mask[b, 0, i, j][..., None], weights, 0.0)
-    elif call.causal:
-        weights = torch.where((j <= i)[..., None], weights, 0.0)
-    return weights.transpose(1, 2)
 
 
 def matrix_statistics(
