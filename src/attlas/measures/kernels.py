@@ -24,7 +24,7 @@ class Attended(NamedTuple):
     ``out`` sums alpha c for all value columns c, ``lower`` the same up to the query's own place for the last few of
     them, ``logs`` sums alpha log alpha c for the last few, and ``within`` alpha c of these over the keys near the
     query. ``top`` is the largest score that a query has, minus infinity where it sees nothing. ``received`` sums over
-    queries what keys get, (batch, head, key, readers).
+    queries what keys get, (batch, head, key, readers); ``near`` is alpha at the previous, own and next place.
 
     >>> Attended(*[torch.ones(1)] * 3).lower is None
     True
@@ -37,6 +37,7 @@ class Attended(NamedTuple):
     top: Tensor | None = None
     within: Tensor | None = None
     received: Tensor | None = None
+    near: Tensor | None = None
 
 
 def attend(
@@ -80,6 +81,7 @@ def attend(
         sums.top[..., 0],
         sums.within if window is not None else None,
         sums.received.transpose(2, 3) if readers is not None else None,
+        sums.near if window else None,
     )
 
 

@@ -150,17 +150,10 @@ def fast_statistics(
     query, key, value = call.query.float(), call.keys.float(), call.values.float()
     batch, heads, queries, keys = call.shape
     v, c = value.shape[-1], columns.shape[-1]
-    column = columns.float().expand(batch, heads, keys, c)
-    place = torch.arange(keys, device=key.device, dtype=torch.float32)[:, None].expand(batch, heads, keys, 1)
-    one = torch.ones_like(place)
-    packed = [value, column, place, one]
-    if lengths is not None:
-        nu = lengths.float()[..., None]
-        packed = [value, column, column * nu, nu * nu.clamp(min=_TINY).log(), place, place * nu, nu, one]
     measures = 1 if lengths is None else 2
     one_text = queries == keys
     attended = attend(
-        query, key, torch.cat(packed, dim=-1), call.scaling, mask=call.mask, causal=call.causal,
+        query, key, _packed(value, columns, lengths), call.scaling, mask=call.mask, causal=call.causal,
         lower=2 * measures if one_text and not call.causal else 0, logs=measures, window=WINDOW if one_text else None,
         readers=_readers(call, readers),
     )  # fmt: skip
@@ -187,13 +180,33 @@ def fast_statistics(
         length_log=length_log,
         weight_distance=_distance(call, position, total, before),
         norm_distance=_distance(call, norm_position, length, norm_before),
-        near=_near(call, query, key, lse),
+        near=_near(call, query, key, lse) if attended.near is None else attended.near,
         within=near,
         top=attended.top,
         received=attended.received[..., 0],
         pairs=_pairs(call, query, key, lse, pairs),
         mixed=out[..., :v],
     )
+
+
+def _packed(value: Tensor, columns: Tensor, lengths: Tensor | None) -> Tensor:
+    """All value columns beside each other: values and columns, position and one; for norms the columns, position and
+    one times ||f(x)||, too, and ||f(x)|| times its log."""
+    batch, heads, keys, v = value.shape
+    c, more = columns.shape[-1], 2 if lengths is None else columns.shape[-1] + 5
+    packed = value.new_empty(batch, heads, keys, v + c + more)
+    place = torch.arange(keys, device=value.device, dtype=torch.float32)
+    packed[..., :v] = value
+    packed[..., v : v + c] = columns
+    if lengths is not None:
+        nu = lengths.float()
+        torch.mul(columns.float(), nu[..., None], out=packed[..., v + c : v + 2 * c])
+        packed[..., -5] = nu * nu.clamp(min=_TINY).log()
+        packed[..., -3] = place * nu
+        packed[..., -2] = nu
+    packed[..., -2 if lengths is None else -4] = place
+    packed[..., -1] = 1.0
+    return packed
 
 
 def _readers(call: AttentionCall, readers: Tensor | None) -> Tensor:
@@ -240,8 +253,8 @@ def _pairs(call: AttentionCall, query: Tensor, key: Tensor, lse: Tensor, pairs: 
         return query.new_zeros(batch, heads, 0)
     i, j = pairs[..., 0], pairs[..., 1]
     b = torch.arange(batch, device=query.device)[:, None]
-    # Indexing by two arrays around a slice puts their axes first: (batch, P, head, width).
-    scores = call.scaling * torch.einsum("bphd,bphd->bph", query[b, :, i], key[b, :, j])
+    # Whole rows of all heads, (batch, P, head, width), as they often lie beside each other.
+    scores = call.scaling * (query.transpose(1, 2)[b, i] * key.transpose(1, 2)[b, j]).sum(-1)
     weights = (scores - lse[b, :, i]).exp()
     if call.mask is not None:
         mask = call.mask.expand(batch, 1, *call.mask.shape[2:])
