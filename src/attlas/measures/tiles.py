@@ -192,14 +192,13 @@ class _Room:
             weights = whole[..., self.margin : self.margin + seen]
             below = min(seen, own + rows)
             square = weights[..., own:below]
-            diagonals = (whole[..., :0], whole[..., :0])
+            neighbours = beside = whole[..., :0]
             if self.margin:
-                diagonals = (
-                    _diagonal(whole, self.margin - 1 + own, 3), _diagonal(whole, self.margin - near + own, 2 * near + 1)
-                )  # fmt: skip
+                neighbours = _diagonal(whole, self.margin - 1 + own, 3)
+                beside = _diagonal(whole, self.margin - near + own, 2 * near + 1)
             self._views[asked] = _Views(
-                scores, weights, scores.transpose(1, 2), weights[..., :below].transpose(1, 2), square, *diagonals,
-                (whole[..., : self.margin], whole[..., self.margin + seen :]),
+                scores, weights, scores.transpose(1, 2), weights[..., :below].transpose(1, 2), square, neighbours,
+                beside, (whole[..., : self.margin], whole[..., self.margin + seen :]),
             )  # fmt: skip
         views = self._views[asked]
         if self._shape != asked[:3]:
@@ -252,6 +251,7 @@ class _Tiles:
         self.mask = None if mask is None else mask.expand(batch, 1, queries, keys)
         self.bias = None if bias is None else bias.expand(batch, heads, queries, keys)
         self.sinks = None if sinks is None else (sinks.float() * _LOG2E).repeat(batch)[:, None, None]
+        self.sunk = -math.inf if sinks is None else float(sinks.max()) * _LOG2E
         self.reading = None
         if readers is not None:
             self.reading = readers.transpose(2, 3).expand(batch, heads, -1, queries).flatten(0, 1)
@@ -311,9 +311,11 @@ class _Tiles:
         top = torch.amax(scores, -1, keepdim=True, out=raw["top"][at])
         least, most = torch.aminmax(top)
         shift = None
-        if not (float(least) >= -SAFE and float(most) <= SAFE):
+        if not (float(least) >= -SAFE and float(most) <= SAFE and self.sunk <= SAFE):
             shift = self.shift[at]
             torch.clamp(top, min=HIDDEN / 2, out=shift)  # rows that see nothing stay at nothing
+            if self.sinks is not None:
+                torch.maximum(shift, self.sinks[here], out=shift)
             scores.sub_(shift)
         torch.exp2(scores, out=weights)
         values = self.values[here] if high - low == self.shape[3] else self.values[here, low:high]
@@ -366,7 +368,7 @@ class _Tiles:
     def _seen(self, some: Planes, number: int) -> Seen:
         """Which keys the rows of that number see in any of some texts; where keys near the query are asked for, those
         at its own place are among them, seen or not."""
-        if len(self.seen) == 1:
+        if self.mask is None:
             return self.seen[0][number]
         of_texts = [text[number] for text in self.seen[some.text : some.text + some.texts]]
         low, high = min(text.low for text in of_texts), max(text.high for text in of_texts)
