@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from attlas.ids import Site, Stream
 from attlas.measures.norms import gram, value_norms
 from attlas.measures.ranks import spearman
-from attlas.measures.rows import WINDOW, fast_statistics, matrix_statistics, statistics, uniform_call
+from attlas.measures.rows import WINDOW, even, fast_statistics, matrix_statistics, statistics, uniform_call
 from attlas.models import AttentionCall
 
 KINDS = ["plain", "padded", "causal", "grouped", "window", "cross"]
@@ -137,3 +137,23 @@ def test_spearman_against_scipy() -> None:
         n = int(real[b, h].sum())
         expected = 0.0 if n < 2 else spearmanr(one[b, h, :n], other[b, h, :n]).statistic
         assert float(found[b, h]) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "causal"), [(23, 23, True), (23, 23, False), (5, 9, False), (1, 1, True)]
+)
+def test_even_attention_in_closed_form(queries: int, keys: int, causal: bool) -> None:
+    """The chance level, without a product, against the matrix of equal weights."""
+    generator = torch.Generator().manual_seed(8)
+    query, key = torch.randn(2, 3, queries, 4), torch.randn(2, 3, keys, 4)
+    call = uniform_call(AttentionCall(Site(Stream.ENCODER, 0), query, key, key, None, 0.5, causal))
+    columns = torch.rand(2, 1, keys, 3, generator=generator)
+    pairs = torch.stack(
+        [torch.randint(queries, (2, 6), generator=generator), torch.randint(keys, (2, 6), generator=generator)], -1
+    )
+    readers = torch.rand(2, queries, generator=generator)
+    assert even(call)
+    for reading in (None, readers):
+        fast, slow = (way(call, columns, None, pairs, reading) for way in (statistics, matrix_statistics))
+        assert fast.difference(slow) < 1e-5
+    assert float(slow.received.min()) > 0

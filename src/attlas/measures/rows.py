@@ -24,6 +24,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
+from attlas.measures.even import even_sums
 from attlas.measures.kernels import attend
 from attlas.models import AttentionCall
 
@@ -127,6 +128,9 @@ def statistics(
     >>> statistics(call, torch.ones(1, 1, 5, 1)).weight.squeeze().mean().round(decimals=4).item()
     1.0
     """
+    if even(call) and lengths is None:
+        reading = _readers(call, readers)[:, 0, :, 0]
+        return RowStatistics(**even_sums(call, columns.float(), pairs, reading, OFFSETS, WINDOW))
     if call.fusable and call.value.device.type in ("cpu", "cuda"):
         return fast_statistics(call, columns, lengths, pairs, readers)
     return matrix_statistics(call, columns, lengths, pairs, readers)
@@ -340,6 +344,18 @@ def _matrix(
     )
 
 
+def even(call: AttentionCall) -> bool:
+    """Whether queries and keys have no width, so that all keys that may be seen are the same to them: what
+    :func:`uniform_call` gives where there is no mask.
+
+    >>> q = torch.randn(1, 2, 4, 8)
+    >>> call = AttentionCall("site", q, q, q, None, 0.5, causal=True)
+    >>> even(call), even(uniform_call(call))
+    (False, True)
+    """
+    return call.query is not None and call.query.shape[-1] == 0 and call.mask is None
+
+
 def uniform_call(call: AttentionCall) -> AttentionCall:
     """The same call for a head that attends evenly to whatever may be seen: the chance level of every figure.
 
@@ -355,7 +371,7 @@ def uniform_call(call: AttentionCall) -> AttentionCall:
         mask = None if mask is None else mask[:, :1]
     elif mask is not None and mask.dtype != torch.bool:
         mask = call.visible()
-    zeros = torch.zeros(batch, 1, max(queries, keys), 8, device=call.value.device)
+    zeros = torch.zeros(batch, 1, max(queries, keys), 0 if mask is None else 8, device=call.value.device)
     return AttentionCall(
         call.site, zeros[:, :, :queries], zeros[:, :, :keys], zeros[:, :, :keys], mask, 1.0, call.causal
     )

@@ -23,6 +23,7 @@ from torch import Tensor
 from attlas.measures.threads import in_threads
 
 TILE = 1 << 18  # scores at a time: a megabyte
+LONG = 2  # times as large are tiles of planes that do not fit one
 CAUSAL_ROWS = 256  # at most, where later keys cannot be seen
 SAFE = (
     80.0  # powers of two up to this need no shift, nor do rows whose largest is not below the same of the other sign
@@ -255,7 +256,7 @@ class _Tiles:
         self.reading = None
         if readers is not None:
             self.reading = readers.transpose(2, 3).expand(batch, heads, -1, queries).flatten(0, 1)
-        rows = queries if queries * keys <= TILE else max(32, TILE // keys // 32 * 32)
+        rows = queries if queries * keys <= TILE else max(32, LONG * TILE // keys // 32 * 32)
         rows = min(rows, CAUSAL_ROWS) if self.causal else rows
         self.rows = [(first, min(queries, first + rows)) for first in range(0, queries, rows)]
         self.seen = seen_by(self.rows, keys, self.mask, self.causal)
