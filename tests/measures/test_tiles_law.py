@@ -1,7 +1,7 @@
 """The law of tiles: whatever the call, what comes of them equals the matrix in float64 up to tol x |value| + 1e-6.
 
-The value of a log-sum-exp, or of a score, is the largest product, or sink, that it is made of; where products are beyond 16,
-float32 has fewer digits of them to give, and the law allows for as many fewer."""
+The value of a log-sum-exp, or of a score, is the largest product, or sink, that it is made of; where products are
+beyond 16, float32 has fewer digits of them to give, and the law allows for as many fewer."""
 
 from __future__ import annotations
 
