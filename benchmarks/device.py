@@ -306,10 +306,9 @@ def whole_models(cases: list[tuple[str, int]], *, where: str = "cuda", rounds: i
             ratio = statistics.median(b / a for a, b in zip(times["plain"], times["survey"], strict=True))
             room = [peak(run) for run in (plain, survey)]
             yield (
-                f"| {name} | {pieces:,} | {median(times['plain']):.3f} | {median(times['survey']):.3f} | {ratio:.2f} | "
-                f"{ASKED.get((name, pieces), float('nan'))} | {room[0]:.2f} | {room[1]:.2f} |"
+                f"| {name} | {pieces:,} | {median(times['plain']):.3f} | {median(times['survey']):.3f} | "
+                f"{ratio:.2f} | {ASKED.get((name, pieces), float('nan'))} | {room[0]:.2f} | {room[1]:.2f} |"
             )
-        del subject
         gc.collect()
         if where == "cuda":
             torch.cuda.empty_cache()
@@ -363,7 +362,7 @@ def main() -> None:
         for line in rows():
             print(line, flush=True)
             lines.append(line)
-    given.page.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        given.page.write_text("\n".join([*lines, ""]), encoding="utf-8")
     print(json.dumps({"page": str(given.page)}))
 
 

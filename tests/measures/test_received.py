@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from attlas.errors import CapabilityError
-from attlas.measures.received import received
+from attlas.measures import received as module
+from attlas.measures.received import received, received_by_call
 from attlas.measures.words import group
+from attlas.models import AttentionCall
 from attlas.text import Segmentation
 
 ONE = Segmentation(("[CLS]", "play", "##ing", "chess", ".", "[SEP]"), (-1, 0, 0, 1, 2, -1), (-1, 0, 0, 0, 0, -1), 3)
@@ -51,3 +53,45 @@ def test_shares_of_words_sum_to_less_than_one() -> None:
 def test_an_unknown_way_is_refused() -> None:
     with pytest.raises(CapabilityError, match="by 'median'; choose one of mean, max"):
         received(attention(), group([ONE, OTHER], 6), "median")
+
+
+@pytest.mark.parametrize("kind", ["plain", "causal", "padded", "softcap"])
+@pytest.mark.parametrize("over", ["mean", "max"])
+@pytest.mark.parametrize("block", [1, 2 * 3 * 6 * 2, 1 << 21])
+def test_a_call_gives_what_its_matrix_gives(
+    kind: str, over: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(module.BLOCKS, "cpu", block)
+    torch.manual_seed(4)
+    query, key, value = torch.randn(3, 2, 3, 6, 8)
+    mask = torch.ones(2, 1, 6, 6, dtype=torch.bool)
+    mask[1, ..., 3:] = False
+    call = AttentionCall(
+        "site", query, key, value, mask if kind == "padded" else None, 0.5, kind == "causal",
+        softcap=1.0 if kind == "softcap" else None,
+    )  # fmt: skip
+    words, lengths = group([ONE, OTHER], 6), torch.rand(2, 3, 6)
+    for scale in (None, lengths):
+        weights = call.weights() if scale is None else call.weights() * scale[:, :, None]
+        slow = received(weights, words, over, causal=kind == "causal")
+        fast = received_by_call(call, words, over, lengths=scale, causal=kind == "causal")
+        assert torch.allclose(fast, slow, atol=1e-6)
+    assert float(slow.abs().max()) > 0.01
+
+
+@pytest.mark.parametrize("over", ["mean", "max"])
+def test_never_the_whole_matrix(over: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that is asked for all of its weights at once says so."""
+    monkeypatch.setitem(module.BLOCKS, "cpu", 2 * 3 * 6 * 2)
+    sizes = []
+    whole = AttentionCall.weights
+
+    def watched(call: AttentionCall, rows: slice | None = None) -> torch.Tensor:
+        found = whole(call, rows)
+        sizes.append(found.shape[2])
+        return found
+
+    monkeypatch.setattr(AttentionCall, "weights", watched)
+    query = torch.randn(2, 3, 6, 8)
+    received_by_call(AttentionCall("site", query, query, query, None, 0.5), group([ONE, OTHER], 6), over)
+    assert max(sizes, default=0) <= 3  # the pieces of two words, not all six

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 from scipy.stats import spearmanr
 
 from attlas.ids import Site, Stream
+from attlas.measures.kernels import way_of
 from attlas.measures.norms import gram, value_norms
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import WINDOW, fast_statistics, matrix_statistics, statistics, uniform_call
@@ -92,10 +94,27 @@ def test_against_a_naive_loop(kind: str) -> None:
         assert float(rows.pairs[b, h, p]) == pytest.approx(weights[b, h, i, j], abs=1e-4)
 
 
-def test_families_whose_scores_are_more_than_dot_products_go_by_the_matrix() -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"softcap": 2.0},
+        {"sinks": torch.tensor([0.5, -1.0, 2.0, 0.0])},
+        {"bias": torch.linspace(-1, 1, 21)[None, None]},
+    ],
+)
+def test_scores_that_are_more_than_dot_products_go_in_tiles_too(more: dict[str, Any]) -> None:
     call = call_of("plain")
-    call.softcap = 2.0
+    for name, value in more.items():
+        setattr(call, name, value)
     assert not call.fusable
+    assert way_of(call) == ("tiles", "")
+    assert statistics(call, *asked(call)).difference(matrix_statistics(call, *asked(call))) < 1e-4
+
+
+def test_weights_that_were_replaced_go_by_the_matrix() -> None:
+    call = call_of("plain")
+    call.replaced = call.weights().flip(1)
+    assert way_of(call) == ("matrix", "weights that were replaced")
     assert statistics(call, *asked(call)).difference(matrix_statistics(call, *asked(call))) == 0
 
 

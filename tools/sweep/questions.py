@@ -170,9 +170,10 @@ class _Questions:
     def statistics(self) -> str:
         """Whether statistics of rows go in tiles beside fused attention, or by the matrix, or some so and some so."""
         from attlas.capture import Fold
+        from attlas.measures.kernels import way_of
 
         ways = set()
-        with self.subject.use(Fold(lambda call: ways.add("tiles" if call.fusable else "matrix"))):
+        with self.subject.use(Fold(lambda call: ways.add(way_of(call)[0]))):
             run(self.plain, self.cases[0])
         return " and ".join(sorted(ways, reverse=True))
 

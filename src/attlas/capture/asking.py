@@ -40,6 +40,7 @@ from attlas.capture.instruments import Fold, Gates, Override, Recorder
 from attlas.capture.selection import Selection
 from attlas.errors import AttlasError, CapabilityError
 from attlas.ids import HeadId, Site, Stream
+from attlas.measures.kernels import way_of
 from attlas.measures.rows import fast_statistics, matrix_statistics
 from attlas.models import AttentionCall, Batch, Instrument, Side
 from attlas.models.depth import declared_layers
@@ -503,12 +504,18 @@ def _queries(patient: Patient) -> Finding:
     return Finding(_name(_queries), True if seen else None, note=note)
 
 
+SLOWER = {"torch": "torch's own kernel, several times slower", "matrix": "the matrix in some layers"}
+
+
 def _fused(patient: Patient) -> Finding:
     """statistics without the matrix equal those with it"""
     worst: list[float] = []
+    ways: dict[str, str] = {}
 
     def compare(call: AttentionCall) -> None:
-        if not call.fusable:
+        way, why = way_of(call)
+        ways[way] = why
+        if way == "matrix":
             return
         batch, heads, _, keys = call.shape
         columns = torch.rand(batch, 1, keys, 3, device=call.value.device)
@@ -520,10 +527,11 @@ def _fused(patient: Patient) -> Finding:
 
     patient.run(patient.batch, Fold(compare))
     if not worst:
-        note = "this family's scores are more than dot products: statistics go by the matrix"
+        note = f"statistics go by the matrix: {ways.get('matrix', 'nothing was seen')}"
         return Finding(_name(_fused), None, note=note)
     room = max(1e-4, 40 * torch.finfo(patient.subject.model.dtype).eps, patient.recorded.room)
-    return Finding(_name(_fused), max(worst) <= room, max(worst))
+    slow = ", ".join(f"by {SLOWER[way]}: {why}" for way, why in ways.items() if way in SLOWER)
+    return Finding(_name(_fused), max(worst) <= room, max(worst), note=slow)
 
 
 def _writing(patient: Patient) -> Finding:

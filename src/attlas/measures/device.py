@@ -1,12 +1,12 @@
 """All sums of a call at the speed of attention itself: what :mod:`attlas.measures.device_kernels` does on a GPU.
 
 Queries, keys and values go in as the model has them, with fewer keys than heads where heads share them; sums are
-float32. Two passes over the scores are made. The first is attention: torch's own where that gives the log-sum-exps,
-too (nothing hidden but what lies ahead, no more than products of queries and keys), so that the model's output is the
-plain one; else ours. The second takes every sum, and needs no softmax any more.
+float32. Two passes over the scores are made. The first is attention: torch's own where that tells the log-sum-exps,
+too (nothing hidden but what lies ahead, no more than products of queries and keys), so that the model's output is
+the plain one; else ours. The second takes every sum, and needs no softmax any more.
 
-What a query may see is told by an interval of keys (:func:`attlas.models.masks.intervals_of`). Triton compiles kernels
-when they are first called, and is imported no sooner.
+What a query may see is told by an interval of keys (:func:`attlas.models.masks.intervals_of`). Triton compiles
+kernels when they are first called, and is imported no sooner.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def attend(
     sums = lse.new_empty(batch, heads, queries, wide)
     rows = lse.new_empty(batch, heads, _ROWS, queries)
     received = lse.new_zeros(batch, heads, readers.shape[-1], keys, dtype=torch.int64)
-    _add_up(call, lse, packed, nu, most, readers[:, 0].float().contiguous(), sums, rows, received, window, after, launch)
+    _add_up(
+        call, lse, packed, nu, most, readers[:, 0].float().contiguous(), sums, rows, received, window, after, launch
+    )
     weight, total = sums[..., 2:after], sums[..., 0]
     norm, length, length_log = weight, total, torch.zeros_like(total)
     if lengths is not None:
@@ -118,7 +120,7 @@ def attend(
 
 
 def lengths(call: AttentionCall, grams: Tensor) -> Tensor | None:
-    """||f(x)|| of every key and head, (batch, head, key), from W W^T of every head (:func:`attlas.measures.norms.gram`);
+    """||f(x)|| of every key and head, (batch, head, key), from the :func:`attlas.measures.norms.gram` of every head;
     None where the kernel does not cover the values.
 
     >>> lengths.__name__
@@ -243,7 +245,8 @@ def _add_up(
     long = keys > launch.keys + (window if one_text else -1)
     for edges in (False, True) if long else (True,):
         device_kernels.add_up[((queries + launch.queries - 1) // launch.queries, batch * heads)](
-            query, key, lse, packed, lse if nu is None else nu, lse if most is None else most, readers, starts, stops, bias, sums, rows, received,
+            query, key, lse, packed, lse if nu is None else nu, lse if most is None else most, readers, starts,
+            stops, bias, sums, rows, received,
             float(call.scaling), float(call.softcap or 1.0), heads, heads // key.shape[1], queries, keys, window,
             one_nu, *query.stride(), *key.stride(), packed.stride(0), packed.stride(1),
             readers.stride(0) if len(readers) > 1 else 0, readers.stride(1), received.stride(2), by_text, *strides,
@@ -267,7 +270,8 @@ def _packed(
     packed = columns.new_empty(batch, alone, keys, wide, dtype=torch.float16 if half else torch.float32)
     block = 128
     device_kernels.pack[((keys + block - 1) // block, batch * alone)](
-        columns, columns if nu is None else nu, columns if most is None else most, packed, keys, columns.shape[-1], alone, columns.stride(0),
+        columns, columns if nu is None else nu, columns if most is None else most, packed, keys, columns.shape[-1],
+        alone, columns.stride(0),
         columns.stride(1), HAS_NU=nu is not None, COLUMNS=wide, BLOCK=block, TILE=tile, num_warps=4,
     )  # fmt: skip
     return packed.expand(batch, heads, keys, wide)

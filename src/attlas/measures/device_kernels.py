@@ -11,8 +11,8 @@ told the log-sum-exps, so that the exponential of a score is the weight itself, 
 - sums of weights times the columns that a key carries are products of matrices. Weights are taken times 2^15, in half
   precision where the model has it: eleven bits of each, however small;
 - entropies are such products with alpha log alpha instead of alpha;
-- distances: within a tile that lies wholly before or after its queries, |i - j| is the distance to the tile's edge and
-  the key's place in the tile, so they come from the same products; near the diagonal they are added up one by one;
+- distances: within a tile that lies wholly before or after its queries, |i - j| is the distance to the tile's edge
+  and the key's place in the tile, so they come from the same products; near the diagonal they are added one by one;
 - what keys receive are products from the other side, added to those of other queries as whole numbers of 2^-40, whose
   sum does not depend on who comes first.
 
@@ -55,7 +55,9 @@ def _interval(Starts, Stops, of_text, row, queries, keys, KIND: tl.constexpr):
 
 
 @triton.jit
-def _plan(start, stop, row, queries, first_row, keys, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BAND: tl.constexpr):
+def _plan(
+    start, stop, row, queries, first_row, keys, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BAND: tl.constexpr
+):
     """Which tiles there are to go over: five borders of three stretches of tiles that need care, with two between
     them that do not. ``BAND`` is how far from the diagonal care is needed, below 0 if nowhere."""
     empty = start >= stop
@@ -120,8 +122,8 @@ def _soften(q, K, V, Bias, out, most, total, tile, row, start, stop, wide, wide_
             HAS_BIAS: tl.constexpr, EDGE: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
     """One tile more of a softmax that goes from tile to tile."""
     key = tile * BLOCK_N + tl.arange(0, BLOCK_N)
-    scores = _scores(q, K, Bias, row, tile, key, wide, keys, queries, stride_kn, stride_kd, stride_bm, stride_bn, scale,
-                     cap, BLOCK_N, D, WIDTH, HAS_CAP, HAS_BIAS, EDGE, PRECISION)  # fmt: skip
+    scores = _scores(q, K, Bias, row, tile, key, wide, keys, queries, stride_kn, stride_kd, stride_bm, stride_bn,
+                     scale, cap, BLOCK_N, D, WIDTH, HAS_CAP, HAS_BIAS, EDGE, PRECISION)  # fmt: skip
     if EDGE:
         seen = (key[None, :] >= start[:, None]) & (key[None, :] < stop[:, None])
         scores = tl.where(seen, scores, _NOTHING)
@@ -163,18 +165,18 @@ def attend(Q, K, V, Out, Lse, Starts, Stops, Bias, Sinks, scale, cap, heads, gro
     q = tl.load(Q + row[:, None].to(tl.int64) * stride_qm + wide[None, :] * stride_qd,
                 mask=(row[:, None] < queries) & (wide[None, :] < WIDTH), other=0.0)  # fmt: skip
     start, stop = _interval(Starts, Stops, text * stride_lb, row, queries, keys, KIND)
-    low, a, b, c, d, high = _plan(start, stop, row, queries, block * BLOCK_M, keys, BLOCK_M, BLOCK_N, -1)
+    low, a, _, _, d, high = _plan(start, stop, row, queries, block * BLOCK_M, keys, BLOCK_M, BLOCK_N, -1)
     out = tl.zeros([BLOCK_M, DV], tl.float32)
     most = tl.full([BLOCK_M], _NOTHING, tl.float32)
     total = tl.zeros([BLOCK_M], tl.float32)
-    for step in range(0, d - a):
+    for step in range(d - a):
         tile = a + step
         out, most, total = _soften(
             q, K, V, Bias, out, most, total, tile, row, start, stop, wide, wide_v, keys, queries, stride_kn,
             stride_kd, stride_vn, stride_vd, stride_bm, stride_bn, scale, cap, BLOCK_N, D, WIDTH, DV, WIDTH_V,
             HAS_CAP, HAS_BIAS, False, PRECISION,
         )  # fmt: skip
-    for step in range(0, (a - low) + (high - d)):
+    for step in range((a - low) + (high - d)):
         tile = tl.where(step < a - low, low + step, d + step - (a - low))
         out, most, total = _soften(
             q, K, V, Bias, out, most, total, tile, row, start, stop, wide, wide_v, keys, queries, stride_kn,
@@ -202,7 +204,8 @@ def attend(Q, K, V, Out, Lse, Starts, Stops, Bias, Sinks, scale, cap, heads, gro
 def _add_tile(q, K, Bias, C, Received, readers, sums, logs, tile, row, lse, start, stop, wide, column, keys, queries,
               stride_kn, stride_kd, stride_bm, stride_bn, stride_rr, scale, cap, BLOCK_N: tl.constexpr,
               COLUMNS: tl.constexpr, READERS: tl.constexpr, D: tl.constexpr, WIDTH: tl.constexpr,
-              HAS_CAP: tl.constexpr, HAS_BIAS: tl.constexpr, EDGE: tl.constexpr, PRECISION: tl.constexpr):  # fmt: skip
+              HAS_CAP: tl.constexpr, HAS_BIAS: tl.constexpr, EDGE: tl.constexpr,
+              PRECISION: tl.constexpr):  # fmt: skip
     """What a tile adds to the columns and to alpha log alpha of its queries, and to what its keys receive; its
     weights and its largest scores."""
     key = tile * BLOCK_N + tl.arange(0, BLOCK_N)
@@ -221,7 +224,8 @@ def _add_tile(q, K, Bias, C, Received, readers, sums, logs, tile, row, lse, star
         packed = tl.load(C + key[:, None] * COLUMNS + column[None, :])
     taken = weights.to(packed.dtype)
     added = tl.dot(taken, packed, input_precision=PRECISION)
-    logs = tl.dot((weights * logged).to(packed.dtype), packed, logs, input_precision=PRECISION)
+    # Into sums of its own first: what tensor cores add to is cut off and not rounded, which many tiles would show.
+    logs += tl.dot((weights * logged).to(packed.dtype), packed, input_precision=PRECISION)
     by_key = tl.dot(readers, taken, input_precision=PRECISION)
     reader = tl.arange(0, 16)
     tl.atomic_add(
@@ -232,8 +236,8 @@ def _add_tile(q, K, Bias, C, Received, readers, sums, logs, tile, row, lse, star
 
 
 @triton.jit
-def add_up(Q, K, Lse, C, Nu, Most, Readers, Starts, Stops, Bias, Sums, Rows, Received, scale, cap, heads, group, queries,
-           keys, window, one_nu, stride_qb, stride_qh, stride_qm, stride_qd, stride_kb, stride_kh, stride_kn,
+def add_up(Q, K, Lse, C, Nu, Most, Readers, Starts, Stops, Bias, Sums, Rows, Received, scale, cap, heads, group,
+           queries, keys, window, one_nu, stride_qb, stride_qh, stride_qm, stride_qd, stride_kb, stride_kh, stride_kn,
            stride_kd, stride_cb, stride_ch, stride_rb, stride_rm, stride_rr, stride_lb, stride_bb, stride_bh,
            stride_bm, stride_bn, KIND: tl.constexpr, HAS_CAP: tl.constexpr, HAS_BIAS: tl.constexpr,
            HAS_NU: tl.constexpr, READERS: tl.constexpr, SAME: tl.constexpr, BOTH: tl.constexpr,
@@ -279,7 +283,7 @@ def add_up(Q, K, Lse, C, Nu, Most, Readers, Starts, Stops, Bias, Sums, Rows, Rec
     if not EDGES:
         far = tl.zeros([BLOCK_M, COLUMNS], tl.float32)
         signed = tl.zeros([BLOCK_M, COLUMNS], tl.float32)
-        for step in range(0, (b - a) + (d - c)):
+        for step in range((b - a) + (d - c)):
             tile = tl.where(step < b - a, a + step, c + step - (b - a))
             sums, logs, added, highest, weights = _add_tile(
                 q, K, Bias, C, Received, readers, sums, logs, tile, row, lse, start, stop, wide, column, keys,
@@ -306,7 +310,7 @@ def add_up(Q, K, Lse, C, Nu, Most, Readers, Starts, Stops, Bias, Sums, Rows, Rec
     else:
         extra = tl.zeros([BLOCK_M, 8], tl.float32)
         kind = tl.arange(0, 8)[None, :]
-        for step in range(0, (a - low) + (c - b) + (high - d)):
+        for step in range((a - low) + (c - b) + (high - d)):
             tile = tl.where(step < a - low, low + step, b + step - (a - low))
             tile = tl.where(step < (a - low) + (c - b), tile, d + step - (a - low) - (c - b))
             sums, logs, added, highest, weights = _add_tile(
@@ -366,8 +370,8 @@ def add_up(Q, K, Lse, C, Nu, Most, Readers, Starts, Stops, Bias, Sums, Rows, Rec
 
 
 @triton.jit
-def pack(Columns, Nu, Most, Packed, keys, columns, heads, stride_cb, stride_ck, HAS_NU: tl.constexpr, COLUMNS: tl.constexpr,
-         BLOCK: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
+def pack(Columns, Nu, Most, Packed, keys, columns, heads, stride_cb, stride_ck, HAS_NU: tl.constexpr,
+         COLUMNS: tl.constexpr, BLOCK: tl.constexpr, TILE: tl.constexpr):  # fmt: skip
     """What keys carry, side by side: one, the place in its tile, the columns; then nu, nu times the place, nu log nu
     and nu times the columns, the latter by nu as a share of the power of two that no nu of its head exceeds."""
     plane = tl.program_id(1).to(tl.int64)
@@ -383,7 +387,8 @@ def pack(Columns, Nu, Most, Packed, keys, columns, heads, stride_cb, stride_ck, 
         nu = length / _scale(Most, plane)
         after = columns + 2
         again = tl.load(Columns + key[:, None].to(tl.int64) * stride_ck + (column - after - 3),
-                        mask=here[:, None] & (column >= after + 3) & (column < after + 3 + columns), other=0.0)  # fmt: skip
+                        mask=here[:, None] & (column >= after + 3) & (column < after + 3 + columns),
+                        other=0.0)  # fmt: skip
         values += again * nu + tl.where(column == after, nu, 0.0) + tl.where(column == after + 1, nu * place, 0.0)
         values += tl.where(column == after + 2, nu * tl.log(tl.maximum(length, 1e-30)), 0.0)
     at = Packed + plane * keys * COLUMNS + key[:, None].to(tl.int64) * COLUMNS + column

@@ -49,9 +49,15 @@ def attend_by_torch(
     by_key = None if readers is None else _received(query, key, lse, scale, mask, causal, readers)
     nothing = out.new_empty(0)
     return Sums(
-        out, lse[..., None], nothing if below is None else below, logged, _top(query, key, scale, mask, causal)[..., None],
-        nothing if near is None else near, nothing if by_key is None else by_key.transpose(2, 3),
-    )  # fmt: skip
+        out=out,
+        lse=lse[..., None],
+        lower=nothing if below is None else below,
+        logs=logged,
+        top=_top(query, key, scale, mask, causal)[..., None],
+        within=nothing if near is None else near,
+        near=nothing,
+        received=nothing if by_key is None else by_key.transpose(2, 3),
+    )
 
 
 def _received(

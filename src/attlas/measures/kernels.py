@@ -19,7 +19,7 @@ from torch import Tensor
 from attlas.measures import device
 from attlas.measures.efficient import attend_by_torch
 from attlas.measures.norms import value_norms
-from attlas.measures.tiles import Sums, attend_in_tiles
+from attlas.measures.tiles import attend_in_tiles
 from attlas.models import AttentionCall
 
 WINDOW = 8  # pieces to either side that count as near
@@ -32,10 +32,10 @@ class Attended(NamedTuple):
     brings.
 
     ``mixed`` sums alpha v, (batch, head, query, width); ``lse`` is the log-sum-exp of the scores, ``top`` the largest
-    (minus infinity where a query sees nothing). ``weight`` and ``norm`` sum alpha c and alpha nu c for every column c;
-    ``total`` and ``length`` alpha and alpha nu; ``weight_log`` and ``norm_log`` alpha log alpha and alpha nu log
-    alpha, ``length_log`` alpha nu log nu; ``weight_distance`` and ``norm_distance`` alpha |i - j| and alpha nu |i -
-    j|. ``within`` are alpha and alpha nu over the keys at most :data:`WINDOW` pieces away, ``near`` alpha at the
+    of them (minus infinity where a query sees nothing). ``weight`` and ``norm`` sum alpha c and alpha nu c for every
+    column c; ``total`` and ``length`` alpha and alpha nu; ``weight_log`` and ``norm_log`` alpha log alpha and alpha
+    nu log alpha, ``length_log`` alpha nu log nu; ``weight_distance`` and ``norm_distance`` alpha |i - j| and alpha nu
+    |i - j|. ``within`` are alpha and alpha nu over the keys at most :data:`WINDOW` pieces away, ``near`` alpha at the
     previous, own and next place: all four are 0 where queries and keys are not of one text. ``received`` sums alpha
     over the queries that count, by how much they do, (batch, head, key). Without lengths, nu is 1.
 
@@ -88,18 +88,18 @@ def way_of(call: AttentionCall) -> tuple[str, str]:
     >>> q = torch.zeros(1, 2, 3, 4)
     >>> way_of(AttentionCall("site", q, q, q, None, 0.5))
     ('tiles', '')
-    >>> way_of(AttentionCall("site", q, q, q, None, 0.5, softcap=30.0))
-    ('matrix', 'a soft cap on the scores')
+    >>> way_of(AttentionCall("site", q, q, q, torch.zeros(1, 1, 3, 3), 0.5))
+    ('matrix', 'a mask that is added to the scores')
     """
     on_cpu = call.value.device.type == "cpu"
     why = "" if on_cpu else device.uncovered(call)
     if not on_cpu and not why:
         return "kernel", ""
-    if call.odd:
-        return "matrix", call.odd
     if on_cpu:
-        return "tiles", ""
-    return ("torch" if call.value.device.type == "cuda" else "matrix"), why
+        hidden = call.unreadable
+        return ("matrix", hidden) if hidden else ("tiles", "")
+    plain = call.fusable and call.value.device.type == "cuda"
+    return ("torch" if plain else "matrix"), why
 
 
 def lengths(call: AttentionCall, grams: Tensor) -> Tensor:
@@ -137,28 +137,22 @@ def weights_at(call: AttentionCall, lse: Tensor, pairs: Tensor) -> Tensor:
     return weights.transpose(1, 2)
 
 
-def _of_packed(
-    call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers: Tensor, way: str
-) -> Attended:
+def _of_packed(call: AttentionCall, columns: Tensor, lengths: Tensor | None, readers: Tensor, way: str) -> Attended:
     """The sums by way of packed values."""
     assert call.query is not None
     query, key, value = call.query.float(), call.keys.float(), call.values.float()
     batch, heads, queries, keys = call.shape
     v, c = value.shape[-1], columns.shape[-1]
-    column = columns.float().expand(batch, heads, keys, c)
-    place = torch.arange(keys, device=key.device, dtype=torch.float32)[:, None].expand(batch, heads, keys, 1)
-    one = torch.ones_like(place)
-    packed = [value, column, place, one]
-    if lengths is not None:
-        nu = lengths.float()[..., None]
-        packed = [value, column, column * nu, nu * nu.clamp(min=TINY).log(), place, place * nu, nu, one]
     measures = 1 if lengths is None else 2
     one_text = queries == keys
     lower = 2 * measures if one_text and not call.causal else 0
-    sums = (attend_in_tiles if way == "tiles" else attend_by_torch)(
-        query, key, torch.cat(packed, dim=-1), call.scaling, call.mask, call.causal, lower, measures,
-        WINDOW if one_text else None, readers,
-    )  # fmt: skip
+    window = WINDOW if one_text else None
+    given = (query, key, _packed(value, columns, lengths), call.scaling, call.mask, call.causal, lower, measures)
+    if way == "tiles":
+        more = {"softcap": call.softcap, "bias": call.bias, "sinks": call.sinks}
+        sums = attend_in_tiles(*given, window, readers, **more)
+    else:
+        sums = attend_by_torch(*given, window, readers)
     out, lse = sums.out, sums.lse[..., 0]
     weight, total, position = out[..., v : v + c], out[..., -1], out[..., -2 * measures]
     norm, length, norm_position, length_log = weight, total, position, torch.zeros_like(lse)
@@ -182,9 +176,29 @@ def _of_packed(
         weight_distance=_distance(call, position, total, before),
         norm_distance=_distance(call, norm_position, length, norm_before),
         within=torch.stack([sums.within[..., -1], sums.within[..., 0]], -1) if one_text else within,
-        near=_near(call, query, key, lse),
+        near=sums.near if one_text and way == "tiles" else _near(call, query, key, lse),
         received=sums.received.transpose(2, 3)[..., 0],
     )
+
+
+def _packed(value: Tensor, columns: Tensor, lengths: Tensor | None) -> Tensor:
+    """All value columns beside each other: values and columns, position and one; for norms the columns, position and
+    one times ||f(x)||, too, and ||f(x)|| times its log."""
+    batch, heads, keys, v = value.shape
+    c, more = columns.shape[-1], 2 if lengths is None else columns.shape[-1] + 5
+    packed = value.new_empty(batch, heads, keys, v + c + more)
+    place = torch.arange(keys, device=value.device, dtype=torch.float32)
+    packed[..., :v] = value
+    packed[..., v : v + c] = columns
+    if lengths is not None:
+        nu = lengths.float()
+        torch.mul(columns.float(), nu[..., None], out=packed[..., v + c : v + 2 * c])
+        packed[..., -5] = nu * nu.clamp(min=TINY).log()
+        packed[..., -3] = place * nu
+        packed[..., -2] = nu
+    packed[..., -2 if lengths is None else -4] = place
+    packed[..., -1] = 1.0
+    return packed
 
 
 def _distance(call: AttentionCall, position: Tensor, total: Tensor, before: tuple[Tensor, Tensor] | None) -> Tensor:

@@ -145,7 +145,11 @@ def fast_statistics(
     """
     attended = attend(call, columns, lengths, _readers(call, readers))
     sums = {name: getattr(attended, name) for name in Attended._fields if name != "lse"}
-    at = attended.lse.new_zeros(*call.shape[:2], 0) if pairs is None or not pairs.shape[1] else weights_at(call, attended.lse, pairs)
+    at = (
+        attended.lse.new_zeros(*call.shape[:2], 0)
+        if pairs is None or not pairs.shape[1]
+        else weights_at(call, attended.lse, pairs)
+    )
     return RowStatistics(pairs=at, **sums)
 
 

@@ -2,28 +2,35 @@
 
 A *plane* is one head of one text, queries by keys. A tile is as many planes, or else as many rows of one plane, as
 stay in the cache of a core: scores, exponentials, products with the values, and on to the next. Each thread carries
-out whole tiles. Three things make it fast: exponentials of base two, for which queries are scaled by log2 e; products
-with a few columns only after these were laid out key by key (six times as fast as row by row); and rows of causal
-planes that end where nothing can be seen any more. Masked keys are zeroed after the exponential, and the sum of a row
+out whole planes in memory of its own. What makes it fast: exponentials of base two, which take no longer where they
+come to nothing; products with a few columns taken from the other side, columns by keys with keys by queries (four
+times as fast); rows that end where no query of the tile can see anything any more; and all that is done once for a
+query left until its plane is finished. Hidden keys are given a score from which nothing comes, and the sum of a row
 comes out as the product with a column of ones.
+
+Scores may be more than products: bent by a soft cap, with a bias added; and a *sink* takes its part of every row.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from attlas.measures.threads import in_threads
 
-TILE = 3 << 17  # scores at a time: a megabyte and a half
-BAND_ROWS = 128  # at a time, of which keys within a window are taken
+TILE = 1 << 18  # scores at a time: a megabyte
+LONG = 2  # times as large are tiles of planes that do not fit one
 CAUSAL_ROWS = 256  # at most, where later keys cannot be seen
-SAFE = 40.0  # exponentials of scores up to this need no shift: e^40 is far from the end of float32
+SAFE = (
+    80.0  # powers of two up to this need no shift, nor do rows whose largest is not below the same of the other sign
+)
+SHARES = 4  # of all planes, for each thread
 SMALL = 1 << 21  # scores that are not worth a second thread
+HIDDEN = -1e30  # the score of what cannot be seen
 _TINY = 1e-30
 _LOG2E = math.log2(math.e)
 
@@ -64,7 +71,8 @@ def planes(batch: int, heads: int, size: int) -> Iterator[Planes]:
 
 
 class Sums(NamedTuple):
-    """What tiles are written into: as in :class:`attlas.measures.kernels.Attended`, by plane."""
+    """What comes of tiles: as in :class:`attlas.measures.kernels.Attended`, all with columns, and what keys receive
+    by reader."""
 
     out: Tensor
     lse: Tensor
@@ -72,7 +80,48 @@ class Sums(NamedTuple):
     logs: Tensor
     top: Tensor
     within: Tensor
+    near: Tensor
     received: Tensor
+
+
+class Seen(NamedTuple):
+    """Which keys some rows of queries see: from ``low`` to ``high``, and all of them do but for those from ``ragged``
+    to ``even``, of which some queries see some.
+
+    >>> seen_by([(0, 2), (2, 4)], 4, None, causal=True)[0][1]
+    Seen(low=0, high=4, ragged=2, even=4)
+    """
+
+    low: int
+    high: int
+    ragged: int
+    even: int
+
+
+def seen_by(rows: Sequence[tuple[int, int]], keys: int, mask: Tensor | None, causal: bool) -> list[list[Seen]]:
+    """Which keys each of some rows sees, text by text; the same for all texts where there is no ``mask``, (text, 1,
+    query, key).
+
+    >>> mask = torch.tensor([[0, 1, 1, 0], [0, 0, 1, 0]], dtype=torch.bool)[None, None]
+    >>> seen_by([(0, 2)], 4, mask, causal=False)
+    [[Seen(low=1, high=3, ragged=1, even=2)]]
+    """
+    if mask is None:
+        ends = [(min(keys, last) if causal else keys, first if causal else keys) for first, last in rows]
+        return [[Seen(0, high, min(ragged, high), high) for high, ragged in ends]]
+    some = torch.stack([mask[:, 0, first:last].any(1) for first, last in rows], 1)
+    every = torch.stack([mask[:, 0, first:last].all(1) for first, last in rows], 1)
+    low, high = _ends(some)
+    place = torch.arange(keys)
+    ragged, even = _ends(~every & (place >= low[..., None]) & (place < high[..., None]))
+    each = torch.stack([low, high, ragged, even], -1).tolist()
+    return [[Seen(*ends) for ends in text] for text in each]
+
+
+def _ends(marked: Tensor) -> tuple[Tensor, Tensor]:
+    """The first place that is marked along the last axis, and the one behind the last; 0 and 0 where none is."""
+    number, some = marked.to(torch.uint8), marked.any(-1)
+    return number.argmax(-1) * some, (marked.shape[-1] - number.flip(-1).argmax(-1)) * some
 
 
 def attend_in_tiles(
@@ -86,108 +135,313 @@ def attend_in_tiles(
     logs: int = 1,
     window: int | None = None,
     readers: Tensor | None = None,
+    *,
+    softcap: float | None = None,
+    bias: Tensor | None = None,
+    sinks: Tensor | None = None,
 ) -> Sums:
-    """Sums over keys of (batch, head, piece, width) tensors, as :func:`attlas.measures.kernels.attend` has them.
+    """Sums over keys of (batch, head, piece, width) tensors, as :func:`attlas.measures.kernels.attend` has them; keys
+    may have fewer heads.
+
+    ``softcap`` bends scores, ``bias`` (batch or 1, head or 1, query, key) is added to them, and ``sinks`` (head) are
+    the scores of one more key without a value.
 
     >>> q = torch.zeros(1, 1, 3, 4)
     >>> attend_in_tiles(q, q, torch.ones(1, 1, 3, 1), 1.0).lse.exp().round().flatten().tolist()
     [3.0, 3.0, 3.0]
+    >>> attend_in_tiles(q, q, torch.ones(1, 1, 3, 1), 1.0, sinks=torch.zeros(1)).out.flatten().tolist()
+    [0.75, 0.75, 0.75]
     """
-    batch, heads, queries, _ = query.shape
-    keys, wide = key.shape[2], value.shape[-1]
-    scaled = query * (scale * _LOG2E)
-    safe = float(scaled.norm(dim=-1).max() * key.norm(dim=-1).max()) <= SAFE * _LOG2E
-    left, right, values = (tensor.contiguous().flatten(0, 1) for tensor in (scaled, key.transpose(2, 3), value))
-    few = max(lower, logs)
-    by_key = values[..., wide - few :].transpose(1, 2).contiguous().transpose(1, 2)
-    reading = None if readers is None else readers.expand(batch, heads, queries, -1).flatten(0, 1)
-    by_query = {
-        "out": wide,
-        "lse": 1,
-        "lower": lower,
-        "logs": logs,
-        "top": 1,
-        "within": 0 if window is None else logs,
-    }
-    sums = Sums(
-        **{name: value.new_empty(batch * heads, queries, columns) for name, columns in by_query.items()},
-        received=value.new_zeros(batch * heads, 0 if reading is None else reading.shape[-1], keys),
-    )
-    hidden = None if mask is None else ~mask.expand(batch, 1, queries, keys)
-    covered = [False] * batch if hidden is None else hidden.flatten(1).any(1).tolist()  # texts that hide some keys
-    rows = queries if queries * keys <= TILE else max(32, TILE // keys // 32 * 32)
-    rows = min(rows, CAUSAL_ROWS) if causal else rows
-    band = None if window is None else _band(min(BAND_ROWS, queries), window)
-
-    def work(groups: Iterable[Planes]) -> None:
-        for some in groups:
-            here = slice(some.first, some.last)
-            texts = slice(some.text, some.text + some.texts)
-            veil = hidden[texts] if hidden is not None and any(covered[texts]) else None
-            for row in range(0, queries, rows):
-                seen = min(keys, row + rows) if causal else keys  # later keys cannot be seen from here
-                span = slice(row, row + rows)
-                scores = torch.bmm(left[here, span], right[here, :, :seen])
-                shape = (some.texts, some.heads, *scores.shape[1:])
-                tile = None if veil is None else veil[:, :, span, :seen].expand(shape).reshape(scores.shape)
-                shift = None if safe else _shift(scores, tile, row if causal else None)
-                weights = torch.exp2(scores if shift is None else scores.sub_(shift))
-                if causal:
-                    weights.tril_(row)
-                if tile is not None:
-                    weights.masked_fill_(tile, 0.0)
-                summed = torch.bmm(weights, values[here, :seen])
-                whole = summed[..., -1:].clamp(min=_TINY)
-                torch.div(summed, whole, out=sums.out[here, span])
-                log, most = whole.log2(), weights.amax(-1, keepdim=True).log2()
-                sums.lse[here, span] = (log if shift is None else log + shift) / _LOG2E
-                sums.top[here, span] = (most if shift is None else most + shift) / _LOG2E
-                part = torch.bmm(scores.mul_(weights), by_key[here, :seen, few - logs :])
-                part = part.div_(whole) - log * sums.out[here, span, wide - logs :]
-                torch.div(part, _LOG2E, out=sums.logs[here, span])
-                if reading is not None:
-                    by_reader = (reading[here, span] / whole).transpose(1, 2)
-                    sums.received[here, :, :seen].add_(torch.bmm(by_reader, weights))
-                if band is not None:
-                    near = _banded(weights, by_key[here, :seen, few - logs :], row, band)
-                    torch.div(near, whole, out=sums.within[here, span])
-                if lower:
-                    below = torch.bmm(weights.tril_(row), by_key[here, :seen, few - lower :])
-                    torch.div(below, whole, out=sums.lower[here, span])
-
-    in_threads(work, planes(batch, heads, queries * keys), split=batch * heads * queries * keys > SMALL)
-    return Sums(*(part.view(batch, heads, *part.shape[1:]) for part in sums))
+    tiles = _Tiles(query, key, value, scale, mask, causal, lower, logs, window, readers, softcap, bias, sinks)
+    batch, heads, queries, keys = tiles.shape
+    size = queries * keys
+    shares = shared_out(list(planes(batch, heads, size)), torch.get_num_threads())
+    in_threads(tiles.carry_out, shares, split=batch * heads * size > SMALL)
+    return Sums(*(part.view(batch, heads, *part.shape[1:]) for part in tiles.sums))
 
 
-def _banded(weights: Tensor, columns: Tensor, row: int, band: Tensor) -> Tensor:
-    """Products with the columns of those keys alone that are near the query; the first query of the tile is number
-    ``row``. ``band`` says for some rows which keys are near, from the first that any of them has."""
-    window = (band.shape[1] - band.shape[0]) // 2
-    sums = weights.new_zeros(*weights.shape[:2], columns.shape[-1])
-    for start in range(0, weights.shape[1], len(band)):
-        some = weights[:, start : start + len(band)]
-        first = row + start - window
-        low, high = max(0, first), min(weights.shape[2], first + some.shape[1] + 2 * window)
-        if low < high:
-            near = some[..., low:high] * band[: some.shape[1], low - first : high - first]
-            torch.bmm(near, columns[:, low:high], out=sums[:, start : start + len(band)])
-    return sums
+def shared_out(groups: Sequence[Planes], threads: int) -> list[Sequence[Planes]]:
+    """Groups that follow each other, for threads to take: some shares for each, so that none has long to wait.
 
-
-def _band(rows: int, window: int) -> Tensor:
-    """Which keys are at most ``window`` pieces from each of some rows, from the first key that any of them has.
-
-    >>> _band(2, 1)
-    tensor([[1., 1., 1., 0.],
-            [0., 1., 1., 1.]])
+    >>> [len(share) for share in shared_out(list(planes(9, 1, TILE)), 2)]
+    [2, 2, 2, 2, 1]
     """
-    return torch.ones(rows, rows + 2 * window).triu_().tril_(2 * window)
+    each = -(-len(groups) // (SHARES * threads))
+    return [groups[start : start + each] for start in range(0, len(groups), each)]
 
 
-def _shift(scores: Tensor, hidden: Tensor | None, row: int | None) -> Tensor:
-    """The largest score that each row may see; 0 where it sees nothing."""
-    if row is not None:
-        later = torch.ones(scores.shape[1:], dtype=torch.bool).triu(row + 1)
-        hidden = later if hidden is None else hidden | later
-    top = (scores if hidden is None else scores.masked_fill(hidden, -torch.inf)).amax(-1, keepdim=True)
-    return top.nan_to_num(neginf=0.0)
+class _Room:
+    """What one thread writes scores and weights into, and the views of it, which are the same for most tiles.
+
+    To either side of a row of weights there are as many zeros as keys may be near, so that every row has all of them.
+    """
+
+    def __init__(self, size: int, rows: int, margin: int) -> None:
+        self.scores, self.weights = torch.empty(size), torch.zeros(size + 2 * margin * rows)
+        self.margin = margin
+        self._views: dict[tuple[int, ...], _Views] = {}
+        self._shape: tuple[int, ...] = ()
+
+    def views(self, planes: int, rows: int, seen: int, own: int, near: int) -> _Views:
+        """For so many planes, rows and keys that are seen, of which number ``own`` is at the first row's place and
+        those up to ``near`` places away are near."""
+        asked = (planes, rows, seen, own, near)
+        if asked not in self._views:
+            stride = seen + 2 * self.margin
+            scores = self.scores[: planes * rows * seen].view(planes, rows, seen)
+            whole = self.weights[: planes * rows * stride].view(planes, rows, stride)
+            weights = whole[..., self.margin : self.margin + seen]
+            below = min(seen, own + rows)
+            square = weights[..., own:below]
+            neighbours = beside = whole[..., :0]
+            if self.margin:
+                neighbours = _diagonal(whole, self.margin - 1 + own, 3)
+                beside = _diagonal(whole, self.margin - near + own, 2 * near + 1)
+            self._views[asked] = _Views(
+                scores, weights, scores.transpose(1, 2), weights[..., :below].transpose(1, 2), square, neighbours,
+                beside, (whole[..., : self.margin], whole[..., self.margin + seen :]),
+            )  # fmt: skip
+        views = self._views[asked]
+        if self._shape != asked[:3]:
+            self._shape = asked[:3]
+            for margin in views.margins:
+                margin.fill_(0.0)
+        return views
+
+
+class _Views(NamedTuple):
+    """A tile: its scores and weights, by row and across, what lies before each query's own place, near it, and the
+    margins."""
+
+    scores: Tensor
+    weights: Tensor
+    across: Tensor
+    below: Tensor
+    square: Tensor
+    neighbours: Tensor
+    near: Tensor
+    margins: tuple[Tensor, Tensor]
+
+
+class _Tiles:
+    """One attention, what is asked of it, and what has come out."""
+
+    def __init__(
+        self, query: Tensor, key: Tensor, value: Tensor, scale: float, mask: Tensor | None, causal: bool, lower: int,
+        logs: int, window: int | None, readers: Tensor | None, softcap: float | None, bias: Tensor | None,
+        sinks: Tensor | None,
+    ) -> None:  # fmt: skip
+        batch, heads, queries, _ = query.shape
+        keys, wide = key.shape[2], value.shape[3]
+        self.shape = batch, heads, queries, keys
+        self.query = query
+        self.right = key.transpose(2, 3).contiguous().flatten(0, 1)
+        self.shared = heads // key.shape[1]  # heads that have the same keys
+        self.values = value.flatten(0, 1)
+        self.scale, self.softcap = scale, softcap
+        self.lower, self.logs = lower, logs
+        self.window = None if window is None else min(window, keys)
+        self.margin = 0 if self.window is None else max(1, self.window)
+        few = max(lower, logs)
+        columns = value.new_zeros(batch * heads, few, keys + 2 * self.margin)
+        by_key = columns[..., self.margin : self.margin + keys]
+        by_key.copy_(self.values[..., wide - few :].transpose(1, 2))
+        self.logged, self.lowered = by_key[:, few - logs :], by_key[:, few - lower :]
+        self.carried = columns[:, few - logs :]
+        self.causal = causal and mask is None
+        self.mask = None if mask is None else mask.expand(batch, 1, queries, keys)
+        self.bias = None if bias is None else bias.expand(batch, heads, queries, keys)
+        self.sinks = None if sinks is None else (sinks.float() * _LOG2E).repeat(batch)[:, None, None]
+        self.sunk = -math.inf if sinks is None else float(sinks.max()) * _LOG2E
+        self.reading = None
+        if readers is not None:
+            self.reading = readers.transpose(2, 3).expand(batch, heads, -1, queries).flatten(0, 1)
+        rows = queries if queries * keys <= TILE else max(32, LONG * TILE // keys // 32 * 32)
+        rows = min(rows, CAUSAL_ROWS) if self.causal else rows
+        self.rows = [(first, min(queries, first + rows)) for first in range(0, queries, rows)]
+        self.seen = seen_by(self.rows, keys, self.mask, self.causal)
+        self.later = torch.full((rows, rows), HIDDEN).triu_(1) if self.causal else None
+        self.before = torch.ones(rows, rows).tril_() if lower else None
+        received = 0 if self.reading is None else self.reading.shape[1]
+        by_query = {
+            "out": (queries, wide), "lse": (queries, 1), "lower": (lower, queries), "logs": (logs, queries),
+            "top": (queries, 1), "within": (0 if window is None else logs, queries), "near": (queries, 3),
+        }  # fmt: skip
+        self.raw = {name: value.new_empty(batch * heads, *shape) for name, shape in by_query.items()}
+        self.shift = value.new_zeros(batch * heads, queries, 1)
+        self.received = value.new_zeros(batch * heads, received, keys)
+
+    @property
+    def sums(self) -> Sums:
+        """What has come out, plane by plane, columns last."""
+        by_query = {name: part.transpose(1, 2) if name in _BY_COLUMN else part for name, part in self.raw.items()}
+        return Sums(**by_query, received=self.received)
+
+    def carry_out(self, shares: Iterable[Sequence[Planes]]) -> None:
+        """Go over some planes, one share after the other."""
+        most = max(last - first for first, last in self.rows)
+        room = None
+        for groups in shares:
+            for some in groups:
+                count = some.last - some.first
+                if room is None:
+                    together = max(count, TILE // (self.shape[2] * self.shape[3]))
+                    room = _Room(together * most * self.shape[3], together * most, self.margin)
+                for number in range(len(self.rows)):
+                    self._tile(some, number, room)
+            self._finish(slice(groups[0].first, groups[-1].last))
+
+    def _tile(self, some: Planes, number: int, room: _Room) -> None:
+        """The sums of exponentials of some rows of some planes."""
+        first, last = self.rows[number]
+        low, high, ragged, even = self._seen(some, number)
+        here: Any = slice(some.first, some.last)
+        at: Any = here if len(self.rows) == 1 else (here, slice(first, last))
+        by_column: Any = here if len(self.rows) == 1 else (here, slice(None), slice(first, last))
+        of_keys: Any = here if high - low == self.shape[3] else (here, slice(None), slice(low, high))
+        raw = self.raw
+        if low == high:
+            for name, part in raw.items():
+                part[by_column if name in _BY_COLUMN else at] = HIDDEN if name == "top" else 0.0
+            return
+        tile = room.views(some.last - some.first, last - first, high - low, max(0, first - low), self.window or 0)
+        scores, weights = tile.scores, tile.weights
+        self._score(scores, some, of_keys, slice(first, last), slice(low, high))
+        if ragged < even:
+            self._hide(scores, some, slice(first, last), low, ragged, even)
+        top = torch.amax(scores, -1, keepdim=True, out=raw["top"][at])
+        least, most = torch.aminmax(top)
+        shift = None
+        if not (float(least) >= -SAFE and float(most) <= SAFE and self.sunk <= SAFE):
+            shift = self.shift[at]
+            torch.clamp(top, min=HIDDEN / 2, out=shift)  # rows that see nothing stay at nothing
+            if self.sinks is not None:
+                torch.maximum(shift, self.sinks[here], out=shift)
+            scores.sub_(shift)
+        torch.exp2(scores, out=weights)
+        values = self.values[here] if high - low == self.shape[3] else self.values[here, low:high]
+        out = torch.bmm(weights, values, out=raw["out"][at])
+        whole = raw["lse"][at]
+        if self.sinks is None:
+            torch.clamp(out[..., -1:], min=_TINY, out=whole)
+        else:
+            sinks = self.sinks[here]
+            torch.add(out[..., -1:], torch.exp2(sinks if shift is None else sinks - shift), out=whole)
+        scores.mul_(weights)
+        torch.bmm(self.logged[of_keys], tile.across, out=raw["logs"][by_column])
+        if self.reading is not None:
+            reading = self.reading[by_column] / whole.transpose(1, 2)
+            received = self.received[of_keys]
+            torch.baddbmm(received, reading, weights, out=received)
+        if self.window is not None:
+            raw["near"][at] = tile.neighbours
+            carried = _unfolded(self.carried[here], self.margin - self.window + first, *tile.near.shape[1:])
+            torch.sum(carried * tile.near[:, None], -1, out=raw["within"][by_column])
+        if self.before is not None:
+            square = tile.square
+            square.mul_(
+                self.before[:, : square.shape[2]]
+                if square.shape[1] == len(self.before)
+                else self.before[: square.shape[1], : square.shape[2]]
+            )
+            torch.bmm(self.lowered[here, :, low : low + tile.below.shape[1]], tile.below, out=raw["lower"][by_column])
+
+    def _finish(self, here: slice) -> None:
+        """From sums of exponentials to sums of weights, for all queries of some planes."""
+        whole, out, logs, lower, within, near, top = (
+            self.raw[name][here] for name in ("lse", "out", "logs", "lower", "within", "near", "top")
+        )
+        out.div_(whole)
+        by_column = whole.transpose(1, 2)
+        log = whole.log2()
+        logs.div_(by_column).addcmul_(
+            out[..., out.shape[2] - self.logs :].transpose(1, 2), log.transpose(1, 2), value=-1
+        )
+        logs.div_(_LOG2E)
+        if self.lower:
+            lower.div_(by_column)
+        if self.window is not None:
+            within.div_(by_column)
+            near.div_(whole)
+        top.masked_fill_(top <= HIDDEN / 2, -torch.inf).div_(_LOG2E)
+        torch.add(log, self.shift[here], out=whole).div_(_LOG2E)
+
+    def _seen(self, some: Planes, number: int) -> Seen:
+        """Which keys the rows of that number see in any of some texts; where keys near the query are asked for, those
+        at its own place are among them, seen or not."""
+        if self.mask is None:
+            return self.seen[0][number]
+        of_texts = [text[number] for text in self.seen[some.text : some.text + some.texts]]
+        low, high = min(text.low for text in of_texts), max(text.high for text in of_texts)
+        ragged = [(text.ragged, text.even) for text in of_texts if text.ragged < text.even]
+        if self.window is not None or self.lower:
+            first, last = self.rows[number]
+            low, high = min(low, first), max(high, last)
+        for text in of_texts:  # keys that not all texts have
+            ragged += [(low, text.low)] * (low < text.low) + [(text.high, high)] * (text.high < high)
+        if not ragged:
+            return Seen(low, high, high, high)
+        return Seen(low, high, min(first for first, _ in ragged), max(last for _, last in ragged))
+
+    def _score(self, scores: Tensor, some: Planes, of_keys: Any, rows: slice, keys: slice) -> None:
+        """Scores of some rows, as exponents of two."""
+        by = self.scale * _LOG2E if self.softcap is None else self.scale / self.softcap
+        right = self.right[of_keys] if self.shared == 1 else self._right(some)[..., keys]
+        torch.baddbmm(scores, self._left(some, rows), right, beta=0, alpha=by, out=scores)
+        if self.softcap is not None:
+            scores.tanh_().mul_(self.softcap * _LOG2E)
+        if self.bias is not None:
+            head = some.first % self.shape[1]
+            bias = self.bias[some.text : some.text + some.texts, head : head + some.heads, rows, keys]
+            by_head = scores.view(some.texts, some.heads, *scores.shape[1:])
+            by_head.add_(bias.clamp(min=HIDDEN), alpha=_LOG2E)
+
+    def _left(self, some: Planes, rows: slice) -> Tensor:
+        """Some queries of some planes, as they lie where that can be."""
+        head = some.first % self.shape[1]
+        if some.texts == 1:
+            return self.query[some.text, head : head + some.heads, rows]
+        return self.query[some.text : some.text + some.texts, :, rows].flatten(0, 1)
+
+    def _right(self, some: Planes) -> Tensor:
+        """Keys of some planes that share them with others."""
+        if some.last - some.first == 1:
+            return self.right[some.first // self.shared, None]
+        return self.right[torch.arange(some.first, some.last) // self.shared]
+
+    def _hide(self, scores: Tensor, some: Planes, rows: slice, low: int, ragged: int, even: int) -> None:
+        """Give keys that cannot be seen a score from which nothing comes."""
+        covered = scores[..., ragged - low : even - low]
+        if self.later is not None:
+            covered.add_(self.later[: scores.shape[1], : even - ragged])
+            return
+        assert self.mask is not None
+        seen = self.mask[some.text : some.text + some.texts, :, rows, ragged:even]
+        veil = torch.zeros(seen.shape).add_(~seen, alpha=HIDDEN)
+        by_head = covered.view(some.texts, some.heads, *covered.shape[1:])
+        by_head.add_(veil)
+
+
+_BY_COLUMN = frozenset({"lower", "logs", "within"})
+
+
+def _diagonal(rows: Tensor, first: int, length: int) -> Tensor:
+    """Of each row so many numbers, from place ``first`` of the first row on, from the next place of the next ...
+
+    >>> _diagonal(torch.arange(12).view(1, 3, 4), 0, 2)[0].tolist()
+    [[0, 1], [5, 6], [10, 11]]
+    """
+    planes, count, _ = rows.shape
+    each, row, _ = rows.stride()
+    return rows.as_strided((planes, count, length), (each, row + 1, 1), rows.storage_offset() + first)
+
+
+def _unfolded(columns: Tensor, first: int, count: int, length: int) -> Tensor:
+    """Of each column ``count`` times so many numbers, each from one place further on.
+
+    >>> _unfolded(torch.arange(4).view(1, 1, 4), 1, 2, 2)[0, 0].tolist()
+    [[1, 2], [2, 3]]
+    """
+    each, column, _ = columns.stride()
+    size = (columns.shape[0], columns.shape[1], count, length)
+    return columns.as_strided(size, (each, column, 1, 1), columns.storage_offset() + first)

@@ -124,35 +124,28 @@ class AttentionCall:
         return _ungroup(self.value, self.shape[1])
 
     @property
-    def odd(self) -> str:
-        """What keeps attention with other values from standing in for the matrix; nothing where it can: scores are
-        plain products of queries and keys, under a boolean mask.
+    def unreadable(self) -> str:
+        """Why weights cannot be had but as a matrix; nothing where queries and keys tell them, row by row.
 
         >>> q = torch.zeros(1, 2, 3, 4)
-        >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5, softcap=30.0).odd
-        'a soft cap on the scores'
+        >>> AttentionCall(Site("encoder", 0), q, q, q, torch.zeros(1, 1, 3, 3), 0.5).unreadable
+        'a mask that is added to the scores'
         """
         if self.query is None:
             return "a softmax of its own"
-        if self.mask is not None and self.mask.dtype != torch.bool:
-            return "a mask that is added to the scores"
-        there = {
-            "weights that were replaced": self.replaced,
-            "a position bias": self.bias,
-            "a soft cap on the scores": self.softcap,
-            "learned sinks": self.sinks,
-        }
-        return next((name for name, value in there.items() if value is not None), "")
+        if self.replaced is not None:
+            return "weights that were replaced"
+        return "a mask that is added to the scores" if self.mask is not None and self.mask.dtype != torch.bool else ""
 
     @property
     def fusable(self) -> bool:
-        """Whether fused kernels can stand in for the matrix: nothing about the call is :attr:`odd`.
+        """Whether fused kernels can stand in for the matrix: plain dot products under a boolean mask.
 
         >>> q = torch.zeros(1, 2, 3, 4)
         >>> AttentionCall(Site("encoder", 0), q, q, q, None, 0.5, softcap=30.0).fusable
         False
         """
-        return not self.odd
+        return not self.unreadable and self.bias is None and self.softcap is None and self.sinks is None
 
     @property
     def adjusted(self) -> bool:

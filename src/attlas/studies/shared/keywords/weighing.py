@@ -20,11 +20,12 @@ import torch
 from numpy.typing import NDArray
 
 from attlas.capture import Fold, Subject
-from attlas.capture.measuring import measured, require_measure
+from attlas.capture.instruments import finite
+from attlas.capture.measuring import require_measure
 from attlas.capture.selection import Selection
 from attlas.errors import PlanError, TextError
 from attlas.ids import Site, Stream
-from attlas.measures.received import received
+from attlas.measures.received import received_by_call
 from attlas.measures.words import group
 from attlas.models import AttentionCall, Example
 from attlas.run.batches import batches
@@ -99,11 +100,17 @@ def received_by_words(
     wanted_sites = None if heads is None else [Site(stream, layer) for layer in heads]
 
     def take(call: AttentionCall) -> None:
-        found = {measure: measured(subject, call, measure).float() for measure in {kind.measure for kind in kinds}}
+        lengths = subject.lengths(call) if any(kind.measure == "norm" for kind in kinds) else None
         wanted = slice(None) if heads is None else _picked(heads[call.site.layer], subject.heads(call.site))
         causal = stream is Stream.DECODER
-        parts = [received(found[kind.measure][:, wanted], words, kind.over, causal=causal) for kind in kinds]
-        taken[call.site.layer] = torch.stack(parts, 1)  # (batch, kind, head, word)
+        parts = [
+            received_by_call(
+                call, words, kind.over, lengths=lengths if kind.measure == "norm" else None, causal=causal
+            )
+            for kind in kinds
+        ]
+        found = finite(torch.stack(parts, 1), call.site)  # (batch, kind, head, word)
+        taken[call.site.layer] = found[:, :, wanted]
         if call.site.layer == last:
             raise _Enough
 
