@@ -91,7 +91,7 @@ class Landing:
         if self._whole.device.type == "cuda":
             there = torch.empty(self._whole.shape, dtype=torch.float64, pin_memory=True)
             self._whole = there.copy_(self._whole, non_blocking=True)
-            self._event = torch.cuda.Event()
+            self._event = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._event.record()
 
     def arrays(self) -> dict[str, NDArray[np.float64]]:

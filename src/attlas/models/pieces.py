@@ -85,6 +85,7 @@ class Side:
     """One side of a batch: the sequences of its examples, and which positions of the padded tensor are real.
 
     >>> e = Encoded((5,), (0,), ("",), Segmentation(("a",), (0,), (0,), 1))
+    >>> import torch
     >>> Side((e,), torch.tensor([[True, False]])).starts
     (0,)
     """
@@ -98,6 +99,7 @@ class Side:
         """The first real position of each sequence: 0 unless padding is on the left.
 
         >>> e = Encoded((5,), (0,), ("",), Segmentation(("a",), (0,), (0,), 1))
+        >>> import torch
         >>> Side((e,), torch.tensor([[False, True]])).starts
         (1,)
         """

@@ -137,7 +137,13 @@ class Running(TypedDict, total=False):
         Path | str | None, Help("Folder for the result; named by itself if left out.", short="-o", kind=Path | None)
     ]
     resume: Annotated[bool, Help("Go on where an interrupted run stopped.")]
-    budget: Annotated[int | None, Help("Pieces (subword tokens) per batch, padding included.", least=1)]
+    budget: Annotated[
+        int | None,
+        Help(
+            "Pieces (subword tokens) per batch, padding included; as the device has room if none are told.",
+            least=1,
+        ),
+    ]
     checkpoint_every: Annotated[float, Help("Seconds between checkpoints, for --resume.", least=0)]
     engine: Annotated[
         Engine | str,
@@ -177,7 +183,7 @@ class Reading(Running, total=False):
 
 DEFAULTS: dict[str, Any] = {
     "max_pieces": None, "long": "cut", "limit": None, "first": None, "seed": 0, "out": None, "resume": False,
-    "budget": 4096, "checkpoint_every": 20.0, "engine": "local", "workers": None, "threads": None, "tree": False,
+    "budget": None, "checkpoint_every": 20.0, "engine": "local", "workers": None, "threads": None, "tree": False,
     "part": None, "after": None, "progress": None,
 }  # fmt: skip
 

@@ -33,7 +33,7 @@ from attlas.run.parameters import Running
 from attlas.run.plan import Plan, require_resumable
 from attlas.run.portions import Merged, PartOf, Unmerged
 from attlas.run.progress import Progress, Silent
-from attlas.run.setting import BUDGET, as_corpus, as_subject, describe
+from attlas.run.setting import as_corpus, as_subject, describe, usual_budget
 from attlas.run.source import Listed, Source
 from attlas.run.spreading import Ended, engine_for
 from attlas.store import Manifest, Result, require_free, seconds_worked, versions_here
@@ -403,8 +403,8 @@ def begin(
     if given["resume"] and folder is None:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
     run = Run(
-        study, subject, corpus, options, given["seed"], given["budget"] or BUDGET, folder, given["resume"],
-        given["checkpoint_every"], given.get("progress") or Silent(),
+        study, subject, corpus, options, given["seed"], given["budget"] or usual_budget(subject), folder,
+        given["resume"], given["checkpoint_every"], given.get("progress") or Silent(),
         {each: texts for each, texts in (more or {}).items() if texts is not None},
     )  # fmt: skip
     with engine_for(given) as run.engine, run.held(), run._room:

@@ -23,10 +23,44 @@ if TYPE_CHECKING:
     from attlas.ids import Stream
     from attlas.run.streamed import StreamedReading
 
-BUDGET = 4096
+BUDGET, LARGEST_BUDGET = 4096, 32_768  # pieces of a batch: at least, and at most where nobody asks for more
+PER_PIECE = 1 << 21  # bytes of a GPU's memory for each piece of a batch
 
 Text = TypeVar("Text")
 Texts = Corpus | str | Path | Sequence[Document]
+
+
+def usual_budget(subject: Subject) -> int:
+    """Pieces of a batch where nobody says how many: as many as a GPU's memory has room for, 4096 elsewhere.
+
+    >>> usual_budget(as_subject(None))
+    4096
+    """
+    memory = memory_of(subject)
+    return BUDGET if memory is None else budget_for(memory)
+
+
+def memory_of(subject: Subject) -> int | None:
+    """How many bytes the GPU has that a model lies on; None where it lies on none. It is what there is in all, not
+    what is free, so that a run that goes on meets the same batches.
+
+    >>> memory_of(as_subject(None)) is None
+    True
+    """
+    if subject.device.type != "cuda":
+        return None
+    import torch
+
+    return int(torch.cuda.get_device_properties(subject.device).total_memory)
+
+
+def budget_for(memory: int) -> int:
+    """Pieces of a batch for a GPU with so many bytes: a power of two.
+
+    >>> [budget_for(gib << 30) for gib in (4, 16, 24, 80, 140)]
+    [4096, 8192, 8192, 32768, 32768]
+    """
+    return max(BUDGET, min(LARGEST_BUDGET, 1 << (memory // PER_PIECE).bit_length() - 1))
 
 
 @dataclass(frozen=True)

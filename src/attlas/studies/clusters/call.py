@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from attlas.errors import CapabilityError, StoreError, TextError
 from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, Twins, study_call
 from attlas.run.session import begin
-from attlas.run.setting import BUDGET, as_subject, as_texts_or_stream, passage_options, read_passages, streams_of
+from attlas.run.setting import (
+    as_subject,
+    as_texts_or_stream,
+    memory_of,
+    passage_options,
+    read_passages,
+    streams_of,
+    usual_budget,
+)
 from attlas.store import Result
 from attlas.store.damage import told_as_damage
 
@@ -84,12 +92,14 @@ def clusters(
 
 
 def fitting_budget(model: Subject, pieces: int) -> int:
-    """How many pieces to take at a time, so that the weights of all heads fit into half a GiB, or one text does.
+    """How many pieces to take at a time, so that the weights of all heads fit into half a GiB, or the sixteenth part
+    of a GPU's memory, or one text does.
 
     >>> fitting_budget(as_subject(None), 128)
     4096
     """
-    return max(pieces, min(BUDGET, ROOM // (4 * _heads(model) * pieces)))
+    room = max(ROOM, (memory_of(model) or 0) // 16)
+    return max(pieces, min(usual_budget(model), room // (4 * _heads(model) * pieces)))
 
 
 def require_room(model: Subject, longest: int) -> None:
