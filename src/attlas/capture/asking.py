@@ -135,9 +135,7 @@ class Patient:
     torch.Size([47, 384])
     """
 
-    def __init__(
-        self, subject: Subject, eager: Any = None, *, short: bool = False, pad_left: bool = False
-    ) -> None:
+    def __init__(self, subject: Subject, eager: Any = None, *, short: bool = False, pad_left: bool = False) -> None:
         self.subject, self.eager, self.short, self.pad_left = subject, eager, short, pad_left
         self.state = _state(subject.model)
 

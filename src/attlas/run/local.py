@@ -30,7 +30,7 @@ class Local:
         """
         with Course(part, source, keeping) as course:
             for batch in source.from_place(course.place):
-                part.update(course.bundle, batch.items)
+                course.take(batch)
                 course.done(batch)
         return course.bundle
 

@@ -78,8 +78,25 @@ def differences(before: Plan | Mapping[str, Any], now: Plan | Mapping[str, Any])
     return list(_differ(old, new, ()))
 
 
-def require_resumable(where: Path, before: Mapping[str, Any], now: Plan, *, resume: bool) -> None:
-    """Refuse to go on from a file that an earlier run has left, unless that is asked for and the plan is the same.
+def without_budget(plan: Plan | Mapping[str, Any]) -> dict[str, Any]:
+    """A plan but for how many pieces go together in a batch, which moves the last digits of sums at most; it stays
+    where it says which batches belong to a part of a run.
+
+    >>> without_budget(Plan("survey", batching={"budget": 512}))["batching"]
+    {}
+    """
+    whole = plan.to_dict() if isinstance(plan, Plan) else dict(plan)
+    batching = dict(whole.get("batching") or {})
+    if "part" not in batching:
+        batching.pop("budget", None)
+    return {**whole, "batching": batching}
+
+
+def require_resumable(
+    where: Path, before: Mapping[str, Any], now: Plan, *, resume: bool, other_budget: bool = False
+) -> None:
+    """Refuse to go on from a file that an earlier run has left, unless that is asked for and the plan is the same;
+    with ``other_budget`` but for the size of batches.
 
     >>> require_resumable(Path("state.npz"), {}, Plan("survey"), resume=False)
     Traceback (most recent call last):
@@ -88,7 +105,11 @@ def require_resumable(where: Path, before: Mapping[str, Any], now: Plan, *, resu
     """
     if not resume:
         raise PlanError(f"{where}: an earlier run was interrupted here; go on with --resume, or delete this file")
-    if changed := differences(before, now):
+    if other_budget:
+        changed = differences(without_budget(before), without_budget(now))
+    else:
+        changed = differences(before, now)
+    if changed:
         more = f"; and {len(changed) - TOLD} more" if len(changed) > TOLD else ""
         told = "; ".join(changed[:TOLD]) + more
         raise PlanError(f"{where}: this checkpoint has another plan ({told}); go back to it, or delete it")
