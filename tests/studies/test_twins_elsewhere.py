@@ -145,7 +145,7 @@ def _claims_no_twin(result: Result) -> None:
     print_page(page, result, console)
     assert MISSING in console.file.getvalue()  # type: ignore[attr-defined]
     assert MISSING in html_page(page, result)
-    assert MISSING in markdown_page(page, [result], title="Results")
+    assert MISSING in markdown_page(page, [(result, "")], title="Results")
     assert json.loads(json.dumps(as_json(page, result), default=str))["baseline"] is None
 
 

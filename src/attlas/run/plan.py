@@ -14,6 +14,7 @@ from typing import Any
 
 from attlas.errors import PlanError, printable
 from attlas.run.settling import First
+from attlas.store.checkpoint import without_budget
 from attlas.store.plain import plain
 
 TOLD, LONGEST = 6, 120  # differences of plans in a sentence, and letters of each value
@@ -78,20 +79,6 @@ def differences(before: Plan | Mapping[str, Any], now: Plan | Mapping[str, Any])
     return list(_differ(old, new, ()))
 
 
-def without_budget(plan: Plan | Mapping[str, Any]) -> dict[str, Any]:
-    """A plan but for how many pieces go together in a batch, which moves the last digits of sums at most; it stays
-    where it says which batches belong to a part of a run.
-
-    >>> without_budget(Plan("survey", batching={"budget": 512}))["batching"]
-    {}
-    """
-    whole = plan.to_dict() if isinstance(plan, Plan) else dict(plan)
-    batching = dict(whole.get("batching") or {})
-    if "part" not in batching:
-        batching.pop("budget", None)
-    return {**whole, "batching": batching}
-
-
 def require_resumable(
     where: Path, before: Mapping[str, Any], now: Plan, *, resume: bool, other_budget: bool = False
 ) -> None:
@@ -106,7 +93,7 @@ def require_resumable(
     if not resume:
         raise PlanError(f"{where}: an earlier run was interrupted here; go on with --resume, or delete this file")
     if other_budget:
-        changed = differences(without_budget(before), without_budget(now))
+        changed = differences(without_budget(before), without_budget(now.to_dict()))
     else:
         changed = differences(before, now)
     if changed:

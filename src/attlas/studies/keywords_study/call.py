@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError, PlanError
 from attlas.run.parameters import Help, Model, Reading, Role, Texts, Twin, Twins, numbers_of, study_call
-from attlas.run.plan import without_budget
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject, drawn
 from attlas.store import Result
-from attlas.store.checkpoint import checkpoint_file
+from attlas.store.checkpoint import checkpoint_file, without_budget
 
 if TYPE_CHECKING:
     from attlas.studies.keywords_study.passes import Part, Received
@@ -247,7 +246,7 @@ class _Steps:
         if model in self.captured:
             return self.captured[model]
         run = self.run
-        made_for = {"plan": without_budget(run.plan), "model": model}
+        made_for = {"plan": without_budget(run.plan.to_dict()), "model": model}
         received = Received(
             self.room / model, self.parts, self.kinds, math.prod(run.subject.shape(run.subject.pieces.own)), made_for
         )

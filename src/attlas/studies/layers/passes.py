@@ -30,12 +30,11 @@ from attlas.probes.edges.states import Mixable, States, Writer, items_of, scales
 from attlas.probes.edges.tables import tables_of
 from attlas.probes.edges.training import Schedule, Training, epochs_for
 from attlas.probes.files import size_of
-from attlas.run.plan import without_budget
 from attlas.run.session import Run
 from attlas.run.setting import draw
 from attlas.stats.metrics import METRICS
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
-from attlas.store.checkpoint import checkpoint_file
+from attlas.store.checkpoint import checkpoint_file, without_budget
 from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
 
 STATES, PROBES = ".states", ".probes.safetensors"
@@ -316,7 +315,7 @@ class Work:
         mixable = self.mixable
         if who == "twin":
             mixable = Mixable(self.lent.enter_context(run.untrained(seed - run.seed)), self.mixable.over)
-        made_for = {"plan": without_budget(run.plan), "who": named}
+        made_for = {"plan": without_budget(run.plan.to_dict()), "who": named}
         states = States(self.folder / named, self.edges.layouts, mixable.room, made_for)
         items = items_of(self.edges.layouts)
         if states.kept and not states.as_written(items):
