@@ -1,13 +1,14 @@
-"""A model of eight billion parameters on a GPU: how long it takes to adopt it, to draw its untrained twin, to examine it.
+"""A model of eight billion parameters on a GPU: how long it takes to adopt it, to draw its untrained twin, to examine
+it.
 
     python -m benchmarks.device_large PAGE.md
     python -m benchmarks.device_large --tiny PAGE.md
 
 The shape is Qwen3-8B's, the weights are random, in bfloat16, and drawn on the device. What is timed is what ``load``
-does with a model that is in memory (its sites are found, and it proves itself), ``Subject.twin()``, and every question
-of ``attlas doctor``, which are put to the model and to a tiny twin of its class. A second draw with the same seed must
-have the same fingerprint. Needs torch and the model library alone; with ``--tiny`` the shape is small, and any machine
-will do.
+does with a model that is in memory (its sites are found, and it proves itself), ``Subject.twin()``, and every
+question of ``attlas doctor``, which are put to the model and to a tiny twin of its class. A second draw with the same
+seed must have the same fingerprint. Needs torch and the model library alone; with ``--tiny`` the shape is small, and
+any machine will do.
 """
 
 from __future__ import annotations
@@ -78,7 +79,7 @@ def measure(shape: dict[str, Any], device: torch.device, dtype: torch.dtype) -> 
     again, seconds = timed(lambda: subject.twin(1), device)
     note("`twin()` once more", seconds)
     if not same or again.fingerprint != drawn or drawn == subject.fingerprint:
-        raise SystemExit("two draws with one seed must be the same twin, on the device of the model, and not the model")
+        raise SystemExit("two draws with one seed must be the same twin, where the model is, and not the model")
     del again
 
     last = time.perf_counter()

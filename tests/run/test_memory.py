@@ -1,4 +1,5 @@
-"""Running out of memory: batches go on in halves, a run goes on with another budget, and what is left is one sentence."""
+"""Running out of memory: batches go on in halves, a run goes on with another budget, and what is left is a
+sentence."""
 
 from __future__ import annotations
 

@@ -150,7 +150,8 @@ def _claims_no_twin(result: Result) -> None:
 
 
 class Census:
-    """The bytes of all weights of models that are in memory, whoever has them, when a twin is to be made and after."""
+    """The bytes of all weights of models that are in memory, whoever has them, when a twin is to be made and
+    after."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.before, self.after = list[int](), list[int]()
@@ -223,11 +224,15 @@ def test_a_model_comes_back_when_the_work_on_its_twins_fails() -> None:
     subject, plain = bert(), bert()
     with begin("toy", subject, as_corpus("sample"), {}, twin="after") as run:
         work: Run = run
-        with pytest.raises(ZeroDivisionError), work.baseline(1):
-            batch = plain.batch(["Hello."])
-            with pytest.raises(CapabilityError, match="let go"):
-                subject.run(batch)
-            raise ZeroDivisionError
+
+        def fail() -> None:
+            with work.baseline(1):
+                with pytest.raises(CapabilityError, match="let go"):
+                    subject.run(plain.batch(["Hello."]))
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
     batch = subject.batch(["Hello there."])
     with torch.no_grad():
         assert torch.equal(subject.run(batch).last_hidden_state, plain.run(batch).last_hidden_state)

@@ -5,9 +5,9 @@ over, or another one with the same weights (a tiny twin, :mod:`attlas.capture.ti
 
 A pass through a large model takes a while, so there are few. What several questions need is computed once: a plain
 pass over the texts, an eager one, and one that is watched for all that can be seen in it. What is asked of a model by
-changing it (gates, overrides, gradients) goes by texts of a few pieces (:attr:`Patient.brief`), padded on the left in a
-decoder; a tiny twin, which is quick, is asked by the whole texts. Where a whole layer or model can be asked by one lot
-(some heads of every layer closed at once), it is; ``full`` asks head by head.
+changing it (gates, overrides, gradients) goes by texts of a few pieces (:attr:`Patient.brief`), padded on the left in
+a decoder; a tiny twin, which is quick, is asked by the whole texts. Where a whole layer or model can be asked by one
+lot (some heads of every layer closed at once), it is; ``full`` asks head by head.
 
 A question that fails where the library's own two ways, fused and eager, differ just as much is not a fault of ours,
 and counts as not asked.

@@ -1,10 +1,11 @@
 """Random weights: a model that was never trained, drawn on the device where it is to run, or layer by layer.
 
 On a device the weights of a large model are drawn within a second or so (:func:`draw_on`), where the host takes
-minutes. The rest is about models of which one block is in memory at a time (:func:`draw_in_layers`). A model that is made in one go draws its numbers in two rounds: every module when it is made, and again when the
-library gives all of them their proper distributions. So we make it in that order, let go of each block when it is
-done, and write down the state of the generator before the block's first number in either round. From these two states
-a block can be drawn again whenever it is needed, to the same bits as those of the model made in one go.
+minutes. The rest is about models of which one block is in memory at a time (:func:`draw_in_layers`). A model that is
+made in one go draws its numbers in two rounds: every module when it is made, and again when the library gives all of
+them their proper distributions. So we make it in that order, let go of each block when it is done, and write down the
+state of the generator before the block's first number in either round. From these two states a block can be drawn
+again whenever it is needed, to the same bits as those of the model made in one go.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Weights on a device go to the host's memory; those on the host into a file without a name, which is gone with the
 process. They are not read from the model's own files again: a model that was changed in memory, has an adapter on, or
 came from no file at all comes back to the last bit. Meanwhile every parameter keeps its shape, format and device, so
-that whoever describes the model says the same as before, and holds no numbers: it is a single NaN that is read over and
-over. Who runs the model is refused.
+that whoever describes the model says the same as before, and holds no numbers: it is a single NaN that is read over
+and over. Who runs the model is refused.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def require_loose(name: str, model: nn.Module) -> None:
     if spread or packed:
         why = "they are spread over devices" if spread else "they are packed into few bits"
         raise CapabilityError(
-            f"{name}: its weights cannot be let go of for the time of its untrained twins, for {why}; give --twin beside "
-            "or --twin none"
+            f"{name}: its weights cannot be let go of for the time of its untrained twins, for {why}; give --twin "
+            "beside or --twin none"
         )
 
 

@@ -76,13 +76,13 @@ def baseline(tables: Tables) -> Prose | None:
 
     >>> from types import SimpleNamespace
     >>> str(baseline(SimpleNamespace(model="tiny", baseline=False)))
-    'There is no random-weights baseline here: the run was made without untrained twins of tiny (--twin none), and ...'
+    'There is no random-weights baseline here: the run was made without untrained twins of tiny (--twin none)...'
     """
     if tables.baseline:
         return None
     return say(
-        "There is no random-weights baseline here: the run was made without untrained twins of {model} (--twin none), "
-        "and how much of what it shows is owed to training alone is not known.", model=tables.model,
+        "There is no random-weights baseline here: the run was made without untrained twins of {model} (--twin "
+        "none), and how much of what it shows is owed to training alone is not known.", model=tables.model,
     )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """The random-weights baseline of a run: where its untrained twins are, if anywhere.
 
-Twins stand *beside* the model, which takes the memory of two; or come *after* it, when its weights have been let go of
-(:mod:`attlas.models.letting_go`), one twin at a time; or there are *none*, and every table and page says so. Figures of
-the first two are the same, so that a run which was begun one way may be finished the other.
+Twins stand *beside* the model, which takes the memory of two; or come *after* it, when its weights have been let go
+of (:mod:`attlas.models.letting_go`), one twin at a time; or there are *none*, and every table and page says so.
+Figures of the first two are the same, so that a run which was begun one way may be finished the other.
 """
 
 from __future__ import annotations

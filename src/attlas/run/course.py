@@ -118,8 +118,8 @@ class Course:
             self._times = max(self._times, len(waiting))
             if not self._keeping.halved.total():
                 self._keeping.progress.note(
-                    f"memory ran out on a batch of {batch.pieces:,} pieces, which goes on in halves; a smaller --budget "
-                    "saves the attempts"
+                    f"memory ran out on a batch of {batch.pieces:,} pieces, which goes on in halves; a smaller "
+                    "--budget saves the attempts"
                 )
             self._keeping.halved[self._keeping.name] += 1
 

@@ -1,8 +1,8 @@
 """Running out of memory: what it looks like, on the host and on a device, and what can be done about it.
 
-A batch that does not fit is taken in halves, and these in halves again, down to single items; later batches of the run
-begin with as many parts. What came of the parts is what would have come of the batch, but for the last digits, as with
-another ``--budget``. A part of which every batch builds on those before stays whole.
+A batch that does not fit is taken in halves, and these in halves again, down to single items; later batches of the
+run begin with as many parts. What came of the parts is what would have come of the batch, but for the last digits, as
+with another ``--budget``. A part of which every batch builds on those before stays whole.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def no_memory(study: str, budget: int, *, resumable: bool, twin: str, options: M
     """The sentence for a run that ran out of memory, with what to lower.
 
     >>> str(no_memory("survey", 4096, resumable=True, twin="beside", options={}))
-    'survey: memory ran out; give a smaller --budget than 4,096 pieces, or texts of fewer pieces (--max-pieces), and ...
+    'survey: memory ran out; give a smaller --budget than 4,096 pieces, or texts of fewer pieces (--max-pieces)...
     """
     twins = ", or keep untrained twins out of the way of the model (--twin after)" if (
         twin == "beside" and options.get("twins")) else ""  # fmt: skip

@@ -113,8 +113,8 @@ Twins = Annotated[
 Twin = Annotated[
     str,
     Help(
-        "Where untrained twins are: beside the model, after it was let go of (memory of one model at a time, the same "
-        "tables), or none (the result has no random-weights baseline, and says so).",
+        "Where untrained twins are: beside the model, after it was let go of (memory of one model at a time, the "
+        "same tables), or none (the result has no random-weights baseline, and says so).",
         check="attlas.run.baseline:check_twin",
     ),
 ]

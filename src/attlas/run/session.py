@@ -457,10 +457,10 @@ def begin(
         from attlas.models.letting_go import require_loose
 
         require_loose(subject.name, subject.model)
+    further = {each: texts for each, texts in (more or {}).items() if texts is not None}
     run = Run(
-        study, subject, corpus, without_twins(options, twin), given["seed"], given["budget"] or BUDGET, folder, given["resume"],
-        given["checkpoint_every"], given.get("progress") or Silent(),
-        {each: texts for each, texts in (more or {}).items() if texts is not None}, twin=twin,
+        study, subject, corpus, without_twins(options, twin), given["seed"], given["budget"] or BUDGET, folder,
+        given["resume"], given["checkpoint_every"], given.get("progress") or Silent(), further, twin=twin,
     )  # fmt: skip
     with engine_for(given) as run.engine, run.held(), run._room:
         if folder is not None and not run.resume:

@@ -2,9 +2,9 @@
 
 A *place* says how far one has come, in what JSON can hold, so that a checkpoint can keep it; a source that is given a
 place hands out the very batches that come after it. For a list (:class:`Listed`) a place is the number of items that
-are done, in an order that all lengths decide at once (:func:`attlas.run.batches.batches`); so one may go on from there
-with batches of another size. A source
-that reads as it goes has other places, and may know neither how many batches there will be nor how many pieces.
+are done, in an order that all lengths decide at once (:func:`attlas.run.batches.batches`); so one may go on from
+there with batches of another size. A source that reads as it goes has other places, and may know neither how many
+batches there will be nor how many pieces.
 """
 
 from __future__ import annotations

@@ -199,8 +199,8 @@ def clear_checkpoint(folder: Path) -> None:
 
 
 def without_budget(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan but for how many pieces go together in a batch, which moves the last digits of sums at most: a run may go
-    on with another number. It stays where it says which batches belong to a part of a run.
+    """A plan but for how many pieces go together in a batch, which moves the last digits of sums at most, so that a
+    run may go on with another number. It stays where it says which batches belong to a part of a run.
 
     >>> without_budget({"study": "survey", "batching": {"budget": 512}})
     {'study': 'survey', 'batching': {}}

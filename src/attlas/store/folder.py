@@ -19,7 +19,13 @@ from typing import Any
 
 from attlas.errors import StoreError
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
-from attlas.store.checkpoint import checkpoint_parts, clear_checkpoint, clear_leftovers, load_checkpoint, without_budget
+from attlas.store.checkpoint import (
+    checkpoint_parts,
+    clear_checkpoint,
+    clear_leftovers,
+    load_checkpoint,
+    without_budget,
+)
 from attlas.store.manifest import Manifest
 from attlas.store.plain import plain
 from attlas.store.portion import PART, read_portion

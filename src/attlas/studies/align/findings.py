@@ -131,7 +131,8 @@ def answer(tables: Tables) -> Finding | None:
         *(_rate_of(row) for row in _aligners(tables, view[1]).where(aligner="diagonal")),
         *([Claim("below", "choices", "high", _key_of(blind), than=lowest)] if sure else []),
         verdict=say("**{verdict}:** read", verdict=verdict) if known else "Read",
-        view=view_name(*view), told=listed(told) if known else "nothing stands beside it to tell whether that is much",
+        view=view_name(*view),
+        told=listed(told) if known else "nothing stands beside it to tell whether that is much",
         see="layers", **blind,
     )  # fmt: skip
 

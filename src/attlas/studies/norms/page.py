@@ -274,7 +274,8 @@ def parked(tables: Tables) -> Iterator[Finding]:
         name = KEY_NAMES[kind]
         yield finding(
             "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even attention "
-            "{chance:share}), norm **{norm:share}**, all heads together {joint:share}{twins}; ‖f(x)‖ is {relative:number} of other keys'. {how}",
+            "{chance:share}), norm **{norm:share}**, all heads together {joint:share}{twins}; ‖f(x)‖ is "
+            "{relative:number} of other keys'. {how}",
             *(value_claim("means", column, mean, "stream", "keys") for column in ("weight", "relative")),
             *mean_claims(tables, "norms_layers", among, *MEASURES),
             *(Claim("distinct", "norms_layers", "layer", among={**among, "layer": sorted(some)}, value=len(some))
@@ -391,7 +392,8 @@ def frequency(tables: Tables) -> Iterator[Finding]:
             Claim("largest", "frequency_layers", "value", keyed([top], "layer"), known),
             of=of_stream(tables, stream), verdict=VERDICTS[verdict], up=of_all(len(up), len(layers)),
             heads=of_all(heads.count(lambda row: row["value"] > 0), len(heads)), rho=layers.mean("value"),
-            twins=where_known(", untrained twins {twin:signed}", twin=layers.mean("twin")), layer=top["layer"], value=top["value"],
+            twins=where_known(", untrained twins {twin:signed}", twin=layers.mean("twin")), layer=top["layer"],
+            value=top["value"],
             down=f"; the other way round in {in_layers(down)}" if down else "",
             see="frequency", published=published(stream, f"{KOBAYASHI}: rare words have the longer vectors"),
         )  # fmt: skip
