@@ -17,8 +17,7 @@ from attlas.capture.check import TEXTS
 @pytest.mark.parametrize(("kind", "long", "most"), [("LlamaForCausalLM", 3, 19), ("BertModel", 3, 16)])
 def test_few_passes_are_of_whole_texts(kind: str, long: int, most: int) -> None:
     """A plain pass, a watched one and an eager one; all others are of a few pieces, or of a pair of sentences, which
-    is
-    no longer than a text. There were 13 long ones in a decoder, and 24 in all."""
+    is no longer than a text. There were 15 long ones in a decoder, and 13 in an encoder."""
     causal = kind.startswith("Llama")
     torch.manual_seed(0)
     model: Any = getattr(transformers, kind)(twins.config("llama" if causal else "bert"))
