@@ -66,7 +66,7 @@ def let_go(name: str, model: nn.Module, folder: Path | None = None) -> Iterator[
         if weight.numel() and not weight.is_meta:
             storage = weight.untyped_storage()
             views = memories.setdefault((weight.device, storage.data_ptr()), (storage, []))[1]
-            views.append(_View(weight, weight.size(), weight.stride(), weight.storage_offset()))
+            views.append(_View(weight, weight.size(), weight.stride(), int(weight.storage_offset())))
     with ExitStack() as kept:
         file = _file(name, sum(s.nbytes() for (place, _), (s, _) in memories.items() if place.type == "cpu"), folder)
         kept.enter_context(file)
@@ -77,7 +77,7 @@ def let_go(name: str, model: nn.Module, folder: Path | None = None) -> Iterator[
         try:
             while memories:
                 (place, _), (storage, views) = memories.popitem()
-                flat = torch.empty(0, dtype=torch.uint8, device=place).set_(storage)  # type: ignore[call-overload]
+                flat = torch.empty(0, dtype=torch.uint8, device=place).set_(storage)
                 size, copy = flat.numel(), None if place.type == "cpu" else flat.to("cpu")
                 if copy is None:
                     file.write(flat.numpy().data)
@@ -96,7 +96,7 @@ def let_go(name: str, model: nn.Module, folder: Path | None = None) -> Iterator[
                     flat.copy_(copy)
                 for weight, shape, stride, offset in views:
                     fresh = torch.empty(0, dtype=weight.dtype, device=place)
-                    weight.data = fresh.set_(flat.untyped_storage(), offset, shape, stride)  # type: ignore[call-overload]
+                    weight.data = fresh.set_(flat.untyped_storage(), offset, shape, stride)
 
 
 def drop(model: nn.Module) -> None:

@@ -193,7 +193,7 @@ class Tables:
         """Whether untrained twins may stand beside the model: not where none were asked for.
 
         >>> from attlas.store import Manifest, Result
-        >>> Tables(Result(Manifest("toy", plan={"options": {"twins": 0, "twin": "none"}}))).baseline
+        >>> Tables(Result(Manifest("toy", plan={"options": {"twins": 0, "twin": "none"}}), {})).baseline
         False
         """
         return self.options.get("twin") not in ("none", False)
