@@ -287,3 +287,17 @@ def test_a_device_draws_the_same_twin_every_time_and_another_than_the_host() -> 
     assert one == same != other
     assert subject.twin(1).device.type == "cuda"
     assert load().twin(1).fingerprint != one
+
+
+def test_charts_offer_no_twins_where_there_are_none() -> None:
+    """No line, dot, legend or tooltip of one; where there are some, the same charts have them."""
+    from attlas.studies.relations.page import PAGE
+
+    drawn = {}
+    for how in ("beside", "none"):
+        result = relations(bert(), "sample", limit=20, twins=1, twin=how)
+        tables = Tables(result, PAGE.schemas, PAGE.derived)
+        charts = [chart for chart in PAGE.charts() if chart.fits(tables)]
+        drawn[how] = json.dumps([chart.draw(tables, tables[chart.table]) for chart in charts], default=str)
+    assert "untrained twins" in drawn["beside"]
+    assert "untrained" not in drawn["none"]

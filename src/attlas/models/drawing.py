@@ -64,7 +64,7 @@ def draw_on(
         torch.manual_seed(seed)
         torch.set_default_dtype(dtype)
         try:
-            fresh = kind(config)
+            fresh: PreTrainedModel = kind(config)
         finally:
             torch.set_default_dtype(before)
     for weight in fresh.parameters():
@@ -73,7 +73,7 @@ def draw_on(
     for module in fresh.modules():
         for name, kept in module._buffers.items():
             module._buffers[name] = None if kept is None else kept.to(place)
-    return fresh.eval()
+    return fresh
 
 
 def draw_in_layers(

@@ -193,7 +193,8 @@ class Tables:
         """Whether untrained twins may stand beside the model: not where none were asked for.
 
         >>> from attlas.store import Manifest, Result
-        >>> Tables(Result(Manifest("toy", plan={"options": {"twins": 0, "twin": "none"}}), {})).baseline
+        >>> manifest = Manifest("toy", plan={"options": {"twins": 0, "twin": "none"}})
+        >>> Tables(Result(manifest, {"heads": {"head": [0]}})).baseline
         False
         """
         return self.options.get("twin") not in ("none", False)
