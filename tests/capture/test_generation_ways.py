@@ -84,3 +84,17 @@ def test_beams_of_a_translation_follow_the_text_that_was_chosen() -> None:
 def test_other_orders_are_refused_by_name(options: dict[str, Any], said: str) -> None:
     with pytest.raises(CapabilityError, match=said):
         writer("llama").look_generating(PROMPT, **options)
+
+
+def test_pieces_that_the_tokenizer_has_no_name_for_are_called_by_their_number() -> None:
+    """A model may have room for more pieces than its tokenizer knows, and write one of them."""
+    config = twins.config("llama")
+    known = config.vocab_size
+    config.vocab_size = known + 50
+    torch.manual_seed(0)
+    model = transformers.LlamaForCausalLM(config).eval()
+    with torch.no_grad():
+        model.lm_head.weight[:known] = 0.0
+    seen = Subject.of(model, twins.tokenizer(True)).look_generating("The farmer", max_new_pieces=3)
+    assert seen.source.pieces[-1].startswith("[")
+    assert int(seen.source.pieces[-1][1:-1]) >= known

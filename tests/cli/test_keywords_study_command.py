@@ -15,7 +15,7 @@ from attlas.capture import Subject
 from attlas.store import Result, load_checkpoint
 from attlas.studies.keywords_study.call import keywords_study
 
-SMALL = ("--folds", 2, "--steps", "1,4", "--no-twin")
+SMALL = ("--folds", 2, "--steps", "1,4", "--twin", "none")
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_a_study_that_was_killed(place: Path, capfd: pytest.CaptureFixture[str])
     with one_thread():
         again = attlas(capfd, *asked, "--out", torn, "--resume")
         alone = keywords_study(
-            str(place / "twin"), place / "texts.jsonl", budget=24, folds=2, steps=[1, 4], twin=False
+            str(place / "twin"), place / "texts.jsonl", budget=24, folds=2, steps=[1, 4], twin="none"
         )
     assert again.status == 0, again
     assert "resuming after" in again.err

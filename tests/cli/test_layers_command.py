@@ -66,7 +66,7 @@ def test_parts_of_a_folder_are_used(twin: Path, tmp_path: Path, capfd: pytest.Ca
     for part, some in (("train", slice(8)), ("dev", slice(8, 10)), ("test", slice(10, 12))):
         write(folder / f"{part}.jsonl", spans()[some])
     out = tmp_path / "out"
-    said = attlas(capfd, "layers", folder, "--task", "spans", "--model", twin, "--out", out, "--no-twin", *SMALL)
+    said = attlas(capfd, "layers", folder, "--task", "spans", "--model", twin, "--out", out, "--twin", "none", *SMALL)
     assert (said.status, said.err) == (0, "")
     parts = Result.open(out).manifest.corpus["tasks"]["spans"]["parts"]
     assert {name: part["sentences"] for name, part in parts.items()} == {"train": 8, "dev": 2, "test": 2}
@@ -136,7 +136,7 @@ def test_a_run_that_was_killed_goes_on(twin: Path, tmp_path: Path, capfd: pytest
     out = tmp_path / "out"
     options = [
         "--model", str(twin), "--out", str(out), "--epochs", "25", "--step-pieces", "32", "--checkpoint-every", "0",
-        "--no-twin", "--no-singles",
+        "--twin", "none", "--no-singles",
     ]  # fmt: skip
     child = Apart("layers", data, "--task", "spans", *options)
     until = time.monotonic() + 180

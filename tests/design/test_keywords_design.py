@@ -68,7 +68,7 @@ def test_heads_are_chosen_on_the_texts_that_are_not_scored(monkeypatch: pytest.M
     chosen_on, scored_on = (
         [text(f"{name} {at}") for at in range(count)] for name, count in (("choose", 20), ("", 18))
     )
-    result = keywords_study(model, chosen_on, test=scored_on, folds=2, steps=[1], twin=False)
+    result = keywords_study(model, chosen_on, test=scored_on, folds=2, steps=[1], twin="none")
     best = max(result.rows("heads"), key=lambda row: row["choosing_auc"])
     assert (best["layer"], best["head"]) == (0, 0)
     assert (best["choosing_auc"], best["auc"]) == (1.0, 0.0)
@@ -142,7 +142,7 @@ def test_single_words_are_sought_where_most_phrases_to_choose_on_are_such(
     other = ("old bridge", "children asked") if longest == 1 else ("bridge", "station")
     plant(monkeypatch, lambda document, key: np.ones((len(key), HEADS)) + key[:, None])
     result = keywords_study(
-        model, [newspaper(f"choose {at}", keys) for at in range(8)], folds=2, steps=[1], twin=False,
+        model, [newspaper(f"choose {at}", keys) for at in range(8)], folds=2, steps=[1], twin="none",
         test=[newspaper(f"score {at}", other) for at in range(8)],
     )  # fmt: skip
     assert {row["longest"] for row in result.rows("choice")} == {longest}

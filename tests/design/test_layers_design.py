@@ -144,7 +144,7 @@ def test_the_best_layer_and_strength_are_chosen_on_validation(
         return 0.5 + 0.25 * (spec.series == "single" and spec.layer == favourite)
 
     plant_marks(monkeypatch, score)
-    result = layers(model, task="spans", **parts(), **SMALL | {"epochs": 1}, twin=False, control=False)
+    result = layers(model, task="spans", **parts(), **SMALL | {"epochs": 1}, twin="none", control=False)
     known = measures(result)
     assert known["best single layer", "model", "gold"] == 2
     assert known["score of it", "model", "gold"] == pytest.approx(0.5, abs=0.05)
@@ -158,7 +158,7 @@ def test_what_a_linear_probe_has_more_than_the_network_has_its_sign(
     monkeypatch: pytest.MonkeyPatch, model: Subject
 ) -> None:
     plant_marks(monkeypatch, lambda part, place, spec: {"linear": 0.75, "single": 0.5}.get(spec.series, 0.25))
-    result = layers(model, task="spans", **parts(), **SMALL | {"epochs": 1}, twin=False, control=False)
+    result = layers(model, task="spans", **parts(), **SMALL | {"epochs": 1}, twin="none", control=False)
     rows = {row["layer"]: row for row in result.rows("scores") if row["series"] == "linear"}
     assert rows[2]["above_mlp"] == pytest.approx(0.25)
     assert rows[0]["above_mlp"] == pytest.approx(0.5)  # there the network is the cumulative one
@@ -192,5 +192,5 @@ def test_probes_learn_on_the_training_part_alone(model: Subject) -> None:
         )
         for text in given["test"]
     ]  # fmt: skip
-    result = layers(model, task="spans", **given | {"test": turned}, **SMALL, twin=False, control=False)
+    result = layers(model, task="spans", **given | {"test": turned}, **SMALL, twin="none", control=False)
     assert measures(result)["score", "model", "gold"] < 0.1

@@ -77,8 +77,13 @@ def test_batches_come_again_from_every_place(subject: Subject, texts: Path) -> N
     assert counted["documents"] == 30
     assert counted["passages"] == sum(len(batch.items) for batch in batches) > 30
     assert counted["pieces"] == sum(batch.pieces for batch in batches)
-    other = StreamedReading(subject, stream(texts, buffer=7), {"max_pieces": 12}).source(61)
+    other = StreamedReading(subject, stream(texts, buffer=7), {"max_pieces": 13}).source(60)
     assert other.fingerprint != source.fingerprint
+    smaller = StreamedReading(subject, stream(texts, buffer=7), {"max_pieces": 12}).source(25)
+    assert smaller.fingerprint == source.fingerprint, "one may go on with batches of another size"
+    for at, batch in enumerate(batches):
+        rest = [item for each in smaller.from_place(json.loads(json.dumps(batch.after))) for item in each.items]
+        assert rest == [item for each in batches[at + 1 :] for item in each.items]
 
 
 def test_a_survey_of_one_buffer_is_that_of_the_corpus_in_memory(subject: Subject, texts: Path) -> None:

@@ -165,7 +165,7 @@ def test_a_run_goes_on_where_it_was_stopped(whole: Path, tmp_path: Path) -> None
 def test_halves_of_a_causal_model() -> None:
     """Without a test part, each half of the documents is for one thing; a phrase's words in any number of windows."""
     result = keywords_study(
-        twin("gpt2"), abstracts(14), folds=2, twin=False, kind="weight-max", steps=[2], max_pieces=24
+        twin("gpt2"), abstracts(14), folds=2, twin="none", kind="weight-max", steps=[2], max_pieces=24
     )
     whole = result.tables["whole"].to_pylist()
     assert sum(row["documents"] for row in whole) == 14

@@ -117,7 +117,7 @@ def test_one_label_is_forced_where_each_edge_has_one_of_all(labels: list[int], a
 
 
 def test_heads_can_be_mixed_instead_of_layers() -> None:
-    result = layers(subject(), texts(), "spans", over="heads", twin=False, **SMALL)
+    result = layers(subject(), texts(), "spans", over="heads", twin="none", **SMALL)
     weights = [r for r in rows(result)["weights"] if r["labels"] == "gold"]
     assert [(r["layer"], r["head"]) for r in weights] == [(layer, head) for layer in (1, 2, 3) for head in range(4)]
     assert sorted({r["layer"] for r in rows(result)["scores"]}) == [1, 2, 3]
@@ -139,7 +139,7 @@ def test_labels_that_training_has_not_seen(tmp_path: Path) -> None:
     edges = rare[0].edges or ()
     rare[0] = replace(rare[0], edges=(edges[0]._replace(labels=("strange",)), *edges[1:]))
     listener = Listener()
-    result = layers(model, texts(), "spans", validation=texts(), test=rare, twin=False, progress=listener, **SMALL)
+    result = layers(model, texts(), "spans", validation=texts(), test=rare, twin="none", progress=listener, **SMALL)
     said = [text for text in listener.heard if "never seen" in text]
     assert said == [
         "1 of 117 edges of the test part have labels that training has never seen ('strange'); they count as missed"
@@ -182,7 +182,7 @@ def test_kept_probes_say_what_the_series_said(
         kept_as(path, series, specs, *rest)
 
     monkeypatch.setattr(under_kept, "keep", keep)
-    layers(model, texts(paired=True), "spans", out=tmp_path / "run", twin=False, **SMALL)
+    layers(model, texts(paired=True), "spans", out=tmp_path / "run", twin="none", **SMALL)
     kept = load_kept(tmp_path / "run")
     assert (kept.task, kept.paired, kept.levels, kept.lengths) == ("spans", True, (0, 1, 2, 3), lengths)
     document = texts()[0]

@@ -36,14 +36,14 @@ RUNS: dict[str, Callable[..., Any]] = {
     "relations": lambda attlas, of, **how: attlas.relations(of["bert"], of["treebank one"], budget=96, **how),
     "parse": lambda attlas, of, **how: attlas.parse(of["bert"], of["treebank one"], epochs=2, budget=64, **how),
     "layers": lambda attlas, of, **how: attlas.layers(
-        of["bert"], of["treebank one"], "pos", limit=12, budget=64, singles=False, twin=False, **SHORT, **how
+        of["bert"], of["treebank one"], "pos", limit=12, budget=64, singles=False, twin="none", **SHORT, **how
     ),
     "keywords": lambda attlas, of, **how: attlas.keywords(of["bert"], of["plain one"], top=3, **how),
     "ablate": lambda attlas, of, **how: attlas.ablate(
         of["classifier"], of["labelled one"], "classification", limit=6, budget=64, **how
     ),
     "keywords-study": lambda attlas, of, **how: attlas.keywords_study(
-        of["bert"], of["keyphrases one"], folds=2, twin=False, budget=96, **how
+        of["bert"], of["keyphrases one"], folds=2, twin="none", budget=96, **how
     ),
     "noop": lambda attlas, of, **how: attlas.noop(
         of["tagger"], of["treebank one"], "tagging:upos", limit=8, budget=64, **how

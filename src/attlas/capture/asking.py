@@ -1,9 +1,13 @@
 """The questions that ``attlas doctor`` puts to a model, each a function of a :class:`Patient`.
 
 A patient is a model on the seam and the library's own eager attention to hold it against: the same model switched
-over, or another one with the same weights (a tiny twin, :mod:`attlas.capture.tiny`). What several questions need, a
-plain pass, a recorded one and an eager one, is computed once. Where a whole layer or model can be asked by one lot
-(some heads of every layer closed at once), it is; ``full`` asks head by head.
+over, or another one with the same weights (a tiny twin, :mod:`attlas.capture.tiny`).
+
+A pass through a large model takes a while, so there are few. What several questions need is computed once: a plain
+pass over the texts, an eager one, and one that is watched for all that can be seen in it. What is asked of a model by
+changing it (gates, overrides, gradients) goes by texts of a few pieces (:attr:`Patient.brief`), padded on the left in
+a decoder; a tiny twin, which is quick, is asked by the whole texts. Where a whole layer or model can be asked by one
+lot (some heads of every layer closed at once), it is; ``full`` asks head by head.
 
 A question that fails where the library's own two ways, fused and eager, differ just as much is not a fault of ours,
 and counts as not asked.
@@ -13,9 +17,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cached_property
-from types import SimpleNamespace
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -51,8 +55,8 @@ from attlas.models.seam import HEADS_LEFT
 if TYPE_CHECKING:
     from attlas.capture.subject import Subject
 
-ASKED_LAYERS = 2  # layers that are asked one by one, unless all are
-WRITTEN = 3  # pieces that a model is let write
+ASKED_LAYERS = {True: 2, False: 1}  # layers of a tiny twin, or of a whole model, asked one by one, unless all are
+WRITTEN = {True: 3, False: 2}  # pieces that these are let write: the last step of each has a cache
 _SILENT = "the library reports no weights for this family"
 _AT_ODDS = "the library's own two ways, fused and eager, differ here: neither says what is true"
 _STREAMED = "its layers are streamed, and this needs all of them in memory"
@@ -72,9 +76,11 @@ class Heard(NamedTuple):
 
 class Recorded(NamedTuple):
     """What a recorded pass gave: its output, weights by site, how far apart weights may be by rounding, and how far
-    the heads' outputs are from the products of their weights and values, with the largest of them.
+    the heads' outputs are from the products of their weights and values, with the largest of them. ``rebuilt`` is how
+    far layers are from what is rebuilt of them, ``fused`` how far statistics are apart, site by site; an error that
+    came up on the way to either stands in their place. ``ways`` are the ways that statistics go, and why no faster.
 
-    >>> Recorded(torch.ones(1), {}, 1e-5, 0.0, 1.0).room
+    >>> Recorded(torch.ones(1), {}, 1e-5, 0.0, 1.0, {}, []).room
     1e-05
     """
 
@@ -83,6 +89,27 @@ class Recorded(NamedTuple):
     room: float
     apart: float
     largest: float
+    rebuilt: dict[Site, float] | Exception
+    fused: list[float] | Exception
+    ways: Mapping[str, str] = MappingProxyType({})
+
+
+class _Aside:
+    """Work that is done beside a pass, and given up at its first error: that is told where it is asked for, and does
+    not end the pass, which others need."""
+
+    def __init__(self) -> None:
+        self.failed: Exception | None = None
+
+    def guarded(self, do: Callable[..., None]) -> Callable[..., None]:
+        def carefully(*arguments: Any) -> None:
+            if self.failed is None:
+                try:
+                    do(*arguments)
+                except Exception as error:
+                    self.failed = error
+
+        return carefully
 
 
 class _Products(Instrument):
@@ -110,19 +137,51 @@ class Patient:
     torch.Size([47, 384])
     """
 
-    def __init__(self, subject: Subject, eager: Any = None) -> None:
-        self.subject, self.eager = subject, eager
+    def __init__(self, subject: Subject, eager: Any = None, *, short: bool = False, pad_left: bool = False) -> None:
+        self.subject, self.eager, self.short, self.pad_left = subject, eager, short, pad_left
         self.state = _state(subject.model)
+
+    @property
+    def tiny(self) -> bool:
+        """Whether it is a tiny twin.
+
+        >>> from attlas.capture import load
+        >>> Patient(load()).tiny
+        False
+        """
+        return self.eager is not None
 
     @cached_property
     def batch(self) -> Batch:
-        """Texts of different lengths, padded on the right.
+        """Texts of different lengths, padded on the right unless told; ``short`` ones of a few pieces.
 
         >>> from attlas.capture import load
-        >>> Patient(load()).batch.size
-        3
+        >>> Patient(load()).batch.size, Patient(load(), short=True).batch.inputs["input_ids"].shape
+        (3, torch.Size([2, 5]))
         """
-        return _batch(self.subject)
+        return _batch(self.subject, brief=self.short, pad_left=self.pad_left)
+
+    @cached_property
+    def brief(self) -> Patient:
+        """The same model at texts of a few pieces, padded on the left in a decoder; a tiny twin itself.
+
+        >>> from attlas.capture import load
+        >>> Patient(load()).brief.plain.shape
+        torch.Size([9, 384])
+        """
+        if self.tiny or self.short:
+            return self
+        return Patient(self.subject, short=True, pad_left=self.subject.pieces.own is Stream.DECODER)
+
+    @cached_property
+    def turned(self) -> Patient:
+        """The same model at texts that are padded on the left.
+
+        >>> from attlas.capture import load
+        >>> Patient(load()).turned.pad_left
+        True
+        """
+        return self.brief if self.brief.pad_left else Patient(self.subject, self.eager, pad_left=True)
 
     @cached_property
     def plain(self) -> Tensor:
@@ -142,7 +201,13 @@ class Patient:
         >>> Patient(load()).recorded.weights[Site("encoder", 0)].shape
         torch.Size([3, 12, 24, 24])
         """
-        return self.record(self.batch)
+        rebuilding, comparing = _Aside(), _Aside()
+        fused: list[float] = []
+        ways: dict[str, str] = {}
+        compare = comparing.guarded(partial(_compare_statistics, self.batch, fused, ways))
+        with _rebuilding(self.subject, self.batch, rebuilding.guarded) as rebuilt:
+            seen = self.record(self.batch, Fold(compare))
+        return seen._replace(rebuilt=rebuilding.failed or dict(rebuilt), fused=comparing.failed or fused, ways=ways)
 
     @cached_property
     def library(self) -> Heard:
@@ -165,8 +230,8 @@ class Patient:
         with torch.no_grad(), self.subject.use(*instruments):
             return _real(output_of(self.subject.run(batch)), batch)
 
-    def record(self, batch: Batch) -> Recorded:
-        """One pass with a recorder on.
+    def record(self, batch: Batch, *beside: Instrument) -> Recorded:
+        """One pass with a recorder on, and instruments ``beside`` it.
 
         >>> from attlas.capture import load
         >>> patient = Patient(load())
@@ -174,9 +239,9 @@ class Patient:
         True
         """
         recorder, scores, products = Recorder(["weights"]), LargestScore(), _Products(batch)
-        output = self.run(batch, recorder, Fold(scores.look), products)
+        output = self.run(batch, recorder, Fold(scores.look), *beside, products)
         weights = {site: recorder.get(site) for site in recorder.kept}
-        return Recorded(output, weights, scores.room(self.subject), products.apart, products.largest)
+        return Recorded(output, weights, scores.room(self.subject), products.apart, products.largest, {}, [])
 
     def hear(self, batch: Batch, implementation: str = "eager") -> Heard:
         """One pass of the library's own attention, without any of ours.
@@ -222,6 +287,23 @@ class Patient:
         0.0001
         """
         return TOLERANCE * _scale(self.subject, output)
+
+
+def _compare_statistics(batch: Batch, worst: list[float], ways: dict[str, str], call: AttentionCall) -> None:
+    """Hold the statistics of a call without the matrix against those with it, and take note of how far they are
+    apart; of random columns and lengths, which are drawn on the host, the same for every device."""
+    way, why = way_of(call)
+    ways[way] = why
+    if way == "matrix":
+        return
+    size, heads, _, keys = call.shape
+    draw = torch.Generator().manual_seed(len(worst))
+    columns = torch.rand(size, 1, keys, 3, generator=draw).to(call.value.device)
+    lengths = torch.rand(size, heads, keys, generator=draw).to(call.value.device) + 0.5
+    side = batch.queries(call.site.stream)
+    real = None if side is None else side.real
+    fast, slow = (taken(call, columns, lengths, None, real) for taken in (fast_statistics, matrix_statistics))
+    worst.append(fast.difference(slow, real))
 
 
 def _state(model: nn.Module) -> dict[str, Any]:
@@ -366,24 +448,24 @@ def _pairs(patient: Patient) -> Finding:
 
 def _left_padding(patient: Patient) -> Finding:
     """padded on the left the output is the eager model's, too"""
-    name = _name(_left_padding)
+    name, turned = _name(_left_padding), patient.turned
     if patient.subject.pieces.own is not Stream.DECODER:
         return Finding(name, None, note="only decoders are padded on the left")
     if _bound(patient):
         return Finding(name, None, note=_BOUND)
-    batch = _batch(patient.subject, pad_left=True)
-    seen, theirs = patient.record(batch), patient.hear(batch)
-    finding = compared(name, patient, seen.output, theirs.output, batch)
+    seen, theirs = turned.recorded, turned.library
+    finding = compared(name, turned, seen.output, theirs.output, turned.batch)
     if not finding.passed or not theirs.weights:
         return finding
-    return _weights(name, patient, seen.weights, theirs, batch, seen.room)
+    return _weights(name, turned, seen.weights, theirs, turned.batch, seen.room)
 
 
 def _gates(patient: Patient, *, full: bool = False) -> Finding:
     """a closed gate is a head cut out of W_O, and opening all changes nothing"""
-    name, subject, batch = _name(_gates), patient.subject, patient.batch
+    name, patient = _name(_gates), patient.brief
+    subject, batch = patient.subject, patient.batch
     room, worst = patient.room(patient.plain), 0.0
-    lots = _each_head(subject) if full else [_by_lot(subject, seed) for seed in range(2 if patient.eager else 1)]
+    lots = _each_head(subject) if full else [_by_lot(subject, seed) for seed in range(2 if patient.tiny else 1)]
     for lot in lots:
         gated = patient.run(batch, Gates(lot))
         if torch.equal(gated, patient.plain):
@@ -451,7 +533,7 @@ def _cut_out(subject: Subject, lot: Mapping[Site, Tensor]) -> Iterator[None]:
 
 def _gradient(patient: Patient) -> Finding:
     """gates get a gradient"""
-    subject, batch = patient.subject, patient.batch
+    subject, batch = patient.subject, patient.brief.batch
     try:
         subject.require_gradients()
     except CapabilityError as error:
@@ -471,12 +553,13 @@ def _gradient(patient: Patient) -> Finding:
 
 def _override(patient: Patient, *, full: bool = False) -> Finding:
     """frozen weights change nothing, uniform ones do"""
+    patient = patient.brief
     subject, batch, plain = patient.subject, patient.batch, patient.plain
     frozen = patient.run(batch, Override.frozen(patient.recorded.weights))
     sites = _speaking(subject)
+    asked = sites if full else random.Random(0).sample(sites, min(ASKED_LAYERS[patient.tiny], len(sites)))
     moved = all(
-        not torch.equal(patient.run(batch, Override.uniform(Selection(layers=site))), plain)
-        for site in (sites if full else random.Random(0).sample(sites, min(ASKED_LAYERS, len(sites))))
+        not torch.equal(patient.run(batch, Override.uniform(Selection(layers=site))), plain) for site in asked
     )
     error = float((frozen - plain).abs().max())
     return Finding(_name(_override), error <= patient.room(plain) and moved, error)
@@ -491,10 +574,11 @@ def _projection(patient: Patient) -> Finding:
     if not subject.has_norms:
         lost = sum(site not in subject.layout.projections for site in subject.sites)
         return Finding(name, None, note=f"not at {lost} of {len(subject.sites)} layers: norms will be refused")
-    with torch.no_grad(), _rebuilding(subject, patient.batch) as errors:
-        output = output_of(subject.run(patient.batch))
-    worst = max(errors.values())
-    return Finding(name, worst <= patient.room(output), worst)
+    seen = patient.recorded
+    if isinstance(seen.rebuilt, Exception):
+        raise seen.rebuilt
+    worst = max(seen.rebuilt.values())
+    return Finding(name, worst <= patient.room(seen.output), worst)
 
 
 def _queries(patient: Patient) -> Finding:
@@ -509,23 +593,10 @@ SLOWER = {"torch": "torch's own kernel, several times slower", "matrix": "the ma
 
 def _fused(patient: Patient) -> Finding:
     """statistics without the matrix equal those with it"""
-    worst: list[float] = []
-    ways: dict[str, str] = {}
-
-    def compare(call: AttentionCall) -> None:
-        way, why = way_of(call)
-        ways[way] = why
-        if way == "matrix":
-            return
-        batch, heads, _, keys = call.shape
-        columns = torch.rand(batch, 1, keys, 3, device=call.value.device)
-        lengths = torch.rand(batch, heads, keys, device=call.value.device) + 0.5
-        side = patient.batch.queries(call.site.stream)
-        real = None if side is None else side.real
-        fast, slow = (way(call, columns, lengths, None, real) for way in (fast_statistics, matrix_statistics))
-        worst.append(fast.difference(slow, real))
-
-    patient.run(patient.batch, Fold(compare))
+    worst = patient.recorded.fused
+    if isinstance(worst, Exception):
+        raise worst
+    ways = patient.recorded.ways
     if not worst:
         note = f"statistics go by the matrix: {ways.get('matrix', 'nothing was seen')}"
         return Finding(_name(_fused), None, note=note)
@@ -541,9 +612,9 @@ def _writing(patient: Patient) -> Finding:
         return Finding(name, None, note="it does not write")
     if subject.block is not None:
         return Finding(name, None, note=_STREAMED)
-    prompt = TEXTS[1] if patient.eager is None else TEXTS[0]  # a tiny twin has time, and windows to leave behind
-    options: dict[str, Any] = {"min_new_tokens": WRITTEN, "do_sample": False, "num_beams": 1}
-    more = {"max_new_tokens": WRITTEN, "max_length": None, "return_dict_in_generate": True, "output_attentions": True}
+    prompt, written = TEXTS[0 if patient.tiny else 1], WRITTEN[patient.tiny]  # a twin has windows to leave behind
+    options: dict[str, Any] = {"min_new_tokens": written, "do_sample": False, "num_beams": 1}
+    more = {"max_new_tokens": written, "max_length": None, "return_dict_in_generate": True, "output_attentions": True}
     given = subject.batch([prompt])
     model: Any = subject.model if patient.eager is None else patient.eager
     try:
@@ -554,7 +625,7 @@ def _writing(patient: Patient) -> Finding:
     if said_by_library.sequences.dim() != 2:
         return Finding(name, None, note="what it writes is no text")
     batch = _as_read(given, said_by_library.sequences[:, :-1])
-    seen = subject.look_generating(prompt, max_new_pieces=WRITTEN, **options)
+    seen = subject.look_generating(prompt, max_new_pieces=written, **options)
     ours = {
         Site(stream, layer): weights[number][None, : subject.heads(Site(stream, layer))]
         for stream, weights in seen.weights.items()
@@ -610,6 +681,7 @@ def _as_it_was(patient: Patient) -> Finding:
     changed = [what for what, before in patient.state.items() if now[what] != before]
     if changed or patient.subject.model.training or patient.subject.seam.instruments:
         return Finding(name, False, note=f"left behind: {', '.join(changed) or 'an instrument, or training mode'}")
+    patient = patient.brief
     return compared(name, patient, patient.run(patient.batch), patient.plain)
 
 
@@ -629,6 +701,8 @@ def answers(
     >>> {finding.passed for finding in answers(Patient(load()))} == {True, None}
     True
     """
+    with suppress(Exception):  # which the first question tells of
+        _ = patient.brief.plain  # before anything was put on the model: the last question goes by it
     findings = []
     for question in QUESTIONS:
         name = _name(question)

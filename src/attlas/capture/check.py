@@ -44,6 +44,7 @@ TARGETS = (
     "Personne n'a remarqué.",
     "Un ingénieur a réparé le vieux pont près de la gare.",
 )
+BRIEF = (("Nobody noticed.", "Nobody."), ("Personne n'a remarqué.", "Personne."))  # and their translations
 
 
 @dataclass(frozen=True)
@@ -132,10 +133,11 @@ def output_of(result: Any) -> Tensor:
     return output
 
 
-def _batch(subject: Subject, *, pad_left: bool = False) -> Batch:
+def _batch(subject: Subject, *, brief: bool = False, pad_left: bool = False) -> Batch:
+    texts, targets = BRIEF if brief else (TEXTS, TARGETS)
     if subject.pieces.translating:
-        return subject.batch(list(zip(TEXTS, TARGETS, strict=True)), pad_left=pad_left)
-    return subject.batch(TEXTS, pad_left=pad_left)
+        return subject.batch(list(zip(texts, targets, strict=True)), pad_left=pad_left)
+    return subject.batch(texts, pad_left=pad_left)
 
 
 def _real(output: Tensor, batch: Batch) -> Tensor:
@@ -269,8 +271,11 @@ def _one(subject: Subject) -> float:
 
 
 @contextmanager
-def _rebuilding(subject: Subject, batch: Batch | None = None) -> Iterator[dict[Site, float]]:
-    """Compare what each output projection gives with what weights, values and W_O give; largest error by site."""
+def _rebuilding(
+    subject: Subject, batch: Batch | None = None, guarded: Callable[[Any], Any] = lambda do: do
+) -> Iterator[dict[Site, float]]:
+    """Compare what each output projection gives with what weights, values and W_O give; largest error by site.
+    ``guarded`` is put around what is done during the pass."""
     errors: dict[Site, float] = {}
     calls: list[tuple[Site, Tensor]] = []
 
@@ -291,7 +296,7 @@ def _rebuilding(subject: Subject, batch: Batch | None = None) -> Iterator[dict[S
         error = float((apart if side is None else apart[side.real]).max())
         errors[site] = max(errors.get(site, 0.0), error)
 
-    with Hooks() as hooks, subject.use(Fold(remember)):
+    with Hooks() as hooks, subject.use(Fold(guarded(remember))):
         for module in set(subject.layout.projections.values()):
-            hooks.after(module, compare)
+            hooks.after(module, guarded(compare))
         yield errors

@@ -226,7 +226,10 @@ def _segmentation(subject: Subject, ids: list[int]) -> Segmentation:
     """Pieces of what was written, each piece of text a word that starts at a space, as far as the pieces tell."""
     tokenizer = subject.pieces.tokenizer
     special = set(tokenizer.all_special_ids) | {subject.pieces.start_id}
-    raw = tokenizer.convert_ids_to_tokens(ids)
+    named = tokenizer.convert_ids_to_tokens(ids)
+    # a model may have room for more pieces than its tokenizer knows
+    special |= {index for piece, index in zip(named, ids, strict=True) if piece is None}
+    raw = [f"[{index}]" if piece is None else piece for piece, index in zip(named, ids, strict=True)]
     words, count = [], -1
     for piece, index in zip(raw, ids, strict=True):
         if index in special:

@@ -25,7 +25,7 @@ import torch
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError, first_line
 from attlas.models import adapters, bundled, gguf_files, pruning, seam, sites
 from attlas.models.devices import known_devices, place_of, require_device
-from attlas.models.drawing import draw_in_layers
+from attlas.models.drawing import draw_in_layers, draw_on
 from attlas.models.fingerprints import Mark, fingerprint, marks_of
 from attlas.models.inputs import refuse_other_inputs, why_unreadable
 from attlas.models.placing import WHOLE, Placing
@@ -352,7 +352,9 @@ def is_compiled(model: torch.nn.Module) -> bool:
 
 
 def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) -> Opened:
-    """The same architecture with weights as they are before any training, drawn by the seed.
+    """The same architecture with weights as they are before any training, drawn by the seed: on the device where the
+    model is (:func:`~attlas.models.drawing.draw_on`), or on the host where that is the CPU, where the model is spread
+    over several devices, was pruned, or has its layers streamed. A device draws other numbers than the host does.
 
     >>> from transformers import BertConfig, BertModel
     >>> small = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, vocab_size=20)
@@ -368,6 +370,9 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
         del config.quantization_config
     if streamed_in(model) is not None:
         return adopt(f"untrained {name}", draw_in_layers(name, type(base), config, seed, model.dtype), tokenizer)
+    place, spread_out = place_of(model), bool(getattr(model, "hf_device_map", {}))
+    if place.type != "cpu" and not spread_out and pruning.loads_plainly(config):
+        return adopt(f"untrained {name}", draw_on(place, type(base), config, seed, model.dtype), tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         fresh = shrunken(type(base), config)(config)
@@ -379,7 +384,7 @@ def untrained(name: str, model: PreTrainedModel, tokenizer: Any, seed: int = 0) 
         from accelerate import dispatch_model
 
         return adopt(f"untrained {name}", dispatch_model(fresh.to(dtype=model.dtype), spread), tokenizer)  # type: ignore[call-arg]
-    fresh.to(device=place_of(model), dtype=model.dtype)  # type: ignore[call-arg]
+    fresh.to(device=place, dtype=model.dtype)  # type: ignore[call-arg]
     return adopt(f"untrained {name}", fresh, tokenizer)
 
 

@@ -144,9 +144,7 @@ def _opening(page: Page, tables: Tables, title: str) -> list[Markup]:
             "them. Nothing is loaded from anywhere.</p></noscript>"
         )
     )
-    told = made.blocks(tables)
-    if told is not None:
-        parts.append(tag("p", told.html(), class_="note"))
+    parts += [tag("p", told.html(), class_="note") for told in made.remarks(tables)]
     if answer is not None and answer.published:
         parts.append(tag("p", answer.published.rstrip("."), ".", class_="published"))
     if found:

@@ -71,6 +71,31 @@ def blocks(tables: Tables) -> Prose | None:
     return say(text, model=tables.model, parts=listed(parts, between="; "))
 
 
+def baseline(tables: Tables) -> Prose | None:
+    """That no untrained twin stands beside the model, where none was asked for; None where it is not so.
+
+    >>> from types import SimpleNamespace
+    >>> str(baseline(SimpleNamespace(model="tiny", baseline=False)))
+    'There is no random-weights baseline here: the run was made without untrained twins of tiny (--twin none)...'
+    """
+    if tables.baseline:
+        return None
+    return say(
+        "There is no random-weights baseline here: the run was made without untrained twins of {model} (--twin "
+        "none), and how much of what it shows is owed to training alone is not known.", model=tables.model,
+    )  # fmt: skip
+
+
+def remarks(tables: Tables) -> list[Prose]:
+    """What has to be said on a page of whatever study: which blocks its layers are, and that a baseline is missing.
+
+    >>> from types import SimpleNamespace
+    >>> remarks(SimpleNamespace(blocks={}, baseline=True))
+    []
+    """
+    return [told for told in (blocks(tables), baseline(tables)) if told is not None]
+
+
 def facts(manifest: Manifest) -> dict[str, dict[str, str]]:
     """All that decides the numbers, in groups that a person can read; long lists are counted, not listed.
 

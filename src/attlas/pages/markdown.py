@@ -82,8 +82,8 @@ def _run(page: Page, result: Result, by: str) -> list[str]:
     lines = [f"## {heading.markdown()}", ""]
     warned = page.warning(tables)
     lines += [as_prose(warned, **tables.names).markdown(), ""] if warned else []
-    told = made.blocks(tables)
-    lines += [told.markdown(), ""] if told is not None else []
+    for told in made.remarks(tables):
+        lines += [told.markdown(), ""]
     for finding in page.found(tables):
         published = say(" (Published: {told}.)", told=finding.published.rstrip(".")).markdown()
         lines.append(f"- {finding.text.markdown()}{published if finding.published else ''}")

@@ -189,6 +189,17 @@ class Tables:
         return dict(self.manifest.plan.get("options", {})) if self.manifest.plan else {}
 
     @property
+    def baseline(self) -> bool:
+        """Whether untrained twins may stand beside the model: not where none were asked for.
+
+        >>> from attlas.store import Manifest, Result
+        >>> manifest = Manifest("toy", plan={"options": {"twins": 0, "twin": "none"}})
+        >>> Tables(Result(manifest, {"heads": {"head": [0]}})).baseline
+        False
+        """
+        return self.options.get("twin") not in ("none", False)
+
+    @property
     def names(self) -> dict[str, Any]:
         """What every sentence of a page may name: the model and the corpus."""
         return {"model": self.model, "corpus": self.corpus}

@@ -41,8 +41,7 @@ def print_page(page: Page, result: Result, console: Console) -> None:
         console.print(Text(printable(str(warned)), style="red"))
     for number, finding in enumerate(page.found(tables)):
         console.print(Text(printable(str(finding.text)), style="bold" if number == 0 else ""))
-    told = made.blocks(tables)
-    if told is not None:
+    for told in made.remarks(tables):
         console.print(Text(printable(str(told))))
     part = _first_listing(page, tables)
     if part is None:
@@ -76,7 +75,7 @@ def _width(title: str, number: bool, written: list[str]) -> int:
 
 def as_json(page: Page, result: Result) -> dict[str, Any]:
     """The answer, the findings and the first table, as data; and the warning, where there is one, and the blocks that
-    layers are, where these have other numbers.
+    layers are, where these have other numbers; ``baseline`` is there, and null, where a run was made without twins.
 
     >>> from attlas.store import Manifest, Result
     >>> as_json(Page("toy", "", answer=lambda tables: None), Result(Manifest("toy"), {"heads": {"head": [0]}}))
@@ -88,6 +87,7 @@ def as_json(page: Page, result: Result) -> dict[str, Any]:
         "study": page.study,
         **({"warning": str(warned)} if warned else {}),
         **({"blocks": tables.blocks} if tables.blocks else {}),
+        **({} if tables.baseline else {"baseline": None}),
         "findings": [str(finding.text) for finding in page.found(tables)],
         "table": None if part is None else part.table,
         "rows": [] if part is None else [dict(row) for row in part.shown(tables)],

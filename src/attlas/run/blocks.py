@@ -28,7 +28,7 @@ class Blocks(Generic[Item]):
     >>> from attlas.run.source import Listed
     >>> blocks = Blocks(Listed("abcde", [1] * 5, budget=2), most=4)
     >>> [(block.items, block.pieces, block.after) for block in blocks.from_place()]
-    [([['a', 'b'], ['c', 'd']], 4, 2), ([['e']], 1, 3)]
+    [([['a', 'b'], ['c', 'd']], 4, 4), ([['e']], 1, 5)]
     """
 
     def __init__(self, source: Source[Item], most: int) -> None:

@@ -9,12 +9,15 @@ engine keeps its checkpoints by this, so that what one has begun another can fin
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attlas.errors import PlanError
+from attlas.run.memory import give_back, halves_of, is_out_of_memory
 from attlas.run.plan import Plan, require_resumable
 from attlas.run.progress import Progress, Silent
 from attlas.run.trimming import give_back_freed
@@ -24,6 +27,7 @@ from attlas.store.checkpoint import checkpoint_file, load_checkpoint, save_check
 from attlas.store.folder import require_free
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     from attlas.run.engine import Part
@@ -33,7 +37,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Keeping:
     """How a part of a run is kept: the plan it belongs to, its ``name`` among the parts, the folder ``out`` of its
-    checkpoints (None for none), whether an earlier one is continued, how often they are written, and who is told.
+    checkpoints (None for none), whether an earlier one is continued, how often they are written, and who is told;
+    ``halved`` counts how often a batch had to be taken in halves, for want of memory.
 
     >>> Keeping(Plan("survey")).checkpoint_every
     20.0
@@ -45,6 +50,7 @@ class Keeping:
     resume: bool = False
     checkpoint_every: float = 20.0
     progress: Progress = field(default_factory=Silent)
+    halved: Counter[str] = field(default_factory=Counter)
 
 
 class _Done(NamedTuple):
@@ -75,7 +81,8 @@ class Course:
 
     def __init__(self, part: Part[Any], source: Source[Any], keeping: Keeping) -> None:
         self.bundle = part.empty()
-        self._source, self._keeping = source, keeping
+        self._part, self._source, self._keeping = part, source, keeping
+        self._times = 1  # in how many parts a batch is taken
         self._title = f"{part.name}, {keeping.name}" if keeping.name else part.name
         self._done = earlier = self._earlier()
         if earlier.batches:
@@ -92,10 +99,56 @@ class Course:
         self._keeping.progress.start(self._title, self._source.pieces, self._done.pieces)
         return self
 
+    @property
+    def whole(self) -> bool:
+        """Whether batches go through whole; in parts where memory has run out."""
+        return self._times == 1
+
+    def take(self, batch: Handed[Any], give: Callable[[Bundle], object] | None = None) -> None:
+        """Take a batch into the bundle, by ``give`` where the work on it has begun; where memory runs out, in halves
+        (:mod:`attlas.run.memory`)."""
+        state = self._done.state
+        if give is not None:
+            if self._tried(give) is None:
+                return
+            self.bundle = Bundle.from_state(state)
+            give_back()
+        waiting = _in_parts(batch.items, self._times if halves_of(self._part, batch.items) else 1)
+        while waiting:
+            failed = self._tried(partial(_update, self._part, waiting[0]))
+            if failed is None:
+                del waiting[0]
+                state = self.bundle.state() if waiting else state
+                continue
+            halves = halves_of(self._part, waiting[0])
+            if halves is None:
+                raise failed
+            del failed
+            self.bundle = Bundle.from_state(state)
+            give_back()
+            waiting[:1] = halves
+            self._times = max(self._times, len(waiting))
+            if not self._keeping.halved.total():
+                self._keeping.progress.note(
+                    f"memory ran out on a batch of {batch.pieces:,} pieces, which goes on in halves; a smaller "
+                    "--budget saves the attempts"
+                )
+            self._keeping.halved[self._keeping.name] += 1
+
+    def _tried(self, give: Callable[[Bundle], object]) -> Exception | None:
+        """What went wrong with some items for want of memory, if that did; without what it was holding."""
+        try:
+            give(self.bundle)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            return error.with_traceback(None)
+        return None
+
     def done(self, *taken: Handed[Any]) -> None:
         """The bundle has taken in these batches, and all before them."""
         now, pieces = time.monotonic(), sum(batch.pieces for batch in taken)
-        state = {} if self._keeping.out is None else self.bundle.state()
+        state = self.bundle.state()
         batches, seconds = self._done.batches + len(taken), self._before + now - self._began
         self._done = _Done(state, taken[-1].after, batches, self._done.pieces + pieces, seconds)
         self._keeping.progress.advance(pieces)
@@ -125,7 +178,7 @@ class Course:
             return
         progress = {
             "batches": done.batches, "place": done.place, "pieces": done.pieces, "seconds": done.seconds,
-            "order": self._source.fingerprint,
+            "order": self._source.fingerprint, "halved": dict(self._keeping.halved),
         }  # fmt: skip
         save_checkpoint(keeping.out, keeping.plan.to_dict(), done.state, progress, keeping.name)
         self._saved, self._saved_at = done.batches, time.monotonic()
@@ -144,19 +197,30 @@ class Course:
                 keeping.progress.note(f"there is no checkpoint in {keeping.out}; starting from the beginning")
             return nothing
         where, progress = checkpoint_file(keeping.out, keeping.name), checkpoint.progress
-        require_resumable(where, checkpoint.plan, keeping.plan, resume=keeping.resume)
+        alone = getattr(self._part, "stepwise", False)  # every batch builds on those before
+        require_resumable(where, checkpoint.plan, keeping.plan, resume=keeping.resume, other_budget=not alone)
         if progress.get("order") != self._source.fingerprint:
             raise PlanError(
-                f"{where}: the texts no longer fall into the same batches as before; "
-                "use the same texts and batch size, or delete this file"
+                f"{where}: the texts are no longer the same, or in the same order, as before; use the same texts, or "
+                "delete this file"
             )
         require_free(keeping.out, keeping.plan.to_dict())
         require_same_configuration(self.bundle, Bundle.from_state(checkpoint.state))
-        batches = int(progress["batches"])
-        done = _Done(
-            checkpoint.state, progress.get("place", batches), batches, int(progress.get("pieces", 0)),
-            float(progress["seconds"]),
-        )  # fmt: skip
-        if self._source.batches is None or batches < self._source.batches:
-            keeping.progress.note(f"resuming after {self._so_far(done)}")
+        batches, place, pieces = int(progress["batches"]), progress["place"], int(progress.get("pieces", 0))
+        keeping.halved.update(progress.get("halved", {}))
+        done = _Done(checkpoint.state, place, batches, pieces, float(progress["seconds"]))
+        other = checkpoint.plan.get("batching") != keeping.plan.to_dict()["batching"]
+        if self._source.pieces is None or pieces < self._source.pieces:
+            so_far = f"{pieces:,} pieces, in batches of another size" if other else self._so_far(done)
+            keeping.progress.note(f"resuming after {so_far}")
         return done
+
+
+def _update(part: Part[Any], items: Sequence[Any], bundle: Bundle) -> None:
+    part.update(bundle, items)
+
+
+def _in_parts(items: Sequence[Any], times: int) -> list[Sequence[Any]]:
+    """Items in so many parts of like size, as far as they go."""
+    size = -(-len(items) // times)
+    return [items[at : at + size] for at in range(0, len(items), size)]

@@ -9,12 +9,12 @@ is always said batch by batch, in their order, so checkpoints know nothing of it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.run.ahead import Ahead
 from attlas.run.course import Course, Keeping
 from attlas.run.engine import Staged
+from attlas.run.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from attlas.run.engine import Part
@@ -39,24 +39,25 @@ class Local:
         that is asked for.
         """
         with Course(part, source, keeping) as course:
-            for batch, give in _begun(part, source.from_place(course.place)):
-                give(course.bundle)
+            for batch, give in _begun(part, source.from_place(course.place), course):
+                course.take(batch, give)
                 course.done(batch)
         return course.bundle
 
 
 def _begun(
-    part: Part[Any], batches: Iterator[Handed[Any]]
-) -> Iterator[tuple[Handed[Any], Callable[[Bundle], object]]]:
-    """The batches that a part has begun with, and for each what takes it into a bundle."""
+    part: Part[Any], batches: Iterator[Handed[Any]], course: Course
+) -> Iterator[tuple[Handed[Any], Callable[[Bundle], object] | None]]:
+    """The batches that a part has begun with, and for each what takes it into a bundle; None where it was not begun,
+    since parts do not come in stages, or memory has run out and batches go on in parts."""
     if not isinstance(part, Staged):
         for batch in batches:
-            yield batch, partial(_update, part, batch.items)
+            yield batch, None
         return
     with Ahead(batches, part.prepare) as made:
         waiting = None
         for batch, ready in made:
-            begun = batch, part.launch(ready)
+            begun = batch, _launched(part, ready) if course.whole else None
             if waiting is not None:
                 yield waiting
             if part.overlaps:
@@ -67,8 +68,13 @@ def _begun(
             yield waiting
 
 
-def _update(part: Part[Any], items: Any, bundle: Bundle) -> None:
-    part.update(bundle, items)
+def _launched(part: Staged[Any], ready: Any) -> Callable[[Bundle], object] | None:
+    try:
+        return part.launch(ready)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return None
 
 
 LOCAL = Local()

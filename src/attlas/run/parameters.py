@@ -110,6 +110,14 @@ Measure = Annotated[str, Help("weight, or norm (of weight times vector).", check
 Twins = Annotated[
     int, Help("So many untrained twins (random weights), drawn one by one: a single one is a draw.", least=1)
 ]
+Twin = Annotated[
+    str,
+    Help(
+        "Where untrained twins are: beside the model, after it was let go of (memory of one model at a time, the "
+        "same tables), or none (the result has no random-weights baseline, and says so).",
+        check="attlas.run.baseline:check_twin",
+    ),
+]
 ChooseOn = Annotated[
     _TEXTS | None,
     Role("other corpus"),

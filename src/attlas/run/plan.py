@@ -14,6 +14,7 @@ from typing import Any
 
 from attlas.errors import PlanError, printable
 from attlas.run.settling import First
+from attlas.store.checkpoint import without_budget
 from attlas.store.plain import plain
 
 TOLD, LONGEST = 6, 120  # differences of plans in a sentence, and letters of each value
@@ -78,8 +79,11 @@ def differences(before: Plan | Mapping[str, Any], now: Plan | Mapping[str, Any])
     return list(_differ(old, new, ()))
 
 
-def require_resumable(where: Path, before: Mapping[str, Any], now: Plan, *, resume: bool) -> None:
-    """Refuse to go on from a file that an earlier run has left, unless that is asked for and the plan is the same.
+def require_resumable(
+    where: Path, before: Mapping[str, Any], now: Plan, *, resume: bool, other_budget: bool = False
+) -> None:
+    """Refuse to go on from a file that an earlier run has left, unless that is asked for and the plan is the same;
+    with ``other_budget`` but for the size of batches.
 
     >>> require_resumable(Path("state.npz"), {}, Plan("survey"), resume=False)
     Traceback (most recent call last):
@@ -88,7 +92,11 @@ def require_resumable(where: Path, before: Mapping[str, Any], now: Plan, *, resu
     """
     if not resume:
         raise PlanError(f"{where}: an earlier run was interrupted here; go on with --resume, or delete this file")
-    if changed := differences(before, now):
+    if other_budget:
+        changed = differences(without_budget(before), without_budget(now.to_dict()))
+    else:
+        changed = differences(before, now)
+    if changed:
         more = f"; and {len(changed) - TOLD} more" if len(changed) > TOLD else ""
         told = "; ".join(changed[:TOLD]) + more
         raise PlanError(f"{where}: this checkpoint has another plan ({told}); go back to it, or delete it")

@@ -194,7 +194,8 @@ class Merged:
             raise PlanError(f"the parts have {totals['batches']} batches of {name or 'the texts'}, and there are "
                             f"{source.batches}; make the parts again")  # fmt: skip
         if keeping.out is not None:
-            progress = {**totals, "place": source.batches, "order": source.fingerprint}
+            ends = () if source.batches is None else (batch.after for batch in source.from_place())
+            progress = {**totals, "place": max(ends, default=None), "order": source.fingerprint}
             save_checkpoint(keeping.out, keeping.plan.to_dict(), bundle.state(), progress, name)
             self.merged[name] = checksum_of(keeping.out, name)
         return bundle

@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
+from attlas.run.baseline import AFTER, BESIDE, NONE, require_one_process, without_twins
 from attlas.run.blocks import Blocks, InBlocks
 from attlas.run.course import Keeping
 from attlas.run.engine import Engine, Part
 from attlas.run.given import NAMED
 from attlas.run.journal import item_by_item, journal_file
 from attlas.run.local import LOCAL
+from attlas.run.memory import is_out_of_memory, no_memory
 from attlas.run.parameters import Running
 from attlas.run.plan import Plan, require_resumable
 from attlas.run.portions import Merged, PartOf, Unmerged
@@ -93,6 +95,7 @@ class Run:
     counts: dict[str, Any] = field(default_factory=dict)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
     seconds: float = 0.0
+    twin: str = BESIDE
     _room: ExitStack = field(default_factory=ExitStack)
     _streamed: list[tuple[StreamedReading, str]] = field(default_factory=list)
     _elsewhere: float = 0.0
@@ -115,7 +118,7 @@ class Run:
                 self.progress.note(stale)
             earlier = kept_plan(self.out) if self.resume else None
             if earlier is not None:
-                require_resumable(self.out / FOLDER, earlier, self.plan, resume=True)
+                require_resumable(self.out / FOLDER, earlier, self.plan, resume=True, other_budget=True)
             try:
                 yield
             finally:
@@ -151,10 +154,51 @@ class Run:
         ['', 'untrained ', 'untrained 2 ']
         """
         yield "", self.subject
-        for number in range(count):
-            yield "untrained " if number == 0 else f"untrained {number + 1} ", self.subject.twin(self.seed + number)
+        with self.baseline(count) as twins:
+            for number in twins:
+                with self.untrained(number) as twin:
+                    yield "untrained " if number == 0 else f"untrained {number + 1} ", twin
         if self._unmerged:
             raise Unmerged
+
+    @contextmanager
+    def baseline(self, count: int, of: Subject | None = None) -> Iterator[range]:
+        """The numbers of so many twins, for a ``with`` block in which they are made one by one (:meth:`untrained`);
+        none where none are asked for. Where they come after the model, its weights (or those ``of`` another) are let
+        go of for that long.
+
+        >>> with begin("toy", _bundled(), _sample(), {}, twin="none") as run, run.baseline(3) as twins:
+        ...     list(twins)
+        []
+        """
+        model = of or self.subject
+        if self.twin == NONE or not count:
+            yield range(0)
+        elif self.twin == BESIDE or model.block is not None:  # of a model whose layers are streamed little is there
+            yield range(count)
+        else:
+            from attlas.models.letting_go import let_go
+
+            self.progress.note(f"the weights of {model.name} are let go of; its untrained twins come next")
+            with model.seam.alone(), let_go(model.name, model.model, self.out):
+                yield range(count)
+
+    @contextmanager
+    def untrained(self, number: int, of: Subject | None = None) -> Iterator[Subject]:
+        """One of the twins, for a ``with`` block; where they come after the model, it is let go of at its end.
+
+        >>> with begin("toy", _bundled(), _sample(), {}) as run, run.untrained(0) as twin:
+        ...     twin.name
+        'untrained all-MiniLM-L6-v2'
+        """
+        twin = (of or self.subject).twin(self.seed + number)
+        try:
+            yield twin
+        finally:
+            if self.twin == AFTER and twin.block is None:
+                from attlas.models.letting_go import drop
+
+                drop(twin.model)
 
     @contextmanager
     def as_far_as_known(self) -> Iterator[None]:
@@ -253,6 +297,8 @@ class Run:
         if self.subject.block is not None:
             part, source = InBlocks(part), Blocks(source, self.subject.block)
         bundle = self.engine.carry_out(part, source, keeping)
+        if keeping.halved:
+            self.counts["batches_halved"] = self.counts.get("batches_halved", 0) + keeping.halved.total()
         self._elsewhere += time.monotonic() - began
         return bundle
 
@@ -282,7 +328,9 @@ class Run:
             return make()
         earlier = load_checkpoint(self.out, step) if self.resume else None
         if earlier is not None:
-            require_resumable(checkpoint_file(self.out, step), earlier.plan, self.plan, resume=True)
+            require_resumable(
+                checkpoint_file(self.out, step), earlier.plan, self.plan, resume=True, other_budget=True
+            )
             return earlier.state, earlier.progress
         began = time.monotonic() - self._elsewhere
         arrays, made = make()
@@ -385,12 +433,14 @@ def begin(
     *,
     more: Mapping[str, Corpus | StreamedCorpus | None] | None = None,
     name: str = "",
+    twin: str = BESIDE,
 ) -> Iterator[Run]:
     """Open a run; a folder that holds anything but this very run is refused at once.
 
     ``options`` are all options that decide the numbers, ``running`` what the call took as its bundle. A folder that
     names itself is called after the study, the model and the corpus, or ``name``. ``more`` are further corpora, by
-    what they are for; those that are None were not given.
+    what they are for; those that are None were not given. ``twin`` says where untrained twins are: beside the model,
+    after it, or none.
 
     >>> with begin("toy", _bundled(), _sample(), {}, {"resume": True}) as run:
     ...     pass
@@ -402,10 +452,15 @@ def begin(
     folder = folder_of(given.get("out"), study, subject.name, name or corpus.name)
     if given["resume"] and folder is None:
         raise PlanError("resuming needs the folder of the interrupted run; give it with --out")
+    if twin == AFTER:
+        require_one_process(given)
+        from attlas.models.letting_go import require_loose
+
+        require_loose(subject.name, subject.model)
+    further = {each: texts for each, texts in (more or {}).items() if texts is not None}
     run = Run(
-        study, subject, corpus, options, given["seed"], given["budget"] or usual_budget(subject), folder,
-        given["resume"], given["checkpoint_every"], given.get("progress") or Silent(),
-        {each: texts for each, texts in (more or {}).items() if texts is not None},
+        study, subject, corpus, without_twins(options, twin), given["seed"], given["budget"] or usual_budget(subject),
+        folder, given["resume"], given["checkpoint_every"], given.get("progress") or Silent(), further, twin=twin,
     )  # fmt: skip
     with engine_for(given) as run.engine, run.held(), run._room:
         if folder is not None and not run.resume:
@@ -420,6 +475,10 @@ def begin(
         except Unmerged:
             assert isinstance(run.engine, PartOf | Merged)
             raise Ended(run.engine.leave(run)) from None
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            raise no_memory(study, run.budget, resumable=run.out is not None, twin=twin, options=options) from error
 
 
 def folder_of(out: Path | str | None, *names: str) -> Path | None:

@@ -1,7 +1,7 @@
 """Examples of a corpus that is read as it comes, as a source of batches.
 
 The documents of a buffer are cut into passages and encoded, sorted by length within the buffer and put into batches;
-then comes the next buffer. A place is where a buffer begins in the corpus and how many of its batches are done,
+then comes the next buffer. A place is where a buffer begins in the corpus and how many of its passages are done,
 together with what was counted before that buffer: a resumed run reads the buffer again, and none before it, hands out
 the rest of its batches, and counts what an uninterrupted run would.
 """
@@ -192,9 +192,9 @@ class StreamedSource:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the corpus's own and of how batches are made."""
+        """A hash of the corpus's own and of how passages are made."""
         corpus = self.reading.corpus
-        known = [corpus.sha256, corpus.half, corpus.cut is None, self.reading.options, self.budget, self.max_items]
+        known = [corpus.sha256, corpus.half, corpus.cut is None, self.reading.options]
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
 
     def from_place(self, place: Place = None) -> Iterator[Handed[Example]]:
@@ -202,25 +202,23 @@ class StreamedSource:
         reading = self.reading
         number, done, counted = 0, 0, Counted()
         if place is not None:
-            number, done, counted = place["number"], place["batch"], Counted.of(place["before"])
+            number, done, counted = place["number"], place["passages"], Counted.of(place["before"])
         reading.counted, reading.complete = counted, False
         for buffered in reading.corpus.buffers(None if place is None else place["buffer"], self.share):
             passages = reading.cut(buffered)
             before = counted.to_dict()
             counted.add(buffered, passages)
             lengths = [example.length for example in passages.examples]
-            order = batches(lengths, self.budget, self.max_items)
-            for at in range(done, len(order)):
-                number += 1
-                after = {"number": number, "buffer": buffered.place, "batch": at + 1, "before": before}
-                if at + 1 == len(order):
-                    after |= {"buffer": buffered.after, "batch": 0, "before": counted.to_dict()}
-                indices = order[at]
+            for indices in batches(lengths, self.budget, self.max_items, done=done):
+                number, done = number + 1, done + len(indices)
+                after = {"number": number, "buffer": buffered.place, "passages": done, "before": before}
+                if done == len(lengths):
+                    after |= {"buffer": buffered.after, "passages": 0, "before": counted.to_dict()}
                 yield Handed(
                     number - 1, [passages.examples[i] for i in indices], sum(lengths[i] for i in indices), after
                 )
             done = 0
-            del buffered, passages, order  # nothing of a buffer is kept while the next is read
+            del buffered, passages  # nothing of a buffer is kept while the next is read
         if self.share[1] == 1:
             reading.complete = True
             require_texts(counted.passages, counted.skipped, pairs=reading.options["pairs"])

@@ -196,3 +196,18 @@ def clear_checkpoint(folder: Path) -> None:
             path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # not there, or the user keeps something in it
         place.rmdir()
+
+
+def without_budget(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan but for how many pieces go together in a batch, which moves the last digits of sums at most, so that a
+    run may go on with another number. It stays where it says which batches belong to a part of a run.
+
+    >>> without_budget({"study": "survey", "batching": {"budget": 512}})
+    {'study': 'survey', 'batching': {}}
+    >>> without_budget({"batching": {"budget": 512, "part": "1/2"}})
+    {'batching': {'budget': 512, 'part': '1/2'}}
+    """
+    batching = dict(plan.get("batching") or {})
+    if "part" not in batching:
+        batching.pop("budget", None)
+    return {**plan, "batching": batching}

@@ -19,7 +19,13 @@ from typing import Any
 
 from attlas.errors import StoreError
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
-from attlas.store.checkpoint import checkpoint_parts, clear_checkpoint, clear_leftovers, load_checkpoint
+from attlas.store.checkpoint import (
+    checkpoint_parts,
+    clear_checkpoint,
+    clear_leftovers,
+    load_checkpoint,
+    without_budget,
+)
 from attlas.store.manifest import Manifest
 from attlas.store.plain import plain
 from attlas.store.portion import PART, read_portion
@@ -158,7 +164,8 @@ def _shortened(place: Path) -> str:
 
 
 def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
-    """Refuse a folder that holds anything but work on this very plan; hidden files do not count.
+    """Refuse a folder that holds anything but work on this very plan, if in batches of another size; hidden files do
+    not count.
 
     >>> require_free(Path("no such folder yet"), {})
     """
@@ -180,7 +187,7 @@ def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
         raise StoreError(f"{folder}: it holds {', '.join(others[:3])}{more}, which is no result; {advice}")
     for part in checkpoint_parts(folder):
         checkpoint = load_checkpoint(folder, part)
-        if checkpoint is not None and checkpoint.plan != plan:
+        if checkpoint is not None and without_budget(checkpoint.plan) != without_budget(plan):
             raise StoreError(f"{folder}: it holds the checkpoint of another plan; {advice}")
 
 

@@ -259,6 +259,10 @@ def command_line(manifest: Manifest) -> str:
                 words += [f"--{parameter.name.replace('_', '-')}", name]
         elif told is not None and not told.python:
             value = manifest.seed if parameter.name == "seed" else options.get(parameter.name, parameter.default)
+            if parameter.name == "twin" and isinstance(value, bool):  # as results of earlier versions have it
+                value = "beside" if value else "none"
+            if told.least is not None and isinstance(value, int) and value < told.least:  # no twins: --twin says so
+                continue
             if isinstance(value, dict):  # files and models, which a plan describes by name
                 value = value.get("name") or list(value)
             usual = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default

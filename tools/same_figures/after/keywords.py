@@ -33,7 +33,7 @@ def text(folder: Path, inputs: Inputs) -> Any:
 def by_study(folder: Path, inputs: Inputs) -> Any:
     import attlas
 
-    study = attlas.keywords_study(inputs["bert"], inputs["keyphrases one"], folds=2, twin=False)
+    study = attlas.keywords_study(inputs["bert"], inputs["keyphrases one"], folds=2, twin="none")
     return attlas.keywords(inputs["bert"], inputs["keyphrases two"], study=study, top=3)
 
 

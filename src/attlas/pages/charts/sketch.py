@@ -42,16 +42,21 @@ class Sketch:
     style: Style
     head_label: str = HEAD_LABEL
     blocks: Sequence[int] = ()
+    bare: bool = False
 
     @classmethod
     def of(cls, tables: Tables, table: str, rows: Rows, show: Sequence[str], style: Style) -> Sketch:
         """The sketch of a chart over a table; columns that the rows lack are not offered."""
-        sketch = cls(tables.schema(table), rows, (), style, head_label(tables), tables.only_blocks)
+        sketch = cls(
+            tables.schema(table), rows, (), style, head_label(tables), tables.only_blocks, not tables.baseline
+        )
         sketch.show = tuple(name for name in show if sketch.has(name))
         return sketch
 
     def has(self, *columns: str) -> bool:
-        """Whether the rows have all of these columns."""
+        """Whether the rows have all of these columns; those of twins are empty where there are none (``bare``)."""
+        if self.bare and any(column.startswith("twin") for column in columns):
+            return False
         return len(self.rows) > 0 and all(column and column in self.rows[0] for column in columns)
 
     @property

@@ -22,6 +22,7 @@ from attlas.run.parameters import (
     Reading,
     Role,
     Texts,
+    Twin,
     Twins,
     names_of,
     study_call,
@@ -112,6 +113,7 @@ def align(
         Path | str | None, Help("A file for the links, one line per pair of sentences.", kind=Path | None)
     ] = None,
     twins: Twins = 5,
+    twin: Twin = "beside",
     **running: Unpack[Handing],
 ) -> Result:
     """Align the words of a bitext by attention: every layer and head, by weight and by norm, beside word aligners.
@@ -147,7 +149,7 @@ def align(
     }  # fmt: skip
     if lenient:
         options["lenient"] = True
-    with begin("align", model, texts, options, running, more={"more": further}) as run:
+    with begin("align", model, texts, options, running, more={"more": further}, twin=twin) as run:
         run.note_cutting(len(texts.documents), "pairs of sentences")
         models = [model] if other is None else [model, other]
         kept, examples = _read(run, models, running["max_pieces"], running["limit"])
@@ -260,9 +262,11 @@ def _carry(
 
     own = Alignment(model, documents, stream=way, heads=heads, compete=compete)
     bundles = [carried(own, direction)]
-    for number in range(twins):
-        part = Alignment(model.twin(run.seed + number), documents, stream=way, heads=heads, compete=compete)
-        bundles.append(carried(part, f"untrained {f'{number + 1} ' if number else ''}{direction}"))
+    with run.baseline(twins, model) as numbers:
+        for number in numbers:
+            with run.untrained(number, model) as untrained:
+                part = Alignment(untrained, documents, stream=way, heads=heads, compete=compete)
+                bundles.append(carried(part, f"untrained {f'{number + 1} ' if number else ''}{direction}"))
     return Read(own, bundles, turned=at == 1)
 
 

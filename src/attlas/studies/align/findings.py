@@ -11,11 +11,12 @@ from typing import Any
 
 from attlas.measures.names import MEASURES
 from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables
-from attlas.pages.findings import finding, keyed, value_claim
+from attlas.pages.findings import finding, keyed, mean_claims, value_claim
 from attlas.pages.prose import listed, say
 from attlas.pages.rows import label_of
 from attlas.store.schema import is_known
 from attlas.studies.align.tables import BY_HEADS, BY_NORM, HALVES, ORACLE
+from attlas.studies.shared.wording import where_known
 
 View = tuple[str, str]  # the side that is read, and the direction of its links
 PUBLISHED = "a German-English model of 6 layers and 4 heads, Kobayashi et al. 2020"
@@ -119,17 +120,20 @@ def answer(tables: Tables) -> Finding | None:
     bars |= {f"the {row['aligner']}": row["value"] for row in _aligners(tables, view[1]).where(aligner="diagonal")}
     known = {name: value for name, value in bars.items() if is_known(value)}
     lowest = min([*known.values(), *filter(is_known, [blind.get("twin_low")])], default=1.0)
-    sure = is_known(blind["high"]) and blind["high"] < lowest
+    sure = bool(known) and is_known(blind["high"]) and blind["high"] < lowest
     told = [say("{name} **{value:percent}**", name=name, value=value) for name, value in known.items()]
     ends = "(95 % interval {low:percent} to {high:percent})" if is_known(blind["low"]) else "(too few pairs for more)"
+    verdict = "Yes" if sure else "No" if blind["value"] >= lowest else "Hardly"
     return finding(
-        "**{verdict}:** read {view}, by norm, in the layer that is chosen without gold ({layer:index}), its links "
+        "{verdict} {view}, by norm, in the layer that is chosen without gold ({layer:index}), its links "
         f"have an alignment error rate (AER) of **{{value:percent}}** {ends}; {{told}}.",
         _value_of(blind),
         *(_rate_of(row) for row in _aligners(tables, view[1]).where(aligner="diagonal")),
         *([Claim("below", "choices", "high", _key_of(blind), than=lowest)] if sure else []),
-        verdict="Yes" if sure else "No" if blind["value"] >= lowest else "Hardly",
-        view=view_name(*view), told=listed(told), see="layers", **blind,
+        verdict=say("**{verdict}:** read", verdict=verdict) if known else "Read",
+        view=view_name(*view),
+        told=listed(told) if known else "nothing stands beside it to tell whether that is much",
+        see="layers", **blind,
     )  # fmt: skip
 
 
@@ -331,11 +335,12 @@ def linked(tables: Tables) -> Iterator[Finding]:
     key = ("side", "direction", "measure", "layer")
     yield finding(
         "Without gold nothing can be scored; from {low} to {high} of words have a link; the others pick the end of "
-        "the sentence or another piece outside words. Untrained twins link {twin:percent} % on average.",
+        "the sentence or another piece outside words.{twins}",
         Claim("smallest", "scores", "value", keyed(rows[:1], *key), among),
         Claim("largest", "scores", "value", keyed(rows[-1:], *key), among),
-        Claim("mean", "scores", "twin", among=among, value=rows.mean("twin")),
-        low=low, high=high, twin=rows.mean("twin"), see="layers",
+        *mean_claims(tables, "scores", among, "twin"),
+        low=low, high=high, see="layers",
+        twins=where_known(" Untrained twins link {twin:percent} % on average.", twin=rows.mean("twin")),
     )  # fmt: skip
 
 

@@ -211,7 +211,7 @@ def rated(place: Mapping[str, Any], counts: Numbers, scores: Sequence[str] = tup
         ours, *theirs = (estimate_score(METRICS[SCORES[score]], reader) for reader in counts)
         row = {**place, "score": score, **dict.fromkeys((*VALUE, *TWIN)), **ends_of(ours, ())}
         if twins:
-            row |= {**ends_of(spread(theirs), (), "twin"), "twins": len(twins)}
+            row |= {**ends_of(spread(theirs, ours), (), "twin"), "twins": len(twins)}
         rows.append(row | {"links": int(own[:, 2].sum())})
     return rows
 
@@ -293,7 +293,7 @@ def gain_rows(known: Evidence) -> Iterator[dict[str, Any]]:
 def norm_rows(known: Evidence) -> Iterator[dict[str, Any]]:
     """Mean norms of layers (joint; no head) and heads, over all queries and keys that meet."""
     for view in known.views:
-        ours, theirs = view.norms[0], spread(view.norms[1:])
+        ours, theirs = view.norms[0], spread(view.norms[1:], view.norms[0])
         for layer, count in enumerate(view.study.heads):
             for cell in range(1 + count):
                 yield {
@@ -336,5 +336,5 @@ def _linked(place: Mapping[str, Any], view: View, method: Method) -> dict[str, A
     """Without gold: the share of words that have a link."""
     number = view.study.number(method)
     ours, *theirs = (bundle.pooled("linked").result(SHARE, hits=True) for bundle in view.read.bundles)
-    cells = ends_of(ours, (number,)) | ends_of(spread(theirs), (number,), "twin") | {"twins": len(theirs)}
+    cells = ends_of(ours, (number,)) | ends_of(spread(theirs, ours), (number,), "twin") | {"twins": len(theirs)}
     return {**place, "score": "linked", **cells, "links": round(float(ours.value[number] * ours.n[number]))}

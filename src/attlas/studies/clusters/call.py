@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError, StoreError, TextError
-from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, Twins, study_call
+from attlas.run.parameters import Help, Measure, Model, Pairs, Reading, Texts, Twin, Twins, study_call
 from attlas.run.session import begin
 from attlas.run.setting import (
     as_subject,
@@ -49,6 +49,7 @@ def clusters(
     measure: Measure = "weight",
     pairs: Pairs = None,
     twins: Twins = 5,
+    twin: Twin = "beside",
     **running: Unpack[Reading],
 ) -> Result:
     """See which heads attend alike: distances of all pairs of heads, a map, a tree, and whether layers lie together.
@@ -76,7 +77,7 @@ def clusters(
         "twins": twins,
         "relations": [[*place, *names] for place, names in sorted(known.items())],
     }
-    with begin("clusters", model, texts, options, running) as run:
+    with begin("clusters", model, texts, options, running, twin=twin) as run:
         run.note_cutting(texts)
         reading = read_passages(model, texts, options, run.seed)
         require_room(model, reading.longest)

@@ -120,15 +120,19 @@ def cluster_tables(
         own, others = model[stream], [twin[stream] for twin in twins]
         grid = study.subject.grid(stream)
         layers, places = range(len(grid)), [(int(layer), int(head)) for layer, head in np.argwhere(grid)]
-        arranged = [_Arranged(lay_out(seen.distances, study.seed), join(seen.distances)) for seen in (own, others[0])]
-        by_layer = cells_of(own.layers, spread([twin.layers for twin in others]), layer=layers, layer_b=layers)
+        arranged = [
+            _Arranged(lay_out(seen.distances, study.seed), join(seen.distances)) for seen in (own, *others[:1])
+        ]
+        by_layer = cells_of(
+            own.layers, spread([twin.layers for twin in others], own.layers), layer=layers, layer_b=layers
+        )
         of_stream: dict[str, list[Row]] = {
             "clusters": list(_heads(stream, places, own, others, arranged, relations)),
             "pairs": list(_pairs(places, own, others)),
             "layer_pairs": [row for _, row in by_layer],
             "joins": [
                 {"who": who, "join": step, "a": int(a), "b": int(b), "value": value, "heads": int(heads)}
-                for who, of in zip(("model", "twin"), arranged, strict=True)
+                for who, of in zip(("model", "twin"), arranged, strict=False)
                 for step, (a, b, value, heads) in enumerate(of.tree.joins)
             ],
             "togetherness": [
@@ -157,11 +161,12 @@ def _heads(
     arranged: Sequence[_Arranged],
     relations: Known,
 ) -> Iterator[Row]:
-    count, (ours, theirs) = len(own.distances), arranged
+    count, ours = len(own.distances), arranged[0]
     others = own.distances + np.where(np.eye(count, dtype=bool), np.inf, 0.0)
     means, *twin_means = (seen.distances.sum(1) / max(1, count - 1) for seen in (own, *twins))
     entropies = [np.array([figures["entropy"] for figures in twin.figures]) for twin in twins]
-    of_twins = {"twin_mean": _spread(twin_means), "twin_entropy": _spread(entropies)}
+    known = np.array([figures["entropy"] for figures in own.figures])
+    of_twins = {"twin_mean": _spread(twin_means, means), "twin_entropy": _spread(entropies, known)}
     leaf = np.empty(count, int)
     leaf[ours.tree.leaves] = np.arange(count)
     for number, (layer, head) in enumerate(places):
@@ -182,21 +187,28 @@ def _heads(
             "mean": means[number],
             **{name: figures.get(name) for name in FIGURES},
             "n": int(own.pairs.n[0]),
-            "twin_x": theirs.map.places[number, 0],
-            "twin_y": theirs.map.places[number, 1],
-            "twin_behaviour": behaviour(twins[0].figures[number]),
+            **_first_twin(twins, arranged, number),
             **{key: cell for name, of in of_twins.items() for key, cell in ends_of(of, (number,), name).items()},
         }
 
 
-def _spread(values: Sequence[NDArray[np.float64]]) -> Estimate:
+def _first_twin(twins: Sequence[Seen], arranged: Sequence[_Arranged], number: int) -> Row:
+    """Where the first twin has the head of this number on its map, and what it mostly does there."""
+    if not twins:
+        return dict.fromkeys(("twin_x", "twin_y", "twin_behaviour"))
+    x, y = arranged[1].map.places[number]
+    return {"twin_x": x, "twin_y": y, "twin_behaviour": behaviour(twins[0].figures[number])}
+
+
+def _spread(values: Sequence[NDArray[np.float64]], like: NDArray[np.float64]) -> Estimate:
     """The mean of the twins' values with the lowest and the highest."""
-    return spread([Estimate(each, np.ones(each.shape), each, each) for each in values])
+    each = [Estimate(one, np.ones(one.shape), one, one) for one in (*values, like)]
+    return spread(each[:-1], each[-1])
 
 
 def _pairs(places: Sequence[tuple[int, int]], own: Seen, twins: Sequence[Seen]) -> Iterator[Row]:
     pairs = list(zip(*(side.tolist() for side in head_pairs(len(own.distances))), strict=True))
-    for (number,), row in cells_of(own.pairs, spread([twin.pairs for twin in twins]), pair=pairs):
+    for (number,), row in cells_of(own.pairs, spread([twin.pairs for twin in twins], own.pairs), pair=pairs):
         (layer, head), (layer_b, head_b) = (places[side] for side in row["pair"])
         place = {"layer": layer, "head": head, "layer_b": layer_b, "head_b": head_b}
         yield row | place | {"first_half": own.halves[0][number], "second_half": own.halves[1][number]}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.corpora import Corpus, read
 from attlas.errors import CorpusError
-from attlas.run.parameters import Help, Measure, Model, Reading, Role, Twins, study_call
+from attlas.run.parameters import Help, Measure, Model, Reading, Role, Twin, Twins, study_call
 from attlas.run.session import begin
 from attlas.run.setting import Texts, as_corpus, as_subject
 from attlas.store import Result
@@ -50,6 +50,7 @@ def coref(
     ] = None,
     measure: Measure = "weight",
     twins: Twins = 5,
+    twin: Twin = "beside",
     **running: Unpack[Reading],
 ) -> Result:
     """Ask of every head whether a mention attends most to an antecedent, beside simple rules and untrained twins.
@@ -70,7 +71,9 @@ def coref(
     model = as_subject(subject)
     pieces = running["max_pieces"] or min(model.pieces.window, LONGEST)
     options = {"measure": require_measure(model, measure), "max_pieces": pieces, "twins": twins}
-    with begin("coref", model, texts, options, running, more={} if other is None else {"choose_on": other}) as run:
+    with begin(
+        "coref", model, texts, options, running, more={} if other is None else {"choose_on": other}, twin=twin
+    ) as run:
         run.note_cutting(sum(len(half.documents) for half in halves), many=100)
         chosen_on, scored_on = (cut(model, half.documents, pieces) for half in halves)
         chosen_on.require("choose heads on")

@@ -103,7 +103,7 @@ def _main(model: Scored, twins: Sequence[Scored], tested: Mapping[str, NDArray[n
             about = _named(model, choice) | {name: p[cell] for name, p in tested.items()}
             about["published"] = PUBLISHED[BEST][k] if who == BEST and c == 0 else None
             shown.append((who, _at(own, cell), about | {"when_chosen": when[cell]}))
-        shown.append(_of_twins(twins, c, k))
+        shown += [_of_twins(twins, c, k)] if twins else []
         shown.append((CHANCE, _at(chance, (c, k)), {}))
         if candidates == "preceding":
             shown += [(name, _at(baselines, (b, k)), {"published": PUBLISHED[name][k]})
@@ -131,7 +131,7 @@ def _of_twins(twins: Sequence[Scored], c: int, k: int) -> tuple[str, Estimate, d
     when = [twin.choosing.pooled("heads").result().value[cell] for twin, cell in zip(twins, cells, strict=True)]
     best = int(np.argmax([np.nan_to_num(value.value) for value in values]))
     about = _named(twins[best], twins[best].chosen[c, k])
-    return TWIN, spread(values), about | {"when_chosen": float(np.mean(when)), "twins": len(twins)}
+    return TWIN, spread(values, values[0]), about | {"when_chosen": float(np.mean(when)), "twins": len(twins)}
 
 
 def _heads(model: Scored, twins: Sequence[Scored], tested: Mapping[str, NDArray[np.float64]]) -> Columns:
@@ -143,7 +143,8 @@ def _heads(model: Scored, twins: Sequence[Scored], tested: Mapping[str, NDArray[
         model.scoring.pooled("heads").result(SHARE, hits=True),
         [twin.scoring.pooled("heads").result() for twin in twins],
     )
-    for who, shown, group in (("model", own, [model]), ("twin", spread(theirs), twins)):
+    groups = [("model", own, [model]), *([("twin", spread(theirs, own), twins)] if twins else [])]
+    for who, shown, group in groups:
         then = np.mean([scored.choosing.pooled("heads").result().value for scored in group], axis=0)
         for cell, row in cells_of(shown, **axes):
             row |= {"who": who, "stream": study.stream.value, "chance": chance[cell[3:]], "when_chosen": then[cell]}

@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
-from attlas.run.parameters import Measure, Model, Texts, Twins, study_call
+from attlas.run.parameters import Measure, Model, Texts, Twin, Twins, study_call
 from attlas.run.parameters import Reading as Parameters
 from attlas.run.session import Run, begin, folder_of
 from attlas.run.setting import as_corpus, as_subject
@@ -38,6 +38,7 @@ def heads(
     *,
     measure: Measure = "weight",
     twins: Twins = 5,
+    twin: Twin = "beside",
     **running: Unpack[Parameters],
 ) -> dict[str, Result]:
     """Survey, relations and clusters of a treebank, in one pass over its sentences; a result for each.
@@ -70,7 +71,7 @@ def heads(
 
         def run_in(place: str, study: str, options: dict[str, Any]) -> Run:
             own: Parameters = {**running, "out": None if folder is None else folder / place}
-            return opened.enter_context(begin(study, model, texts, options, own))
+            return opened.enter_context(begin(study, model, texts, options, own, twin=twin))
 
         whole = run_in(RUN, "heads", options)
         if folder is not None:

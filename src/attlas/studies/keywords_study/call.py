@@ -10,17 +10,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError, PlanError
-from attlas.run.parameters import Help, Model, Reading, Role, Texts, Twins, numbers_of, study_call
+from attlas.run.parameters import Help, Model, Reading, Role, Texts, Twin, Twins, numbers_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject, drawn
 from attlas.store import Result
-from attlas.store.checkpoint import checkpoint_file
+from attlas.store.checkpoint import checkpoint_file, without_budget
 
 if TYPE_CHECKING:
     from attlas.studies.keywords_study.passes import Part, Received
@@ -55,8 +56,8 @@ def keywords_study(
         Help("How many heads the regression keeps, such as 1,5,20; up to all.", kind=str | None),
     ] = None,
     language: Annotated[str, Help("Whose stemmer finds key phrases in texts; or none.")] = "english",
-    twin: Annotated[bool, Help("Untrained twins (random weights) beside the model.")] = True,
     twins: Twins = 1,
+    twin: Twin = "beside",
     max_disk: Annotated[float, Help("Most room (GB) that attention may take meanwhile.", least=0)] = 8.0,
     **running: Unpack[Reading],
 ) -> Result:
@@ -67,7 +68,7 @@ def keywords_study(
     twin; each twin has a pass and a regression of its own, so there is one unless more are asked for. attlas keywords
     takes the heads from the result (--study).
 
-    >>> result = keywords_study(limit=12, folds=2, twin=False)
+    >>> result = keywords_study(limit=12, folds=2, twin="none")
     >>> result.manifest.study, sorted(result.tables)
     ('keywords-study', ['choice', 'heads', 'mix', 'phrases', 'predictors', 'regression', 'regression_weights',
     'whole'])
@@ -92,10 +93,10 @@ def keywords_study(
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
     options = {
         "kind": None if asked is None else str(asked), "folds": folds, "steps": kept, "language": language,
-        "twin": twin, "twins": twins, "max_pieces": pieces, "limit": limit,
+        "twins": twins, "max_pieces": pieces, "limit": limit,
     }  # fmt: skip
     more = {} if other is None else {"test": other}
-    with begin("keywords-study", model, texts, options, running, more=more) as run:
+    with begin("keywords-study", model, texts, options, running, more=more, twin=twin) as run:
         sides = [_readable(side, limit, run.seed, run.skipped) for side in (chosen_on, scored_on)]
         _require_key_words(sides[0], chosen_on.name, folds, stem)
         _require_key_words(sides[1], scored_on.name, 1, stem)
@@ -220,9 +221,10 @@ class _Steps:
         step("predictors", do.predictor_step, kind, auc, self.stem)
         self.leave()
         untrained = ["twin" if not number else f"twin-{number + 1}" for number in range(options["twins"])]
-        for number, name in enumerate(untrained if options["twin"] else ()):
-            step(name, do.twin_step, kind, twin=number)
-            self.leave()
+        with run.baseline(len(untrained)) as numbers:
+            for number in numbers:
+                step(untrained[number], do.twin_step, kind, twin=number)
+                self.leave()
         done["twins"] = [done[name] for name in untrained if name in done]
         run.give_back(self.room)
         stream = run.subject.pieces.own.value
@@ -244,8 +246,7 @@ class _Steps:
         if model in self.captured:
             return self.captured[model]
         run = self.run
-        studied = run.subject if twin is None else run.subject.twin(run.seed + twin)
-        made_for = {"plan": run.plan.to_dict(), "model": model}
+        made_for = {"plan": without_budget(run.plan.to_dict()), "model": model}
         received = Received(
             self.room / model, self.parts, self.kinds, math.prod(run.subject.shape(run.subject.pieces.own)), made_for
         )
@@ -253,6 +254,7 @@ class _Steps:
         received.require_as_written(items)
         if run.out is not None and not received.kept:  # what was written is gone: begin again
             checkpoint_file(run.out, model).unlink(missing_ok=True)
-        run.carry(Writer(studied, received), items, model, lengths=[item.example.length for item in items])
+        with nullcontext(run.subject) if twin is None else run.untrained(twin) as studied:
+            run.carry(Writer(studied, received), items, model, lengths=[item.example.length for item in items])
         self.captured[model] = received
         return received

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Unpack
 from attlas.corpora import Corpus, edges_in, read_edge_parts, read_edges
 from attlas.errors import CorpusError, PlanError
 from attlas.run import setting
-from attlas.run.parameters import UNREAD, Help, Model, Reading, Role, Twins, study_call
+from attlas.run.parameters import UNREAD, Help, Model, Reading, Role, Twin, Twins, study_call
 from attlas.run.parts import SHARES, parts_of
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
@@ -76,8 +76,8 @@ def layers(
     ] = None,
     singles: Annotated[bool, Help("Also probes of one layer each.")] = True,
     control: Annotated[bool, Help("Also probes on control labels, for selectivity.")] = True,
-    twin: Annotated[bool, Help("Also untrained twins (random-weights baseline).")] = True,
     twins: Twins = 1,
+    twin: Twin = "beside",
     **running: Unpack[Training],
 ) -> Result:
     """Probe every layer for what it knows of labelled spans: edge probing with scalar mixing and cumulative scoring.
@@ -86,7 +86,7 @@ def layers(
     each twin has probes of its own to be trained, so there is one unless more are asked for. Parts that are not given
     are taken from the corpus, by article. Texts have 128 pieces at most.
 
-    >>> result = layers(None, "sample", "pos", limit=20, epochs=1, singles=False, control=False, twin=False)
+    >>> result = layers(None, "sample", "pos", limit=20, epochs=1, singles=False, control=False, twin="none")
     >>> sorted(result.tables)
     ['labels', 'scores', 'tasks', 'weights']
     """
@@ -112,14 +112,14 @@ def layers(
     pieces, limit = running["max_pieces"] or min(model.pieces.window, LONGEST), running["limit"]
     options = {
         "task": task, "over": over, "lengths": lengths or lengths_for(model, over), "singles": singles,
-        "control": control, "twin": twin, "twins": twins, "seeds": running["seeds"], "epochs": running["epochs"],
+        "control": control, "twins": twins, "seeds": running["seeds"], "epochs": running["epochs"],
         "learning_rate": running["learning_rate"], "mixing_rate": running["mixing_rate"],
         "step_pieces": running["step_pieces"], "max_pieces": pieces, "limit": limit,
     }  # fmt: skip
     names = {"dev": "validation", "test": "test"}
     more = {names[part]: texts for part, texts in given.items() if part != "train"}
     called = f"{task}-{given['train'].name}"
-    with begin("layers", model, given["train"], options, running, more=more, name=called) as run:
+    with begin("layers", model, given["train"], options, running, more=more, name=called, twin=twin) as run:
         corpora, divided = parts_of(given, seed)
         if divided:
             run.progress.note(divided)
@@ -127,9 +127,10 @@ def layers(
         work = Work.prepare(run, edges, running["max_disk"])
         trained = [work.train("model", seed + number) for number in range(running["seeds"])]
         work.leave()
-        for number in range(twins if twin else 0):
-            trained.append(work.train("twin", seed + number))
-            work.leave()
+        with run.baseline(twins) as numbers:
+            for number in numbers:
+                trained.append(work.train("twin", seed + number))
+                work.leave()
         work.count(divided)
         result = run.finish(work.tables(trained))
         work.put_away()

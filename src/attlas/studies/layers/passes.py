@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from attlas.run.session import Run
 from attlas.run.setting import draw
 from attlas.stats.metrics import METRICS
 from attlas.store.checkpoint import FOLDER as CHECKPOINT
-from attlas.store.checkpoint import checkpoint_file
+from attlas.store.checkpoint import checkpoint_file, without_budget
 from attlas.store.tensors import clear_arrays, load_arrays, save_arrays
 
 STATES, PROBES = ".states", ".probes.safetensors"
@@ -128,6 +129,7 @@ class Work:
     epochs: int
     scales: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     captured: dict[str, tuple[States, NDArray[np.float64], Mixable]] = field(default_factory=dict)
+    lent: ExitStack = field(default_factory=ExitStack)
 
     @classmethod
     def prepare(cls, run: Run, edges: _Edges, max_disk: float) -> Work:
@@ -223,10 +225,11 @@ class Work:
         return reader, mixable
 
     def leave(self) -> None:
-        """Give back the room that captured states take."""
+        """Give back the room that captured states take, and the twin that they are of."""
         for named in self.captured:
             self.run.give_back(self.folder / named)
         self.captured.clear()
+        self.lent.close()
 
     def put_away(self) -> None:
         """Put the probes where they are found by their name, and give back all room on disk."""
@@ -309,8 +312,10 @@ class Work:
         if named in self.captured:
             return self.captured[named]
         part = f"states-{named}"
-        mixable = self.mixable if who == "model" else Mixable(run.subject.twin(seed), self.mixable.over)
-        made_for = {"plan": run.plan.to_dict(), "who": named}
+        mixable = self.mixable
+        if who == "twin":
+            mixable = Mixable(self.lent.enter_context(run.untrained(seed - run.seed)), self.mixable.over)
+        made_for = {"plan": without_budget(run.plan.to_dict()), "who": named}
         states = States(self.folder / named, self.edges.layouts, mixable.room, made_for)
         items = items_of(self.edges.layouts)
         if states.kept and not states.as_written(items):

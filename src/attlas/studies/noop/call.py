@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Unpack
 
-from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, study_call
+from attlas.run.parameters import Help, Model, Pairs, Reading, Texts, Twin, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, reads_pairs
 from attlas.store import Result
@@ -37,6 +37,7 @@ def noop(
             least=1,
         ),
     ] = None,
+    twin: Twin = "beside",
     **running: Unpack[Reading],
 ) -> Result:
     """Measure how much a loss depends on attention to [SEP], the first piece, punctuation and all else.
@@ -71,7 +72,7 @@ def noop(
         "limit": running["limit"],
         "twins": twins,
     }
-    with begin("noop", model, texts, options, running) as run:
+    with begin("noop", model, texts, options, running, twin=twin) as run:
         run.note_cutting(len(texts.documents))
         trained_on, measured_on = readings(model, texts, options, run.seed)
         run.read(measured_on)

@@ -29,6 +29,7 @@ from attlas.studies.shared.wording import (
     published,
     told,
     untrained,
+    where_known,
     words,
 )
 
@@ -132,9 +133,11 @@ def depends(tables: Tables) -> Iterator[Finding]:
             say(
                 "The loss {depends} on attention to {rest}, where heads{of} rest{than}: in layer {at} it takes "
                 "**{weight:share}** of the weight, and |dL/dα| is **{relative:number}** times{ends} that for other "
-                "keys ({twins}: {twin_relative:number} times{reach}).",
+                "keys{beside}.",
                 depends=depends, than=than, rest=KEY_NAMES[rest], of=of_stream(tables, stream), at=row["layer"] + 1,
-                ends=_ends(row), reach=_reach(row), **{**row, "twins": untrained([row])},
+                ends=_ends(row), **row, beside=where_known(
+                    " ({twins}: {relative:number} times{reach})", twins=untrained([row]),
+                    relative=row["twin_relative"], reach=_reach(row)),
             ),
             (Claim("largest", "noop_layers", "weight", keyed([row], "layer"), {"stream": stream, "keys": rest}),
              value_claim("noop_layers", "relative", row, *_LAYER),
@@ -185,15 +188,17 @@ def rests(tables: Tables) -> Iterator[Finding]:
         every = {"stream": stream, "keys": rest, "layer": whole.values("layer")}
         yield Finding(
             say(
-                "{rest} takes **{weight:share}** of the weight{of} in {where} ({twins} {twin:share}), "
+                "{rest} takes **{weight:share}** of the weight{of} in {where}{beside}, "
                 "with a gradient {ratio:number} times that for other keys. Over all layers it takes {all:share} of "
-                "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα| ({twins} "
-                "{twin_paid:share}).", twins=untrained(rows),
+                "the weight{norm} and **{paid:share}** of what rides on the weight, α·|dL/dα|"
+                "{paid_beside}.",
                 rest=KEY_NAMES[rest][0].upper() + KEY_NAMES[rest][1:], weight=kept.mean("weight"),
                 of=of_stream(tables, stream), where=where,
-                twin=kept.mean("twin_weight"), ratio=kept.mean("relative"), all=whole.mean("weight"),
+                beside=where_known(" ({twins} {twin:share})", twins=untrained(rows), twin=kept.mean("twin_weight")),
+                ratio=kept.mean("relative"), all=whole.mean("weight"),
                 norm=norm if whole.mean("norm") is not None else "", paid=whole.mean("paid_share"),
-                twin_paid=whole.mean("twin_paid_share"),
+                paid_beside=where_known(" ({twins} {twin:share})", twins=untrained(rows),
+                                        twin=whole.mean("twin_paid_share")),
             ),
             (*mean_claims(tables, "noop_layers", among, "weight", "twin_weight", "relative"),
              *mean_claims(tables, "noop_layers", every, "weight", "norm", "paid_share", "twin_paid_share"),
@@ -216,13 +221,15 @@ def from_where(tables: Tables) -> Iterator[Finding]:
             spans = [f"under {SMALL[bar]} {_from(start, last)}" for start, bar in smallest.items()]
             twin = _small_from(rows, 0.5, "twin_relative")
             text = say(
-                "The gradient for {rest}{of}, against that for other keys, stays **{spans}**; that of {twins} "
-                "{twin}.", twins=untrained(rows),
+                "The gradient for {rest}{of}, against that for other keys, stays **{spans}**{beside}.",
                 rest=KEY_NAMES[rest], of=of_stream(tables, stream), spans=", ".join(spans),
-                twin="never stays under half" if twin is None else f"stays under half {_from(twin, last)}",
+                beside=say("; that of {twins} {twin}", twins=untrained(rows),
+                           twin="never stays under half" if twin is None else f"stays under half {_from(twin, last)}")
+                if tables.baseline else "",
             )  # fmt: skip
             claims = [_stays(among, "relative", start, last, bar) for start, bar in smallest.items()]
-            claims += [_stays(among, "twin_relative", twin, last, 0.5), *drawn("noop_layers", rows, *_LAYER)]
+            if tables.baseline:
+                claims += [_stays(among, "twin_relative", twin, last, 0.5), *drawn("noop_layers", rows, *_LAYER)]
         else:
             low = known.smallest("relative")[0]
             text = say(
@@ -300,15 +307,16 @@ def rest_of_keys(tables: Tables) -> Iterator[Finding]:
         for keys in (*CLASSES, *PLACES):
             rows = tables["noop_layers"].where(stream=stream, keys=keys).known("relative")
             if keys != rest and rows:
-                parts.append(say("{keys} {ratio:number} ({twin:number})", keys=KEY_NAMES[keys],
-                                 ratio=rows.mean("relative"), twin=rows.mean("twin_relative")))  # fmt: skip
+                parts.append(say("{keys} {ratio:number}{twin}", keys=KEY_NAMES[keys], ratio=rows.mean("relative"),
+                                 twin=where_known(" ({twin:number})", twin=rows.mean("twin_relative"))))  # fmt: skip
                 which = {"stream": stream, "keys": keys, "layer": rows.values("layer")}
                 claims += mean_claims(tables, "noop_layers", which, "relative", "twin_relative")
         if parts:
             yield Finding(
-                say("The rest{of}, as times the gradient for other keys (mean of the layers; in brackets, {twins}): "
-                    "{parts}.", of=of_stream(tables, stream), parts=listed(parts),
-                    twins=untrained(tables["noop_layers"])),
+                say("The rest{of}, as times the gradient for other keys (mean of the layers{twins}): {parts}.",
+                    of=of_stream(tables, stream), parts=listed(parts),
+                    twins=say("; in brackets, {twins}", twins=untrained(tables["noop_layers"]))
+                    if tables.baseline else ""),
                 (*claims, *drawn("noop_layers", tables["noop_layers"], *_LAYER)), see="layers",
             )  # fmt: skip
 
@@ -320,15 +328,17 @@ def loss(tables: Tables) -> Iterator[Finding]:
         if row.get("majority_tag") is not None:
             trained = say(
                 " It is that of a small linear head, trained here on the other half of the documents with the model "
-                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %. Each twin's head "
-                "was trained in the same way.", tag=row["majority_tag"], share=row["chance_accuracy"],
+                "left as it is; the most frequent tag ({tag}) would be right in {share:percent} %.{twins}",
+                tag=row["majority_tag"], share=row["chance_accuracy"],
+                twins=" Each twin's head was trained in the same way." if tables.baseline else "",
             )  # fmt: skip
         yield Finding(
             say(
                 "The loss in the task {task} is {value:number} nats per prediction ({n:count} of them, "
-                "{accuracy:percent} % right); that of {twins} is {twin:number} ({twin_accuracy:percent} % "
-                "right), and that of guessing evenly among all choices {chance:number}.{trained}",
-                trained=trained, **{**row, "twins": untrained([row])},
+                "{accuracy:percent} % right); {beside}that of guessing evenly among all choices {chance:number}."
+                "{trained}", trained=trained, **row, beside=where_known(
+                    "that of {twins} is {twin:number} ({right:percent} % right), and ", twins=untrained([row]),
+                    twin=row["twin"], right=row["twin_accuracy"]),
             ),
             (value_claim("loss", "value", row, "task"),),
         )  # fmt: skip

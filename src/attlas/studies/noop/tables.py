@@ -63,7 +63,7 @@ def tables(study: NoOp, bundle: Bundle, twins: Sequence[Bundle]) -> dict[str, di
             "noop_layers": {"layer": layers, "keys": KEYS},
         }
         for name, own_axes in axes.items():
-            cells = cells_of(ours[name], _of_all([figures[name] for figures in theirs]), **own_axes)
+            cells = cells_of(ours[name], _of_all([figures[name] for figures in theirs], ours[name]), **own_axes)
             rows[name] += [row | {"stream": stream.value, "twins": len(twins)} for _, row in cells]
     return {name: as_columns(rows[name], names) for name, names in COLUMNS.items()}
 
@@ -84,7 +84,7 @@ def loss_table(
     row: dict[str, Any] = {"task": task.name}
     for part_name, name, within in (("loss", "value", NOT_BELOW_ZERO), ("right", "accuracy", SHARE)):
         own = bundle.pooled(part_name).result(within, hits=within == SHARE)
-        theirs = spread([twin.pooled(part_name).result() for twin in twins])
+        theirs = spread([twin.pooled(part_name).result() for twin in twins], own)
         twin_name = "twin" if name == "value" else f"twin_{name}"
         row |= {"n": own.n} | ends_of(own, (), name) | ends_of(theirs, (), twin_name)
     row |= {"chance": math.log(task.choices), "chance_accuracy": math.nan, "majority_tag": None, "passes": passes}
@@ -96,12 +96,16 @@ def loss_table(
     return as_columns([row | {"twins": len(twins)}])
 
 
-def _of_all(twins: Sequence[dict[str, Array]]) -> dict[str, Array]:
-    """The figures of all twins: the mean of each, and in the place of intervals their lowest and highest."""
+def _of_all(twins: Sequence[dict[str, Array]], own: dict[str, Array]) -> dict[str, Array]:
+    """The figures of all twins: the mean of each, and in the place of intervals their lowest and highest; without
+    twins nothing is known in the place of any of our ``own``."""
+    if not twins:
+        return {name: np.full(np.shape(array), np.nan) for name, array in own.items()}
     figures = {name: np.mean([twin[name] for twin in twins], axis=0) for name in twins[0]}
     for value, low, high in (("value", "low", "high"), ("relative", "relative_low", "relative_high")):
         if low in figures:
-            reach = spread([Estimate(twin[value], twin["n"], twin[low], twin[high]) for twin in twins])
+            each = [Estimate(twin[value], twin["n"], twin[low], twin[high]) for twin in twins]
+            reach = spread(each, each[0])
             figures |= {low: reach.low, high: reach.high}
     return figures
 

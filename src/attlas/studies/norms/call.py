@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Unpack
 
 from attlas.errors import CapabilityError
-from attlas.run.parameters import CHECK_HEADS, Help, Model, Pairs, Reading, Texts, Twins, names_of, study_call
+from attlas.run.parameters import CHECK_HEADS, Help, Model, Pairs, Reading, Texts, Twin, Twins, names_of, study_call
 from attlas.run.session import begin
 from attlas.run.setting import as_subject, as_texts_or_stream, passage_options, read_passages, streams_of
 from attlas.store import Result
@@ -28,6 +28,7 @@ def norms(
     ] = (),
     pairs: Pairs = None,
     twins: Twins = 5,
+    twin: Twin = "beside",
     **running: Unpack[Reading],
 ) -> Result:
     """Set the norms of what attention adds up against its weights, by class of key, layer and head.
@@ -50,7 +51,7 @@ def norms(
     labels = _labels(heads)
     chosen = model.named(labels)
     options = passage_options(model, texts, pairs, running) | {"heads": labels, "twins": twins}
-    with begin("norms", model, texts, options, running) as run:
+    with begin("norms", model, texts, options, running, twin=twin) as run:
         run.note_cutting(texts)
         reading = read_passages(model, texts, options, run.seed)
         streams = streams_of(model, reading)

@@ -30,6 +30,7 @@ from attlas.studies.shared.wording import (
     of_stream,
     published,
     told,
+    where_known,
     words,
 )
 
@@ -229,14 +230,15 @@ def apart(tables: Tables) -> Iterator[Finding]:
         lead = f"Much of what {tables.model} attends to adds little"
         yield finding(
             "{lead}: {name}{of} takes {by_weight} of the weight in layer {layer:index} and {by_norm} of the norm; "
-            "even attention would give it {chance:share}, and untrained twins have {twin_weight:share} and "
-            "{twin_norm:share}.",
+            "even attention would give it {chance:share}{twins}.",
             *(value_claim("norms_layers", name, row, *here) for name in ("weight", "norm")),
             Claim("largest", "gaps", "gap", keyed([row], "layer", "keys"), {"stream": stream}), see="shares",
             by_weight=_with_ends(row, "weight"), by_norm=_with_ends(row, "norm"),
             lead=lead if row["norm"] < row["weight"] / 2
             else "Weight and norm tell much the same; they differ most here",
-            name=KEY_NAMES[row["keys"]], of=of, **row,
+            name=KEY_NAMES[row["keys"]], of=of, **{**row, "twins": where_known(
+                ", and untrained twins have {weight:share} and {norm:share}", weight=row["twin_weight"],
+                norm=row["twin_norm"])},
         )  # fmt: skip
 
 
@@ -272,8 +274,8 @@ def parked(tables: Tables) -> Iterator[Finding]:
         name = KEY_NAMES[kind]
         yield finding(
             "{name}{of}, much weight and little norm: **{verdict}**. Weight **{weight:share}** (even attention "
-            "{chance:share}), norm **{norm:share}**, all heads together {joint:share} (untrained twins "
-            "{twin_weight:share}, {twin_norm:share}); ‖f(x)‖ is {relative:number} of other keys'. {how}",
+            "{chance:share}), norm **{norm:share}**, all heads together {joint:share}{twins}; ‖f(x)‖ is "
+            "{relative:number} of other keys'. {how}",
             *(value_claim("means", column, mean, "stream", "keys") for column in ("weight", "relative")),
             *mean_claims(tables, "norms_layers", among, *MEASURES),
             *(Claim("distinct", "norms_layers", "layer", among={**among, "layer": sorted(some)}, value=len(some))
@@ -288,7 +290,8 @@ def parked(tables: Tables) -> Iterator[Finding]:
             name=name[0].upper() + name[1:], of=of_stream(tables, stream), how=how, see="shares",
             verdict="so here" if kind == "first" and verdict == "yes" else VERDICTS[verdict],
             published=published(stream, f"{KOBAYASHI}: special pieces and punctuation: much weight, little norm"),
-            **mean,
+            **{**mean, "twins": where_known(" (untrained twins {weight:share}, {norm:share})",
+                                            weight=mean["twin_weight"], norm=mean["twin_norm"])},
         )  # fmt: skip
 
 
@@ -308,14 +311,15 @@ def related(tables: Tables) -> Iterator[Finding]:
         alone = tables["spearman"].where(**among | {"keys": "other"}).known("value")
         yield finding(
             "α and ‖f(x)‖{of} are negatively related: **{verdict}**. They are in **{below}** heads ({sure} beyond "
-            "their interval), median **{middle:signed}** (untrained twins, their mean: {twin}, "
-            "{twin_middle:signed}){above}.{alone}",
+            "their interval), median **{middle:signed}**{twins}{above}.{alone}",
             *_relation_claims(among, heads, "value"), *_relation_claims(among, heads, "twin"),
             *_relation_claims({**among, "keys": "other"}, alone, "value"),
             Claim("count", "spearman", "high", among=among, than=0.0, below=True, value=sure),
             *(Claim("above", "spearman_layers", "low", among={**among, "layer": above}, than=0.0) for _ in above[:1]),
             of=of_stream(tables, stream), verdict=VERDICTS[verdict], below=of_all(below, len(heads)), sure=sure,
-            middle=middle, twin=of_all(twin_below, len(heads.known("twin"))), twin_middle=twin_middle,
+            middle=middle, twins=where_known(
+                " (untrained twins, their mean: {twin}, {middle:signed})", middle=twin_middle,
+                twin=of_all(twin_below, len(heads.known("twin")))),
             above=f"; the mean is positive in {in_layers(above)}" if above else "",
             alone=_among_words(alone, middle) if alone else "",
             see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
@@ -352,12 +356,13 @@ def together(tables: Tables) -> Iterator[Finding]:
         layers = sorted(rows.column("layer"))
         yield finding(
             "In {layers}{of} weight and length go *together* among other keys (mean rank correlation "
-            "**{rho:signed}**, untrained twins {twin:signed}): what is attended to has the longer vectors. There "
+            "**{rho:signed}**{twins}): what is attended to has the longer vectors. There "
             "rarity of the word and ‖f(x)‖ correlate by {rare:signed}.",
             Claim("above", "spearman_layers", "low", among={**among, "layer": layers}, than=TOGETHER),
             *mean_claims(tables, "spearman_layers", {**among, "layer": layers}, "value", "twin"),
             *mean_claims(tables, "frequency_layers", {"stream": stream, "words": "plain", "layer": layers}, "value"),
-            layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"), twin=rows.mean("twin"),
+            layers=in_layers(layers), of=of_stream(tables, stream), rho=rows.mean("value"),
+            twins=where_known(", untrained twins {twin:signed}", twin=rows.mean("twin")),
             rare=tables["frequency_layers"].where(stream=stream, words="plain", layer=layers).mean("value"),
             see="correlation", published=published(stream, f"{KOBAYASHI}: negatively related"),
         )  # fmt: skip
@@ -377,8 +382,8 @@ def frequency(tables: Tables) -> Iterator[Finding]:
         top, known = layers.largest("value")[0], {**among, "layer": layers.values("layer")}
         yield finding(
             "Rare words{of} have longer f(x) than frequent ones: **{verdict}**. The rarer, the longer, in **{up}** "
-            "layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**, untrained twins "
-            "{twin:signed}; most in layer {layer:index}: {value:signed}){down}.",
+            "layers and {heads} heads (mean rank correlation of rarity and ‖f(x)‖ **{rho:signed}**"
+            "{twins}; most in layer {layer:index}: {value:signed}){down}.",
             Claim("count", "frequency_layers", "low", among=known, than=0.0, value=len(up)),
             Claim("count", "frequency", "value", among=among, than=0.0,
                   value=heads.count(lambda row: row["value"] > 0)),
@@ -387,7 +392,8 @@ def frequency(tables: Tables) -> Iterator[Finding]:
             Claim("largest", "frequency_layers", "value", keyed([top], "layer"), known),
             of=of_stream(tables, stream), verdict=VERDICTS[verdict], up=of_all(len(up), len(layers)),
             heads=of_all(heads.count(lambda row: row["value"] > 0), len(heads)), rho=layers.mean("value"),
-            twin=layers.mean("twin"), layer=top["layer"], value=top["value"],
+            twins=where_known(", untrained twins {twin:signed}", twin=layers.mean("twin")), layer=top["layer"],
+            value=top["value"],
             down=f"; the other way round in {in_layers(down)}" if down else "",
             see="frequency", published=published(stream, f"{KOBAYASHI}: rare words have the longer vectors"),
         )  # fmt: skip
@@ -409,16 +415,23 @@ def mixing(tables: Tables) -> Iterator[Finding]:
         apart = [say("{name} {ratio:share}", name="other pieces" if kind == "other" else KEY_NAMES[kind], ratio=ratio)
                  for kind, ratio in pieces.items() if ratio is not None]  # fmt: skip
         yield finding(
-            "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the layers; "
-            "untrained twins {twins}). By what the piece is: {apart}.",
+            "What a piece{of} takes in from {whom}, against what it keeps of itself: {steps} (mean of the layers"
+            "{twins}). By what the piece is: {apart}.",
             *(claim for step in known for claim in mean_claims(
                 tables, "mixing", {"stream": stream, "step": step, "queries": "all"}, "value", "twin")),
             *(claim for kind in pieces for claim in mean_claims(
                 tables, "mixing", {"stream": stream, "step": "normalised", "queries": kind}, "value")),
             of=of_stream(tables, stream), whom="all source pieces" if stream == "cross" else "other pieces",
-            steps=listed(steps), twins=listed([own.mean("twin") for own in known.values()], "share"),
+            steps=listed(steps), twins=_mixing_of_twins([own.mean("twin") for own in known.values()]),
             apart=listed(apart), see="mixing",
         )  # fmt: skip
+
+
+def _mixing_of_twins(ratios: list[float | None]) -> Prose:
+    """The ratios of untrained twins, where there are some."""
+    return (
+        say("; untrained twins {ratios}", ratios=listed(ratios, "share")) if any(map(is_known, ratios)) else say("")
+    )
 
 
 def _negative(heads: Rows, who: str = "value") -> tuple[int, float]:

@@ -162,7 +162,9 @@ def tables(
         grid = study.subject.grid(stream)
         own, others = model[stream], [twin[stream] for twin in twins]
         layer, head = ({name: range(count)} for name, count in zip(("layer", "head"), grid.shape, strict=True))
-        of_twins = {kind: _of_twins([twin.classes[kind] for twin in others]) for kind in own.classes}
+        of_twins = {
+            kind: _of_twins([twin.classes[kind] for twin in others], known) for kind, known in own.classes.items()
+        }
         rows["norms"] += _named(
             stream, cells_of(own.classes["heads"], of_twins["heads"], **layer, **head, keys=CLASSES)
         )
@@ -183,7 +185,7 @@ def tables(
         )
         rows["bands"] += _bands(own, others, stream, grid)
         rows["scatter"] += scatter(
-            stream, grid, own.drawn, others[0].drawn, examples, study.seed, heads.get(stream, ())
+            stream, grid, own.drawn, others[0].drawn if others else [], examples, study.seed, heads.get(stream, ())
         )
     for added in rows.values():
         for row in added:
@@ -245,13 +247,17 @@ def _named(stream: Stream, cells: Iterable[tuple[Any, Row]]) -> list[Row]:
     return [{"stream": stream.value, **row} for _, row in cells]
 
 
-def _of_twins(figures: Sequence[dict[str, Array]]) -> dict[str, Array]:
-    """The mean of several twins' figures; the ends of an interval are the lowest and the highest of them."""
+def _of_twins(figures: Sequence[dict[str, Array]], own: dict[str, Array]) -> dict[str, Array]:
+    """The mean of several twins' figures; the ends of an interval are the lowest and the highest of them. Without
+    twins nothing is known in the place of any of our ``own``."""
+    if not figures:
+        return {name: np.full(np.shape(array), np.nan) for name, array in own.items()}
     together = {name: np.mean([twin[name] for twin in figures], axis=0) for name in figures[0]}
     for name in figures[0]:
         if f"{name}_low" in together:
-            own = spread([Estimate(twin[name], twin[name], twin[name], twin[name]) for twin in figures])
-            together |= {f"{name}_low": own.low, f"{name}_high": own.high}
+            each = [Estimate(twin[name], twin[name], twin[name], twin[name]) for twin in figures]
+            reach = spread(each, each[0])
+            together |= {f"{name}_low": reach.low, f"{name}_high": reach.high}
     return together
 
 
@@ -265,7 +271,9 @@ def _estimates(
 ) -> list[Row]:
     """Rows of a mean, the twins' figures beside ours; cases count once for the heads of a layer, ``per`` layer so
     many."""
-    rows = _named(stream, cells_of(own.means[part], spread([twin.means[part] for twin in twins]), **axes))
+    rows = _named(
+        stream, cells_of(own.means[part], spread([twin.means[part] for twin in twins], own.means[part]), **axes)
+    )
     return [{"over": "texts", **row, "n": row["n"] / (1 if per is None else per[row["layer"]])} for row in rows]
 
 
@@ -275,7 +283,8 @@ def _bands(own: Seen, twins: Sequence[Seen], stream: Stream, grid: NDArray[np.bo
     ours, *theirs = (_over_the_mean(seen.means["layer-bands"]) for seen in (own, *twins))
     for row in rows:
         cell = row["layer"], RANKS.index(row["band"])
-        row |= {"relative": ours[cell], "twin_relative": np.mean([twin[cell] for twin in theirs])}
+        of_twins = np.mean([twin[cell] for twin in theirs]) if theirs else np.nan
+        row |= {"relative": ours[cell], "twin_relative": of_twins}
     return [{**row, "rank_from": row["band"][0], "rank_to": row["band"][1]} for row in rows]
 
 
@@ -343,7 +352,9 @@ def _ranged(found: Array) -> Row:
 
 def _lowest_to_highest(twins: Sequence[Array]) -> Row:
     """The mean of the twins' values, with the lowest and the highest."""
-    return ends_of(spread([Estimate(value, value, value, value) for value in twins]), (0,), "twin")
+    each = [Estimate(value, value, value, value) for value in twins]
+    unknown = np.full(1, np.nan)
+    return ends_of(spread(each, Estimate(unknown, unknown, unknown, unknown)), (0,), "twin")
 
 
 def _pairs(bundle: Bundle, stream: Stream) -> Drawn:

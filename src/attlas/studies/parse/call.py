@@ -8,7 +8,7 @@ from typing import Annotated, Unpack
 from attlas.corpora import Corpus
 from attlas.errors import CorpusError, PlanError
 from attlas.run import setting
-from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, Twins, study_call
+from attlas.run.parameters import Help, Measure, Model, Reading, Role, Texts, Twin, Twins, study_call
 from attlas.run.parts import parts_of
 from attlas.run.session import begin
 from attlas.run.setting import as_corpus, as_subject
@@ -21,15 +21,23 @@ class Training(Reading, total=False):
     """How probes are trained, and on how many models, beside what every run takes that reads texts.
 
     >>> sorted(set(Training.__annotations__) - set(Reading.__annotations__))
-    ['epochs', 'patience', 'twins']
+    ['epochs', 'patience', 'twin', 'twins']
     """
 
     epochs: Annotated[int, Help("At most so many for each probe.", least=1, most=100_000)]
     patience: Annotated[int, Help("Stop after so many epochs that bring nothing on validation.", least=1)]
     twins: Twins
+    twin: Twin
 
 
-@study_call(without=("long",), whole="its probes are trained on what all texts give", epochs=30, patience=3, twins=1)
+@study_call(
+    without=("long",),
+    whole="its probes are trained on what all texts give",
+    epochs=30,
+    patience=3,
+    twins=1,
+    twin="beside",
+)
 def parse(
     subject: Model = None,
     corpus: Texts = "sample",
@@ -90,7 +98,7 @@ def parse(
     }  # fmt: skip
     names = {"dev": "validation", "test": "test"}
     more = {names[part]: treebank for part, treebank in given.items() if part != "train"}
-    with begin("parse", model, given["train"], options, running, more=more) as run:
+    with begin("parse", model, given["train"], options, running, more=more, twin=running["twin"]) as run:
         corpora, divided = parts_of(given, run.seed)
         sentences = read_sentences(run, corpora, pieces, limit)
         if divided:

@@ -199,16 +199,17 @@ def answer(tables: Tables) -> Finding | None:
 
 def vectors(tables: Tables) -> Iterator[Finding]:
     """What word vectors add, and how much of it is owed to what heads have learned."""
-    rows = _scores(
-        tables, "attention", "attention + vectors", "untrained: attention + vectors", "distances + vectors"
-    )
+    names = ("attention", "attention + vectors", "distances + vectors", "untrained: attention + vectors")
+    rows = _scores(tables, *names[: 4 if tables.baseline else 3])
     if not rows:
         return
-    alone, both, twin, distances = rows
-    rival = max(twin, distances, key=lambda row: row["value"])
-    more = _difference(tables, both["probe"], rival["probe"])
+    alone, both, distances, *twins = rows
+    rival = max(*twins, distances, key=lambda row: row["value"]) if twins else distances
+    more = _difference(tables, both["probe"], rival["probe"]) if twins else None
     credit = say("what the heads have learned adds nothing that can be told from chance")
-    if more is None:
+    if not twins:
+        credit = say("how much of that is owed to what the heads have learned is not known without untrained twins")
+    elif more is None:
         credit = say("whether anything is owed to what the heads have learned, so few texts cannot tell")
     elif more["high"] < 0:
         credit = say("what the heads have learned takes {less:percent} points away", less=-more["value"])
@@ -224,10 +225,12 @@ def vectors(tables: Tables) -> Iterator[Finding]:
         claims.append(Claim(kind, "either_way", end, keyed([more], "probe", "other"), than=0))
     yield Finding(
         say(
-            "With word vectors it is {score}, {gain:percent} points {way}. The same vectors reach {twin:percent} % "
-            "with the attention of {twins} and {distances:percent} % with distances in its place: {credit}.",
-            score=_score(both), gain=abs(gain), way="more" if gain >= 0 else "less", twin=twin["value"],
-            twins=untrained([twin]), distances=distances["value"], credit=credit,
+            "With word vectors it is {score}, {gain:percent} points {way}. The same vectors reach {beside}"
+            "{distances:percent} % with distances in its place: {credit}.",
+            score=_score(both), gain=abs(gain), way="more" if gain >= 0 else "less",
+            beside=say("{value:percent} % with the attention of {of} and ", value=twins[0]["value"],
+                       of=untrained(twins)) if twins else "",
+            distances=distances["value"], credit=credit,
         ),
         (*_right(*rows), *claims),
         see="table",
@@ -267,12 +270,13 @@ def structural(tables: Tables) -> Iterator[Finding]:
     """What the structural probe finds on states."""
     for row in _scores(tables, "structural probe"):
         twins = _scores(tables, "untrained: structural probe")
-        against = say(", on those of {of} {value:percent} %", of=untrained(twins), value=twins[0]["value"])
+        against = (say(", on those of {of} {value:percent} %", of=untrained(twins), value=twins[0]["value"])
+                   if twins else "")  # fmt: skip
         yield Finding(
             say(
                 "The structural probe on the states of {chosen} finds {score} of the edges{against}. It is another "
                 "measure: edges without direction (UUAS).",
-                chosen=row["chosen"], score=_score(row), against=against if twins else "",
+                chosen=row["chosen"], score=_score(row), against=against,
             ),
             _right(row, *twins),
             see="layers",

@@ -27,7 +27,7 @@ from attlas.run.session import Run
 from attlas.run.setting import draw
 from attlas.stats import Bundle
 from attlas.store import load_checkpoint
-from attlas.store.checkpoint import checkpoint_file
+from attlas.store.checkpoint import checkpoint_file, without_budget
 
 KEPT, HIDDEN = "features", ".features"
 
@@ -157,7 +157,7 @@ class Work:
     def _features(self, named: str, subject: Subject) -> Features:
         run, parts = self.run, self.sentences.parts
         part, whose = f"features{named}", named.removeprefix("-") or "trained"
-        made_for = {"plan": run.plan.to_dict(), "whose": whose}
+        made_for = {"plan": without_budget(run.plan.to_dict()), "whose": whose}
         features = Features(self.folder / whose, parts, self.room, made_for)
         items = items_of(parts, self.sentences.examples)
         if features.kept and not as_written(features, items):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from attlas.corpora import Corpus, StreamedCorpus
 from attlas.errors import CorpusError
-from attlas.run.parameters import ChooseOn, Measure, Model, Texts, Twins, study_call
+from attlas.run.parameters import ChooseOn, Measure, Model, Texts, Twin, Twins, study_call
 from attlas.run.parameters import Reading as Parameters
 from attlas.run.session import begin
 from attlas.run.setting import as_subject, as_texts_or_stream, draw
@@ -32,6 +32,7 @@ def relations(
     choose_on: ChooseOn = None,
     measure: Measure = "weight",
     twins: Twins = 5,
+    twin: Twin = "beside",
     **running: Unpack[Parameters],
 ) -> Result:
     """Ask of every head how well it finds the governor of a word, for each relation of a treebank.
@@ -57,7 +58,7 @@ def relations(
     limit, pieces = running["limit"], running["max_pieces"] or min(model.pieces.window, LONGEST)
     options = {"measure": require_measure(model, measure), "max_pieces": pieces, "limit": limit, "twins": twins}
     with begin(
-        "relations", model, texts, options, running, more={} if other is None else {"choose_on": other}
+        "relations", model, texts, options, running, more={} if other is None else {"choose_on": other}, twin=twin
     ) as run:
         run.note_cutting(texts, "sentences")
         chosen_on, scored_on = (run.read(read_sentences(model, side, pieces, limit, run.seed)) for side in sides)

@@ -13,7 +13,7 @@ from attlas.pages.prose import Prose, count_of, say
 from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, Column, Schema, is_known
 from attlas.studies.relations.examples import examples
-from attlas.studies.shared.wording import measure_of, words
+from attlas.studies.shared.wording import measure_of, where_known, words
 
 FEWEST = 20  # cases of a relation, below which it is not charted
 SURE = 0.01
@@ -123,9 +123,11 @@ def answer(tables: Tables) -> Finding | None:
     for row in best(tables).where(relation="all"):
         return finding(
             "The single head that was best on other texts, **{head}** ({way}), finds **{value:percent} %** of all "
-            "governors{between}; the best fixed offset ({further}) finds {baseline:percent} %, the heads that were "
-            "best on other texts of untrained twins (random weights) {twin:percent} %.",
-            *(_value(row, column) for column in ("value", "baseline", "twin")), *_best_offset(tables, row),
+            "governors{between}; the best fixed offset ({further}) finds {baseline:percent} %{beside}.",
+            *(_value(row, column) for column in ("value", "baseline", "twin") if is_known(row[column])),
+            *_best_offset(tables, row), beside=where_known(
+                ", the heads that were best on other texts of untrained twins (random weights) {twin:percent} %",
+                twin=row["twin"]),
             between=say(" ({low:percent} to {high:percent} %)", **row) if is_known(row["low"]) else "",
             further=f"{count_of(abs(row['offset']), 'word')} {'on' if row['offset'] > 0 else 'back'}",
             way=WAYS[row["direction"]], **_told(row),
@@ -154,10 +156,10 @@ def furthest(tables: Tables) -> Iterator[Finding]:
     for place, row in enumerate(top):
         ahead = keyed(top[: place + 1], "relation", "direction")
         yield finding(
-            "{first} **{head}** for *{relation}*: {value:percent} % against {baseline:percent} % (untrained: "
-            "{twin:percent} %).",
+            "{first} **{head}** for *{relation}*: {value:percent} % against {baseline:percent} %{beside}.",
             Claim("largest", "relations", "margin_low", ahead, _among(rows)), _value(row, "value"), *_better([row]),
             first="Then" if place else "Surely furthest above its offset is", **_told(row),
+            beside=where_known(" (untrained: {twin:percent} %)", twin=row["twin"]),
         )  # fmt: skip
 
 

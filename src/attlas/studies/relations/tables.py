@@ -151,15 +151,17 @@ def _of_twins(twins: Sequence[Scored], direction: int, relation: int) -> dict[st
         head = tuple(int(number) for number in study.choice.heads[direction, relation])
         heads.append(head)
         values.append(Estimate(*(part[(direction, *head, relation)] for part in bundle.pooled("figures").result())))
+    if not twins:
+        return dict.fromkeys(("twin", "twin_low", "twin_high", "twin_layer", "twin_head")) | {"twins": 0}
     best = int(np.nanargmax([value.value for value in values]))
-    row = ends_of(spread(values), (), "twin")
+    row = ends_of(spread(values, values[0]), (), "twin")
     return {**row, "twin_layer": heads[best][0], "twin_head": heads[best][1], "twins": len(twins)}
 
 
 def _heads(study: Relations, bundle: Bundle, twins: Sequence[Scored], margins: Margins, seed: int) -> Columns:
     """Every head's accuracy for every relation and direction, beside the same place of the untrained twins."""
     figures = bundle.pooled("figures").result(SHARE, hits=True)
-    control = spread([twin.pooled("figures").result() for _, twin in twins])
+    control = spread([twin.pooled("figures").result() for _, twin in twins], figures)
     margin, p = divide(margins.rows.sum(0), margins.counts.sum(0)), np.full(figures.value.shape, np.nan)
     for relation in range(len(study.labels)):
         own = margins.rows[..., relation], margins.cases[..., relation]

@@ -70,15 +70,21 @@ def by_range(mean: PooledMean, ranges: Sequence[Range | None]) -> Estimate:
     return Estimate(*parts)
 
 
-def spread(twins: Sequence[Estimate]) -> Estimate:
+def spread(twins: Sequence[Estimate], like: Estimate) -> Estimate:
     """What several untrained twins show: their mean, with the lowest and the highest of them.
 
-    A single one has no spread, and so no ends.
+    A single one has no spread, and so no ends; where there is no twin, nothing is known of any cell of the model's
+    (``like``).
 
     >>> twins = [Estimate(*(np.array([number]) for number in (value, 10.0, 0.0, 1.0))) for value in (0.2, 0.4)]
-    >>> [part.round(2).tolist() for part in spread(twins)]
+    >>> [part.round(2).tolist() for part in spread(twins, twins[0])]
     [[0.3], [10.0], [0.2], [0.4]]
+    >>> [part.tolist() for part in spread([], twins[0])]
+    [[nan], [0.0], [nan], [nan]]
     """
+    if not twins:
+        nothing = np.full(np.shape(like.value), np.nan)
+        return Estimate(nothing, np.zeros(np.shape(like.n)), nothing, nothing)
     values = np.stack([twin.value for twin in twins])
     low, high = (values.min(0), values.max(0)) if len(twins) > 1 else (np.full(values.shape[1:], np.nan),) * 2
     return Estimate(values.mean(0), twins[0].n, low, high)

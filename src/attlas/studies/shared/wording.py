@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attlas.pages import Claim, Finding, Row, Rows, Tables, value_claim
+from attlas.pages import Claim, Finding, Prose, Row, Rows, Tables, say, value_claim
 from attlas.store.schema import is_known
 
 CLARK = "bert-base-uncased, Clark et al. 2019"
@@ -80,6 +80,17 @@ def untrained(rows: Iterable[Row]) -> str:
     """
     count = max((row.get("twins") or 1 for row in rows), default=1)
     return "one untrained twin" if count == 1 else f"{count} untrained twins"
+
+
+def where_known(template: str, /, **values: Any) -> Prose:
+    """A part of a sentence about untrained twins, with their figures; nothing where not one of these is known, as in
+    a run without twins.
+
+    >>> str(where_known(" (untrained twins {twin:share})", twin=0.5)), str(where_known(" ({twin:share})", twin=None))
+    (' (untrained twins 0.50)', '')
+    """
+    figures = [value for value in values.values() if value is None or isinstance(value, int | float)]
+    return say(template, **values) if any(map(is_known, figures)) else say("")
 
 
 def drawn(table: str, rows: Iterable[Row], *keys: str) -> tuple[Claim, ...]:
