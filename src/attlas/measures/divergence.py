@@ -80,7 +80,7 @@ def divergences_of_texts(packed: Tensor, queries: Sequence[int], keys: Sequence[
     if packed.device.type == "cuda" and has_kernel():
         return from_pair_sums(*pair_sums(packed, sizes))
     pairs, own = [], []
-    for text, queried, seen in zip(packed.split(sizes, 1), queries, keys, strict=True):
+    for text, queried, seen in zip(torch.split(packed, sizes, 1), queries, keys, strict=True):
         rows = text.reshape(len(packed), queried, seen)
         entropy = entropies(rows)
         pairs.append(divergences(rows, entropy))

@@ -266,7 +266,7 @@ def _figures(
     queries = np.array(kept.queries, dtype=np.float64)
     offsets = list(_OFFSETS) if within else []
     columns = {"entropy": own} | {name: sums[..., at] for at, name in enumerate(["even", *offsets, *CLASSES])}
-    columns["special"] = sum(columns[CLASSES[at]] for at in _SPECIAL)
+    columns["special"] = np.stack([columns[CLASSES[at]] for at in _SPECIAL]).sum(0)
     counts = dict.fromkeys(FIGURES, queries)
     for at, name in enumerate(CLASSES[:-1]):
         counts[name] = queries * (kept.kinds == at).any(1)

@@ -248,7 +248,7 @@ class _Asked:
         apart = governor - dependent
         near = np.isin(apart, OFFSETS)
         place = np.searchsorted(OFFSETS, apart[near])
-        np.add.at(offsets, (row[near], place, 0), 1)
+        np.add.at(offsets[..., 0], (row[near], place), 1)
         named = near & (relation > 0)
         np.add.at(offsets, (row[named], place[relation[near] > 0], relation[named]), 1)
         return cls(governors, wanted, offsets)
@@ -283,6 +283,6 @@ def _followed(
                 )
             rows, heads, words, cells = np.concatenate(parts, 1)
             if len(rows):
-                at_words = (onto(part, device) for part in (rows, heads, words))
-                made[layer, direction] = _Followed(*at_words, cells, (keys[rows], words))
+                text, head, word = (onto(part, device) for part in (rows, heads, words))
+                made[layer, direction] = _Followed(text, head, word, cells, (keys[rows], words))
     return made
