@@ -15,6 +15,7 @@ import torch
 
 from attlas.capture import Fold, Subject
 from attlas.models import AttentionCall, Batch, Example
+from attlas.run.trimming import give_back_freed
 from attlas.stats import Bundle
 
 
@@ -57,10 +58,15 @@ def watch(batch: Sequence[Example], *watched: tuple[Watcher, Bundle]) -> None:
     subject = watched[0][0].subject
     made = subject.pieces.batch(batch, subject.device)
     passes = [(study.begin(made, batch), bundle) for study, bundle in watched]
-    with torch.no_grad(), subject.use(*(Fold(pass_.take) for pass_, _ in passes)):
+    with torch.no_grad(), subject.use(*(Fold(pass_.take) for pass_, _ in passes), Fold(_tidy)):
         subject.read(made)
     for pass_, bundle in passes:
         pass_.give(bundle)
+
+
+def _tidy(call: AttentionCall) -> None:
+    """What the layer before has freed is given back, when all have taken what they want of this one."""
+    give_back_freed()
 
 
 class Together:
