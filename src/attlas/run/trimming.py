@@ -30,8 +30,8 @@ def _trim() -> Callable[[int], int] | None:
 
 
 def held() -> int | None:
-    """The bytes of memory that this process holds for itself, without what is mapped from files; None where the system
-    does not say.
+    """The bytes of memory that this process holds for itself, without what is mapped from files; None where the
+    system does not say.
 
     >>> held() is None or held() > 1 << 20
     True
