@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -186,3 +187,15 @@ def test_without_ray_one_sentence_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(PlanError, match=r"needs the package ray; install it with pip install 'attlas\[ray\]'"):
         survey(None, "sample", engine="ray")
+
+
+def test_ray_that_does_not_start_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(**_: Any) -> None:
+        raise Exception("The current node timed out during startup.")
+
+    nobody = SimpleNamespace(is_initialized=lambda: False, init=late, shutdown=lambda: None)
+    monkeypatch.setattr(cluster_module, "import_ray", lambda: nobody)
+    with pytest.raises(
+        PlanError, match=r"^Ray did not start: The current node timed out during startup\. Try again "
+    ):
+        cluster_module.connect("", 1)
