@@ -73,10 +73,25 @@ def engine() -> Iterator[RayEngine]:
         yield started
 
 
+class NotedEngine:
+    """An engine that takes note of what it was handed."""
+
+    def __init__(self, engine: RayEngine, handed: list[str]) -> None:
+        self.engine, self.handed = engine, handed
+
+    def carry_out(self, part: Any, source: Any, keeping: Any) -> Any:
+        self.handed.append(part.name)
+        return self.engine.carry_out(part, source, keeping)
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_other_batches_on_workers_differ_by_rounding_alone(study: str, model: Subject, engine: RayEngine) -> None:
+    handed: list[str] = []
+    noting = NotedEngine(engine, handed)
     here = STUDIES[study](model, budget=HERE)
-    there = STUDIES[study](model, budget=THERE, engine=engine)
+    there = STUDIES[study](model, budget=THERE, engine=noting)
+    assert handed
+    assert [each.manifest.plan["batching"]["budget"] for each in (here, there)] == [HERE, THERE]
     apart = farthest(there, here)
     print(f"\n{study}: " + ", ".join(f"{name} {far:.1e}" for name, far in apart.items()))
     assert here.manifest.corpus == there.manifest.corpus
