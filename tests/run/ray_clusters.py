@@ -21,17 +21,32 @@ def cluster_of(nodes: int) -> Iterator[Any]:
     """A cluster of so many nodes of one CPU each beside a head that has none, to which this process is connected;
     nothing of it is left afterwards."""
     ray = import_ray()
-    from ray.cluster_utils import Cluster
-
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    cluster = _started(nodes)
     try:
-        for _ in range(nodes):
-            cluster.add_node(num_cpus=1)
         ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
         yield cluster
     finally:
         ray.shutdown()
         cluster.shutdown()
+
+
+def _started(nodes: int, tries: int = 3) -> Any:
+    """Ray gives a node half a minute to come up, which on a busy machine is too little; then it is tried again."""
+    from ray.cluster_utils import Cluster
+
+    for left in reversed(range(tries)):
+        cluster = Cluster()
+        try:
+            cluster.add_node(num_cpus=0, include_dashboard=False)  # the first is the head
+            for _ in range(nodes):
+                cluster.add_node(num_cpus=1)
+        except Exception:
+            cluster.shutdown()
+            if not left:
+                raise
+            continue
+        return cluster
+    raise AssertionError
 
 
 class Dying(Toy):

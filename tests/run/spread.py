@@ -1,55 +1,130 @@
-"""Small studies on a tiny model, as they are spread over workers and parts, and how their tables are compared."""
+"""Small studies on a tiny model, as they are spread over workers and parts, and how their tables are compared.
+
+:func:`in_parts` walks over all studies: one that takes ``--part`` and has no case of its own in :data:`STUDIES` is
+called like any other, with a corpus that has every annotation, so that a new study is covered by itself.
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import torch
+import transformers
 
 import twins
 from attlas.capture import Subject
+from attlas.errors import AttlasError
+from attlas.run.parameters import role_of
 from attlas.store import Result
+from attlas.studies import studies
 from attlas.studies.ablate.call import ablate
+from attlas.studies.align.call import align
 from attlas.studies.clusters.call import clusters
+from attlas.studies.coref.call import coref
 from attlas.studies.importance.call import importance
+from attlas.studies.noop.call import noop
 from attlas.studies.norms.call import norms
 from attlas.studies.relations.call import relations
 from attlas.studies.survey.call import survey
-from attlas.text import Document
+from attlas.text import Document, Mention
 
 
 def documents(count: int = 24) -> list[Document]:
-    """Short texts of some lengths, with governors and relations, and each with a pair and a label."""
+    """Short texts of some lengths, each with governors and relations, mentions, parts of speech, a pair, a label."""
     texts = []
     for number in range(count):
         words = twins.SENTENCES[number % 4].split()[: 4 + number % 7]
         governors = [-1, *range(len(words) - 1)]
         labels = ["root", *(("det", "nsubj", "obj")[place % 3] for place in range(len(words) - 1))]
+        mentions = (Mention(0, 2, "a", 1), Mention(2, 3, "a" if number % 2 else "b"), Mention(3, 4, "a"))
         texts.append(
             Document.from_words(
                 words, name=f"text {number}", governors=governors, relations=labels, label=str(number % 5),
+                upos=[("DET", "NOUN", "VERB")[place % 3] for place in range(len(words))], mentions=mentions,
                 pair=Document.from_text(twins.SENTENCES[(number + 1) % 4]),
             )
         )  # fmt: skip
     return texts
 
 
-STUDIES: dict[str, Any] = {
+def bitext(count: int = 24) -> list[Document]:
+    """The same texts, each with a translation: its words the other way round."""
+    return [
+        replace(text, pair=None, translation=Document.from_words(text.text.split()[::-1]))
+        for text in documents(count)
+    ]
+
+
+STUDIES: dict[str, Callable[..., Any]] = {
     "survey": lambda subject, **how: survey(subject, documents(), budget=64, **how),
     "relations": lambda subject, **how: relations(subject, documents(), twins=1, budget=64, **how),
+    "coref": lambda subject, **how: coref(subject, documents(), twins=1, budget=64, **how),
     "ablate": lambda subject, **how: ablate(subject, documents(), "similarity", budget=96, **how),
+    "ablate with means": lambda subject, **how: ablate(
+        subject, documents(), "similarity", budget=96, means=True, **how
+    ),
     "norms": lambda subject, **how: norms(subject, documents(), twins=1, budget=64, **how),
     "clusters": lambda subject, **how: clusters(subject, documents(), twins=1, budget=64, **how),
     "importance": lambda subject, **how: importance(subject, documents(), "similarity", budget=96, **how),
+    "align": lambda subject, **how: align(subject, bitext(), aligners=(), twins=1, budget=64, **how),
+    "noop": lambda subject, **how: noop(subject, documents(), "masked-lm", twins=1, budget=96, **how),
 }
+CLASSES = {"noop": ("BertForMaskedLM", "bert"), "align": ("MarianMTModel", "marian")}
 
 
 @lru_cache
 def subject_for(study: str) -> Subject:
-    """A tiny model; all studies of one test share it."""
-    return Subject.of(twins.model("bert"), twins.tokenizer(False), "twin")
+    """A tiny model; all studies of one test share it, but those that need a head for masked pieces, or a
+    translator."""
+    if study not in CLASSES:
+        return Subject.of(twins.model("bert"), twins.tokenizer(False), "twin")
+    name, family = CLASSES[study]
+    torch.manual_seed(0)
+    model = getattr(transformers, name)(twins.config(family))
+    twins.spread(model)
+    return Subject.of(model.eval(), twins.tokenizer(False), family)
+
+
+def takes_parts(call: Callable[..., Any], out: Path) -> bool:
+    """Whether a study goes in parts: it has the parameter, and does not refuse it. Nothing is done for it, for the
+    corpus does not exist."""
+    parameters = inspect.signature(call).parameters
+    if not {"part", "engine"} <= parameters.keys():  # one without the other is a part of a corpus
+        return False
+    given = {
+        name: "no such file"
+        for name, parameter in parameters.items()
+        if role_of(parameter) == "corpus" or parameter.default is inspect.Parameter.empty
+    }
+    try:
+        call(**given, part="1/2", out=out)
+    except AttlasError as error:
+        return "cannot be done in parts" not in str(error)
+    raise AssertionError("a study has been done on a corpus that does not exist")
+
+
+def cases_in_parts(out: Path) -> dict[str, Callable[..., Any]]:
+    """A case, or several, for every study that takes ``--part``; one without a case of its own is called plainly."""
+    cases = dict(STUDIES)
+    for name, study in studies().items():
+        call = study.load_call()
+        if not takes_parts(call, out):
+            cases = {case: made for case, made in cases.items() if case.split()[0] != name}
+        elif name not in cases:
+            more = {"twins": 1} if "twins" in inspect.signature(call).parameters else {}
+            cases[name] = partial(_plainly, call, **more)
+    return cases
+
+
+def _plainly(call: Callable[..., Any], subject: Subject, **how: Any) -> Any:
+    return call(subject, documents(), budget=64, **how)
 
 
 def same_tables(one: Result, other: Result, apart: float) -> None:

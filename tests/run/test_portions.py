@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from spread import STUDIES, documents, same_tables, subject_for
+from spread import STUDIES, cases_in_parts, documents, same_tables, subject_for, takes_parts
 
 import twins
 from attlas.errors import PlanError, StoreError
 from attlas.run.portions import Left, Merged
 from attlas.store import Result
+from attlas.store.portion import read_portion, save_portion
+from attlas.studies import studies
 from attlas.studies.keywords_study.call import keywords_study
 from attlas.studies.survey.call import survey
 from attlas.text import Document
@@ -28,12 +33,12 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return in_parts("survey", place, PARTS)
 
 
-def in_parts(study: str, place: Path, count: int, **how: Any) -> list[Path]:
-    folders = [place / f"part-{number}" for number in range(1, count + 1)]
+def in_parts(study: str, place: Path, of: int, **how: Any) -> list[Path]:
+    folders = [place / f"part-{number}" for number in range(1, of + 1)]
     for number, folder in enumerate(folders, 1):
-        left = STUDIES[study](subject_for(study), out=folder, part=f"{number}/{count}", **how)
+        left = STUDIES[study](subject_for(study), out=folder, part=f"{number}/{of}", **how)
         assert isinstance(left, Left)
-        assert str(left).startswith(f"part {number}/{count} of {study}: ")
+        assert str(left).startswith(f"part {number}/{of} of {study}: ")
     return folders
 
 
@@ -49,20 +54,56 @@ def test_seven_parts_in_any_order_are_the_whole(parts: list[Path], seed: int, tm
     assert not (tmp_path / "out" / "checkpoint").exists()
 
 
-@pytest.mark.parametrize(
-    ("study", "stages"), [("relations", 2), ("ablate", 2), ("norms", 1), ("clusters", 1), ("importance", 1)]
-)
-def test_studies_go_stage_by_stage_where_they_must(study: str, stages: int, tmp_path: Path) -> None:
-    how: dict[str, Any] = {}
-    for stage in range(1, stages + 1):
-        folders = in_parts(study, tmp_path / f"stage {stage}", 3, **how)
-        out = tmp_path / f"merged {stage}"
-        merged = STUDIES[study](subject_for(study), engine=Merged(folders[::-1]), out=out)
-        if stage < stages:
-            assert isinstance(merged, Left)
-            assert f"do all parts once more with --after {out}" in str(merged)
-            how = {"after": out}
-    same_tables(merged, STUDIES[study](subject_for(study)), 1e-9)
+CASES = cases_in_parts(Path("never written"))
+STAGES = {"relations": 2, "coref": 2, "ablate": 2, "ablate with means": 3}
+
+
+@pytest.mark.parametrize("case", [name for name in CASES if name != "survey"])
+def test_every_study_that_takes_parts_is_the_whole_of_seven(case: str, tmp_path: Path) -> None:
+    subject, study = subject_for(case), CASES[case]
+    orders, how = [random.Random(seed).sample(range(PARTS), PARTS) for seed in range(3)], dict[str, Any]()
+    whole = study(subject)
+    for stage in count(1):
+        folders = [tmp_path / f"stage {stage}" / str(number) for number in range(1, PARTS + 1)]
+        for number, folder in enumerate(folders, 1):
+            assert isinstance(study(subject, out=folder, part=f"{number}/{PARTS}", **how), Left)
+        refuse_what_does_not_belong(folders)
+        made = [
+            study(subject, engine=Merged([folders[at] for at in order]), out=tmp_path / f"merged {stage} {turn}")
+            for turn, order in enumerate(orders)
+        ]
+        if not isinstance(made[0], Left):
+            break
+        assert f"do all parts once more with --after {made[0].folder}" in str(made[0])
+        how = {"after": made[0].folder}
+    assert stage == STAGES.get(case, 1)
+    for merged in made:
+        same_tables(merged, whole, 1e-9)
+        assert merged.manifest.plan == whole.manifest.plan
+    same_tables(made[1], made[0], 0.0)  # parts are merged by their numbers, whatever order they come in
+
+
+def refuse_what_does_not_belong(folders: list[Path]) -> None:
+    """A part that is missing, there twice, or of another plan."""
+    with pytest.raises(PlanError, match=r"^of 7 parts number 4 is missing$"):
+        Merged([*folders[:3], *folders[4:]])
+    twice, foreign = (folders[0].with_name(name) for name in ("twice", "foreign"))
+    shutil.copytree(folders[4], twice)
+    with pytest.raises(PlanError, match=r"^of 7 parts number 5 came more than once; give each once$"):
+        Merged([*folders, twice])
+    shutil.copytree(folders[6], foreign)
+    portion = read_portion(foreign)
+    assert portion is not None
+    save_portion(foreign, replace(portion, plan={**portion.plan, "seed": 99}))
+    with pytest.raises(PlanError, match=r"the plans are not the same \(seed: was 0, is now 99\)"):
+        Merged([*folders[:6], foreign])
+
+
+def test_studies_that_refuse_parts_are_those_that_say_why(tmp_path: Path) -> None:
+    for name, study in studies().items():
+        call = study.load_call()
+        assert takes_parts(call, tmp_path / "out") == (name in CASES), name
+    assert not (tmp_path / "out").exists()
 
 
 def test_more_parts_than_batches_are_merged_all_the_same(tmp_path: Path) -> None:

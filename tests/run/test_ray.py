@@ -9,11 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from toy_study import BUDGET, ITEMS, LENGTHS, PLAN, Toy, bits
 
+import twins
+from attlas.capture import load
 from attlas.errors import CapabilityError, NumberError, PlanError
 from attlas.run import LOCAL, Keeping, Listed, batches
 from attlas.run.progress import Silent
@@ -24,11 +27,12 @@ if find_spec("ray") is None:
     pytest.skip("the package ray is not installed", allow_module_level=True)
 
 from ray_clusters import Counting, Dying, cluster_of, far
-from spread import STUDIES, same_tables, subject_for
+from spread import STUDIES, documents, same_tables, subject_for
 
 from attlas.run import cluster as cluster_module
 from attlas.run import ray as ray_engine
 from attlas.run.ray import RayEngine
+from attlas.studies.norms.call import norms
 from attlas.studies.survey.call import survey
 
 ORDER = batches(LENGTHS, BUDGET)
@@ -86,6 +90,16 @@ def test_the_tables_of_studies_are_the_same(study: str, engine: RayEngine) -> No
     same_tables(STUDIES[study](subject, engine=engine), here, 0.0)
     with as_a_tree(engine):
         same_tables(STUDIES[study](subject, engine=engine), here, 1e-12)
+
+
+def test_layers_are_streamed_on_workers_and_so_are_those_of_the_twin(engine: RayEngine, tmp_path: Path) -> None:
+    twins.model("bert").save_pretrained(tmp_path / "model")
+    twins.tokenizer(False).save_pretrained(tmp_path / "model")
+    whole, streamed = load(tmp_path / "model"), load(tmp_path / "model", stream_layers=True, block=200)
+    here = norms(whole, documents(), twins=1, budget=64)
+    assert here.table.column("twin_weight").null_count < here.table.num_rows
+    same_tables(norms(streamed, documents(), twins=1, budget=64), here, 1e-6)
+    same_tables(norms(streamed, documents(), twins=1, budget=64, engine=engine), here, 1e-6)
 
 
 def test_a_worker_that_dies_is_replaced_and_its_batches_are_done_again(engine: RayEngine, tmp_path: Path) -> None:
@@ -186,3 +200,15 @@ def test_without_ray_one_sentence_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(PlanError, match=r"needs the package ray; install it with pip install 'attlas\[ray\]'"):
         survey(None, "sample", engine="ray")
+
+
+def test_ray_that_does_not_start_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(**_: Any) -> None:
+        raise Exception("The current node timed out during startup.")
+
+    nobody = SimpleNamespace(is_initialized=lambda: False, init=late, shutdown=lambda: None)
+    monkeypatch.setattr(cluster_module, "import_ray", lambda: nobody)
+    with pytest.raises(
+        PlanError, match=r"^Ray did not start \(The current node timed out .*\); if this machine is busy"
+    ):
+        cluster_module.connect("", 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ from attlas.run.fold import fold
 from attlas.run.portions import Merged
 from attlas.run.source import Source
 from attlas.run.streamed import StreamedReading
+from attlas.studies.ablate.call import ablate
 from attlas.studies.clusters.call import clusters
+from attlas.studies.coref.call import coref
 from attlas.studies.importance.call import importance
+from attlas.studies.noop.call import noop
 from attlas.studies.norms.call import norms
 from attlas.studies.relations.call import relations
 from attlas.studies.survey.call import survey
@@ -195,9 +199,15 @@ def test_a_limit_draws_from_a_stream_for_every_study(subject: Subject, texts: Pa
 def test_a_study_that_needs_all_texts_refuses_a_stream_that_is_too_large(
     subject: Subject, treebank: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken: list[int] = []
     whole = StreamedCorpus.whole
-    monkeypatch.setattr(StreamedCorpus, "whole", lambda self, advice: whole(self, advice, most=taken.pop()))
-    taken.append(10)
-    with pytest.raises(CorpusError, match=r"kept in memory, .* give --limit \(so many, drawn\) or --first"):
-        importance(subject, stream(treebank), "tagging:upos")
+    monkeypatch.setattr(StreamedCorpus, "whole", lambda self, advice, **why: whole(self, advice, most=10, **why))
+    for study, told in (
+        (importance, "importance keeps the score of every text beside what chance gives it"),
+        (noop, "noop keeps the score of every text beside what chance gives it"),
+        (ablate, "ablate keeps the loss and the score of every text under every cut"),
+    ):
+        why = f": {told}, so that all texts are to be kept in memory, and there are more than 0 MiB of them; "
+        with pytest.raises(CorpusError, match=f"{why}{re.escape('give --limit (so many, drawn) or --first')}$"):
+            study(subject, stream(treebank), "tagging:upos")
+    with pytest.raises(CorpusError, match=r"coref keeps every window with its mentions, .*; give a part of them$"):
+        coref(subject, stream(treebank))

@@ -64,8 +64,11 @@ def connect(address: str, cpus: int | None) -> bool:
                     "--engine ray, which starts one"
                 ) from None
             raise PlanError(f"there is no Ray cluster at {address} ({first_line(error)})") from None
-        except RuntimeError as error:
-            raise PlanError(f"Ray refused to start: {first_line(error)}") from None
+        except Exception as error:  # a node that is not up in time is a plain one
+            ray.shutdown()
+            raise PlanError(
+                f"Ray did not start ({first_line(error)}); if this machine is busy, try again later"
+            ) from None
     return True
 
 

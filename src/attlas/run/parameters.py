@@ -197,14 +197,21 @@ DEFAULTS: dict[str, Any] = {
 
 
 def study_call(
-    *, without: Sequence[str] = (), streams: bool = False, alone: str = "", whole: str = "", **defaults: Any
+    *,
+    without: Sequence[str] = (),
+    streams: bool = False,
+    keeps: str = "",
+    alone: str = "",
+    whole: str = "",
+    **defaults: Any,
 ) -> Callable[[Call], Call]:
     """Show a call's bundle parameter by parameter, fill in what was not given, and document all of them.
 
     ``defaults`` are those of this study where they are others than :data:`DEFAULTS`, or where its bundle has more
     than others have; ``without`` are parameters of the bundle that it does not take. A call that ``streams`` takes a
     corpus as it comes; for all others the documents of such a corpus are drawn, or read whole, beforehand
-    (:func:`attlas.run.settling.settled`). ``alone`` says why it cannot be spread over workers or parts, ``whole`` why
+    (:func:`attlas.run.settling.settled`), and what the study ``keeps`` of each says why where there are too many.
+    ``alone`` says why it cannot be spread over workers or parts, ``whole`` why
     not over parts.
 
     >>> from typing import Unpack
@@ -244,6 +251,7 @@ def study_call(
                     bound.arguments[parameter.name] = settled(
                         bound.arguments[parameter.name], {**shared, **bound.kwargs}, streaming=streams,
                         named=_role(parameter).read == OPENED,
+                        why=f"{call.__name__.replace('_', ' ')} keeps {keeps}" if keeps else "",
                     )  # fmt: skip
             try:
                 return call(*bound.args, **bound.kwargs)

@@ -26,15 +26,15 @@ class First(int):
         return f"First({int(self)})"
 
 
-def settled(corpus: Any, running: Mapping[str, Any], *, streaming: bool, named: bool = True) -> Any:
+def settled(corpus: Any, running: Mapping[str, Any], *, streaming: bool, named: bool = True, why: str = "") -> Any:
     """A corpus as a study takes it; what does not stream is left as it is. A ``named`` file or dataset is opened here
-    where it streams by itself.
+    where it streams by itself. ``why`` the texts of a study must all be in memory is said where they are too many.
 
     >>> settled("sample", {"limit": 3}, streaming=False)
     'sample'
     """
     if isinstance(corpus, list):
-        return [settled(one, running, streaming=streaming, named=named) for one in corpus]
+        return [settled(one, running, streaming=streaming, named=named, why=why) for one in corpus]
     if named and isinstance(corpus, str | os.PathLike) and streams(corpus):
         corpus = open_corpus(corpus)
     if not isinstance(corpus, StreamedCorpus):
@@ -46,4 +46,6 @@ def settled(corpus: Any, running: Mapping[str, Any], *, streaming: bool, named: 
         return corpus.draw(limit, running.get("seed", 0))
     if streaming:
         return corpus
-    return corpus.whole("give --limit (so many, drawn) or --first" if "limit" in running else "give a part of them")
+    advice = "give --limit (so many, drawn) or --first" if "limit" in running else "give a part of them"
+    more = {"why": f"{why}, so that all texts are to be kept in memory"} if why else {}
+    return corpus.whole(advice, **more)

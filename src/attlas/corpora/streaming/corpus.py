@@ -185,17 +185,23 @@ class StreamedCorpus:
         """The first so many documents, in memory."""
         return self._in_memory(islice(self._numbered(), count), {"documents": count, "drawn": "the first ones"})
 
-    def whole(self, advice: str = "take some with draw or first", most: int = WHOLE) -> Corpus:
-        """All documents, in memory; refused where they are more than so many bytes, with an ``advice``."""
-        return self._in_memory(self._up_to(most, advice), {"documents": None, "drawn": "all"})
+    def whole(
+        self,
+        advice: str = "take some with draw or first",
+        most: int = WHOLE,
+        why: str = "all texts are to be kept in memory",
+    ) -> Corpus:
+        """All documents, in memory; refused where they are more than so many bytes, with an ``advice``, and ``why``
+        they are needed there."""
+        return self._in_memory(self._up_to(most, advice, why), {"documents": None, "drawn": "all"})
 
-    def _up_to(self, most: int, advice: str) -> Iterator[tuple[int, Record]]:
+    def _up_to(self, most: int, advice: str, why: str) -> Iterator[tuple[int, Record]]:
         taken = 0
         for numbered in self._numbered():
             taken += numbered[1].size
             if taken > most:
                 raise CorpusError(
-                    f"all texts are to be kept in memory, and there are more than {most >> 20} MiB of them; {advice}",
+                    f"{why}, and there are more than {most >> 20} MiB of them; {advice}",
                     file=self.name,
                 )
             yield numbered

@@ -29,7 +29,7 @@ BUDGET = 2048  # pieces of the texts between two checkpoints; each goes through 
 GRADIENTS = 1024  # pieces of a batch whose graph is kept until the way back
 
 
-@study_call(budget=BUDGET)
+@study_call(budget=BUDGET, keeps="the loss and the score of every text under every cut")
 def ablate(
     subject: Model = None,
     corpus: Texts = "sample",

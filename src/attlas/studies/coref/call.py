@@ -30,7 +30,7 @@ READER = "attlas.studies.coref.call:whole_documents"
 ASKED = ("format", "unit", "target", "label")
 
 
-@study_call(without=("long", "limit"))
+@study_call(without=("long", "limit"), keeps="every window with its mentions, for its cases")
 def coref(
     subject: Model = None,
     corpus: Annotated[

@@ -16,7 +16,7 @@ from attlas.store.columns import as_columns
 BUDGET = 1024  # pieces of a batch: the graph of all layers is kept until the way back
 
 
-@study_call(budget=BUDGET)
+@study_call(budget=BUDGET, keeps="the score of every text beside what chance gives it")
 def importance(
     subject: Model = None,
     corpus: Texts = "sample",

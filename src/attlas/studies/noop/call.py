@@ -16,7 +16,7 @@ TWINS = 5  # where each costs a pass of gradients, and not a training of its own
 BUDGET = 1024  # pieces of a batch: the graph of all layers is kept until the way back
 
 
-@study_call(budget=BUDGET)
+@study_call(budget=BUDGET, keeps="the score of every text beside what chance gives it")
 def noop(
     subject: Model = None,
     corpus: Texts = "sample",

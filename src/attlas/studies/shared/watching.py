@@ -19,6 +19,7 @@ import torch
 
 from attlas.capture import Fold, Subject
 from attlas.models import AttentionCall, Batch, Example
+from attlas.run.trimming import give_back_freed
 from attlas.stats import Bundle
 
 
@@ -115,11 +116,16 @@ def run(subject: Subject, ready: Ready | None) -> Mapping[str, Pass]:
     """
     if ready is None:
         return {}
-    with torch.no_grad(), subject.use(*(Fold(pass_.take) for pass_ in ready.passes.values())):
+    with torch.no_grad(), subject.use(*(Fold(pass_.take) for pass_ in ready.passes.values()), Fold(_tidy)):
         subject.read(ready.made)
         for pass_ in ready.passes.values():
             pass_.land()
     return ready.passes
+
+
+def _tidy(call: AttentionCall) -> None:
+    """What the layer before has freed is given back, when all have taken what they want of this one."""
+    give_back_freed()
 
 
 class Together:
