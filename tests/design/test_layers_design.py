@@ -168,7 +168,7 @@ def test_what_a_linear_probe_has_more_than_the_network_has_its_sign(
 def test_documents_are_the_units_where_test_has_enough(monkeypatch: pytest.MonkeyPatch, model: Subject) -> None:
     """The same marks of the same sentences: taken by document they leave another doubt."""
     plant_marks(monkeypatch, lambda part, place, spec: 0.5)
-    few = {"epochs": 1, "step_pieces": 48, "twin": False, "control": False, "singles": False}
+    few = {"epochs": 1, "step_pieces": 48, "twin": "none", "control": False, "singles": False}
     scored = tuple(texts(64, 2))
     results = [
         layers(model, task="spans", **parts() | {"test": Corpus(scored, "documents", "test", "", owners)}, **few)

@@ -40,7 +40,7 @@ def reversed_in(result: Result, table: str, column: str) -> Result:
     ("page", "result", "table", "column"),
     [
         (STUDY, keywords_study_result(), "heads", "auc"),
-        (STUDY, keywords_study_result(twin="none", name="<b>bold"), "mix", "share"),
+        (STUDY, keywords_study_result(twin=False, name="<b>bold"), "mix", "share"),
         (COMPARE, keywords_compare_result(), "methods", "f1"),
         (COMPARE, keywords_compare_result(better=False), "methods", "change"),
         (TUNE, keywords_tune_result(), "scores", "f1"),
@@ -72,7 +72,7 @@ def test_a_study_is_told_from_its_tables() -> None:
 
 
 def test_a_study_without_a_twin_names_none_and_names_are_escaped() -> None:
-    result = keywords_study_result(twin="none", name="<b>bold")
+    result = keywords_study_result(twin=False, name="<b>bold")
     assert "Which heads of &lt;b&gt;bold know the key words" in page_of(result)
     assert not any("untrained" in text or "twin" in text for text in sentences(STUDY, result))
 

@@ -301,3 +301,8 @@ def test_charts_offer_no_twins_where_there_are_none() -> None:
         drawn[how] = json.dumps([chart.draw(tables, tables[chart.table]) for chart in charts], default=str)
     assert "untrained twins" in drawn["beside"]
     assert "untrained" not in drawn["none"]
+    result = clusters(bert(), "sample", limit=6, twin="none")
+    page = study_of(result.manifest).load_page()
+    tables = Tables(result, page.schemas, page.derived)
+    assert any("twin_x" in chart.columns for chart in page.charts())
+    assert not [chart for chart in page.charts() if "twin_x" in chart.columns and chart.fits(tables)]

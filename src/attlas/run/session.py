@@ -177,8 +177,9 @@ class Run:
         elif self.twin == BESIDE or model.block is not None:  # of a model whose layers are streamed little is there
             yield range(count)
         else:
-            from attlas.models.letting_go import let_go
+            from attlas.models.letting_go import let_go, require_loose
 
+            require_loose(model.name, model.model)
             self.progress.note(f"the weights of {model.name} are let go of; its untrained twins come next")
             with model.seam.alone(), let_go(model.name, model.model, self.out):
                 yield range(count)

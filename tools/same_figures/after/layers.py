@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 SHORT: dict[str, Any] = {"epochs": 4, "step_pieces": 32, "learning_rate": 5e-3}
-CONTROL: dict[str, Any] = {"twin": False, "control": False}
+CONTROL: dict[str, Any] = {"twin": "none", "control": False}
 RUNS: dict[str, tuple[str, str, str, dict[str, Any]]] = {  # model, file and task of a case, and its options
     "pos": ("bert", "treebank one", "pos", {"limit": 16, "out": "out", **SHORT}),
     "dependencies": ("bert", "treebank one", "dependencies", {
-        "validation": "treebank two", "test": "treebank three", "lengths": "own", "singles": False, "twin": False,
+        "validation": "treebank two", "test": "treebank three", "lengths": "own", "singles": False, "twin": "none",
         "seeds": 2, "limit": 12, **SHORT}),
     "coreference": ("bert", "treebank one", "coreference", {"singles": False, **CONTROL, **SHORT}),
-    "entities": ("llama", "entities one", "entities", {"twin": False, "limit": 16, "mixing_rate": 5e-2, **SHORT}),
+    "entities": ("llama", "entities one", "entities", {"twin": "none", "limit": 16, "mixing_rate": 5e-2, **SHORT}),
     "spans": ("bert", "spans one", "spans", {
         "over": "heads", "epochs": 8, "step_pieces": 32, "learning_rate": 1e-2, **CONTROL}),
     "relations": ("bert", "nominals one", "relations", {
-        "validation": "nominals two", "test": "nominals three", "twin": False, **SHORT}),
+        "validation": "nominals two", "test": "nominals three", "twin": "none", **SHORT}),
     "roles": ("marian", "propbank one", "roles", {"validation": "propbank two", **CONTROL, **SHORT}),
     "constituents": ("bert", "propbank one", "constituents", {
         "over": "heads", "lengths": "usual", "singles": False, "test": "propbank two", "limit": 12, **SHORT}),

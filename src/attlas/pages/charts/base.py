@@ -70,7 +70,9 @@ class Chart:
         return tables[self.table].where(**{name: list(values) for name, values in self.where.items()})
 
     def fits(self, tables: Tables) -> bool:
-        """Whether there is anything to show: rows, with all columns."""
+        """Whether there is anything to show: rows, with all columns; those of twins are empty without any."""
+        if not tables.baseline and any(column.startswith("twin") for column in self.columns):
+            return False
         return tables.has(self.table, *self.columns) and len(self.rows(tables)) > 0
 
     def spec(self, tables: Tables) -> Spec:

@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 
 
 class Handing(Reading, total=False):
-    """Which links to hand out, in the table ``links`` and the file ``pharaoh``."""
+    """Which links to hand out, in the table ``links`` and the file ``pharaoh``; and where twins are."""
 
+    twin: Twin
     measure: Measure
     side: Annotated[
         str | None,
@@ -75,7 +76,7 @@ class Handing(Reading, total=False):
     ]
 
 
-@study_call(without=("long",), measure="norm", side=None, layer=None, head=None, direction=None)
+@study_call(without=("long",), measure="norm", side=None, layer=None, head=None, direction=None, twin="beside")
 def align(
     subject: Model = None,
     corpus: Texts = "sample",
@@ -113,7 +114,6 @@ def align(
         Path | str | None, Help("A file for the links, one line per pair of sentences.", kind=Path | None)
     ] = None,
     twins: Twins = 5,
-    twin: Twin = "beside",
     **running: Unpack[Handing],
 ) -> Result:
     """Align the words of a bitext by attention: every layer and head, by weight and by norm, beside word aligners.
@@ -149,7 +149,7 @@ def align(
     }  # fmt: skip
     if lenient:
         options["lenient"] = True
-    with begin("align", model, texts, options, running, more={"more": further}, twin=twin) as run:
+    with begin("align", model, texts, options, running, more={"more": further}, twin=running["twin"]) as run:
         run.note_cutting(len(texts.documents), "pairs of sentences")
         models = [model] if other is None else [model, other]
         kept, examples = _read(run, models, running["max_pieces"], running["limit"])
