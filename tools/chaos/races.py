@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from tools.chaos.children import Ended, all_ended, start
-from tools.chaos.place import Alone, Place, wrong
+from tools.chaos.place import Alone, Place
 from tools.chaos.trials import Came, Planned
 
 HELD = re.compile(r"another run works here \((?:process (\d+) on this machine|it has not said who it is yet)")
@@ -23,12 +23,12 @@ def races(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator
     """So many races of all kinds, over all runs."""
     for turn in range(count):
         draw = random.Random(f"races {seed} {turn}")
-        alone = place.left_alone(names[(turn * 5) % len(names)])
-        yield Planned("races", alone.name, turn, partial(_raced, place, alone, KINDS[turn % len(KINDS)], draw))
+        name = names[(turn * 5) % len(names)]
+        yield Planned("races", name, turn, partial(_raced, place, name, KINDS[turn % len(KINDS)], draw))
 
 
-def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> Came:
-    out = place.free("raced")
+def _raced(place: Place, name: str, kind: str, draw: random.Random) -> Came:
+    alone, out = place.left_alone(name), place.free("raced")
     asked = [*alone.arguments, "--out", str(out)]
     others = [asked] * draw.randint(1, 2)
     if kind == "other plan":
@@ -38,27 +38,27 @@ def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> Came:
     elif kind == "reported meanwhile":
         others = [["report", str(out)]]
     elif kind == "two take over":
-        first = start(asked, out)
+        first = start(asked)
         time.sleep(alone.seconds * draw.uniform(0.3, 0.8))
         first.send(signal.SIGKILL)
         if not first.end().killed:
-            return kind, [], "it had ended before it was killed"
+            return Came(kind, note="it had ended before it was killed")
         asked = [*asked, "--resume"]
         others = [asked]
-    children = [start(asked, out)]
+    children = [start(asked)]
     with all_ended(children):
         for other in others:
             time.sleep(draw.random() * 0.3 * alone.seconds)
-            children.append(start(other, out))
+            children.append(start(other))
         numbers = [child.number for child in children]
         ended = [child.end() for child in children]
-    return kind, *_judged(alone, out, kind, ended, numbers)
+    return Came(kind, *_judged(alone, out, kind, ended, numbers))
 
 
 def _judged(alone: Alone, out: Path, kind: str, ended: list[Ended], numbers: list[int]) -> tuple[list[str], str]:
     """What was wrong with a race, and how it went."""
     if kind == "reported meanwhile":
-        told = [str(ended[0])] if ended[0].status else wrong(alone, out)
+        told = [str(ended[0])] if ended[0].status else alone.wrong(out)
         if ended[1].status and ended[1].sentence is None:
             told.append(f"the report ended with {ended[1]}")
         return told, ended[1].sentence or "the report came late enough"
@@ -74,4 +74,4 @@ def _judged(alone: Alone, out: Path, kind: str, ended: list[Ended], numbers: lis
             told.append(f"no such process: {end.sentence}")
     if kind == "other plan" and ended[0].status:
         return told, "the other plan was first"
-    return [*told, *([] if told else wrong(alone, out))], "one went on"
+    return [*told, *([] if told else alone.wrong(out))], "one went on"
