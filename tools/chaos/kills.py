@@ -83,7 +83,7 @@ def plain(change: str) -> str:
     >>> plain("rename of /checkpoint/.tmpAbC")
     'rename of /checkpoint/.tmp*'
     """
-    return re.sub(r"(?<=/)(\\.tmp|\\.trying)\\w+", r"\\1*", change)
+    return re.sub(r"(?<=/)(\.tmp|\.trying)\w+", r"\1*", change)
 
 
 def watched(place: Place, name: str) -> Came:
