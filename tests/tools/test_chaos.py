@@ -134,6 +134,7 @@ def changing(folder: Path) -> None:
         file.write(b"abcdef")
         os.writev(file.fileno(), [b"gh", b"ij"])
         os.pwrite(file.fileno(), b"AB", 0)
+        os.posix_fallocate(file.fileno(), 0, 12)
     ctypes.CDLL(None).syscall(SYSCALLS["rename"], os.fsencode(folder / "a"), os.fsencode(folder / "b"))
     os.write(2, secrets.token_bytes(4).hex().encode())
     (folder / "b").unlink()
@@ -179,7 +180,8 @@ def test_every_change_is_held_up_and_seen(tmp_path: Path) -> None:
     assert seen[:once] == [
         ("mkdir of /", b"-"), ("open of /a", b"-"), ("write of /a", b""), ("half write of /a", b"abc"),
         ("write of /a", b"abcdef"), ("half write of /a", b"abcdefgh"), ("write of /a", b"abcdefghij"),
-        ("half write of /a", b"Abcdefghij"), ("rename of /b", b"ABcdefghij"), ("unlink of /b", b"ABcdefghij"),
+        ("half write of /a", b"Abcdefghij"), ("truncate of /a", b"ABcdefghij"), ("rename of /b", b"ABcdefghij\0\0"),
+        ("unlink of /b", b"ABcdefghij\0\0"),
     ]  # fmt: skip
 
 
@@ -190,7 +192,8 @@ def test_a_kill_leaves_what_was_seen(tmp_path: Path) -> None:
         (3, {"a": b""}),
         (5, {"a": b"abcdefghij"}),
         (6, {"a": b"ABcdefghij"}),
-        (7, {"b": b"ABcdefghij"}),
+        (7, {"a": b"ABcdefghij\0\0"}),
+        (8, {"b": b"ABcdefghij\0\0"}),
     ):
         for half in (False, True) if number == 3 else (False,):
             room = Path(tempfile.mkdtemp(dir=tmp_path))

@@ -28,7 +28,7 @@ from attlas.pages.charts.base import Chart
 from attlas.pages.rows import Tables
 from tools.chaos.watch import Watch, ask_to_be_watched
 
-MOST = 120  # seconds that a child may take before it counts as stuck
+MOST = 600  # seconds that a child may take before it counts as stuck
 TOLD = ("out", "err", "modules")  # the files that a child leaves to its parent
 NOBODY = 2**22 + 1  # a process number that no system gives
 UNSEEN = 97  # the status of a child that ended by an error that nobody caught

@@ -45,15 +45,16 @@ PATHS: dict[str, tuple[int | None, int]] = {
     "renameat": (2, 3), "renameat2": (2, 3),
 }  # fmt: skip
 FROM: dict[str, tuple[int | None, int]] = {"rename": (None, 0), "renameat": (0, 1), "renameat2": (0, 1)}
-FILES = ("write", "pwrite", "writev", "fsync", "fdatasync", "ftruncate")  # the open file comes first
+FILES = ("write", "pwrite", "writev", "fsync", "fdatasync", "ftruncate", "fallocate")  # the open file comes first
 PLAIN = {
-    "pwrite": "write", "writev": "write", "fdatasync": "fsync", "ftruncate": "truncate", "mkdirat": "mkdir",
-    "unlinkat": "unlink", "openat": "open", "creat": "open", "renameat": "rename", "renameat2": "rename",
+    "pwrite": "write", "writev": "write", "fdatasync": "fsync", "ftruncate": "truncate", "fallocate": "truncate",
+    "mkdirat": "mkdir", "unlinkat": "unlink", "openat": "open", "creat": "open", "renameat": "rename",
+    "renameat2": "rename",
 }  # fmt: skip
 # which nothing here is known to use below a folder; whoever begins to is told, for half of it would not be seen
 UNKNOWN = (
-    "sendfile", "splice", "copy_file_range", "fallocate", "pwritev", "pwritev2", "link", "linkat", "symlink",
-    "symlinkat", "openat2", "io_uring_setup",
+    "sendfile", "splice", "copy_file_range", "pwritev", "pwritev2", "link", "linkat", "symlink", "symlinkat",
+    "openat2", "io_uring_setup",
 )  # fmt: skip
 
 
@@ -137,7 +138,7 @@ class Watch:
             return None if file is None else Call("map", file)
         if name in UNKNOWN:
             places = [asking.open_file(at) for at in range(4)] if name != "io_uring_setup" else [str(self.folder)]
-            if any(self._below(place) is not None for place in places) or name not in UNKNOWN[:6]:
+            if any(self._below(place) is not None for place in places) or name not in UNKNOWN[:5]:
                 raise NotImplementedError(f"a child calls {name}, of which nothing is known here")
             return None
         if name in FILES:
