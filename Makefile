@@ -24,7 +24,7 @@ tests-alone: $(READY)
 chaos: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist load -m campaign
 	rm -f out/chaos.jsonl && mkdir -p out
-	$(BIN)/python -m tools.chaos --most 60 --record out/chaos.jsonl --page docs/results/faults.md $(CHAOS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.chaos --record out/chaos.jsonl --page docs/results/faults.md $(CHAOS)
 
 lint: $(READY)
 	$(BIN)/ruff check .

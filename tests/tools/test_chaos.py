@@ -1,24 +1,36 @@
-"""Chaos: what differs is seen, changes are drawn as they should be, and a short run of kills finds nothing."""
+"""Chaos: what differs is seen, changes are held up and drawn as they should be, and a short run finds nothing."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
+import secrets
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from attlas.store import Manifest, Result
 from attlas.studies import studies
+from tools.chaos.children import TOLD, Child, Ended, all_ended
 from tools.chaos.commands import COMMANDS, chosen, resuming
 from tools.chaos.contents import contents, differences
 from tools.chaos.kills import sampled
 from tools.chaos.page import page_of
-from tools.chaos.trials import Planned, Trial, carried_out, read_record
+from tools.chaos.place import Alone, Moment, killing
+from tools.chaos.races import _judged, _Runner
+from tools.chaos.states import FOLDER, State, Untouched, look
+from tools.chaos.trials import Came, Planned, Trial, carried_out, read_record
+from tools.chaos.watch import SYSCALLS, Call, Watch, ask_to_be_watched, possible
 
+watching = pytest.mark.skipif(not possible(), reason="files can be watched on Linux and x86-64 alone")
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = {
     "stream": ["encoder"],
@@ -41,7 +53,8 @@ def saved(folder: Path, started: str = "", **more: list[float]) -> Path:
 
 def planned(trial: Trial) -> Planned:
     """A trial of which this comes."""
-    return Planned(trial.kind, trial.run, trial.number, lambda: (trial.done, list(trial.wrong), trial.note))
+    came = Came(trial.done, trial.wrong, trial.note, trial.figures)
+    return Planned(trial.kind, trial.run, trial.number, lambda: came)
 
 
 def test_every_study_that_resumes_has_a_tiny_run() -> None:
@@ -65,37 +78,212 @@ def test_what_differs_but_for_times_is_told(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_change_to_every_file_comes_first() -> None:
-    events = ["open\t/a", *["write\t/a"] * 50, "fsync\t/a", "rename\t/b", *["open\t/.tmpAbC", "open\t/.tmpXyZ"]]
-    numbers = sampled(events, 0, random.Random(0))
-    assert sorted(numbers) == list(range(1, len(events) + 1))
-    assert len({events[number - 1].replace("XyZ", "AbC") for number in numbers[:5]}) == 5
-    assert numbers[5:6] in ([54], [55])
-    assert sampled(events, 3, random.Random(0)) == numbers[:3]
+    changes = ["open of /a", *["write of /a"] * 50, "fsync of /a", "rename of /b"]
+    changes += ["open of /.tmpAbC", "open of /.tmpXyZ"]
+    places = sampled(changes, 0, random.Random(0))
+    assert sorted(places) == list(range(len(changes)))
+    assert len({changes[place].replace("XyZ", "AbC") for place in places[:5]}) == 5
+    assert places[5:6] in ([53], [54])
+    assert sampled(changes, 3, random.Random(0)) == places[:3]
+
+
+def test_states_are_told_apart_and_made_again(tmp_path: Path) -> None:
+    here, kept = tmp_path / "here", tmp_path / "kept"
+    kept.mkdir()
+    assert look(here) == State(())
+    (here / "checkpoint").mkdir(parents=True)
+    (here / "plan.json").write_bytes(b"plan")
+    (here / "checkpoint" / "state.npz.new").write_bytes(b"half")
+    half = look(here, kept)
+    half.make(tmp_path / "again", kept)
+    assert look(tmp_path / "again") == half
+    (here / "checkpoint" / "state.npz.new").write_bytes(b"more than half")
+    more = look(here)
+    assert more.key != half.key
+    assert more.lasting == half.lasting
+    (here / "plan.json").write_bytes(b"plot")
+    assert look(here).lasting != more.lasting
+    (here / "checkpoint" / "state.npz.new").rename(here / "checkpoint" / "state.npz")
+    assert look(here).lasting != more.lasting
+
+
+@pytest.mark.parametrize(
+    ("calls", "looked_into"),
+    [
+        ([Call("unlink", "/a.new"), Call("read", "/a.new", reads=True)], False),
+        ([Call("open", "/a.new", empties=True), Call("rename", "/a", "/a.new")], False),
+        ([Call("read", "/a", reads=True), Call("rename", "/a.new", "/b.new")], False),
+        ([Call("read", "/a.new", reads=True), Call("unlink", "/a.new")], True),
+        ([Call("open", "/a.new", reads=True)], True),
+        ([Call("rename", "/a", "/a.new")], True),
+        ([Call("rename", "/.saved", "/.saving")], True),
+    ],
+)
+def test_whoever_looks_into_an_unfinished_file_is_seen(calls: list[Call], looked_into: bool) -> None:
+    state = State((("", FOLDER), ("/.saving", FOLDER), ("/.saving/t.parquet", "2"), ("/a", "0"), ("/a.new", "1")))
+    untouched = Untouched(state)
+    for call in calls:
+        untouched.see(call)
+    assert bool(untouched.looked_into) == looked_into
+
+
+def changing(folder: Path) -> None:
+    """Some changes of files: by Python, and past it and the C library's own functions."""
+    folder.mkdir()
+    with open(folder / "a", "wb", buffering=0) as file:
+        file.write(b"abcdef")
+        os.writev(file.fileno(), [b"gh", b"ij"])
+        os.pwrite(file.fileno(), b"AB", 0)
+        os.posix_fallocate(file.fileno(), 0, 12)
+    ctypes.CDLL(None).syscall(SYSCALLS["rename"], os.fsencode(folder / "a"), os.fsencode(folder / "b"))
+    os.write(2, secrets.token_bytes(4).hex().encode())
+    (folder / "b").unlink()
+
+
+def watched_child(watch: Watch, call: Callable[[], None], room: Path) -> Child:
+    """A child that is watched while it calls something."""
+    ours, its = socket.socketpair()
+    for name in TOLD:
+        (room / name).touch()
+    number = os.fork()
+    if not number:
+        os.dup2(os.open(room / "err", os.O_WRONLY), 2)
+        ask_to_be_watched(its, reads=watch.reads)
+        call()
+        os._exit(0)
+    child = Child(number, os.pidfd_open(number), room, watch, socket.recv_fds(ours, 1, 1)[1][0])
+    its.close()
+    ours.close()
+    return child
+
+
+@watching
+def test_every_change_is_held_up_and_seen(tmp_path: Path) -> None:
+    seen: list[tuple[str, bytes]] = []
+    out = tmp_path / "out"
+
+    def see(call: Call, half: bool) -> bool:
+        here = next((path.read_bytes() for path in (out / "a", out / "b") if path.exists()), b"-")
+        seen.append((f"{'half ' * half}{call}", here))
+        return False
+
+    said = []
+    for _ in range(2):
+        room = Path(tempfile.mkdtemp(dir=tmp_path))
+        ended = watched_child(Watch(out, see, seed=1), lambda: changing(out), room).end()
+        assert ended.status == 0
+        said.append(ended.err)
+        out.rmdir()
+    assert said[0] == said[1] != ""
+    once = len(seen) // 2
+    assert seen[:once] == seen[once:]
+    assert seen[:once] == [
+        ("mkdir of /", b"-"), ("open of /a", b"-"), ("write of /a", b""), ("half write of /a", b"abc"),
+        ("write of /a", b"abcdef"), ("half write of /a", b"abcdefgh"), ("write of /a", b"abcdefghij"),
+        ("half write of /a", b"Abcdefghij"), ("truncate of /a", b"ABcdefghij"), ("rename of /b", b"ABcdefghij\0\0"),
+        ("unlink of /b", b"ABcdefghij\0\0"),
+    ]  # fmt: skip
+
+
+@watching
+def test_a_kill_leaves_what_was_seen(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for number, left in (
+        (3, {"a": b""}),
+        (5, {"a": b"abcdefghij"}),
+        (6, {"a": b"ABcdefghij"}),
+        (7, {"a": b"ABcdefghij\0\0"}),
+        (8, {"b": b"ABcdefghij\0\0"}),
+    ):
+        for half in (False, True) if number == 3 else (False,):
+            room = Path(tempfile.mkdtemp(dir=tmp_path))
+            moment = Moment(number, half, "", "")
+            ended = watched_child(Watch(out, killing(moment)), lambda: changing(out), room).end()
+            assert ended.killed
+            found = {path.name: path.read_bytes() for path in out.iterdir()}
+            assert found == ({"a": b"abc"} if half else left)
+            shutil.rmtree(out)
+
+
+@watching
+def test_what_is_not_understood_is_told(tmp_path: Path) -> None:
+    room = tmp_path / "room"
+    room.mkdir()
+    child = watched_child(
+        Watch(tmp_path, lambda call, half: False), lambda: os.link(room / "err", tmp_path / "b"), room
+    )
+    with all_ended([child]), pytest.raises(NotImplementedError, match="link, of which nothing is known"):
+        child.end()
 
 
 def test_a_trial_that_is_run_again_counts_once(tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
-    first = Trial("kills", "survey", 3, "rename of /a (3 of 90)", ("a is another",), "killed")
-    again = Trial("kills", "survey", 3, "rename of /a (3 of 90)", (), "killed")
-    other = Trial("races", "survey", 0, "same plan")
-    assert carried_out([planned(first), planned(other)], record) == (2, 1)
-    assert carried_out([planned(again), Planned("races", "survey", 0, pytest.fail)], record, processes=2) == (2, 0)
+    first = Trial("states", "survey", 3, "rename of /a (3 of 90)", ("a is another",))
+    again = Trial("states", "survey", 3, "rename of /a (3 of 90)", (), "killed again")
+    other = Trial("races", "survey", 0, "same plan", (), "one after the other")
+    assert carried_out([lambda: [planned(first), planned(other)]], record) == (2, 1)
+    left = Planned("races", "survey", 0, pytest.fail)
+    assert carried_out([lambda: [planned(again)], lambda: [left]], record) == (2, 0)
     assert read_record(record) == [again, other]
-    page = page_of(read_record(record))
-    assert "2 trials, 0 at fault. 1 runs were killed" in page
-    assert "| survey | 1 of 90 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |" in page
-    assert "- survey, kills, rename of /a (3 of 90): a is another" in page_of([first, other])
+    seen = Trial(
+        "watched", "survey", 0, "", figures={"changes": 90, "moments": 120, "states": 99, "classes": 7, "mapped": 1}
+    )
+    page = page_of([*read_record(record), seen])
+    assert "1 runs make 90 changes of a file" in page
+    assert "(120 moments) leaves one of 99 different states of 7 classes. 1 states were gone on from (1 were" in page
+    assert "of 1 races 1 came to run one after the other. 0 of 3 trials are at fault" in page
+    assert "| survey | 90 | 99 | 7 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 0 |" in page
+    assert "These map files below their folder into memory: survey." in page
+    assert "- survey, states, rename of /a (3 of 90): a is another" in page_of([first, other])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the shim is for Linux")
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
-def test_a_short_run_of_kills(tmp_path: Path) -> None:
-    """A training, which has no page to draw, at some changes of its files."""
+def test_a_trial_that_fails_is_at_fault(tmp_path: Path) -> None:
+    def fails() -> Came:
+        raise RuntimeError("no such place")
+
     record = tmp_path / "record.jsonl"
-    words = [sys.executable, "-m", "tools.chaos", "kills", "--study", "tune", "--most", "6", "--record", str(record)]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    assert carried_out([lambda: [Planned("races", "survey", 0, fails)]], record) == (1, 1)
+    assert read_record(record)[0].wrong == ("RuntimeError: no such place",)
+
+
+def runner(
+    status: int = 0, err: str = "", *, worked: tuple[float, ...] = (), asked: float = 0, back: float = 99
+) -> _Runner:
+    return _Runner(list(worked), asked, back, 7, Ended(status, "", err))
+
+
+HELD = "attlas: out: another run works here (process 7 on this machine, since then); wait for it"
+
+
+@pytest.mark.parametrize(
+    ("runners", "wrong"),
+    [
+        ([runner(worked=(1, 5), back=6), runner(2, HELD, asked=3)], ""),
+        ([runner(worked=(1, 5), back=6), runner(2, HELD.replace("7", "8"), asked=3)], "no such process"),
+        ([runner(worked=(1, 5), back=6), runner(2, "attlas: it holds a survey result of another plan", asked=3)], ""),
+        ([runner(worked=(1, 5), back=6), runner(2, "attlas: use --resume", asked=3)], "refused otherwise"),
+        ([runner(worked=(1, 5), back=6), runner(2, "attlas: use --resume", asked=7)], ""),
+        ([runner(worked=(1, 5), back=6), runner(worked=(7, 9), back=10)], ""),
+        ([runner(worked=(1, 5), back=6), runner(worked=(5.5, 9), back=10)], "2 went on at once"),
+        ([runner(2, HELD), runner(2, HELD)], "none went on"),
+        ([runner(worked=(1, 5), back=6), runner(1, "Traceback", asked=7)], "refused otherwise"),
+    ],
+)
+def test_races_are_judged(runners: list[_Runner], wrong: str, tmp_path: Path) -> None:
+    alone = Alone("survey", (), 1.0, {})
+    told, _ = _judged(alone, tmp_path, "same plan", runners)
+    assert (wrong in "; ".join(told)) if wrong else told == []
+
+
+@watching
+def test_a_short_run_of_kills(tmp_path: Path) -> None:
+    """A training, which has no page to draw: some states gone on from, and some real kills."""
+    record = tmp_path / "record.jsonl"
+    words = [sys.executable, "-m", "tools.chaos", "states", "kills", "--study", "tune"]
+    words += ["--most", "4", "--kills", "3", "--record", str(record)]
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "OMP_NUM_THREADS": "1"}
     run = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr
     trials = read_record(record)
-    assert len(trials) == 7
-    assert sum(trial.note.startswith("killed") for trial in trials) >= 5
+    assert Counter(trial.kind for trial in trials) == {"watched": 1, "finished": 1, "states": 4, "kills": 3}
+    assert {trial.note for trial in trials if trial.kind == "kills"} == {"as seen"}

@@ -17,7 +17,7 @@ import twins
 from attlas.store import Manifest, Result
 from attlas.views import Scene
 from attlas.views.question import Question
-from tools.fuzz import bits, commands, corpora, folders, lines, requests
+from tools.fuzz import bits, commands, corpora, folders, large, lines, requests
 from tools.fuzz.asking import TEXT
 from tools.fuzz.forked import Outcome, forked
 from tools.fuzz.lines import Line
@@ -59,6 +59,17 @@ def test_mutated_corpora_end_in_a_corpus_or_a_sentence() -> None:
     outcomes = list(corpora.outcomes(seed=0, indices=range(400)))
     assert [outcome for outcome in outcomes if outcome.at_fault] == []
     assert {outcome.kind for outcome in outcomes} == {"read", "refused"}
+
+
+def test_large_files_are_read_or_refused() -> None:
+    """Those of treebanks, which are quick; the times of others depend on what else the machine does."""
+    names = [case.options["format"] for case in large.cases() if case.entry == "edges"]
+    assert {len(data) // 1000 for case in large.cases() for data in case.files.values()} <= {499, 500, 999}
+    first = len(large.cases()) - len(names)
+    chosen = [first + at for at, name in enumerate(names) if name in ("conllu", "uds")][:4]
+    outcomes = list(large.outcomes(seed=0, indices=[*chosen, 10_000]))
+    assert [outcome for outcome in outcomes if outcome.at_fault] == []
+    assert len(outcomes) == 4
 
 
 def test_command_lines_are_the_same_each_time_and_name_every_command() -> None:

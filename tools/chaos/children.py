@@ -1,38 +1,37 @@
-"""The command line in a forked child, which may be killed at a change of a file, or by its parent after a time."""
+"""The command line in a forked child, which may be watched at each change of a file, and killed there or later."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
+import gc
+import hashlib
 import importlib
+import itertools
 import os
 import pkgutil
 import select
 import shutil
 import signal
-import subprocess
+import socket
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
+from typing import Any
 
-SHIM = Path(__file__).with_name("shim.c")
-MOST = 120  # seconds that a child may take before it counts as stuck
-TOLD = ("out", "err", "events", "modules")  # the files that a child leaves to its parent
+from attlas.pages.charts.base import Chart
+from attlas.pages.rows import Tables
+from tools.chaos.watch import Watch, ask_to_be_watched
+
+MOST = 600  # seconds that a child may take before it counts as stuck
+TOLD = ("out", "err", "modules")  # the files that a child leaves to its parent
+NOBODY = 2**22 + 1  # a process number that no system gives
 UNSEEN = 97  # the status of a child that ended by an error that nobody caught
-
-
-def preloaded() -> None:
-    """Have this process begin again with the shim loaded, unless it is."""
-    if "CHAOS_SHIM" in os.environ:
-        return
-    library = Path(tempfile.mkdtemp(prefix="chaos-")) / "shim.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SHIM, "-ldl"], check=True)
-    environment = {**os.environ, "LD_PRELOAD": str(library), "CHAOS_SHIM": str(library), "OMP_NUM_THREADS": "1"}
-    os.execve(sys.executable, [sys.executable, "-m", "tools.chaos", *sys.argv[1:]], environment)
 
 
 def warmed() -> None:
@@ -48,15 +47,44 @@ def warmed() -> None:
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     torch.set_num_threads(1)
+    _drawn_once()
     typer.main.get_command = functools.cache(typer.main.get_command)
     typer.main.get_command(app)
 
 
+def _drawn_once() -> None:
+    """Have a chart drawn once for the same tables: children take over what their parent has drawn, and only put their
+    pages together."""
+    from attlas.pages import html
+
+    draw = html._figure_data
+    drawn: dict[tuple[str, str], dict[str, Any]] = {}
+
+    def told_by(tables: Tables) -> str:
+        """A short name of all that tables hold, but for when they were made."""
+        if "told" not in vars(tables):
+            manifest = replace(tables.manifest, started="", seconds=0.0, checksums={})
+            rows = {name: table.to_pydict() for name, table in tables.arrow.items()}
+            vars(tables)["told"] = hashlib.blake2b(repr((manifest, rows)).encode()).hexdigest()
+        return str(vars(tables)["told"])
+
+    def figure_data(chart: Chart, tables: Tables) -> dict[str, Any]:
+        key = chart.key, told_by(tables)
+        if key not in drawn:
+            drawn[key] = draw(chart, tables)
+        return drawn[key]
+
+    html._figure_data = figure_data
+
+
 def imported(modules: Sequence[str]) -> None:
-    """Import what a child has imported, so that the next need not."""
+    """Import what a child has imported, so that the next need not; and have children not look through all of it for
+    garbage, which would copy it."""
     for name in modules:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)
@@ -66,7 +94,6 @@ class Ended:
     status: int
     out: str
     err: str
-    events: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 
     @property
@@ -86,21 +113,43 @@ class Ended:
 
 @dataclass
 class Child:
-    """A command on its way, in the process ``number``."""
+    """A command on its way, in the process ``number``; ``watch`` answers what ``listener`` brings, where it is
+    watched."""
 
     number: int
     handle: int
     room: Path
+    watch: Watch | None = None
+    listener: int = -1
 
     def wait(self, seconds: float = MOST) -> Ended | None:
         """How it ended; None where it has not, after these seconds."""
-        if not select.select([self.handle], [], [], seconds)[0]:
+        if not self._ended(seconds):
             return None
         os.close(self.handle)
+        if self.listener >= 0:
+            os.close(self.listener)
         status = os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
-        out, err, events, modules = ((self.room / name).read_text("utf-8", "replace") for name in TOLD)
+        out, err, modules = ((self.room / name).read_text("utf-8", "replace") for name in TOLD)
         shutil.rmtree(self.room)
-        return Ended(status, out, err, tuple(events.splitlines()), tuple(modules.splitlines()))
+        return Ended(status, out, err, tuple(modules.splitlines()))
+
+    def _ended(self, seconds: float) -> bool:
+        """Answer its calls until it has ended, or so many seconds are over."""
+        until = time.monotonic() + seconds
+        waiting = select.poll()
+        waiting.register(self.handle, select.POLLIN)
+        if self.watch is not None:
+            waiting.register(self.listener, select.POLLIN)
+        while (left := until - time.monotonic()) > 0:
+            ready = dict(waiting.poll(left * 1000))
+            if self.handle in ready:
+                return True
+            if self.watch is not None and ready.get(self.listener, 0) & select.POLLIN:
+                self.watch.serve(self.listener, self.number)
+            elif self.listener in ready:  # nobody is left who could ask
+                waiting.unregister(self.listener)
+        return False
 
     def send(self, number: int) -> None:
         """Send it a signal, if it is still there."""
@@ -117,35 +166,48 @@ class Child:
         return ended
 
 
-def start(arguments: Sequence[str], folder: Path, *, fatal: int = 0, told: bool = False) -> Child:
-    """Run a command in a child, which dies at the change of this number below a folder (0: it does not)."""
+def start(arguments: Sequence[str], watch: Watch | None = None, *, told: bool = False) -> Child:
+    """Run a command in a child; a watched one is told made-up times and a process number that nobody has, so that it
+    does the same to the letter each time. ``told``: what it has imported is told."""
     room = Path(tempfile.mkdtemp(prefix="said-"))
     for name in TOLD:
         (room / name).touch()
-    number = os.fork()
-    if not number:
-        _become(arguments, folder, room, fatal, told)
-    return Child(number, os.pidfd_open(number), room)
+    ours, its = socket.socketpair()
+    with ours, its:
+        number = os.fork()
+        if not number:
+            _become(arguments, room, watch, its, told)
+        child = Child(number, os.pidfd_open(number), room, watch)
+        if watch is not None:
+            its.close()  # a child that dies before is an end
+            listeners = socket.recv_fds(ours, 1, 1)[1]
+            if listeners:
+                child.listener = listeners[0]
+            else:
+                child.watch = None
+    return child
 
 
-def run(arguments: Sequence[str], folder: Path, *, fatal: int = 0, told: bool = False) -> Ended:
+def run(arguments: Sequence[str], watch: Watch | None = None, *, told: bool = False) -> Ended:
     """Run a command in a child to its end."""
-    return start(arguments, folder, fatal=fatal, told=told).end()
+    return start(arguments, watch, told=told).end()
 
 
-def _become(arguments: Sequence[str], folder: Path, room: Path, fatal: int, told: bool) -> None:
+def _become(arguments: Sequence[str], room: Path, watch: Watch | None, channel: socket.socket, told: bool) -> None:
     """What a child does; it never comes back."""
     status = UNSEEN
     try:
         for descriptor, name in ((1, "out"), (2, "err")):
             os.dup2(os.open(room / name, os.O_WRONLY | os.O_APPEND), descriptor)
-        events = os.open(room / "events", os.O_WRONLY | os.O_APPEND) if told else -1
         for number in (signal.SIGHUP, signal.SIGTERM):  # which our own caller may have had ignored (nohup)
             signal.signal(number, signal.SIG_DFL)
         sys.argv = ["attlas", *arguments]
-        ctypes.CDLL(None).chaos_arm(os.fsencode(folder), ctypes.c_long(fatal), events)
         from attlas.cli import main
 
+        if watch is not None:
+            if watch.seed is not None:
+                _same_each_time()
+            ask_to_be_watched(channel, reads=watch.reads)
         main()
         status = 0
     except SystemExit as end:
@@ -159,6 +221,28 @@ def _become(arguments: Sequence[str], folder: Path, room: Path, fatal: int, told
             if told:
                 (room / "modules").write_text("\n".join(sys.modules), encoding="utf-8")
         os._exit(status)
+
+
+def _same_each_time() -> None:
+    """Put away, in a child, what no two runs have in common: each look at a clock is a millisecond later than the one
+    before, and the number of the process is one that none can have."""
+    import attlas.run.session
+    import attlas.store.lock
+
+    ticks = itertools.count()
+
+    def now() -> float:
+        return next(ticks) / 1000
+
+    class Frozen(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Frozen:
+            return cls(2026, 1, 1, tzinfo=tz) + timedelta(seconds=now())
+
+    time.monotonic = time.perf_counter = time.time = now
+    for module in (attlas.run.session, attlas.store.lock):
+        vars(module)["datetime"] = Frozen
+    os.getpid = lambda: NOBODY
 
 
 @contextlib.contextmanager

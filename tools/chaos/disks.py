@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from tools.chaos.children import Ended, run
-from tools.chaos.place import Alone, Place, resumed, wrong
+from tools.chaos.place import Alone, Place, resumed
 from tools.chaos.trials import Came, Planned
 
 PAGE = 4096  # bytes: what a file takes at least
@@ -28,8 +28,8 @@ def disks(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator
     """So many runs that meet a full disk, a quarter of them when only the page is left to be written."""
     for turn in range(count):
         draw = random.Random(f"disks {seed} {turn}")
-        alone = place.left_alone(names[(turn * 7) % len(names)])
-        yield Planned("full disks", alone.name, turn, partial(_page if turn % 4 == 3 else _run, place, alone, draw))
+        name = names[(turn * 7) % len(names)]
+        yield Planned("full disks", name, turn, partial(_page if turn % 4 == 3 else _run, place, name, draw))
 
 
 def mountable(place: Path) -> bool:
@@ -52,45 +52,47 @@ def mounted(folder: Path, size: str) -> Iterator[Path]:
         _system("umount", str(folder))
 
 
-def _run(place: Place, alone: Alone, draw: random.Random) -> Came:
+def _run(place: Place, name: str, draw: random.Random) -> Came:
     """A run without enough room; sizes are drawn until one is too small. A page is larger than all tables of such
     small runs, so that most sizes leave no room for that."""
+    alone = place.left_alone(name)
     pages_too = draw.random() < 0.3
     most = 2 * sum(size for name, size in _sizes(place, alone) if pages_too or name != "report.html")
     for _ in range(TRIES):
         pages = draw.randint(3, max(4, most // PAGE))
         with mounted(place.free("small"), f"{pages * 4}k") as small:
             out = small / "out"
-            ended = run([*alone.arguments, "--out", str(out)], out)
+            ended = run([*alone.arguments, "--out", str(out)])
             if ended.status == 0:
                 continue
             told = _refused(ended, small)
             if not told:
                 _system("mount", "-o", f"remount,size={ENOUGH}", str(small))
                 told = resumed(alone, out)
-            return f"{pages * 4} kB", told, (ended.sentence or "")[:300]
-    return f"{TRIES} sizes", ["none was too small"], ""
+            return Came(f"{pages * 4} kB", told, (ended.sentence or "")[:300])
+    return Came(f"{TRIES} sizes", ["none was too small"])
 
 
-def _page(place: Place, alone: Alone, draw: random.Random) -> Came:
+def _page(place: Place, name: str, draw: random.Random) -> Came:
     """A page that is written anew where there is no room, in place of a good one."""
+    alone = place.left_alone(name)
     with mounted(place.free("small"), ENOUGH) as small:
         out = small / "out"
-        ended = run([*alone.arguments, "--out", str(out)], out)
+        ended = run([*alone.arguments, "--out", str(out)])
         pages = sorted(out.rglob("report.html"))
         if ended.status or not pages:
-            return "page", [str(ended)] if ended.status else [], "it has no page"
+            return Came("page", [str(ended)] if ended.status else [], "it has no page")
         page = draw.choice(pages)
         before = page.read_bytes()
         with open(small / "ballast", "wb") as ballast, contextlib.suppress(OSError):
             while True:
                 os.write(ballast.fileno(), bytes(PAGE))
-        ended = run(["report", str(page.parent)], out)
+        ended = run(["report", str(page.parent)])
         told = _refused(ended, small)
         (small / "ballast").unlink()
         if page.read_bytes() != before:
             told.append("the page that was there is another")
-        return "page", [*told, *wrong(alone, out)], (ended.sentence or "")[:300]
+        return Came("page", [*told, *alone.wrong(out)], (ended.sentence or "")[:300])
 
 
 def _refused(ended: Ended, small: Path) -> list[str]:
@@ -105,7 +107,7 @@ def _refused(ended: Ended, small: Path) -> list[str]:
 def _sizes(place: Place, alone: Alone) -> list[tuple[str, int]]:
     """How much room each file of a run takes when it is done."""
     out = place.free("whole")
-    run([*alone.arguments, "--out", str(out)], out)
+    run([*alone.arguments, "--out", str(out)])
     return [(path.name, -(-path.stat().st_size // PAGE) * PAGE) for path in out.rglob("*")]
 
 

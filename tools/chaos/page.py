@@ -8,17 +8,19 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 
 from tools.chaos.trials import Trial, read_record
 
 KINDS = {
-    "kills": "at a change of a file", "finished": "after its end", "random kills": "at a random time",
-    "SIGTERM": "SIGTERM", "SIGHUP": "SIGHUP", "full disks": "full disk", "races": "race",
+    "states": "gone on from", "kills": "killed there", "finished": "after its end",
+    "random kills": "at a random time", "SIGTERM": "SIGTERM", "SIGHUP": "SIGHUP", "full disks": "full disk",
+    "races": "race",
 }  # fmt: skip
+SEEN = ("changes", "states", "classes")
 PLACE = re.compile(r"/\S*?chaos-\w+/\d+/")  # where this machine had the folder of a trial
-OF = re.compile(r" of (\d+)\)$")  # how many changes of files a run makes, in what was done to it
 ABOUT = """\
 # Faults
 
@@ -26,11 +28,18 @@ What becomes of runs that are killed, told to end, left without room or set upon
 (`tools/chaos`), which runs every command that takes `--resume` on tiny models and texts, in children forked from one
 process.
 
-- *At a change of a file*: the run is killed before a call that opens, renames, truncates, removes or syncs a file of
-  its folder, or in the middle of a write, and gone on with (`--resume`); a fifth is killed again on the way. Each
-  kind of call to each file comes once, then others by lot, as far as the campaign went: so many of all calls that the
-  run makes, most of which are small writes into checkpoints. (The last rename of a safetensors file and what goes
-  into mapped memory are no such calls; kills at random times meet them.)
+- *At every change of a file*: a run is held up before each call that opens a file for writing, writes, renames,
+  removes, truncates or syncs below its folder, and when half of a write is done, and what is on the disk then is
+  looked at: a kill there leaves just that. (The kernel holds the calls up, also those that a library makes without
+  the C library. Two watched runs must go through the same states to the letter; for that they are given made-up
+  times, random bytes and a process number that no process has.) **States** that are the same to the letter count
+  once; those of one **class** differ in nothing but what stands in unfinished files (`.tmp*`, `*.new`, all of
+  `.saving`), whose content nobody may read. Of each class the first state is *gone on from* (`--resume`), and those
+  in the middle and at the end where there are more; that the run does not open such a file before it has removed or
+  emptied it is watched as well, and a fifth is killed again on the way. What goes into mapped memory is no call:
+  where a run maps a file below its folder for writing, that stands under the table.
+- *Killed there*: runs that are really killed by SIGKILL at changes that are drawn, every kind of change to every file
+  first; what they leave must be, to the letter, the state that was seen there.
 - *After its end*: a finished run is gone on with, twice.
 - *At a random time*: killed by its parent, and gone on with.
 - *SIGTERM*, *SIGHUP*: told to end at a random time; it must say so in a sentence and end with 143 or 129.
@@ -54,29 +63,48 @@ def page_of(trials: list[Trial]) -> str:
     runs = sorted({trial.run for trial in trials})
     counts = Counter((trial.run, trial.kind) for trial in trials)
     wrong = Counter(trial.run for trial in trials if trial.wrong)
+    seen = {trial.run: trial.figures for trial in trials if trial.kind == "watched"}
     lines = [ABOUT, f"Written by `python -m tools.chaos` on {date.today()}: {_summary(trials)}", ""]
-    lines += ["| run | " + " | ".join(KINDS.values()) + " | at fault |", "|---" + "|---:" * (len(KINDS) + 1) + "|"]
-    changes = {trial.run: int(told[1]) for trial in trials if (told := OF.search(trial.done))}
+    heads = ["run", "changes of a file", *SEEN[1:], *KINDS.values(), "at fault"]
+    lines += ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for run in runs:
-        cells = {kind: f"{counts[run, kind]:,}" for kind in KINDS}
-        cells["kills"] += f" of {changes[run]:,}" if run in changes else ""
-        lines.append(f"| {run} | " + " | ".join(cells.values()) + f" | {wrong[run]} |")
-    totals = {kind: f"{sum(trial.kind == kind for trial in trials):,}" for kind in KINDS}
-    totals["kills"] += f" of {sum(changes.values()):,}"
-    lines.append("| **all** | " + " | ".join(totals.values()) + f" | {wrong.total()} |")
+        cells = [*(_number(seen.get(run, {}), name) for name in SEEN), *(f"{counts[run, kind]:,}" for kind in KINDS)]
+        lines.append(f"| {run} | " + " | ".join(cells) + f" | {wrong[run]} |")
+    totals = [f"{sum(figures.get(name, 0) for figures in seen.values()):,}" for name in SEEN]
+    totals += [f"{sum(trial.kind == kind for trial in trials):,}" for kind in KINDS]
+    lines.append("| **all** | " + " | ".join(totals) + f" | {wrong.total()} |")
+    mapped = [run for run in runs if seen.get(run, {}).get("mapped")]
+    if mapped:
+        lines += ["", f"These map files below their folder into memory: {', '.join(mapped)}."]
     lines += ["", *_at_fault(trials)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def _number(figures: Mapping[str, int], name: str) -> str:
+    return f"{figures[name]:,}" if name in figures else "-"
+
+
 def _summary(trials: list[Trial]) -> str:
-    killed = sum(trial.note.startswith("killed") for trial in trials)
-    twice = sum(trial.note.endswith("twice") for trial in trials)
+    seen = [trial.figures for trial in trials if trial.kind == "watched" and trial.figures]
+    changes, moments, states, classes = (
+        sum(figures[name] for figures in seen) for name in ("changes", "moments", "states", "classes")
+    )
+    counts = Counter(trial.kind for trial in trials)
+    twice = sum(trial.note == "killed again" for trial in trials)
+    killed = sum(trial.kind == "random kills" and trial.note == "killed" for trial in trials)
     ended = sum(trial.note == "ended" for trial in trials)
     late = sum(trial.note == "had ended" for trial in trials)
-    wrong = sum(bool(trial.wrong) for trial in trials)
+    one_by_one = sum(trial.kind == "races" and trial.note == "one after the other" for trial in trials)
+    wrong = Counter(trial.kind for trial in trials if trial.wrong)
     return (
-        f"{len(trials):,} trials, {wrong} at fault. {killed:,} runs were killed, {twice:,} of them twice; {ended:,} "
-        f"ended with a sentence when told to; {late:,} had ended before the kill or signal came."
+        f"{len(seen)} runs make {changes:,} changes of a file, and a kill before one or in the middle of a write "
+        f"({moments:,} moments) leaves one of {states:,} different states of {classes:,} classes. "
+        f"{counts['states']:,} states were gone on from ({twice:,} were killed again on the way), "
+        f"{wrong['states']:,} at fault; {counts['kills']:,} real kills were compared with what was seen there, "
+        f"{wrong['kills']:,} at fault. Of {counts['random kills']:,} kills at random times {killed:,} met a run at "
+        f"work, and of {counts['SIGTERM'] + counts['SIGHUP']:,} signals {ended:,} (the others, {late:,} in all, had "
+        f"ended before); of {counts['races']:,} races {one_by_one:,} came to run one after the other. "
+        f"{wrong.total():,} of {len(trials):,} trials are at fault."
     )
 
 

@@ -1,30 +1,91 @@
-"""Where trials happen: a folder with the inputs, and what each run comes to when it is left alone."""
+"""Where trials happen: a folder with the inputs, what each run comes to when it is left alone, and all that is on the
+disk on its way."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tools.chaos.children import imported, run
 from tools.chaos.commands import arguments_of
 from tools.chaos.contents import contents, differences
+from tools.chaos.states import State, look
+from tools.chaos.watch import Call, Looking, Watch
 from tools.same_figures.inputs import NAMES, make_inputs
+
+SEED = 1  # of the random bytes that a watched run is dealt
 
 
 @dataclass(frozen=True)
 class Alone:
-    """A run that was left alone: its words, all changes of files that it made, how long it took, what came of it."""
+    """A run that was left alone: its words, how long it took, what came of it."""
 
     name: str
     arguments: tuple[str, ...]
-    events: tuple[str, ...]
     seconds: float
     contents: dict[str, Any]
+
+    def wrong(self, out: Path) -> list[str]:
+        """In what a folder is not what the run comes to when it is left alone."""
+        try:
+            return differences(contents(out), self.contents)
+        except Exception as error:
+            return [f"what is in the folder cannot be read ({type(error).__name__}: {error})"]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Before the change of this number (from 1), or when half of that write is done: what it is, and the state."""
+
+    number: int
+    half: bool
+    what: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A run that was watched: all its moments with their states, and the files that it mapped into memory."""
+
+    moments: tuple[Moment, ...]
+    states: dict[str, State]
+    mapped: frozenset[str] = frozenset()
+
+    @cached_property
+    def classes(self) -> list[list[int]]:
+        """Of each class of states the places of its distinct states among the moments, as each is met first."""
+        found: dict[str, dict[str, int]] = {}
+        for place, moment in enumerate(self.moments):
+            found.setdefault(self.states[moment.key].lasting, {}).setdefault(moment.key, place)
+        return [list(members.values()) for members in found.values()]
+
+    @property
+    def first(self) -> list[int]:
+        """The first state of each class."""
+        return [members[0] for members in self.classes]
+
+    @property
+    def others(self) -> list[int]:
+        """The state in the middle of each class, and the last."""
+        chosen = {members[at] for members in self.classes for at in (len(members) // 2, -1)}
+        return sorted(chosen - {*self.first})
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """How many changes, moments, states and classes there are."""
+        return {
+            "changes": self.moments[-1].number, "moments": len(self.moments), "states": len(self.states),
+            "classes": len(self.classes), "mapped": len(self.mapped),
+        }  # fmt: skip
+
+    def told(self, moment: Moment) -> str:
+        """A moment in words."""
+        return f"{moment.what} ({moment.number} of {self.moments[-1].number})"
 
 
 @dataclass
@@ -33,34 +94,75 @@ class Place:
 
     folder: Path
     alone: dict[str, Alone] = field(default_factory=dict)
+    seen: dict[str, Watched] = field(default_factory=dict)
 
     @classmethod
     def make(cls, folder: Path) -> Place:
         """A place with all inputs in it."""
         make_inputs(folder / "inputs")
+        (folder / "kept").mkdir()
         return cls(folder)
 
     def input(self, name: str) -> str:
         return str(self.folder / "inputs" / NAMES[name])
 
+    @property
+    def kept(self) -> Path:
+        """Where the files of states are kept, by their checksums."""
+        return self.folder / "kept"
+
     def left_alone(self, name: str) -> Alone:
         """What a run comes to when it is left alone; two such must be the same, or nothing can be told of it."""
         if name not in self.alone:
             arguments = arguments_of(name, self.input)
-            said = []
+            found = None
             for _ in range(2):
                 out = self.free("alone")
                 began = time.monotonic()
-                ended = run([*arguments, "--out", str(out)], out, told=True)
+                ended = run([*arguments, "--out", str(out)], told=True)
                 seconds = time.monotonic() - began
                 if ended.status:
                     raise RuntimeError(f"{name}: a run that was left alone ended with {ended}")
                 imported(ended.modules)
-                said.append(contents(out))
-            if told := differences(*said):
-                raise RuntimeError(f"{name}: two runs that were left alone differ: {told}")
-            self.alone[name] = Alone(name, tuple(arguments), ended.events, seconds, said[0])
+                if found is not None and (told := found.wrong(out)):
+                    raise RuntimeError(f"{name}: two runs that were left alone differ: {told}")
+                found = Alone(name, tuple(arguments), seconds, contents(out))
+                self.alone[name] = found
         return self.alone[name]
+
+    def watched(self, name: str) -> Watched:
+        """All that is on the disk while a run is at work: watched twice, which must be the same to the letter."""
+        if name not in self.seen:
+            alone = self.left_alone(name)
+            self.seen[name] = self._watched(alone, self._watched(alone))
+        return self.seen[name]
+
+    def _watched(self, alone: Alone, before: Watched | None = None) -> Watched:
+        """Watch a run; where that was done before, states to go on from are kept."""
+        out = self.free("watched")
+        moments: list[Moment] = []
+        states: dict[str, State] = {}
+        keep = (
+            {before.moments[place].key for place in (*before.first, *before.others)} if before is not None else set()
+        )
+
+        def see(call: Call, half: bool) -> bool:
+            state = look(out)
+            number = (moments[-1].number if moments else 0) + (not half)
+            moment = Moment(number, half, f"half-way of {call}" if half else str(call), state.key)
+            if before is not None and moment not in before.moments[len(moments) : len(moments) + 1]:
+                raise RuntimeError(f"{alone.name}: two runs that were watched differ at {moment.what} ({number})")
+            if state.key in keep - states.keys():
+                look(out, self.kept)
+            moments.append(moment)
+            states.setdefault(state.key, state)
+            return False
+
+        watch = Watch(out, see, seed=SEED)
+        ended = run([*alone.arguments, "--out", str(out)], watch)
+        if ended.status or (told := alone.wrong(out)):
+            raise RuntimeError(f"{alone.name}: watched, it came to something else: {ended if ended.status else told}")
+        return Watched(tuple(moments), states, frozenset(watch.mapped))
 
     def free(self, name: str) -> Path:
         """A folder of this process that is not there yet."""
@@ -70,15 +172,19 @@ class Place:
         return folder
 
 
-def resumed(alone: Alone, out: Path, how: Sequence[str] = ()) -> list[str]:
+def killing(moment: Moment) -> Looking:
+    """Kills at a moment."""
+    number = 0
+
+    def see(_: Call, half: bool) -> bool:
+        nonlocal number
+        number += not half
+        return (number, half) == (moment.number, moment.half)
+
+    return see
+
+
+def resumed(alone: Alone, out: Path) -> list[str]:
     """Go on with a run to its end; what is wrong with that, in words."""
-    ended = run([*alone.arguments, "--out", str(out), "--resume", *how], out)
-    return [f"going on ended with {ended}"] if ended.status else wrong(alone, out)
-
-
-def wrong(alone: Alone, out: Path) -> list[str]:
-    """In what a folder is not what the run comes to when it is left alone."""
-    try:
-        return differences(contents(out), alone.contents)
-    except Exception as error:
-        return [f"what is in the folder cannot be read ({type(error).__name__}: {error})"]
+    ended = run([*alone.arguments, "--out", str(out), "--resume"])
+    return [f"going on ended with {ended}"] if ended.status else alone.wrong(out)

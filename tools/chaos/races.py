@@ -1,5 +1,9 @@
 """Races: two or three processes at once in one folder. One goes on, the others are refused with a sentence that is
-true, and the result is that of a run that was left alone."""
+true, and the result is that of a run that was left alone.
+
+All changes of files are watched and timed: a process that came when another had given the folder back was in no race,
+and may go on, or find a result there. Such a trial is made again, with less time between the processes.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,21 @@ import re
 import signal
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
-from tools.chaos.children import Ended, all_ended, start
-from tools.chaos.place import Alone, Place, wrong
+from attlas.store.lock import LOCK
+from tools.chaos.children import Child, Ended, all_ended, start
+from tools.chaos.place import Alone, Place
 from tools.chaos.trials import Came, Planned
+from tools.chaos.watch import Call, Watch
 
 HELD = re.compile(r"another run works here \((?:process (\d+) on this machine|it has not said who it is yet)")
+HOLDS = re.compile(r"it holds (?:a \w+ result|the checkpoint) of another plan")  # true as soon as there is one
+TRIES = 5  # of two processes that meet
 KINDS = ("same plan", "other plan", "resumed meanwhile", "reported meanwhile", "two take over")
 
 
@@ -23,11 +34,43 @@ def races(place: Place, names: Sequence[str], count: int, seed: int) -> Iterator
     """So many races of all kinds, over all runs."""
     for turn in range(count):
         draw = random.Random(f"races {seed} {turn}")
-        alone = place.left_alone(names[(turn * 5) % len(names)])
-        yield Planned("races", alone.name, turn, partial(_raced, place, alone, KINDS[turn % len(KINDS)], draw))
+        name = names[(turn * 5) % len(names)]
+        yield Planned("races", name, turn, partial(_raced, place, name, KINDS[turn % len(KINDS)], draw))
 
 
-def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> Came:
+@dataclass
+class _Runner:
+    """A process of a race: when it worked on files, and when it gave the folder back; how it ended."""
+
+    worked: list[float] = field(default_factory=list)
+    asked: float = 0.0
+    gave_back: float = float("inf")
+    number: int = 0
+    ended: Ended = field(default_factory=lambda: Ended(0, "", ""))
+
+    def see(self, call: Call, _: bool) -> bool:
+        now = time.monotonic()
+        if call.file == f"/{LOCK}":
+            if call.kind == "unlink":
+                self.gave_back = now
+            elif call.kind == "open":
+                self.asked = now
+        elif call.kind not in ("mkdir", "rmdir") and "/.trying" not in call.file:
+            self.worked.append(now)
+        return False
+
+
+def _raced(place: Place, name: str, kind: str, draw: random.Random) -> Came:
+    alone, came, wait = place.left_alone(name), Came(kind), 0.3
+    for _ in range(TRIES):
+        came = _once(place, alone, kind, draw, wait)
+        if came.wrong or came.note not in ("one after the other", "it had ended before it was killed"):
+            break
+        wait /= 3
+    return came
+
+
+def _once(place: Place, alone: Alone, kind: str, draw: random.Random, wait: float) -> Came:
     out = place.free("raced")
     asked = [*alone.arguments, "--out", str(out)]
     others = [asked] * draw.randint(1, 2)
@@ -38,40 +81,63 @@ def _raced(place: Place, alone: Alone, kind: str, draw: random.Random) -> Came:
     elif kind == "reported meanwhile":
         others = [["report", str(out)]]
     elif kind == "two take over":
-        first = start(asked, out)
+        first = start(asked)
         time.sleep(alone.seconds * draw.uniform(0.3, 0.8))
         first.send(signal.SIGKILL)
         if not first.end().killed:
-            return kind, [], "it had ended before it was killed"
+            return Came(kind, note="it had ended before it was killed")
         asked = [*asked, "--resume"]
         others = [asked]
-    children = [start(asked, out)]
-    with all_ended(children):
-        for other in others:
-            time.sleep(draw.random() * 0.3 * alone.seconds)
-            children.append(start(other, out))
-        numbers = [child.number for child in children]
-        ended = [child.end() for child in children]
-    return kind, *_judged(alone, out, kind, ended, numbers)
+    runners = [_Runner() for _ in range(1 + len(others))]
+    children: list[Child] = []
+    with all_ended(children), ThreadPoolExecutor(len(runners)) as pool:
+        ends = []
+        for runner, words in zip(runners, [asked, *others], strict=True):
+            if children:
+                time.sleep(draw.random() * wait * alone.seconds)
+            children.append(start(words, Watch(out, runner.see)))
+            runner.number = children[-1].number
+            ends.append(pool.submit(children[-1].end))
+        for runner, end in zip(runners, ends, strict=True):
+            runner.ended = end.result()
+    return Came(kind, *_judged(alone, out, kind, runners))
 
 
-def _judged(alone: Alone, out: Path, kind: str, ended: list[Ended], numbers: list[int]) -> tuple[list[str], str]:
+def _judged(alone: Alone, out: Path, kind: str, runners: list[_Runner]) -> tuple[list[str], str]:
     """What was wrong with a race, and how it went."""
+    first, second = runners[0].ended, runners[1].ended
     if kind == "reported meanwhile":
-        told = [str(ended[0])] if ended[0].status else wrong(alone, out)
-        if ended[1].status and ended[1].sentence is None:
-            told.append(f"the report ended with {ended[1]}")
-        return told, ended[1].sentence or "the report came late enough"
-    winners = [end for end in ended if end.status == 0]
-    told = [] if len(winners) == 1 else [f"{len(winners)} of {len(ended)} went on: {'; '.join(map(str, ended))}"]
-    for end in ended:
-        if end.status == 0:
+        told = [str(first)] if first.status else alone.wrong(out)
+        if second.status and second.sentence is None:
+            told.append(f"the report ended with {second}")
+        return told, second.sentence or "the report came late enough"
+    winners = [runner for runner in runners if runner.ended.status == 0]
+    if not winners:
+        return [f"none went on: {'; '.join(str(runner.ended) for runner in runners)}"], ""
+    told, note = _refusals(runners, winners)
+    spans = sorted((runner.worked[0], runner.gave_back) for runner in winners if runner.worked)
+    if len(winners) > 1:
+        note = "one after the other"
+        if any(later[0] < earlier[1] for earlier, later in pairwise(spans)):
+            told.append(f"{len(winners)} went on at once: {'; '.join(str(runner.ended) for runner in runners)}")
+    if kind == "other plan" and first.status:
+        return told, note if note == "one after the other" else "the other plan was first"
+    return [*told, *([] if told else alone.wrong(out))], note
+
+
+def _refusals(runners: list[_Runner], winners: list[_Runner]) -> tuple[list[str], str]:
+    """What was wrong with the refusals; and whether one of them came when the folder was free again."""
+    told, note = [], "one went on"
+    for runner in runners:
+        if runner.ended.status == 0:
             continue
-        held = HELD.search(end.sentence or "")
-        if held is None:
-            told.append(f"refused otherwise: {end}")
-        elif held[1] is not None and int(held[1]) not in numbers:
-            told.append(f"no such process: {end.sentence}")
-    if kind == "other plan" and ended[0].status:
-        return told, "the other plan was first"
-    return [*told, *([] if told else wrong(alone, out))], "one went on"
+        sentence = runner.ended.sentence or ""
+        held = HELD.search(sentence)
+        if held is not None:
+            if held[1] is not None and int(held[1]) not in {other.number for other in runners}:
+                told.append(f"no such process: {sentence}")
+        elif sentence and any(winner.gave_back <= runner.asked for winner in winners):
+            note = "one after the other"
+        elif not HOLDS.search(sentence):
+            told.append(f"refused otherwise: {runner.ended}")
+    return told, note

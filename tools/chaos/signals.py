@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from tools.chaos.children import Ended, start
-from tools.chaos.place import Alone, Place, resumed
+from tools.chaos.place import Place, resumed
 from tools.chaos.trials import Came, Planned
 
 SAID: dict[int, str] = {signal.SIGTERM: "attlas: terminated", signal.SIGHUP: "attlas: its terminal was closed"}
@@ -22,21 +22,22 @@ def signals(place: Place, names: Sequence[str], count: int, seed: int) -> Iterat
     """So many of each signal, over all runs."""
     for turn in range(count):
         for number in SAID:
-            alone = place.left_alone(names[turn % len(names)])
-            after = SETTLED + random.Random(f"{number} {seed} {turn}").random() * alone.seconds
-            yield Planned(signal.Signals(number).name, alone.name, turn, partial(_told, place, alone, number, after))
+            share = random.Random(f"{number} {seed} {turn}").random()
+            name = names[turn % len(names)]
+            yield Planned(signal.Signals(number).name, name, turn, partial(_told, place, name, number, share))
 
 
-def _told(place: Place, alone: Alone, number: int, after: float) -> Came:
-    out = place.free("torn")
-    child = start([*alone.arguments, "--out", str(out)], out)
+def _told(place: Place, name: str, number: int, share: float) -> Came:
+    alone, out = place.left_alone(name), place.free("torn")
+    after = SETTLED + share * alone.seconds
+    child = start([*alone.arguments, "--out", str(out)])
     ended = child.wait(after)
     sent = time.monotonic()
     if ended is None:
         child.send(number)
         ended = child.end()
     note, wrong = _heard(ended, number, time.monotonic() - sent, alone.seconds)
-    return f"after {after:.3f} s", wrong or resumed(alone, out), note
+    return Came(f"after {after:.3f} s", wrong or resumed(alone, out), note)
 
 
 def _heard(ended: Ended, number: int, took: float, usual: float) -> tuple[str, list[str]]:

@@ -7,18 +7,27 @@ import json
 import os
 import time
 import traceback
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 EVERY = 60.0  # seconds between words of how it goes
-Came = tuple[str, list[str], str]  # what was done, what was wrong then, and how it went
+
+
+@dataclass(frozen=True)
+class Came:
+    """What was done, what was wrong then, how it went, and what was counted."""
+
+    done: str
+    wrong: Sequence[str] = ()
+    note: str = ""
+    figures: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Trial:
     """What came of a trial: its kind, the run, its number among these, what was done, what was wrong then; ``note``
-    says how it went."""
+    says how it went, ``figures`` what was counted."""
 
     kind: str
     run: str
@@ -26,6 +35,7 @@ class Trial:
     done: str
     wrong: tuple[str, ...] = ()
     note: str = ""
+    figures: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -46,24 +56,28 @@ class Planned:
         return self.kind, self.run, self.number
 
     def made(self) -> Trial:
-        done, wrong, note = self.make()
-        return Trial(self.kind, self.run, self.number, done, tuple(wrong), note)
+        """What comes of it; where the trial itself fails, that is at fault, too."""
+        try:
+            came = self.make()
+        except Exception as error:
+            came = Came("not done", [f"{type(error).__name__}: {error}"])
+        return Trial(self.kind, self.run, self.number, came.done, tuple(came.wrong), came.note, came.figures)
 
 
-def carried_out(planned: Iterable[Planned], record: Path, processes: int = 1) -> tuple[int, int]:
-    """Make all trials that the record does not hold already without a fault, several processes beside each other; how
+def carried_out(plans: Sequence[Callable[[], Iterable[Planned]]], record: Path) -> tuple[int, int]:
+    """Make all trials that the record does not hold already without a fault, each plan in a process of its own; how
     many the record holds then, and how many of them are at fault."""
     record.touch()
     known = {trial.key for trial in read_record(record) if not trial.wrong}
     workers = []
-    for worker in range(processes):
+    for plan in plans:
         number = os.fork()
         if number:
             workers.append(number)
             continue
         status = 1
         try:
-            _work((trial for at, trial in enumerate(planned) if at % processes == worker), known, record)
+            _work(plan(), known, record)
             status = 0
         except BaseException:
             traceback.print_exc()

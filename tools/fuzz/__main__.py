@@ -13,6 +13,7 @@ from pathlib import Path
 
 SUITES = {  # and how many mutants of each
     "corpora": 100_000,
+    "large": 1_000,
     "commands": 1_000,
     "folders": 2_000,
     "bits": 2_000,

@@ -21,15 +21,16 @@ def read_tsv(path: Readable) -> list[Document]:
     source = open_source(path)
     documents: list[Document] = []
     for line, content in enumerate(source.lines, start=source.first_line):
-        sides = [side.strip() for side in content.split("\t")]
+        sides = content.split("\t")
         if len(sides) != 2:
             found = "no tab" if len(sides) == 1 else f"{len(sides) - 1} tabs"
             raise source.error(f"{found} where a pair of sentences has one between its two columns", line)
-        if not all(sides):
-            raise source.error(f"the {'target' if sides[0] else 'source'} side has no words", line)
+        here, there = sides[0].strip(), sides[1].strip()
+        if not here or not there:
+            raise source.error(f"the {'target' if here else 'source'} side has no words", line)
         name = f"{source.name}, line {line}"
-        translation = Document.from_text(sides[1], name=f"{name}, target")
-        documents.append(Document.from_text(sides[0], name=name, translation=translation))
+        translation = Document.from_text(there, name=f"{name}, target")
+        documents.append(Document.from_text(here, name=name, translation=translation))
     if not documents:
         raise source.error("there is no pair of sentences in this file")
     return documents

@@ -22,13 +22,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from attlas.errors import TextError
 from attlas.text.span import Span, whole
-from attlas.text.splitting import split_sentences, split_words
+from attlas.text.splitting import split
 
 ROOT = -1
 _Item = TypeVar("_Item", "Chunk", "Mention")
 _OF_WORDS = ("lemmas", "upos", "xpos", "governors", "relations")  # the layers that have one entry for each word
 _of_words = attrgetter(*_OF_WORDS)
 _FURTHER = ("chunks", "mentions", "edges", "label", "pair", "links")  # what else is checked where it is there
+_UNCHECKED = {"keyphrases", "translation"}  # layers of which nothing is checked
+_LAYERS = {*_OF_WORDS, *_FURTHER, *_UNCHECKED}
 _annotation = attrgetter(*_OF_WORDS, *_FURTHER)
 _NO_ANNOTATION = (None,) * len((*_OF_WORDS, *_FURTHER))
 _start, _stop = attrgetter("start"), attrgetter("stop")
@@ -180,6 +182,9 @@ class Document:
         >>> Document.from_words(["Hi", "!"], space_after=[False, False]).text
         'Hi!'
         """
+        frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in layers.items()}
+        if len(words) == 1 and not sentences and words[0] and not words[0].isspace():
+            return cls._made(words[0], whole(len(words[0])), whole(1), name, frozen)
         text, spans = "", []
         for index, word in enumerate(words):
             if not word or word.isspace():
@@ -188,7 +193,6 @@ class Document:
             text += word
             if index + 1 < len(words) and (space_after is None or space_after[index]):
                 text += " "
-        frozen = {key: tuple(value) if isinstance(value, list) else value for key, value in layers.items()}
         return cls(text, tuple(spans), tuple(Span(*s) for s in sentences), name, **frozen)  # type: ignore[arg-type]
 
     @classmethod
@@ -199,8 +203,22 @@ class Document:
         >>> len(document.words), len(document.sentences)
         (7, 2)
         """
-        words = split_words(text)
-        return cls(text, words, split_sentences(text, words), name, **layers)
+        words, sentences = split(text)
+        return cls._made(text, words, sentences, name, layers)
+
+    @classmethod
+    def _made(
+        cls, text: str, words: tuple[Span, ...], sentences: tuple[Span, ...], name: str, layers: dict[str, Any]
+    ) -> Document:
+        """A document whose words and sentences fit its text by how they were found; only the layers are checked."""
+        made = cls.__new__(cls)
+        fields = {"text": text, "words": words, "sentences": sentences, "name": name, **layers}
+        object.__setattr__(made, "__dict__", fields)  # whatever is not among them is a default of the class
+        if layers and not layers.keys() <= _UNCHECKED:
+            if not layers.keys() <= _LAYERS:
+                raise TypeError(f"a document has no {', '.join(sorted(layers.keys() - _LAYERS))}")
+            _check_annotation(made, name or "the document", len(words))
+        return made
 
     def word(self, index: int) -> str:
         """The characters of one word.

@@ -10,6 +10,7 @@ good enough, bring a corpus that is split already.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from attlas.text.span import Span, whole
 
@@ -26,6 +27,9 @@ _WORD = re.compile(
 _END = frozenset(".!?…。！？؟۔।")
 _CLOSING = frozenset("\"'”’)]»」』.!?…。！？")
 _BLANK_LINE = re.compile(r"\n\s*\n")
+_MAY_END = re.compile(f"[{''.join(_END)}\n]")
+_new = tuple.__new__
+SHORT = 6  # letters
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 # A full stop after one of these, or after a single capital letter, does not end a sentence.
 _ABBREVIATION = {
@@ -47,6 +51,24 @@ _ABBREVIATION = {
 }
 
 
+def split(text: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """The words and sentences of a raw text. Those of very short texts are kept: of these there are many in a file,
+    and few that differ.
+
+    >>> split("Oh no.")
+    ((Span(start=0, stop=2), Span(start=3, stop=5), Span(start=5, stop=6)), (Span(start=0, stop=3),))
+    """
+    return _split_short(text) if len(text) <= SHORT else _split(text)
+
+
+def _split(text: str) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    words = split_words(text)
+    return words, split_sentences(text, words)
+
+
+_split_short = lru_cache(maxsize=65_536)(_split)
+
+
 def split_words(text: str) -> tuple[Span, ...]:
     """Find the words of a raw text.
 
@@ -54,7 +76,7 @@ def split_words(text: str) -> tuple[Span, ...]:
     >>> [text[a:b] for a, b in split_words(text)]
     ["Don't", 'panic', ':', '3', '.', '5', 'km', '!']
     """
-    return tuple([Span._make(match.span()) for match in _WORD.finditer(text)])
+    return tuple([_new(Span, match.span()) for match in _WORD.finditer(text)])
 
 
 def split_sentences(text: str, words: tuple[Span, ...]) -> tuple[Span, ...]:
@@ -65,16 +87,16 @@ def split_sentences(text: str, words: tuple[Span, ...]) -> tuple[Span, ...]:
     >>> [text[words[a].start : words[b - 1].stop] for a, b in split_sentences(text, words)]
     ['Dr. Smith left.', '"Why?" she asked.']
     """
-    if len(words) < 2:
+    if len(words) < 2 or not _MAY_END.search(text):
         return whole(len(words))
     sentences: list[Span] = []
     start = 0
-    ending = False
-    for index, span in enumerate(words):
-        if index > start and _breaks(text, words, index, ending):
+    ending, lines = False, "\n" in text
+    for index, (begin, stop) in enumerate(words):
+        if (ending or lines) and index > start and _breaks(text, words, index, ending):
             sentences.append(Span(start, index))
             start, ending = index, False
-        piece = text[span.start : span.stop]
+        piece = text[begin:stop]
         if piece in _END:
             ending = not (piece == "." and _abbreviated(text, words, index))
         elif not (ending and piece in _CLOSING):
