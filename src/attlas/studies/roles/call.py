@@ -1,0 +1,119 @@
+"""What a model's heads do, as one call: make texts, score every definition, name heads, and test the names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
+
+from attlas.errors import CapabilityError
+from attlas.run.parameters import Help, Model, Running, Texts, Twins, study_call
+from attlas.run.session import Run, begin
+from attlas.run.setting import as_corpus, as_subject
+from attlas.store import Result
+from attlas.store.columns import as_columns
+
+if TYPE_CHECKING:
+    from attlas.studies.roles.definition import Definition, Trial
+    from attlas.studies.roles.tables import Outcome
+    from attlas.studies.roles.texts import Setting
+
+
+@study_call(whole="its heads are chosen on one half of the texts and tested on the other")
+def roles(
+    subject: Model = None,
+    corpus: Texts = "sample",
+    *,
+    texts: Annotated[int, Help("So many texts of each kind.", least=12)] = 48,
+    max_pieces: Annotated[
+        int | None, Help("Longest text in pieces; if left out, what the model's window holds.", least=4)
+    ] = None,
+    twins: Twins = 1,
+    **running: Unpack[Running],
+) -> Result:
+    """Score every head under every published definition of a role that the model allows.
+
+    Texts are made here (random pieces, the same text twice) or are the beginnings of a corpus's texts. Each score has
+    its chance level, that of an untrained twin, an interval over texts, and both halves of the texts; heads are named
+    on one half and scored on the other.
+
+    >>> result = roles(texts=12)
+    >>> sorted(set(result.table.column("definition").to_pylist()))[:2]
+    ['duplicate', 'duplicate_text']
+    """
+    from attlas.studies.roles.tables import head_tables
+    from attlas.studies.roles.texts import Setting
+
+    model, given = as_subject(subject), as_corpus(corpus)
+    options = {"texts": texts, "max_pieces": max_pieces, "twins": twins}
+    with begin("roles", model, given, options, running) as run:
+        setting = Setting(model, given, texts, run.seed, max_pieces)
+        outcomes, tables = score(run, setting, twins)
+        return run.finish(head_tables(model, outcomes, run.seed) | tables)
+
+
+def score(run: Run, setting: Setting, twins: int) -> tuple[list[Outcome], dict[str, Any]]:
+    """Take all trials through the model and its twins: what they give, and the tables ``definitions``, ``texts`` and
+    ``left_out``."""
+    from attlas.studies.roles.definition import at_place
+    from attlas.studies.roles.definitions import TRIALS
+    from attlas.studies.roles.scores import scored, streams_of
+    from attlas.studies.roles.tables import Outcome, left_out_table
+
+    reasons: dict[str, str] = {}
+    fitting: list[tuple[Trial, list[Definition], list[Any]]] = []
+    told: list[dict[str, Any]] = []
+    for trial in TRIALS:
+        why = {definition.key: definition.why_not(run.subject) for definition in trial.definitions}
+        reasons |= {key: reason for key, reason in why.items() if reason}
+        kept = [definition for definition in trial.definitions if not why[definition.key]]
+        if not kept:
+            continue
+        try:
+            items = list(at_place(trial.texts)(setting))
+        except CapabilityError as error:
+            reasons |= {definition.key: str(error) for definition in kept}
+            continue
+        fitting.append((trial, kept, items))
+        told.append(_text_row(trial, items, setting))
+    bundles: dict[str, list[Any]] = {trial.key: [] for trial, _, _ in fitting}
+    for who, studied in run.twins(twins):
+        for trial, kept, items in fitting:
+            part = at_place(trial.part)(studied, kept, setting)
+            bundles[trial.key].append(
+                run.carry(part, items, f"{who}{trial.key}", lengths=[_length(i) for i in items])
+            )
+    outcomes = [
+        Outcome(trial, kept, stream, *_first_and_rest([scored(bundle, stream) for bundle in bundles[trial.key]]))
+        for trial, kept, _ in fitting
+        for stream in streams_of(run.subject, kept)
+    ]
+    known = [
+        {"definition": definition.key, "title": definition.title, "by": definition.by, "reading": definition.reading,
+         "texts": trial.key}
+        for trial, kept, _ in fitting
+        for definition in kept
+    ]  # fmt: skip
+    columns = ("key", "title", "texts", "unit", "pieces", "longest", "begun")
+    run.counts |= {"passages": sum(row["texts"] for row in told), "pieces": sum(row["pieces"] for row in told)}
+    return outcomes, {
+        "definitions": as_columns(known, ("definition", "title", "by", "reading", "texts")),
+        "texts": as_columns(told, columns),
+        "left_out": left_out_table(reasons),
+    }
+
+
+def _first_and_rest(scores: list[Any]) -> tuple[Any, list[Any]]:
+    return scores[0], scores[1:]
+
+
+def _length(item: Any) -> int:
+    return int(getattr(item, "length", 1))
+
+
+def _text_row(trial: Trial, items: list[Any], setting: Setting) -> dict[str, Any]:
+    """What is told of a trial's texts."""
+    lengths = [_length(item) for item in items]
+    begun = any(getattr(item, "source", None) is not None and item.source.roles[:1] == ("cls",) for item in items)
+    return {
+        "key": trial.key, "title": trial.title, "texts": len(items), "unit": trial.unit, "pieces": sum(lengths),
+        "longest": max(lengths, default=0), "begun": begun,
+    }  # fmt: skip
