@@ -6,6 +6,7 @@ A module that holds further ones gives them as a tuple of trials, and stands in 
 from __future__ import annotations
 
 from attlas.studies.roles.definition import CAUSAL, WITHIN, Definition, Trial
+from attlas.studies.roles.long_definitions import LONG_TRIALS
 
 _PLACES = "attlas.studies.roles.places"
 _TEXTS = "attlas.studies.roles.texts"
@@ -47,7 +48,7 @@ NATURAL = Trial(
         ),
     ),
 )  # fmt: skip
-TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL)
+TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, *LONG_TRIALS)
 DEFINITIONS: dict[str, Definition] = {
     definition.key: definition for trial in TRIALS for definition in trial.definitions
 }
