@@ -1,8 +1,8 @@
 """What texts of needles, documents and instructions are made of: sentences of our own, about nothing in particular.
 
 Filler is neutral: no sentence depends on another, so that they may stand in any order, and none says where anything
-is kept. A needle is one such fact, "The baker keeps the red diary in the left boot under the bed", whose last part nobody
-could guess.
+is kept. A needle is one such fact, "The baker keeps the red diary in the left boot under the bed", whose last part
+nobody could guess.
 """
 
 from __future__ import annotations

@@ -43,9 +43,7 @@ def runs(setting: Setting) -> list[tuple[RoleText, float]]:
     subject = setting.subject
     subject.require_whole("writing")
     if not (hasattr(subject.model, "generate") and subject.model.can_generate()) or subject.missing:
-        raise CapabilityError(
-            f"{subject.name} was opened without a head that writes, and is asked to write an answer"
-        )
+        raise CapabilityError(f"{subject.name} has no head that writes, and is asked to write an answer")
     found: list[tuple[RoleText, float]] = []
     for unit, needle in enumerate(needle_texts(setting, MOST)):
         written = _written(setting, needle.pieces)
@@ -94,7 +92,7 @@ def recalled(setting: Setting) -> list[RoleText]:
     kept = [text for text, share in made if share > RECALLED]
     if len(kept) < BAR * len(made):
         raise CapabilityError(
-            f"{setting.subject.name} recalls the needle in {len(kept)} of {len(made)} texts, and heads that retrieve it "
-            f"are asked for from {BAR:.0%} on; see the score with the right answer given instead"
+            f"{setting.subject.name} recalls the needle in {len(kept)} of {len(made)} texts, and heads that retrieve "
+            f"it are asked for from {BAR:.0%} on; see the score with the right answer given instead"
         )
     return kept
