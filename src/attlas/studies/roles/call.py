@@ -22,7 +22,7 @@ def roles(
     subject: Model = None,
     corpus: Texts = "sample",
     *,
-    texts: Annotated[int, Help("So many texts of each kind.", least=12)] = 48,
+    texts: Annotated[int, Help("So many texts of each kind.", least=12)] = 40,
     max_pieces: Annotated[
         int | None, Help("Longest text in pieces; if left out, what the model's window holds.", least=4)
     ] = None,

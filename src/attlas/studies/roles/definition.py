@@ -27,11 +27,12 @@ class Definition:
 
     ``by`` is whose definition it is, and stands behind the title wherever that is written. ``reading`` says in a
     sentence what the figure is, with every choice that was made. ``streams`` are where it means anything, ``within``
-    the range of a figure. ``sums`` is the place of a function of a :class:`~attlas.studies.roles.seen.Seen` that gives
-    sums and counts per text and head (empty where the trial has a part of its own). ``chance`` is "even" (the same
-    sums of a head that attends evenly to what it may see), a number, or None where there is no such thing. A
-    definition is ``below`` where heads of small figures are meant. ``check`` is the place of a function of a subject
-    that gives a sentence where the definition does not apply to it, else nothing.
+    the range of a figure. ``sums`` is the place of a function of a :class:`~attlas.studies.roles.seen.Seen`, which
+    gives sums and counts per text and head (empty where the trial has a part of its own). ``chance`` is "even" (the
+    same sums of a head that attends evenly to what it may see), a number, or None where there is no such thing. A
+    definition is ``below`` where heads of small figures are meant, and ``exact`` where its figure is one of the
+    weights alone, which no draw of texts decides. ``check`` is the place of a function of a subject that gives a
+    sentence where the definition does not apply to it, else nothing.
 
     >>> one = Definition("duplicate", "duplicate piece", "Wang et al. 2023", "Mass on the earlier occurrence.")
     >>> one.name, one.within
@@ -47,6 +48,7 @@ class Definition:
     within: tuple[float, float] = SHARE
     chance: str | float | None = EVEN
     below: bool = False
+    exact: bool = False
     check: str = ""
 
     @property
@@ -81,11 +83,10 @@ class Trial:
     """Texts, a pass over them, and the definitions that are scored there.
 
     ``texts`` is the place of a function of a :class:`~attlas.studies.roles.texts.Setting` that makes the texts, in
-    which each text is a unit, or raises a :class:`~attlas.errors.CapabilityError` with the reason where a model allows
-    none. ``part`` is the place of a class (or function) of subject, definitions and setting that makes a
+    which each text is a unit, or raises a :class:`~attlas.errors.CapabilityError` with the reason where a model
+    allows none. ``part`` is the place of a class (or function) of subject, definitions and setting that makes a
     :class:`~attlas.run.engine.Part`, whose bundle is that of :func:`~attlas.studies.roles.scores.empty_scores`.
-    ``unit`` is what a text is called. A trial without a twin is one whose figures do not depend on any weights
-    that were trained.
+    ``unit`` is what a text is called.
 
     >>> Trial("repeated", "random pieces, twice", "x:y", ()).part
     'attlas.studies.roles.passes:SeamScores'

@@ -5,11 +5,17 @@ A module that holds further ones gives them as a tuple of trials, and stands in 
 
 from __future__ import annotations
 
+from math import inf
+
 from attlas.studies.roles.definition import CAUSAL, WITHIN, Definition, Trial
 from attlas.studies.roles.long_definitions import LONG_TRIALS
 
 _PLACES = "attlas.studies.roles.places"
+_SINKS = "attlas.studies.roles.sinks"
 _TEXTS = "attlas.studies.roles.texts"
+_READ = "attlas.studies.roles.readout"
+_NORMS = f"{_READ}:why_no_norms"
+_OVER_ONE = (0.0, inf)
 REPEATED = Trial(
     "repeated", "random pieces, said twice", f"{_TEXTS}:repeated",
     (
@@ -27,10 +33,17 @@ REPEATED = Trial(
             "previous_random", "previous piece, random pieces", "Olsson et al. 2022",
             "Mean weight on the piece before, in texts of random pieces.", f"{_PLACES}:previous", WITHIN,
         ),
+        Definition(
+            "copying", "copying by behaviour", "Olsson et al. 2022",
+            "Of what the head writes, read in pieces (through the norms' gains and the unembedding; centred over the "
+            "vocabulary, cut at 0), the share on pieces of the text so far, scaled so that an even spread is 0 and "
+            "all of it 1; at two queries of each second copy.",
+            "attlas.studies.roles.copying:copies", CAUSAL, (-1.0, 1.0), 0.0, check=f"{_READ}:why_no_circuits",
+        ),
     ),
 )  # fmt: skip
 NATURAL = Trial(
-    "natural", "texts of the corpus", f"{_TEXTS}:natural",
+    "natural", "texts of the corpus, the beginning piece before them", f"{_TEXTS}:natural",
     (
         Definition(
             "previous_text", "previous piece on text", "Wang et al. 2023",
@@ -46,9 +59,55 @@ NATURAL = Trial(
             "Mean weight on what followed earlier occurrences of the same piece, over the pieces that have one.",
             f"{_PLACES}:prefix_matching", CAUSAL,
         ),
+        Definition(
+            "sink", "sink rate", "Gu et al. 2025",
+            "Share of texts of 64 pieces whose first key gets more than 0.3 from an average query that can see it.",
+            f"{_SINKS}:rests", WITHIN,
+        ),
+        Definition(
+            "first_key", "mass on the first key", "Xiao et al. 2024",
+            "Mean weight of a query on the first key of a text.", f"{_SINKS}:first_share", WITHIN,
+        ),
+        Definition(
+            "second_sink", "secondary sink rate", "attlas, by the bar of Gu et al. 2025",
+            "Share of texts in which a key after the first gets more than 0.3 from an average query that can see it; "
+            "keys that less than half of the queries can see do not count.",
+            f"{_SINKS}:second_sink", WITHIN,
+        ),
+        Definition(
+            "sink_value", "value norm of the first key", "Gu et al. 2025",
+            "Length of the first key's value over that of an average other key: sinks have short values.",
+            f"{_SINKS}:first_value", WITHIN, _OVER_ONE, 1.0, below=True,
+        ),
+        Definition(
+            "second_value", "value norm of secondary sinks", "attlas",
+            "Length of the value of a secondary sink over that of an average key after the first, in texts that have "
+            "one.",
+            f"{_SINKS}:second_value", WITHIN, _OVER_ONE, 1.0, below=True,
+        ),
+        Definition(
+            "dormant", "dormant by output norm", "Sandoval-Segura et al. 2025",
+            "Mean length of what the head adds to the residual, over that of an average head of its layer: dormant "
+            "heads add little.",
+            f"{_SINKS}:written", WITHIN, _OVER_ONE, 1.0, below=True, check=_NORMS,
+        ),
+        Definition(
+            "learned_sink", "learned sink", "gpt-oss, OpenAI 2025",
+            "Mean share of a query's weight that goes to the head's learned sink, and so to no key.",
+            f"{_SINKS}:learned", WITHIN, (0.0, 1.0), None, check=f"{_READ}:why_no_sinks",
+        ),
     ),
 )  # fmt: skip
-TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, *LONG_TRIALS)
+BARE = Trial(
+    "bare", "the same texts without a beginning piece", f"{_TEXTS}:natural_without_beginning",
+    (
+        Definition(
+            "sink_bare", "sink rate without a beginning piece", "Gu et al. 2025",
+            "The sink rate where texts begin with their own first piece.", f"{_SINKS}:rests", CAUSAL,
+        ),
+    ),
+)  # fmt: skip
+TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, BARE, *LONG_TRIALS)
 DEFINITIONS: dict[str, Definition] = {
     definition.key: definition for trial in TRIALS for definition in trial.definitions
 }

@@ -17,6 +17,8 @@ from attlas.studies.roles.wording import INSTRUCTIONS, Fact, facts, filler
 
 LENGTH = 512  # pieces of a text, where the window holds as many
 TEXTS = 32  # texts of a kind, at most
+FEWEST_TEXTS = 12  # whose needle and answer have the same pieces
+TESTED = 160  # pieces of a text on which heads are tested
 FEWEST = 4  # sentences of filler around a needle
 DOCUMENTS = 6  # of a text with a question, one of which answers it
 SENTENCES = 12  # of a text whose sentences are asked about, at least
@@ -90,11 +92,10 @@ class Needle:
     answer: tuple[int, ...]
 
 
-def needle_texts(setting: Setting, spare: int = 0) -> list[Needle]:
-    """Needles at all depths, one in each text, whose answer is said in the same words as the needle; ``spare`` pieces
-    of the window are left free. Where pieces of the two differ, a text is left out."""
-    generator = setting.draw("needles")
-    count = min(setting.texts, TEXTS)
+def needle_texts(setting: Setting, room: int, count: int, draw: str = "needles") -> list[Needle]:
+    """Needles at all depths, one in each text of at most ``room`` pieces, whose answer is said in the same words as
+    the needle. Where pieces of the two differ, a text is left out."""
+    generator = setting.draw(draw)
     made = []
     for at, fact in enumerate(facts(generator, count)):
         sentences, depth = filler(generator), (at + 0.5) / count
@@ -118,7 +119,7 @@ def needle_texts(setting: Setting, spare: int = 0) -> list[Needle]:
         answer, needle = pieces[first:last], pieces[slice(*spans["needle"])]
         if answer == needle:
             made.append(Needle(pieces[:first], spans, tuple(answer)))
-    if len(made) < min(12, count):
+    if len(made) < min(FEWEST_TEXTS, count):
         raise CapabilityError(
             f"{setting.subject.name} cuts the answer to a needle into other pieces than the needle, in "
             f"{count - len(made)} of {count} texts"
@@ -135,8 +136,24 @@ def needles(setting: Setting) -> list[RoleText]:
     >>> text.source.ids[slice(*text.spans["needle"])] == text.source.ids[slice(*text.spans["answer"])]
     True
     """
+    return _answered(setting, needle_texts(setting, longest(setting), min(setting.texts, TEXTS)))
+
+
+def needles_to_test(setting: Setting) -> list[RoleText]:
+    """Other and shorter ones, on which heads that retrieve are tested.
+
+    >>> from attlas.capture import load
+    >>> texts = needles_to_test(Setting(load(), None))
+    >>> len(texts), max(text.length for text in texts) <= TESTED + 2
+    (12, True)
+    """
+    room = min(TESTED, longest(setting))
+    return _answered(setting, needle_texts(setting, room, min(setting.texts, FEWEST_TEXTS), "needles to test"))
+
+
+def _answered(setting: Setting, made: Sequence[Needle]) -> list[RoleText]:
     texts = []
-    for unit, needle in enumerate(needle_texts(setting)):
+    for unit, needle in enumerate(made):
         span = (len(needle.pieces), len(needle.pieces) + len(needle.answer))
         texts.append(setting.example([*needle.pieces, *needle.answer], unit, {**needle.spans, "answer": span}))
     return texts

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 
 from attlas.pages import Listing, Page, Section, Style, charts
-from attlas.pages.findings import Finding, finding, value_claim
-from attlas.pages.rows import Rows, Tables, label_of
+from attlas.pages.findings import Claim, Finding, finding, keyed, value_claim
+from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, STREAM, Column, Schema
 from attlas.studies.roles.definitions import DEFINITIONS
 
@@ -25,8 +26,8 @@ HEADS = Schema(
     Column("units", "texts", "count"),
     Column("first_half", "where heads are chosen", "number", "on the half of the texts on which heads are chosen"),
     Column("second_half", "where they are scored", "number", "on the other half"),
-    Column("twin", "untrained twins", "number", "the head at the same place of a model with random weights; ends: the "
-           "lowest and the highest of several", ends=("twin_low", "twin_high")),
+    Column("twin", "untrained twins", "number", "the head at the same place of a model with random weights; ends: "
+           "the lowest and the highest of several", ends=("twin_low", "twin_high")),
     _P,
 )  # fmt: skip
 NAMED = Schema(
@@ -60,17 +61,24 @@ def leaders(tables: Tables) -> Rows:
 def answer(tables: Tables) -> Finding | None:
     """Which heads are induction heads, or duplicate heads where there is no induction."""
     for key in ("prefix_matching", "duplicate"):
-        rows = tables["named"].where(definition=key)
-        if rows:
-            first = rows[0]
+        for stream, rows in tables["named"].where(definition=key).by("stream"):
+            first, ranked = (
+                rows[0],
+                Claim("smallest", "named", "rank", keyed(rows), {"definition": key, "stream": stream}),
+            )
             return finding(
                 "By {definition}, the first heads of **{model}** are {heads}: **{head}** puts {value:share} where the "
-                "definition asks, an even spread {chance:share}, the untrained twin's own best head {twin:share}.",
-                value_claim("named", "value", first, "stream", "definition", "rank"),
-                definition=NAMES[key], model=tables.model, heads=rows.sentence(most=5), head=label_of(first),
-                value=first["value"], chance=first["chance"], twin=first["twin"], see="named",
+                "definition asks, an even spread {chance:share}, the untrained twin's own first head {twin:share}.",
+                ranked, *_told(first, "value", "chance", "twin"), definition=NAMES[key], model=tables.model,
+                heads=rows.sentence(), head=label_of(first), value=first["value"], chance=first["chance"],
+                twin=first["twin"], see="named",
             )  # fmt: skip
     return None
+
+
+def _told(row: Row, *columns: str) -> Iterator[Claim]:
+    """That a named head has the figures that a sentence tells of it."""
+    return (value_claim("named", column, row, "stream", "definition", "rank") for column in columns)
 
 
 PAGE = Page(

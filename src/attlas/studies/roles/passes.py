@@ -51,6 +51,8 @@ class SeamScores(Watcher):
         self.subject = subject
         self.definitions = tuple(definitions)
         self.streams = streams_of(subject, self.definitions)
+        for definition in self.definitions:  # what is found by a probing pass, is found before the others
+            definition.why_not(subject)
         self.sums: list[Callable[[Seen], Sums]] = [at_place(definition.sums) for definition in self.definitions]
 
     def empty(self) -> Bundle:

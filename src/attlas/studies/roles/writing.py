@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attlas.errors import CapabilityError
-from attlas.studies.roles.long_texts import needle_texts
+from attlas.studies.roles.long_texts import TEXTS, longest, needle_texts
 
 if TYPE_CHECKING:
     from attlas.studies.roles.texts import RoleText, Setting
@@ -45,7 +45,8 @@ def runs(setting: Setting) -> list[tuple[RoleText, float]]:
     if not (hasattr(subject.model, "generate") and subject.model.can_generate()) or subject.missing:
         raise CapabilityError(f"{subject.name} has no head that writes, and is asked to write an answer")
     found: list[tuple[RoleText, float]] = []
-    for unit, needle in enumerate(needle_texts(setting, MOST)):
+    made = needle_texts(setting, longest(setting) - MOST, min(setting.texts, TEXTS))
+    for unit, needle in enumerate(made):
         written = _written(setting, needle.pieces)
         span = (len(needle.pieces), len(needle.pieces) + len(written))
         text = setting.example([*needle.pieces, *written], unit, {**needle.spans, "written": span})
