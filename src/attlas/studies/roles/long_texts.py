@@ -92,17 +92,16 @@ class Needle:
     answer: tuple[int, ...]
 
 
-def needle_texts(setting: Setting, room: int, count: int, draw: str = "needles") -> list[Needle]:
+def needle_texts(setting: Setting, room: int, count: int, half: int = 0) -> list[Needle]:
     """Needles at all depths, one in each text of at most ``room`` pieces, whose answer is said in the same words as
-    the needle. Where pieces of the two differ, a text is left out."""
-    generator = setting.draw(draw)
+    the needle. Where pieces of the two differ, a text is left out. Facts are of one half: 0 chooses heads, 1 tests
+    them."""
+    generator = setting.draw("needles", half)
     made = []
-    for at, fact in enumerate(facts(generator, count)):
-        sentences, depth = filler(generator), (at + 0.5) / count
+    for at, fact in enumerate(facts(generator, count, half)):
+        order, depth = filler(generator), (at + 0.5) / count
 
-        def parts(
-            number: int, fact: Fact = fact, sentences: list[str] = sentences, depth: float = depth
-        ) -> list[Part]:
+        def parts(number: int, fact: Fact = fact, sentences: list[str] = order, depth: float = depth) -> list[Part]:
             before = round(depth * number)
             return [
                 (" ".join([*sentences[:before], f"{fact.said} "]), ""),
@@ -113,7 +112,7 @@ def needle_texts(setting: Setting, room: int, count: int, draw: str = "needles")
                 (fact.where, "answer"),
             ]
 
-        number = fitted(setting, parts, len(sentences), FEWEST, longest(setting) - spare, "a needle in filler")
+        number = fitted(setting, parts, len(order), FEWEST, room, "a needle in filler")
         pieces, spans = laid(setting, parts(number))
         first, last = spans.pop("answer")
         answer, needle = pieces[first:last], pieces[slice(*spans["needle"])]
@@ -148,7 +147,7 @@ def needles_to_test(setting: Setting) -> list[RoleText]:
     (12, True)
     """
     room = min(TESTED, longest(setting))
-    return _answered(setting, needle_texts(setting, room, min(setting.texts, FEWEST_TEXTS), "needles to test"))
+    return _answered(setting, needle_texts(setting, room, min(setting.texts, FEWEST_TEXTS), half=1))
 
 
 def _answered(setting: Setting, made: Sequence[Needle]) -> list[RoleText]:

@@ -156,17 +156,22 @@ class Fact(NamedTuple):
         return f"Where does the {self.who} keep the {self.what}?"
 
 
-def facts(generator: np.random.Generator, count: int) -> list[Fact]:
-    """So many facts, of which no 24 in a row share anybody, anything or any place.
+def facts(generator: np.random.Generator, count: int, half: int | None = None) -> list[Fact]:
+    """So many facts; none of one ``half`` (0 or 1) has a question of the other half.
 
-    >>> drawn = facts(np.random.default_rng(0), 30)
-    >>> len({fact.where for fact in drawn[:24]}), len(set(drawn))
-    (24, 30)
+    >>> drawn = facts(np.random.default_rng(0), 24)
+    >>> len({fact.where for fact in drawn}), len({fact.who for fact in drawn})
+    (24, 24)
+    >>> one, other = ({f.question for f in facts(np.random.default_rng(0), 90, half)} for half in (0, 1))
+    >>> one & other
+    set()
     """
     drawn: dict[Fact, None] = {}
     while len(drawn) < count:
-        orders = [generator.permutation(len(words)) for words in (WHO, WHAT, WHERE)]
-        drawn |= {Fact(WHO[who], WHAT[what], WHERE[where]): None for who, what, where in zip(*orders, strict=True)}
+        orders = [generator.permutation(len(words)).tolist() for words in (WHO, WHAT, WHERE)]
+        for who, what, where in zip(*orders, strict=True):
+            if half is None or (who + what) % 2 == half:
+                drawn[Fact(WHO[who], WHAT[what], WHERE[where])] = None
     return list(drawn)[:count]
 
 
