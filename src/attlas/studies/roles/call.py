@@ -26,6 +26,9 @@ def roles(
     max_pieces: Annotated[
         int | None, Help("Longest text in pieces; if left out, what the model's window holds.", least=4)
     ] = None,
+    gates: Annotated[
+        bool, Help("Train DuoAttention's gates, too, which takes as long as some thousand texts.")
+    ] = False,
     twins: Twins = 1,
     **running: Unpack[Running],
 ) -> Result:
@@ -39,15 +42,16 @@ def roles(
     >>> sorted(set(result.table.column("definition").to_pylist()))[:2]
     ['duplicate', 'duplicate_text']
     """
+    from attlas.studies.roles.sharing import sharing_table
     from attlas.studies.roles.tables import head_tables
     from attlas.studies.roles.texts import Setting
 
     model, given = as_subject(subject), as_corpus(corpus)
-    options = {"texts": texts, "max_pieces": max_pieces, "twins": twins}
+    options = {"texts": texts, "max_pieces": max_pieces, "gates": gates, "twins": twins}
     with begin("roles", model, given, options, running) as run:
-        setting = Setting(model, given, texts, run.seed, max_pieces)
+        setting = Setting(model, given, texts, run.seed, max_pieces, gates)
         outcomes, tables = score(run, setting, twins)
-        return run.finish(head_tables(model, outcomes, run.seed) | tables)
+        return run.finish(head_tables(model, outcomes, run.seed) | tables | {"sharing": sharing_table(model)})
 
 
 def score(run: Run, setting: Setting, twins: int) -> tuple[list[Outcome], dict[str, Any]]:

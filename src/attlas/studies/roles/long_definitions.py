@@ -97,4 +97,17 @@ INSTRUCTIONS = Trial(
         ),
     ),
 )  # fmt: skip
-LONG_TRIALS: tuple[Trial, ...] = (NEEDLES, RECALLED, WRITTEN, DOCUMENTS, LONG, SENTENCES, INSTRUCTIONS)
+GATES = Trial(
+    "gates", "needles on which gates are trained", "attlas.studies.roles.gates:gate_texts",
+    (
+        Definition(
+            "streaming_gate", "gate for the whole context", "Xiao et al. 2025 (DuoAttention)",
+            "The gate, from 0 to 1, that blends a head of keys with the same head cut to the first 16 and the "
+            "nearest 64 pieces, trained to keep the last states over the right answer to a needle, with .05 on each "
+            "open gate; 60 steps of 2 texts, four times on texts of their own.",
+            streams=CAUSAL, chance=None,
+        ),
+    ),
+    part="attlas.studies.roles.gates:GateScores", unit="training",
+)  # fmt: skip
+LONG_TRIALS: tuple[Trial, ...] = (NEEDLES, RECALLED, WRITTEN, DOCUMENTS, LONG, SENTENCES, INSTRUCTIONS, GATES)

@@ -135,7 +135,7 @@ def needles(setting: Setting) -> list[RoleText]:
     >>> text.source.ids[slice(*text.spans["needle"])] == text.source.ids[slice(*text.spans["answer"])]
     True
     """
-    return _answered(setting, needle_texts(setting, longest(setting), min(setting.texts, TEXTS)))
+    return answered(setting, needle_texts(setting, longest(setting), min(setting.texts, TEXTS)))
 
 
 def needles_to_test(setting: Setting) -> list[RoleText]:
@@ -147,10 +147,17 @@ def needles_to_test(setting: Setting) -> list[RoleText]:
     (12, True)
     """
     room = min(TESTED, longest(setting))
-    return _answered(setting, needle_texts(setting, room, min(setting.texts, FEWEST_TEXTS), half=1))
+    return answered(setting, needle_texts(setting, room, min(setting.texts, FEWEST_TEXTS), half=1))
 
 
-def _answered(setting: Setting, made: Sequence[Needle]) -> list[RoleText]:
+def answered(setting: Setting, made: Sequence[Needle]) -> list[RoleText]:
+    """Texts of needles with the right answer behind the question. Spans: "needle", "question", "answer".
+
+    >>> from attlas.capture import load
+    >>> one = answered(Setting(load(), None), [Needle([2000, 2001], {"needle": (0, 1)}, (2000,))])[0]
+    >>> one.source.ids, one.spans["answer"]
+    ((101, 2000, 2001, 2000, 102), (3, 4))
+    """
     texts = []
     for unit, needle in enumerate(made):
         span = (len(needle.pieces), len(needle.pieces) + len(needle.answer))

@@ -43,6 +43,9 @@ KNOWN = Schema(
     DEFINITION, Column("title", "role"), Column("by", "by"), Column("reading", "how to read it"),
     Column("texts", "texts"),
 )  # fmt: skip
+SHARING = Schema(
+    "sharing", "Which heads share their keys.", *PLACE, Column("key_head", "head of keys", "index"),
+)  # fmt: skip
 TEXTS = Schema(
     "texts", "The texts on which heads were scored.",
     Column("key", "texts"), Column("title", "what they are"), Column("texts", "how many", "count"),
@@ -91,7 +94,7 @@ PAGE = Page(
         label="Score of the first head of each definition, with chance and the untrained twin",
     ),
     about="Roles of the heads of **{model}**.",
-    schemas=(HEADS, NAMED, KNOWN, TEXTS, LEFT_OUT, LEADERS),
+    schemas=(HEADS, NAMED, KNOWN, TEXTS, LEFT_OUT, SHARING, LEADERS),
     derived={"leaders": leaders},
     sections=(
         Section("map", "Head by head", "Choose a definition.",

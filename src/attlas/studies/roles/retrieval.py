@@ -1,6 +1,7 @@
 """Roles in long texts, summed call by call: who looks a needle up, who looks far, who looks at few keys.
 
-A query that writes a piece is the place before it. In a head that attends evenly no key is the most attended one;
+A query that writes a piece is the place before it. A head with a window that sees none of the pieces that are asked
+about has no case in that text. In a head that attends evenly no key is the most attended one;
 there, each key that the query sees is taken to be it with the same chance.
 """
 
@@ -22,7 +23,7 @@ APART = 4  # sentences between one and the first that counts for it
 
 def _nothing(seen: Seen) -> Sums:
     zeros = torch.zeros(seen.call.shape[0], seen.call.shape[1], device=seen.call.value.device)
-    return zeros, zeros[:, :1].clone()
+    return zeros, zeros.clone()
 
 
 def retrieved(seen: Seen) -> Sums:
@@ -74,7 +75,7 @@ def lookback(seen: Seen) -> Sums:
         own = rows[:, :, begin:end].sum(-1) / sizes
         total = context + own
         sums[text] = torch.where(total > 0, context / total.clamp(min=1e-30), 0.0).sum(-1)
-        counts[text] = end - begin - 1
+        counts[text] = (total > 0).sum(-1)
     return sums, counts
 
 
@@ -112,7 +113,7 @@ def _share_of_few(seen: Seen, columns: object) -> Sums:
         few = max(1, round(TENTH * taken.shape[-1]))
         total = taken.sum(-1)
         sums[text] = torch.where(total > 0, taken.topk(few).values.sum(-1) / total.clamp(min=1e-30), 0.0)
-        counts[text] = 1
+        counts[text] = total > 0
     return sums, counts
 
 
@@ -132,10 +133,10 @@ def receiving(seen: Seen) -> Sums:
         ).double()
         aside = gets - gets.mean(-1, keepdim=True)
         spread = aside.square().mean(-1)
-        flat = spread <= 1e-20 * gets.mean(-1).square()
+        uneven = spread > 1e-20 * gets.mean(-1).square()
         found = aside.pow(4).mean(-1) / spread.square().clamp(min=1e-300) - 3
-        sums[text] = torch.where(flat, 0.0, found).float()
-        counts[text] = 1
+        sums[text] = torch.where(uneven, found, 0.0).float()
+        counts[text] = uneven
     return sums, counts
 
 
@@ -150,5 +151,5 @@ def instructed(seen: Seen) -> Sums:
         masses = [row[:, slice(*spans[name])].sum(-1) for name in ("instruction", "data")]
         total = masses[0] + masses[1]
         sums[text] = torch.where(total > 0, masses[0] / total.clamp(min=1e-30), 0.0)
-        counts[text] = 1
+        counts[text] = total > 0
     return sums, counts

@@ -67,8 +67,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class Setting:
-    """What texts are made for: a model, a corpus, how many texts of each kind, and the seed of all draws. What took
-    long to make and serves several kinds is ``kept`` (what the model wrote).
+    """What texts are made for: a model, a corpus, how many texts of each kind, and the seed of all draws;
+    whether gates are trained. What took long to make and serves several kinds is ``kept`` (what the model wrote).
 
     >>> from attlas.capture import load
     >>> from attlas.corpora import read
@@ -82,6 +82,7 @@ class Setting:
     texts: int = 48
     seed: int = 0
     max_pieces: int | None = None
+    gates: bool = False
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
