@@ -30,6 +30,9 @@ def roles(
     max_pieces: Annotated[
         int | None, Help("Longest text in pieces; if left out, what the model's window holds.", least=4)
     ] = None,
+    gates: Annotated[
+        bool, Help("Train DuoAttention's gates, too, which takes as long as some thousand texts.")
+    ] = False,
     twins: Twins = 1,
     closing: Annotated[
         bool,
@@ -48,15 +51,16 @@ def roles(
     ['duplicate', 'duplicate_text']
     """
     from attlas.studies.roles.concordance import agreement_table
+    from attlas.studies.roles.sharing import sharing_table
     from attlas.studies.roles.tables import head_tables
     from attlas.studies.roles.texts import Setting
 
     model, given = as_subject(subject), as_corpus(corpus)
-    options = {"texts": texts, "max_pieces": max_pieces, "twins": twins, "closing": closing}
+    options = {"texts": texts, "max_pieces": max_pieces, "gates": gates, "twins": twins, "closing": closing}
     with begin("roles", model, given, options, running) as run:
-        setting = Setting(model, given, texts, run.seed, max_pieces)
+        setting = Setting(model, given, texts, run.seed, max_pieces, gates)
         outcomes, tables = score(run, setting, twins)
-        tables["agreement"] = agreement_table(outcomes, run.seed)
+        tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
         if closing:
             tables |= close(run, setting, outcomes)
         return run.finish(head_tables(model, outcomes, run.seed) | tables)

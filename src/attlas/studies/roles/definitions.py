@@ -8,6 +8,7 @@ from __future__ import annotations
 from math import inf
 
 from attlas.studies.roles.definition import CAUSAL, WITHIN, Definition, Trial
+from attlas.studies.roles.long_definitions import LONG_TRIALS
 
 _PLACES = "attlas.studies.roles.places"
 _SINKS = "attlas.studies.roles.sinks"
@@ -106,7 +107,7 @@ BARE = Trial(
         ),
     ),
 )  # fmt: skip
-TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, BARE)
+TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, BARE, *LONG_TRIALS)
 DEFINITIONS: dict[str, Definition] = {
     definition.key: definition for trial in TRIALS for definition in trial.definitions
 }

@@ -80,6 +80,9 @@ KNOWN = Schema(
     DEFINITION, Column("title", "role"), Column("by", "by"), Column("reading", "how to read it"),
     Column("texts", "texts"),
 )  # fmt: skip
+SHARING = Schema(
+    "sharing", "Which heads share their keys.", *PLACE, Column("key_head", "head of keys", "index"),
+)  # fmt: skip
 TEXTS = Schema(
     "texts", "The texts on which heads were scored.",
     Column("key", "texts"), Column("title", "what they are"), Column("texts", "how many", "count"),
@@ -227,9 +230,10 @@ PAGE = Page(
     ),
     about=about,
     findings=(induction, names_that_hold, resting, agreeing),
-    schemas=(HEADS, NAMED, EFFECTS, AGREEMENT, KNOWN, TEXTS, LEFT_OUT, UNTESTED, LEADERS),
+    schemas=(HEADS, NAMED, EFFECTS, AGREEMENT, KNOWN, TEXTS, LEFT_OUT, UNTESTED, SHARING, LEADERS),
     derived={"leaders": leaders},
     warning=warned,
+    unshown={"sharing": "which heads share their keys, for files that other programs read"},
     sections=(
         Section(
             "effects", "Does the name hold?",

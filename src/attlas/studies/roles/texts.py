@@ -69,7 +69,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class Setting:
-    """What texts are made for: a model, a corpus, how many texts of each kind, and the seed of all draws.
+    """What texts are made for: a model, a corpus, how many texts of each kind, and the seed of all draws;
+    whether gates are trained. What took long to make and serves several kinds is ``kept`` (what the model wrote).
 
     >>> from attlas.capture import load
     >>> from attlas.corpora import read
@@ -83,6 +84,8 @@ class Setting:
     texts: int = 48
     seed: int = 0
     max_pieces: int | None = None
+    gates: bool = False
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def window(self) -> int:
@@ -295,7 +298,7 @@ def natural_without_beginning(setting: Setting) -> list[RoleText]:
 def _natural(setting: Setting, *, begun: bool) -> list[RoleText]:
     length = min(SINK, setting.window)
     room = length - (setting.frame.room if begun else len(setting.frame.after))
-    texts = list(_of_length(setting, room))
+    texts = list(runs_of(setting, room))
     if len(texts) < 2:
         raise CapabilityError(
             f"{setting.corpus.name} has too little text: two texts of {length} pieces are needed at least"
@@ -304,7 +307,7 @@ def _natural(setting: Setting, *, begun: bool) -> list[RoleText]:
     return [setting.example(texts[at], unit, {"text": (0, room)}, begun=begun) for unit, at in enumerate(order)]
 
 
-def _of_length(setting: Setting, room: int) -> Iterator[list[int]]:
+def runs_of(setting: Setting, room: int) -> Iterator[list[int]]:
     """Runs of so many pieces from the beginning of each text, those that are too short joined with the next."""
     pieces = setting.subject.pieces
     kept: list[int] = []
