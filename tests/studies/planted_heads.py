@@ -90,10 +90,13 @@ def write(attention: Any, head: int, role: str, rooms: Rooms, heads: int) -> Non
         for place in range(PLACES):
             query[rooms.place + place, PIECES + place] = -SHARP
             key[rooms.place + place, PIECES + place] = 1.0
-    if role == "induction":  # a piece asks for what came after it
+    if role in ("induction", "predicting"):  # a piece asks for what came after it, and may say so
         for piece in range(PIECES):
             query[rooms.piece + piece, piece] = SHARP
             key[rooms.before + piece, piece] = 1.0
+            if role == "predicting":
+                value[rooms.piece + piece, piece] = 1.0
+                output[piece, rooms.piece + piece] = 40.0
     if role == "sink":  # everybody asks for the first place
         attention.c_attn.bias[head * width] = SHARP
         key[rooms.place, 0] = 1.0

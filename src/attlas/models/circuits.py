@@ -128,7 +128,7 @@ def find_circuits(model: Any, layout: Layout, seam: Seam, inputs: Mapping[str, T
         model(**inputs)
     with torch.no_grad(), at_hand(embedding), at_hand(head):
         weight = embedding.weight
-        vectors = embedding(torch.arange(len(weight), device=weight.device)).detach().float()
+        vectors: Tensor = embedding(torch.arange(len(weight), device=weight.device)).detach().float()
         unembedding = head.weight.detach().float()
     if vectors.shape[-1] != unembedding.shape[-1]:
         return "its embedding and its language-model head are of different widths"
@@ -170,7 +170,7 @@ class _Watcher(Instrument):
         """The matrix behind each head's values, (head, hidden, width), and what it reads."""
         for module, read, output in reversed(self.made):
             with at_hand(module):
-                weight = module.weight.detach().float()
+                weight: Tensor = torch.as_tensor(module.weight).detach().float()
             matrix = weight.T if isinstance(module, nn.Linear) else weight
             places = [_slice_of(values[0, head], output[0]) for head in range(values.shape[1])]
             if all(place is not None for place in places):

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
+from attlas.ids import HeadId
 from attlas.run.parameters import Help, Model, Running, Texts, Twins, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
 from attlas.store.columns import as_columns
 
+SETS = 40  # of heads that are closed between two checkpoints, at most
+
 if TYPE_CHECKING:
+    from attlas.capture import Subject
     from attlas.studies.roles.definition import Definition, Trial
     from attlas.studies.roles.tables import Outcome
     from attlas.studies.roles.texts import Setting
@@ -30,6 +34,10 @@ def roles(
         bool, Help("Train DuoAttention's gates, too, which takes as long as some thousand texts.")
     ] = False,
     twins: Twins = 1,
+    closing: Annotated[
+        bool,
+        Help("Close the named heads, against as many others: the longest part.", flag="--closing/--no-closing"),
+    ] = True,
     **running: Unpack[Running],
 ) -> Result:
     """Score every head under every published definition of a role that the model allows.
@@ -42,16 +50,20 @@ def roles(
     >>> sorted(set(result.table.column("definition").to_pylist()))[:2]
     ['duplicate', 'duplicate_text']
     """
+    from attlas.studies.roles.concordance import agreement_table
     from attlas.studies.roles.sharing import sharing_table
     from attlas.studies.roles.tables import head_tables
     from attlas.studies.roles.texts import Setting
 
     model, given = as_subject(subject), as_corpus(corpus)
-    options = {"texts": texts, "max_pieces": max_pieces, "gates": gates, "twins": twins}
+    options = {"texts": texts, "max_pieces": max_pieces, "gates": gates, "twins": twins, "closing": closing}
     with begin("roles", model, given, options, running) as run:
         setting = Setting(model, given, texts, run.seed, max_pieces, gates)
         outcomes, tables = score(run, setting, twins)
-        return run.finish(head_tables(model, outcomes, run.seed) | tables | {"sharing": sharing_table(model)})
+        tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
+        if closing:
+            tables |= close(run, setting, outcomes)
+        return run.finish(head_tables(model, outcomes, run.seed) | tables)
 
 
 def score(run: Run, setting: Setting, twins: int) -> tuple[list[Outcome], dict[str, Any]]:
@@ -103,6 +115,54 @@ def score(run: Run, setting: Setting, twins: int) -> tuple[list[Outcome], dict[s
         "texts": as_columns(told, columns),
         "left_out": left_out_table(reasons),
     }
+
+
+def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]:
+    """Close the heads that each role names, and as many others: the tables ``effects`` and ``untested``."""
+    from attlas.studies.roles.behaviour import BEHAVIOURS, rival_sets
+    from attlas.studies.roles.closing import Closings
+    from attlas.studies.roles.definition import at_place
+    from attlas.studies.roles.effects import Closed, effect_table
+
+    tested: list[Closed] = []
+    untested: list[dict[str, str]] = []
+    for behaviour in BEHAVIOURS:
+        why = str(at_place(behaviour.check)(run.subject))
+        heads = () if why else named_heads(run.subject, outcomes, behaviour.chosen_by, behaviour.most)
+        try:
+            if not why and not heads:
+                raise CapabilityError(f"no head was named by {behaviour.chosen_by}")
+            texts = [] if why else list(at_place(behaviour.texts)(setting))
+        except CapabilityError as error:
+            why = str(error)
+        if why:
+            untested.append({"role": behaviour.key, "reason": why})
+            continue
+        rivals = sorted(rival_sets(run.subject, heads, run.seed), key=lambda some: min(head.layer for head in some))
+        part = Closings(run.subject, behaviour, texts, 2 + len(rivals))
+        sets = [(), heads, *rivals]
+        bundle = run.carry(
+            part, sets, f"closing {behaviour.key}", numbered=True, lengths=[1] * len(sets), max_items=SETS
+        )
+        tested.append(Closed(behaviour, heads, bundle["losses"].result()))
+    return {"effects": effect_table(tested), "untested": as_columns(untested, ("role", "reason"))}
+
+
+def named_heads(subject: Subject, outcomes: list[Outcome], definition: str, most: int) -> tuple[HeadId, ...]:
+    """The heads that a definition names on the texts for choosing, those of its first stream.
+
+    >>> named_heads(None, [], "prefix_matching", 5)
+    ()
+    """
+    from attlas.studies.roles.behaviour import how_many
+    from attlas.studies.roles.tables import chosen
+
+    for outcome in outcomes:
+        for number, known in enumerate(outcome.definitions):
+            if known.key == definition and outcome.stream in known.streams:
+                places = chosen(outcome.own, number, known, how_many(subject, outcome.stream, most))
+                return tuple(sorted(HeadId(outcome.stream, layer, head) for layer, head in places))
+    return ()
 
 
 def _first_and_rest(scores: list[Any]) -> tuple[Any, list[Any]]:

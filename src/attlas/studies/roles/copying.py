@@ -36,7 +36,7 @@ def copies(seen: Seen) -> Sums:
         whole = mass.sum(-1)
         for number, place in enumerate(places.tolist()):
             known = seen.queries.ordinary[text, : place + 1]
-            had = seen.queries.ids[text, : place + 1][known].unique()
+            had = torch.unique(seen.queries.ids[text, : place + 1][known])
             writes = whole[:, number] > 0  # a head that writes nothing copies nothing and keeps nothing back
             share = mass[:, number, had].sum(-1) / whole[:, number].clamp(min=1e-30)
             even = len(had) / circuits.pieces

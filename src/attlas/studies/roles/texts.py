@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 COPY = 64  # pieces of a text that is repeated, where the window holds twice as many
 SHORTEST = 8  # pieces of such a text, below which nothing is asked
 SINK = 64  # pieces of a text on which sinks are scored (Gu et al.)
+TEST_COPY = 16  # pieces of a repeated text on which heads are closed, which is done many times
+TESTED = 12  # texts on which heads are closed
 _EDGE = 0.1  # of the vocabulary at either end, which is left out
 
 
@@ -220,6 +222,44 @@ def repeated(setting: Setting, copies: int = 2) -> list[RoleText]:
         setting.example(ordinary_pieces(setting, setting.draw("repeated", unit), size) * copies, unit, spans)
         for unit in range(setting.texts)
     ]
+
+
+def repeated_to_test(setting: Setting) -> list[RoleText]:
+    """Other and shorter texts of random pieces that are said twice, on which no head is chosen; asked for is all of
+    the second copy but its first piece, which nothing tells.
+
+    >>> from attlas.capture import load
+    >>> texts = repeated_to_test(Setting(load(), None))
+    >>> texts[0].spans["asked"], len(texts)
+    ((18, 33), 12)
+    """
+    size = min(TEST_COPY, (setting.window - setting.frame.room) // 2)
+    if size < SHORTEST:
+        raise CapabilityError(
+            f"a window of {setting.window} pieces is too short for a text that is repeated, which has at least "
+            f"{2 * SHORTEST + setting.frame.room}"
+        )
+    spans = {"first": (0, size), "again": (size, 2 * size), "asked": (size + 1, 2 * size)}
+    return [
+        setting.example(ordinary_pieces(setting, setting.draw("to test", unit), size) * 2, unit, spans)
+        for unit in range(TESTED)
+    ]
+
+
+def natural_to_test(setting: Setting) -> list[RoleText]:
+    """Beginnings of the corpus's texts on which no head is chosen: those of odd numbers; asked for is every piece but
+    the first.
+
+    >>> from attlas.capture import load
+    >>> from attlas.corpora import read
+    >>> texts = natural_to_test(Setting(load(), read("sample")))
+    >>> texts[0].spans["asked"], len(texts), texts[0].unit
+    ((2, 63), 12, 1)
+    """
+    kept = [text for text in natural(setting) if text.unit % 2][:TESTED]
+    if not kept:
+        raise CapabilityError(f"{setting.corpus.name} has no text that heads were not chosen on")
+    return [replace(text, spans={"asked": (text.spans["text"][0] + 1, text.spans["text"][1])}) for text in kept]
 
 
 def natural(setting: Setting) -> list[RoleText]:

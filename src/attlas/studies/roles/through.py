@@ -150,9 +150,7 @@ def _scored(
         part = at_place(trial.part)(subject, kept, setting)
         lengths = [int(getattr(item, "length", 1)) for item in items]
         bundle = run.carry(part, items, f"{number} {subject.fingerprint} {trial.key}", lengths=lengths)
-        outcomes += [
-            Outcome(trial, kept, stream, scored(bundle, stream), ()) for stream in streams_of(subject, kept)
-        ]
+        outcomes += [Outcome(trial, kept, stream, scored(bundle, stream), ()) for stream in streams_of(subject, kept)]
         run.counts["passages"] = run.counts.get("passages", 0) + len(items)
         run.counts["pieces"] = run.counts.get("pieces", 0) + sum(lengths)
     return outcomes
