@@ -1,4 +1,4 @@
-"""Roles through training: curves are those of single checkpoints; heads are chosen on one half, scored on the other."""
+"""Roles through training: curves are those of single checkpoints, chosen on one half and scored on the other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from test_roles_long import causal
 from attlas import load
 from attlas.errors import ModelError, PlanError
 from attlas.ids import Stream
-from attlas.pages.truth import faults
 from attlas.run.setting import as_corpus
 from attlas.studies.reporting import page_of
 from attlas.studies.roles import places
@@ -23,7 +22,6 @@ from attlas.studies.roles.passes import SeamScores
 from attlas.studies.roles.scores import scored
 from attlas.studies.roles.texts import Setting, repeated
 from attlas.studies.roles.through import roles_through
-from attlas.studies.roles.through_page import PAGE
 
 ASKED = ["prefix_matching", "duplicate", "retrieval_forced"]
 
@@ -62,7 +60,6 @@ def test_curves_are_those_of_single_checkpoints(training: Path, tmp_path: Path) 
             assert (row["layer"], row["head"]) == tuple(map(int, place))
             assert row["value"] == pytest.approx(float(second[place]), abs=1e-6)
             assert row["low"] <= row["value"] <= row["high"]
-    assert not faults(PAGE, result)
     assert "roles" in page_of(result)
 
 

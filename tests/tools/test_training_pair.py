@@ -146,6 +146,16 @@ def test_trial_run(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert all(last < first - 0.5 for first, last in zip(losses_of[0], losses_of[-1], strict=True))
     assert losses_of[0][0] == pytest.approx(losses_of[0][2], abs=0.2)  # a pair begins with the same weights
     assert read["moments"][0]["induction"][0] == read["moments"][0]["induction"][2]
+    out = tmp_path / "page.md"
+    monkeypatch.setattr(
+        "sys.argv", ["pair", "page", str(figures), "--out", str(out), "--picture", str(tmp_path / "a.png")]
+    )
+    main()
+    told = out.read_text()
+    assert "| 60 | " in told
+    assert (tmp_path / "a.png").stat().st_size > 5000
+    heads = read["moments"][-1]["chosen"][0]
+    assert ", ".join(f"{layer + 1}-{head + 1}" for layer, head in heads) in told
     subject = attlas.load(tmp_path / "kept" / "bigrams-1" / "step-00060")
     assert subject.shape(Stream.DECODER) == (4, 4)
 

@@ -1,8 +1,9 @@
-"""The commands ``text`` and ``train``; see the package."""
+"""The commands ``text``, ``train`` and ``page``; see the package."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 import torch
@@ -32,7 +33,15 @@ def main() -> None:
     for name in ("steps", "texts", "warm", "draws", "last_draws"):
         training.add_argument(f"--{name.replace('_', '-')}", type=int, default=getattr(Course(), name))
     training.add_argument("--rate", type=float, default=Course().rate)
+    paging = commands.add_parser("page", help="figures as Markdown, with a picture")
+    paging.add_argument("figures", type=Path, help="the file that train wrote")
+    paging.add_argument("--out", type=Path, required=True, help="the page")
+    paging.add_argument("--picture", type=Path, help="a PNG file of the curves")
+    paging.add_argument("--made-by", default="python -m tools.training_pair train", help="the command, for the page")
     asked = parser.parse_args()
+    if asked.command == "page":
+        _page(asked)
+        return
     if asked.command == "text":
         print(write_data(asked.folders, asked.out, asked.vocabulary))
         return
@@ -49,6 +58,16 @@ def main() -> None:
     )
     device = "cuda" if torch.cuda.is_available() else "cpu"
     train(asked.data, shape, course, list(range(asked.seeds)), asked.keep, asked.figures, device)
+
+
+def _page(asked: argparse.Namespace) -> None:
+    from tools.training_pair import page
+
+    record, seen = page.read(asked.figures), ""
+    if asked.picture is not None:
+        page.picture(record, asked.picture)
+        seen = os.path.relpath(asked.picture, asked.out.parent)
+    asked.out.write_text(page.page(record, asked.made_by, seen))
 
 
 if __name__ == "__main__":

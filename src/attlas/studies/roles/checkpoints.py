@@ -1,7 +1,7 @@
 """Checkpoints of one training, in their order: folders, or revisions of a model on the hub.
 
-A folder that is none itself stands for the checkpoints in it, in the order of the last number in their names, which is
-taken for the step. ``NAME@REVISION`` is a revision.
+A folder that is none itself stands for the checkpoints in it, in the order of the last number in their names, which
+is taken for the step. ``NAME@REVISION`` is a revision.
 """
 
 from __future__ import annotations

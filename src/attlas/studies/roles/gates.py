@@ -57,6 +57,7 @@ def gate_texts(setting: Setting) -> list[GateTexts]:
     """Needles with their right answers, dealt out to trainings. Only where the training was asked for.
 
     >>> from attlas.capture import load
+    >>> from attlas.studies.roles.texts import Setting
     >>> gate_texts(Setting(load(), None))
     Traceback (most recent call last):
         ...

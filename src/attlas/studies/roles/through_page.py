@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from attlas.pages import Listing, Page, Section, Style, charts
-from attlas.pages.findings import Finding, finding, value_claim
+from attlas.pages.findings import Claim, Finding, finding, keyed, value_claim
 from attlas.pages.rows import Row, Tables, label_of
 from attlas.store.schema import PLACE, STREAM, Column, Schema
 from attlas.studies.roles.page import DEFINITION, LEFT_OUT, NAMES
@@ -34,31 +34,43 @@ CHECKPOINTS = Schema(
     "checkpoints", "The checkpoints.", STEP, Column("checkpoint", "checkpoint"), Column("opens", "what was opened"),
     Column("fingerprint", "fingerprint of its weights"),
 )  # fmt: skip
-RISES = Schema(
-    "rises", "The largest rise between two neighbouring checkpoints.",
+CHANGES = Schema(
+    "changes", "From one checkpoint to the next.",
     STREAM, DEFINITION, Column("from_step", "from step", "count"), Column("to_step", "to step", "count"),
     Column("before", "score before", "number"), Column("after", "score after", "number"),
+    Column("rise", "by how much it rises", "number"),
     Column("apart", "intervals are apart", "flag", "whether the interval after lies above the one before"),
-    Column("last", "score at the end", "number"), *PLACE[1:],
 )  # fmt: skip
+RISES = Schema(
+    "rises", "The largest rise between two neighbouring checkpoints, and the end.",
+    *CHANGES.columns, Column("last", "score at the end", "number"), *PLACE[1:],
+)  # fmt: skip
+
+
+def changes(tables: Tables) -> list[Row]:
+    """By how much each definition's first head rises from one checkpoint to the next."""
+    found = []
+    for definition, rows in tables["curves"].where(which="now").by("definition"):
+        for stream, own in rows.by("stream"):
+            for one, other in pairwise(sorted(own, key=lambda row: row["step"])):
+                apart = one["high"] is not None and other["low"] is not None and other["low"] > one["high"]
+                found.append({
+                    "stream": stream, "definition": definition, "from_step": one["step"], "to_step": other["step"],
+                    "before": one["value"], "after": other["value"], "rise": other["value"] - one["value"],
+                    "apart": apart,
+                })  # fmt: skip
+    return found
 
 
 def rises(tables: Tables) -> list[Row]:
     """Between which two checkpoints each definition's first head rises most, and the head and score at the end."""
     found = []
-    for definition, rows in tables["curves"].where(which="now").by("definition"):
+    for definition, rows in tables["changes"].by("definition"):
         for stream, own in rows.by("stream"):
-            ordered = sorted(own, key=lambda row: row["step"])
-            pairs = list(pairwise(ordered))
-            if not pairs:
-                continue
-            one, other = max(pairs, key=lambda pair: pair[1]["value"] - pair[0]["value"])
-            apart = one["high"] is not None and other["low"] is not None and other["low"] > one["high"]
-            found.append({
-                "stream": stream, "definition": definition, "from_step": one["step"], "to_step": other["step"],
-                "before": one["value"], "after": other["value"], "apart": apart, "last": ordered[-1]["value"],
-                "layer": ordered[-1]["layer"], "head": ordered[-1]["head"],
-            })  # fmt: skip
+            curve = tables["curves"].where(which="now", definition=definition, stream=stream)
+            end = max(curve, key=lambda row: row["step"])
+            most = max(own, key=lambda row: row["rise"])
+            found.append({**most, "last": end["value"], "layer": end["layer"], "head": end["head"]})
     return found
 
 
@@ -75,10 +87,12 @@ def others(tables: Tables) -> list[Finding]:
 def _told(row: Row) -> Finding:
     columns = ("from_step", "to_step", "before", "after", "last")
     figures = {name: row[name] for name in columns}
+    among = {"stream": row["stream"], "definition": row["definition"]}
     return finding(
         "By {definition}, the first head of a checkpoint goes from {before:number} at step {from_step:count} to "
         "{after:number} at step {to_step:count}, its largest step up; at the end it is **{head}**, with "
         "{last:number}.",
+        Claim("largest", "changes", "rise", keyed([row], "stream", "definition", "to_step"), among),
         *(value_claim("rises", column, row, "stream", "definition") for column in columns),
         definition=NAMES[row["definition"]], head=label_of(row), see="curves", **figures,
     )  # fmt: skip
@@ -95,8 +109,8 @@ PAGE = Page(
     ),
     about="Roles through the training of **{model}**.",
     findings=(others,),
-    schemas=(CURVES, HEADS, KNOWN, CHECKPOINTS, LEFT_OUT, RISES),
-    derived={"rises": rises},
+    schemas=(CURVES, HEADS, KNOWN, CHECKPOINTS, LEFT_OUT, CHANGES, RISES),
+    derived={"changes": changes, "rises": rises},
     sections=(
         Section("curves", "When roles appear", "Heads are chosen on one half of the texts and scored on the other.",
                 (Listing("rises", "definition", "from_step", "to_step", "before", "after", "apart", "last", "head"),
