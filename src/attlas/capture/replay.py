@@ -155,7 +155,9 @@ class Replay:
             xi: dict[Site, Tensor] = {}
             for number, heads in enumerate(sets[part]):
                 for head in heads:
-                    gates = xi.setdefault(head.site, torch.ones(len(sets[part]) * size, self.subject.heads(head.site)))
+                    gates = xi.setdefault(
+                        head.site, torch.ones(len(sets[part]) * size, self.subject.heads(head.site))
+                    )
                     gates[number * size : (number + 1) * size, head.head] = 0.0
             forwards = {}
             if routes is not None and xi:

@@ -134,6 +134,7 @@ def _named(outcome: Outcome, number: int, seed: int) -> list[dict[str, Any]]:
             "stream": outcome.stream.value, "definition": definition.key, "rank": rank + 1, "layer": place[0],
             "head": place[1], "chosen_value": first[(*place, number)], **ends_of(second, place),
             "chance": chance[place[0]], "p_corrected": p[place],
+            "twin_layer": None, "twin_head": None, "twin": None,
         }  # fmt: skip
         if rivals and rank < len(rivals[0]):
             rival = rivals[0][rank]

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attlas.measures.quantities import CLASSES, RANKS
+from attlas.measures.quantities import CLASSES, NEAREST, RANKS, SINK_PIECES
 from attlas.models import Batch, Encoded, Example, Side
 from attlas.tasks import text_seed
 from attlas.text import ROOT, Document, Passage
@@ -221,6 +221,63 @@ def padded(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """
     longest = max(map(len, rows), default=0)
     return np.stack([np.pad(row, [(0, longest - len(row))] + [(0, 0)] * (row.ndim - 1)) for row in rows])
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Earlier occurrences of pieces: ``pairs`` (text, P, 2) of a query and a key, which of them are real pairs of a
+    piece and an ``earlier`` occurrence of it or of what stood ``after`` one, (text, P) both, and how many queries of
+    each text have one, (text,) both. ``begin`` are the pairs of the first 64 queries of a text with its first key, in
+    texts that are so long."""
+
+    pairs: Tensor
+    earlier: Tensor
+    after: Tensor
+    begin: Tensor
+    seen: Tensor
+    followed: Tensor
+
+
+def mark_copies(side: Side) -> Copies:
+    """The nearest earlier occurrences of every piece of text, eight at most, and what followed them; a piece does not
+    follow itself.
+
+    >>> from attlas.capture import load
+    >>> batch = load().batch(["It rained, it rained."])
+    >>> copies = mark_copies(batch.source)
+    >>> copies.pairs[0][copies.earlier[0] > 0].tolist(), copies.pairs[0][copies.after[0] > 0].tolist()
+    ([[4, 1], [5, 2]], [[4, 2], [5, 3]])
+    """
+    rows: list[list[tuple[int, int, str]]] = []
+    for encoded, start in zip(side.encoded, side.starts, strict=True):
+        places: dict[int, list[int]] = {}
+        found: list[tuple[int, int, str]] = []
+        special = encoded.segmentation.special
+        for place, piece in enumerate(encoded.ids):
+            if place < len(special) and special[place]:
+                continue
+            before = places.setdefault(piece, [])
+            for earlier in before[-NEAREST:]:
+                found.append((start + place, start + earlier, "earlier"))
+                if earlier + 1 < place:
+                    found.append((start + place, start + earlier + 1, "after"))
+            before.append(place)
+        if encoded.length >= SINK_PIECES:
+            found += [(start + place, start, "begin") for place in range(SINK_PIECES)]
+        rows.append(found)
+    device, wide = side.real.device, max(map(len, rows), default=0)
+    pairs = torch.zeros(len(rows), wide, 2, dtype=torch.long, device=device)
+    kinds = torch.zeros(3, len(rows), wide, device=device)
+    cases = torch.zeros(2, len(rows), device=device)
+    for row, found in enumerate(rows):
+        if found:
+            pairs[row, : len(found)] = torch.tensor([pair for *pair, _ in found], device=device)
+        for number, kind in enumerate(("earlier", "after", "begin")):
+            own = torch.tensor([which == kind for _, _, which in found], device=device)
+            kinds[number, row, : len(found)] = own.float()
+            if number < 2:
+                cases[number, row] = len({query for query, _, which in found if which == kind})
+    return Copies(pairs, *kinds, *cases)
 
 
 def half_of(unit: int, seed: int) -> int:

@@ -17,11 +17,31 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from attlas.ids import Site, Stream
-from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, QUERIES, ROWS, WEIGHT_ALONE, Quantity
+from attlas.measures.quantities import (
+    CLASSES,
+    EDGES,
+    NEIGHBOURS,
+    QUANTITIES,
+    QUERIES,
+    ROWS,
+    SINK_BAR,
+    SINK_PIECES,
+    WEIGHT_ALONE,
+    Quantity,
+)
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
 from attlas.models import Batch, Example, Side
-from attlas.studies.shared.piece_classes import Edges, Marks, draw_pairs, mark, mark_edges, texts_of
+from attlas.studies.shared.piece_classes import (
+    Copies,
+    Edges,
+    Marks,
+    draw_pairs,
+    mark,
+    mark_copies,
+    mark_edges,
+    texts_of,
+)
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -41,6 +61,7 @@ class StreamMarks:
     keys: Marks
     columns: Tensor
     edges: Edges | None
+    copies: Copies | None
     drawn: Tensor
     drawn_real: Tensor
     pairs: Tensor
@@ -82,14 +103,25 @@ def mark_stream(
         on_edges = mark_edges(query_side, texts_of(batch, query_side, examples, translating))
     passages = [example.passage for example in examples]
     drawn, real = draw_pairs(query_side, key_side, passages, causal=stream is Stream.DECODER, seed=seed)
-    pairs = drawn if on_edges is None else torch.cat([on_edges.pairs, drawn], dim=1)
+    copies = None if stream is Stream.CROSS else mark_copies(query_side)
+    pairs = torch.cat([*([on_edges.pairs] if on_edges else []), *([copies.pairs] if copies else []), drawn], dim=1)
     present = keys.classes.flatten(0, 1).amax(0)
     classes = tuple(name for name, is_present in zip(CLASSES[:-1], present, strict=False) if is_present)
     columns = [keys.classes[..., [CLASSES.index(name) for name in classes]], keys.tags]
     if on_edges is not None:
         columns.append(keys.words[..., None].float())
     return StreamMarks(
-        stream, classes, len(tags), queries, keys, torch.cat(columns, -1)[:, None], on_edges, drawn, real, pairs
+        stream,
+        classes,
+        len(tags),
+        queries,
+        keys,
+        torch.cat(columns, -1)[:, None],
+        on_edges,
+        copies,
+        drawn,
+        real,
+        pairs,
     )
 
 
@@ -145,7 +177,9 @@ def _query_masks(marks: StreamMarks) -> Tensor:
     previous[:, 1:] = real[:, 1:] * real[:, :-1]
     following[:, :-1] = real[:, :-1] * real[:, 1:]
     is_cls, is_sep = (marks.queries.classes[..., CLASSES.index(name)] * real for name in ("cls", "sep"))
-    return torch.stack([real, previous, following, is_cls, is_sep, marks.queries.words.float()], 1)
+    nobody = torch.zeros_like(real)  # sets whose sums are taken over pairs, or over whole texts
+    sets = [real, previous, following, is_cls, is_sep, marks.queries.words.float()]
+    return torch.stack([*sets, *[nobody] * (len(QUERIES) - len(sets))], 1)
 
 
 def _pick(quantity: Quantity, sums: Tensor, cases: Tensor, marks: StreamMarks) -> Sums:
@@ -169,15 +203,60 @@ def _pick(quantity: Quantity, sums: Tensor, cases: Tensor, marks: StreamMarks) -
 
 
 def _alone(rows: RowStatistics, marks: StreamMarks, norm: bool) -> dict[str, Sums]:
-    """What has no norm: what the one key gets that receives most, over all queries; and no largest score where a
-    family tells none."""
+    """What has no norm: what the one key gets that receives most, over all queries; what copies of a query's piece
+    get; where texts rest; and no largest score where a family tells none."""
     most = rows.received.amax(-1)
     cases = marks.queries.real.sum(-1, keepdim=True).to(most.dtype).expand_as(most)
     nothing = torch.zeros_like(most)
     if norm:
         return dict.fromkeys(WEIGHT_ALONE, (nothing, nothing))
-    known: dict[str, Sums] = {"received": (most, cases)}
+    known: dict[str, Sums] = {"received": (most, cases)} | _copy_sums(rows, marks) | _resting(rows, marks)
     return known | ({"top": (nothing, nothing)} if bool(rows.top.isnan().any()) else {})
+
+
+def _copy_sums(rows: RowStatistics, marks: StreamMarks) -> dict[str, Sums]:
+    """What a query gives to earlier occurrences of its piece, and to what followed them; the second where texts are
+    read one way."""
+    copies = marks.copies
+    if copies is None:
+        nothing = torch.zeros_like(rows.received.amax(-1))
+        return {"earlier": (nothing, nothing), "after earlier": (nothing, nothing)}
+    weights = _pairs_of_copies(rows, marks)
+    earlier = torch.einsum("bhp,bp->bh", weights, copies.earlier)
+    after = torch.einsum("bhp,bp->bh", weights, copies.after)
+    one_way = float(marks.stream is Stream.DECODER)
+    return {
+        "earlier": (earlier, copies.seen[:, None].expand_as(earlier)),
+        "after earlier": (after * one_way, copies.followed[:, None].expand_as(after) * one_way),
+    }
+
+
+def _resting(rows: RowStatistics, marks: StreamMarks) -> dict[str, Sums]:
+    """Text by text: whether the first key gets more than Gu et al.'s bar of an average query, among the first 64 of
+    a text that is read one way (one that is shorter says nothing) and all of one that is read both ways. And how far
+    from the first piece weight falls, over all queries."""
+    real = marks.queries.real
+    nothing = torch.zeros_like(rows.received.amax(-1))
+    copies = marks.copies
+    if copies is None:
+        return {"resting": (nothing, nothing), "away": (nothing, nothing)}
+    queries = real.sum(1, keepdim=True).to(nothing.dtype)
+    place = (real.cumsum(1) - 1).clamp(min=0).to(nothing.dtype)
+    away = torch.einsum("bhk,bk->bh", rows.received, place)
+    if marks.stream is Stream.DECODER:
+        share = torch.einsum("bhp,bp->bh", _pairs_of_copies(rows, marks), copies.begin) / SINK_PIECES
+        counted = copies.begin.any(1, keepdim=True).to(nothing.dtype).expand_as(nothing)
+    else:
+        begins = (real & (real.cumsum(1) == 1)).to(nothing.dtype)
+        share, counted = torch.einsum("bhk,bk->bh", rows.received, begins) / queries, torch.ones_like(nothing)
+    return {"resting": ((share > SINK_BAR) * counted, counted), "away": (away, queries.expand_as(away))}
+
+
+def _pairs_of_copies(rows: RowStatistics, marks: StreamMarks) -> Tensor:
+    """The weights of the pairs of copies, which stand behind those of edges."""
+    assert marks.copies is not None
+    first = 0 if marks.edges is None else marks.edges.pairs.shape[1]
+    return rows.pairs[..., first : first + marks.copies.pairs.shape[1]]
 
 
 def _near(rows: RowStatistics, lengths: Tensor) -> Tensor:
