@@ -42,3 +42,37 @@ def expected(result: Result, definition: str, count: int) -> list[tuple[int, int
     rows = [row for row in result.rows("heads") if row["definition"] == definition]
     rows.sort(key=lambda row: -row["first_half"])
     return [(row["layer"], row["head"]) for row in rows[:count]]
+
+
+def through(steps: tuple[int, ...] = (0, 100, 200, 400), seed: int = 0) -> Result:
+    """A training in which induction appears and duplicates do not."""
+    rng = np.random.default_rng(seed)
+    curves: list[dict[str, Any]] = []
+    heads: list[dict[str, Any]] = []
+    for number, step in enumerate(steps):
+        for definition, level in (("prefix_matching", (0.01, 0.02, 0.6, 0.7)[number]), ("duplicate", 0.02)):
+            place = {"stream": "decoder", "definition": definition, "step": step, "checkpoint": f"step-{step}"}
+            for which, head in (("now", int(rng.integers(4))), ("end", 2)):
+                value = level * float(rng.uniform(0.9, 1.1))
+                ends = {"value": value, "low": value * 0.8, "high": value * 1.2, "chance": 0.01}
+                curves.append({**place, "which": which, "layer": 1, "head": head, **ends})
+            for layer in range(2):
+                for head in range(4):
+                    value = float(rng.uniform(0, level))
+                    ends = {"value": value, "low": value * 0.8, "high": value * 1.2, "chance": 0.01}
+                    heads.append({**place, "layer": layer, "head": head, **ends})
+    known = [
+        {"definition": key, "title": title, "by": by, "reading": "What is summed."}
+        for key, title, by in (
+            ("prefix_matching", "prefix matching", "Olsson et al. 2022"),
+            ("duplicate", "duplicate", "Wang et al. 2023"),
+        )
+    ]  # fmt: skip
+    series = [
+        {"step": step, "checkpoint": f"step-{step}", "opens": f"runs/step-{step}", "fingerprint": f"{step:016d}"}
+        for step in steps
+    ]
+    left_out = [{"definition": "retrieval_forced", "reason": "the context of tiny is too short"}]
+    tables = {"curves": curves, "heads": heads, "definitions": known, "checkpoints": series, "left_out": left_out}
+    columns = {name: {key: [row[key] for row in rows] for key in rows[0]} for name, rows in tables.items()}
+    return Result(Manifest("roles-through", model={"name": "tiny"}, corpus={"name": "sample"}), columns)
