@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
+import os
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,39 +15,7 @@ from invented_survey import survey
 from attlas.errors import PlanError, StoreError
 from attlas.store import Manifest, Result
 from attlas.studies.exporting import choose, export_heads
-
-LAYERS, HEADS, KEYS = 4, 6, 2
-
-
-def invented(definitions: tuple[str, ...] = ("prefix_matching", "sink", "streaming_gate")) -> Result:
-    """A result of roles: heads that are chosen on one half, and figures of the other."""
-    rng = np.random.default_rng(0)
-    rows: list[dict[str, Any]] = []
-    for definition in definitions:
-        for layer in range(LAYERS):
-            for head in range(HEADS):
-                first, second = rng.random(2).round(3).tolist()
-                if definition == "streaming_gate":
-                    first, second = layer / 4, (0.125 + 0.5 * (head >= 3)) * (layer % 2 + 0.5)
-                rows.append({
-                    "stream": "decoder", "layer": layer, "head": head, "definition": definition,
-                    "value": (first + second) / 2, "first_half": first, "second_half": second,
-                })  # fmt: skip
-    sharing = [
-        {"stream": "decoder", "layer": layer, "head": head, "key_head": head // (HEADS // KEYS)}
-        for layer in range(LAYERS)
-        for head in range(HEADS)
-    ]
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    shared = {name: [row[name] for row in sharing] for name in sharing[0]}
-    manifest = Manifest("roles", model={"name": "a/tiny"}, corpus={"name": "sample"})
-    return Result(manifest, {"heads": columns, "sharing": shared})
-
-
-def expected(result: Result, definition: str, count: int) -> list[tuple[int, int]]:
-    rows = [row for row in result.rows("heads") if row["definition"] == definition]
-    rows.sort(key=lambda row: -row["first_half"])
-    return [(row["layer"], row["head"]) for row in rows[:count]]
+from invented_roles import KEYS, LAYERS, expected, invented
 
 
 def read_qrhead(text: str) -> list[tuple[int, int]]:
@@ -147,18 +113,21 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
         export_heads(choose(invented(), "sink"), "duo-tsv", tmp_path / "taken")
 
 
-KVPRESS = shutil.which("kvpress-python")  # a Python with kvpress, where somebody has put one on the path
+KVPRESS = os.environ.get("KVPRESS_PYTHON")  # a Python that has kvpress, in an environment of its own
 
 
-@pytest.mark.skipif(KVPRESS is None, reason="no Python with kvpress (kvpress-python) is on the path")
+@pytest.mark.skipif(KVPRESS is None, reason="KVPRESS_PYTHON names no Python that has kvpress")
 def test_kvpress_reads_the_gates(tmp_path: Path) -> None:
     export_heads(choose(invented(), "streaming_gate"), "duo-tsv", tmp_path / "duo", "a/tiny")
     script = Path(__file__).parent / "kvpress_reads.py"
-    assert KVPRESS is not None
-    told = subprocess.run([KVPRESS, script, tmp_path / "duo", "a/tiny"], capture_output=True, text=True, check=False)
+    command = [str(KVPRESS), str(script), str(tmp_path / "duo"), "a/tiny"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
     read = json.loads(told.stdout.splitlines()[-1])
     gates, sink, recent = read_duo(tmp_path / "duo")
     assert (read["sink"], read["recent"]) == (sink, recent)
     assert np.abs(np.array(read["gates"]) - gates).max() < 1e-6
-    assert sys.version_info
+    streaming = np.array(read["streaming"])
+    assert streaming.sum() == LAYERS * KEYS / 2
+    assert gates[streaming].max() <= gates[~streaming].min()  # the smallest gates stream
+    assert read["ratio"] == pytest.approx(0.5 * (1 - (sink + recent) / 200))

@@ -148,7 +148,20 @@ def test_trial_run(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert read["moments"][0]["induction"][0] == read["moments"][0]["induction"][2]
     out = tmp_path / "page.md"
     monkeypatch.setattr(
-        "sys.argv", ["pair", "page", str(figures), "--out", str(out), "--picture", str(tmp_path / "a.png")]
+        "sys.argv",
+        [
+            "pair",
+            "page",
+            str(figures),
+            "--out",
+            str(out),
+            "--picture",
+            str(tmp_path / "a.png"),
+            "--data",
+            str(data),
+            "--kept",
+            str(tmp_path / "kept"),
+        ],
     )
     main()
     told = out.read_text()
@@ -156,6 +169,11 @@ def test_trial_run(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (tmp_path / "a.png").stat().st_size > 5000
     heads = read["moments"][-1]["chosen"][0]
     assert ", ".join(f"{layer + 1}-{head + 1}" for layer, head in heads) in told
+    rows = [
+        line for line in told.partition("Held against attlas")[2].splitlines() if line.startswith(("| nat", "| big"))
+    ]
+    assert len(rows) == 4
+    assert all(float(row.split("|")[3]) < 1e-4 for row in rows)
     subject = attlas.load(tmp_path / "kept" / "bigrams-1" / "step-00060")
     assert subject.shape(Stream.DECODER) == (4, 4)
 

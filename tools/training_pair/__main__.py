@@ -37,6 +37,9 @@ def main() -> None:
     paging.add_argument("figures", type=Path, help="the file that train wrote")
     paging.add_argument("--out", type=Path, required=True, help="the page")
     paging.add_argument("--picture", type=Path, help="a PNG file of the curves")
+    paging.add_argument("--data", type=Path, help="the folder that text wrote, to hold checkpoints against attlas")
+    paging.add_argument("--kept", type=Path, help="the folder of checkpoints, likewise")
+    paging.add_argument("--note", default="", help="what texts were read and on which machine, for the page")
     paging.add_argument("--made-by", default="python -m tools.training_pair train", help="the command, for the page")
     asked = parser.parse_args()
     if asked.command == "page":
@@ -67,7 +70,12 @@ def _page(asked: argparse.Namespace) -> None:
     if asked.picture is not None:
         page.picture(record, asked.picture)
         seen = os.path.relpath(asked.picture, asked.out.parent)
-    asked.out.write_text(page.page(record, asked.made_by, seen))
+    checked: list[str] = []
+    if asked.data is not None and asked.kept is not None:
+        from tools.training_pair.check import held_against
+
+        checked = held_against(record, asked.data, asked.kept)
+    asked.out.write_text(page.page(record, asked.made_by, seen, checked, asked.note))
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Shape:
         """How many numbers are trained: the matrix of pieces is that of the output, too.
 
         >>> Shape(4096).parameters()
-        10425216
+        10424448
         """
         layer = 4 * self.width**2 + 3 * self.width * self.hidden + 2 * self.width
         return self.vocabulary * self.width + self.layers * layer + self.width

@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
+from tools.training_pair.model import Shape
+from tools.training_pair.watch import random_heads
+
 KINDS = {"natural": "natural text", "bigrams": "its bigrams"}
 CURVES = {
     "induction": "induction score of the first head",
@@ -110,8 +113,8 @@ def chosen_moments(record: dict[str, Any]) -> list[int]:
     return sorted({round((count - 1) * (at / (ROWS - 1)) ** 1.4) for at in range(ROWS)})
 
 
-def page(record: dict[str, Any], command: str, picture: str = "") -> str:
-    """The page, in Markdown."""
+def page(record: dict[str, Any], command: str, picture: str = "", checked: Sequence[str] = (), note: str = "") -> str:
+    """The page, in Markdown; ``checked`` are the lines that :mod:`~tools.training_pair.check` gives."""
     steps = [moment["step"] for moment in record["moments"]]
     shape, pieces = record["shape"], record["pieces"]["natural"]
     seeds = len(models_of(record, "natural"))
@@ -127,6 +130,7 @@ def page(record: dict[str, Any], command: str, picture: str = "") -> str:
         "Model s of either kind begins with the same weights. Intervals are over seeds (95 %, Student's); heads are "
         "chosen on other texts than they are scored on.",
         "",
+        *([note, ""] if note else []),
     ]
     if picture:
         lines += [f"![Induction and closing over steps, on natural text and on its bigrams]({picture})", ""]
@@ -140,6 +144,8 @@ def page(record: dict[str, Any], command: str, picture: str = "") -> str:
             lines.append(f"| {steps[at]:,} | " + " | ".join(_cell(values[at]) for values in table.values()) + " |")
         lines.append("")
     lines += ["## Closing, at the end", "", *_closing(record), ""]
+    if checked:
+        lines += ["## Held against attlas", "", *checked, ""]
     return "\n".join(lines)
 
 
@@ -161,26 +167,55 @@ def _found(record: dict[str, Any], steps: Sequence[int]) -> list[str]:
     ]
     by_kind = {title: [high[at] for at in models_of(record, kind)] for kind, title in KINDS.items()}
     counts = "; ".join(f"{title}: {', '.join(map(str, some))}" for title, some in by_kind.items())
+    late = curve(record, "in_context")[-1]
+    apart = "; ".join(f"{title}: {_cell(late[models_of(record, kind)])}" for kind, title in KINDS.items())
+    told = "does not tell the two apart" if _overlap(record, late) else "tells the two apart"
+    said.append(
+        f"- Loss on late less early pieces of a window, at the end, {told} ({apart}). Its windows are the same few "
+        "for all seeds, and its interval, over seeds alone, does not cover their draw."
+    )
     said.append(f"- Heads with an induction score above .3 at the end, by seed: {counts}.")
     return said
+
+
+def _overlap(record: dict[str, Any], values: Numbers) -> bool:
+    """Whether the intervals of both kinds of text have numbers in common."""
+    (_, low, high), (_, other_low, other_high) = (over_seeds(values[models_of(record, kind)]) for kind in KINDS)
+    return low <= other_high and other_low <= high
 
 
 def _closing(record: dict[str, Any]) -> list[str]:
     """A row for every model: the heads that were chosen, what closing them does, and what others do."""
     last = record["moments"][-1]
     lines = [
-        "| text | seed | heads | induction scores | rise of the loss on the second copy | "
-        "without as many others: mean, 95th percentile | p (rank among draws) |",
-        "|---|--:|---|---|--:|--:|--:|",
+        "Other heads are as many, each of a layer within two of the one it stands for, none of them chosen. Among "
+        "them may be the head that looks at the previous piece most, on which induction may depend: two columns tell "
+        "draws with it from those without. p is the rank among all draws.",
+        "",
+        "| text | seed | heads | induction scores | rise of the loss on the second copy | draws | without others: "
+        "mean | with the previous-piece head among them | without it | p |",
+        "|---|--:|---|---|--:|--:|--:|---|--:|--:|",
     ]
+    shape = Shape(**{name: value for name, value in record["shape"].items() if name != "parameters"})
     for at, model in enumerate(record["models"]):
         heads, draws = last["chosen"][at], last["random"][at]
         labels = ", ".join(f"{layer + 1}-{head + 1}" for layer, head in heads)
         scores = ", ".join(f"{last['induction'][at][layer][head]:.2f}" for layer, head in heads)
+        looks_back = int(np.argmax(last["previous"][at]))
+        before = divmod(looks_back, shape.heads)
+        sets = random_heads([tuple(head) for head in heads], shape, len(draws), model["seed"])
+        among = np.array([before in some for some in sets])
+        named = f"{before[0] + 1}-{before[1] + 1}"
+        with_it = (
+            f"{np.array(draws)[among].mean():.3f} ({named}, {among.sum()} draws)"
+            if among.any()
+            else f"none ({named})"
+        )
+        without = np.array(draws)[~among].mean()
         p = f"{rank_p(last['closing'][at], draws):.4f}" if len(draws) >= 300 else "(too few draws)"
         lines.append(
             f"| {KINDS[model['kind']]} | {model['seed'] + 1} | {labels} | {scores} | {last['closing'][at]:.3f} | "
-            f"{np.mean(draws):.3f}, {np.quantile(draws, 0.95):.3f} | {p} |"
+            f"{len(draws)} | {np.mean(draws):.3f} | {with_it} | {without:.3f} | {p} |"
         )
     return lines
 

@@ -139,8 +139,8 @@ def top_heads(scores: np.ndarray[Any, Any], count: int) -> list[list[tuple[int, 
 def random_heads(chosen: list[tuple[int, int]], shape: Shape, draws: int, seed: int) -> list[list[tuple[int, int]]]:
     """``draws`` distinct sets of as many heads, none of them chosen, each of a layer within two of one it stands for.
 
-    >>> random_heads([(0, 0)], Shape(16, layers=4, heads=2), 3, seed=1)
-    [[(0, 1)], [(1, 0)], [(1, 1)]]
+    >>> random_heads([(0, 0)], Shape(16, layers=4, heads=2), 9, seed=1)
+    [[(0, 1)], [(1, 0)], [(1, 1)], [(2, 0)], [(2, 1)]]
     """
     generator = np.random.default_rng(seed)
     found: dict[tuple[tuple[int, int], ...], None] = {}
