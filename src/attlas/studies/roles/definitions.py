@@ -5,6 +5,7 @@ A module that holds further ones gives them as a tuple of trials, and stands in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
 from attlas.studies.roles.definition import CAUSAL, WITHIN, Definition, Trial
@@ -176,3 +177,23 @@ TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, BARE, WEIGHTS, SUCCESSION, *RELA
 DEFINITIONS: dict[str, Definition] = {
     definition.key: definition for trial in TRIALS for definition in trial.definitions
 }
+
+
+def check_asked(given: str | Sequence[str]) -> None:
+    """Refuse what is neither a definition nor a kind of texts.
+
+    >>> check_asked("prefix_matching, natural")
+    >>> check_asked("shyness")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: there is no definition and no kind of texts 'shyness'; choose some of repeated, natural, ...
+    """
+    from attlas.errors import PlanError
+    from attlas.run.parameters import names_of
+
+    known = [*(trial.key for trial in TRIALS), *DEFINITIONS]
+    for name in names_of(given):
+        if name not in known:
+            raise PlanError(
+                f"there is no definition and no kind of texts {name!r}; choose some of {', '.join(known)}"
+            )
