@@ -80,7 +80,9 @@ class AskedScores:
         """What the pieces of the document get from the question, (head, piece) for every layer and text: of the
         model's heads, and of one that attends evenly."""
         made = self.subject.pieces.batch(list(texts), self.subject.device)  # type: ignore[arg-type]
-        heads, found = heads_by_site(self.subject), {False: [], True: []}  # type: dict[bool, list[list[Tensor]]]
+        assert made.source is not None
+        heads, starts = heads_by_site(self.subject), made.source.starts
+        found: dict[bool, list[list[Tensor]]] = {False: [], True: []}
 
         def take(call: AttentionCall) -> None:
             if call.site.stream is not Stream.DECODER:
@@ -88,7 +90,7 @@ class AskedScores:
             for even, weights in ((False, call.weights()), (True, uniform_call(call).weights()[:, :1])):
                 weights = finite(weights[:, : heads[call.site]], call.site).float()
                 rows = []
-                for row, (text, start) in enumerate(zip(texts, made.source.starts, strict=True)):
+                for row, (text, start) in enumerate(zip(texts, starts, strict=True)):
                     spans = text.spans  # type: ignore[attr-defined]
                     (asking, end), (first, last) = spans["question"], spans["gold"]
                     part = weights[row, :, start + asking : start + end, start + first : start + last]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId
-from attlas.run.parameters import Help, Model, Running, Texts, Twins, names_of, study_call
+from attlas.run.parameters import Help, Model, Running, SpareTexts, Twins, names_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @study_call(whole="its heads are chosen on one half of the texts and tested on the other")
 def roles(
     subject: Model = None,
-    corpus: Texts = "sample",
+    corpus: SpareTexts = "sample",
     *,
     texts: Annotated[int, Help("So many texts of each kind.", least=12)] = 40,
     definitions: Annotated[

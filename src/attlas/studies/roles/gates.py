@@ -127,6 +127,7 @@ def train_gates(
         for step in range(steps):
             chosen = [texts[(step * AT_ONCE + at) % len(texts)] for at in range(AT_ONCE)]
             made = subject.pieces.batch(chosen, subject.device)
+            assert made.source is not None
             asked = torch.zeros_like(made.source.real)
             for row, text in enumerate(chosen):
                 first, last = text.spans["answer"]
@@ -138,7 +139,7 @@ def train_gates(
             apart = (mixed.float() - whole.float()).square().sum(-1).mean()
             open_gates = torch.cat(list(gates.values())).abs().sum()
             optimizer.zero_grad()
-            (apart + COST * open_gates).backward()  # type: ignore[no-untyped-call]
+            (apart + COST * open_gates).backward()
             optimizer.step()
             with torch.no_grad():
                 for gate in gates.values():
