@@ -78,6 +78,8 @@ def roles(
         setting = Setting(model, given, texts, run.seed, max_pieces, gates)
         outcomes, tables = score(run, setting, twins, asked)
         tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
+        if asked is None:
+            tables |= states(run, setting)
         if closing:
             tables |= close(run, setting, outcomes)
         return run.finish(head_tables(model, outcomes, run.seed) | tables)
@@ -135,6 +137,18 @@ def score(
         "texts": as_columns(told, columns),
         "left_out": left_out_table(reasons),
     }
+
+
+def states(run: Run, setting: Setting) -> dict[str, Any]:
+    """What states, queries and keys are made of: the tables ``massive`` and, where positions are rotary,
+    ``spectrum``."""
+    from attlas.studies.roles.spectrum import States
+    from attlas.studies.roles.texts import natural
+
+    if run.subject.pieces.translating:
+        return {}
+    part = States(run.subject)
+    return part.tables(run.carry(part, natural(setting), "states"))
 
 
 def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]:
