@@ -25,7 +25,7 @@ from attlas.studies.shared.reducing import heads_by_site, stacked
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
-    from attlas.studies.roles.texts import Setting
+    from attlas.studies.roles.texts import RoleText, Setting
 
 LOW = 2.0  # standard deviations below the mean
 
@@ -76,11 +76,13 @@ class AskedScores:
                 sums, cases = stacked(pairs, self.subject.grid(Stream.DECODER))
                 add_scores(bundle, Stream.DECODER, sums, cases, [one.unit for one in batch])
 
-    def _read(self, texts: Sequence[object]) -> dict[bool, list[list[Tensor]]]:
+    def _read(self, texts: Sequence[RoleText]) -> dict[bool, list[list[Tensor]]]:
         """What the pieces of the document get from the question, (head, piece) for every layer and text: of the
         model's heads, and of one that attends evenly."""
-        made = self.subject.pieces.batch(list(texts), self.subject.device)  # type: ignore[arg-type]
-        heads, found = heads_by_site(self.subject), {False: [], True: []}  # type: dict[bool, list[list[Tensor]]]
+        made = self.subject.pieces.batch(texts, self.subject.device)
+        side, heads = made.queries(Stream.DECODER), heads_by_site(self.subject)
+        starts = [0] * len(texts) if side is None else side.starts
+        found: dict[bool, list[list[Tensor]]] = {False: [], True: []}
 
         def take(call: AttentionCall) -> None:
             if call.site.stream is not Stream.DECODER:
@@ -88,9 +90,8 @@ class AskedScores:
             for even, weights in ((False, call.weights()), (True, uniform_call(call).weights()[:, :1])):
                 weights = finite(weights[:, : heads[call.site]], call.site).float()
                 rows = []
-                for row, (text, start) in enumerate(zip(texts, made.source.starts, strict=True)):
-                    spans = text.spans  # type: ignore[attr-defined]
-                    (asking, end), (first, last) = spans["question"], spans["gold"]
+                for row, (text, start) in enumerate(zip(texts, starts, strict=True)):
+                    (asking, end), (first, last) = text.spans["question"], text.spans["gold"]
                     part = weights[row, :, start + asking : start + end, start + first : start + last]
                     rows.append(part.mean(1))
                 found[even].append(rows)

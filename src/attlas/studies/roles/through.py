@@ -130,7 +130,7 @@ def _scored(
     from attlas.studies.roles.tables import Outcome
     from attlas.studies.roles.texts import Setting
 
-    setting = Setting(subject, as_corpus(run.corpus), texts, run.seed, max_pieces)  # type: ignore[arg-type]
+    setting = Setting(subject, as_corpus(run.corpus), texts, run.seed, max_pieces)
     outcomes = []
     for trial in TRIALS:
         kept = []

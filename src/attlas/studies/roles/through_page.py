@@ -49,7 +49,7 @@ RISES = Schema(
 
 def changes(tables: Tables) -> list[Row]:
     """By how much each definition's first head rises from one checkpoint to the next."""
-    found = []
+    found: list[Row] = []
     for definition, rows in tables["curves"].where(which="now").by("definition"):
         for stream, own in rows.by("stream"):
             for one, other in pairwise(sorted(own, key=lambda row: row["step"])):
@@ -64,7 +64,7 @@ def changes(tables: Tables) -> list[Row]:
 
 def rises(tables: Tables) -> list[Row]:
     """Between which two checkpoints each definition's first head rises most, and the head and score at the end."""
-    found = []
+    found: list[Row] = []
     for definition, rows in tables["changes"].by("definition"):
         for stream, own in rows.by("stream"):
             curve = tables["curves"].where(which="now", definition=definition, stream=stream)
@@ -114,7 +114,7 @@ PAGE = Page(
     sections=(
         Section("curves", "When roles appear", "Heads are chosen on one half of the texts and scored on the other.",
                 (Listing("rises", "definition", "from_step", "to_step", "before", "after", "apart", "last", "head"),
-                 Listing("curves", "definition", "step", "which", "head", "value", "chance")),
+                 Listing("curves", "definition", "step", "which", "head", "value")),
                 short="Curves"),
         Section("definitions", "Definitions", "", (Listing("definitions", "definition", "reading"),
                                                   Listing("checkpoints"), Listing("left_out"))),
