@@ -25,7 +25,7 @@ from attlas.studies.shared.reducing import heads_by_site, stacked
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
-    from attlas.studies.roles.texts import Setting
+    from attlas.studies.roles.texts import RoleText, Setting
 
 LOW = 2.0  # standard deviations below the mean
 
@@ -76,12 +76,12 @@ class AskedScores:
                 sums, cases = stacked(pairs, self.subject.grid(Stream.DECODER))
                 add_scores(bundle, Stream.DECODER, sums, cases, [one.unit for one in batch])
 
-    def _read(self, texts: Sequence[object]) -> dict[bool, list[list[Tensor]]]:
+    def _read(self, texts: Sequence[RoleText]) -> dict[bool, list[list[Tensor]]]:
         """What the pieces of the document get from the question, (head, piece) for every layer and text: of the
         model's heads, and of one that attends evenly."""
-        made = self.subject.pieces.batch(list(texts), self.subject.device)  # type: ignore[arg-type]
-        assert made.source is not None
-        heads, starts = heads_by_site(self.subject), made.source.starts
+        made = self.subject.pieces.batch(texts, self.subject.device)
+        side, heads = made.queries(Stream.DECODER), heads_by_site(self.subject)
+        starts = [0] * len(texts) if side is None else side.starts
         found: dict[bool, list[list[Tensor]]] = {False: [], True: []}
 
         def take(call: AttentionCall) -> None:
@@ -91,8 +91,7 @@ class AskedScores:
                 weights = finite(weights[:, : heads[call.site]], call.site).float()
                 rows = []
                 for row, (text, start) in enumerate(zip(texts, starts, strict=True)):
-                    spans = text.spans  # type: ignore[attr-defined]
-                    (asking, end), (first, last) = spans["question"], spans["gold"]
+                    (asking, end), (first, last) = text.spans["question"], text.spans["gold"]
                     part = weights[row, :, start + asking : start + end, start + first : start + last]
                     rows.append(part.mean(1))
                 found[even].append(rows)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from attlas.capture.instruments import Override
 from attlas.errors import CapabilityError
-from attlas.ids import Stream
+from attlas.ids import Site, Stream
 from attlas.models import AttentionCall
 from attlas.stats import Bundle
 from attlas.studies.roles.definition import Definition
@@ -108,8 +108,8 @@ class GateScores:
 
 
 def train_gates(
-    subject: Subject, texts: Sequence[RoleText], shared: dict[object, list[int]], steps: int = STEPS
-) -> dict[object, Tensor]:
+    subject: Subject, texts: Sequence[RoleText], shared: dict[Site, list[int]], steps: int = STEPS
+) -> dict[Site, Tensor]:
     """Gates of every head of keys, by site, after some steps on these texts."""
     sites = [site for site in subject.sites if site.stream is Stream.DECODER]
     gates = {site: torch.ones(max(shared[site]) + 1, device=subject.device, requires_grad=True) for site in sites}
@@ -127,8 +127,7 @@ def train_gates(
         for step in range(steps):
             chosen = [texts[(step * AT_ONCE + at) % len(texts)] for at in range(AT_ONCE)]
             made = subject.pieces.batch(chosen, subject.device)
-            assert made.source is not None
-            asked = torch.zeros_like(made.source.real)
+            asked = torch.zeros_like(made.inputs["input_ids"], dtype=torch.bool)
             for row, text in enumerate(chosen):
                 first, last = text.spans["answer"]
                 asked[row, first - 1 : last - 1] = True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from attlas.capture.instruments import Fold
+from attlas.ids import Site
 from attlas.models import AttentionCall
 from attlas.store.columns import as_columns
 from attlas.studies.shared.reducing import heads_by_site
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from attlas.capture import Subject
 
 
-def key_heads(subject: Subject) -> dict[Any, list[int]]:
+def key_heads(subject: Subject) -> dict[Site, list[int]]:
     """Of every site, which head of keys each head reads, as one short text shows it.
 
     >>> from attlas.capture import load
@@ -24,7 +25,7 @@ def key_heads(subject: Subject) -> dict[Any, list[int]]:
     >>> key_heads(subject)[subject.sites[0]][:3]
     [0, 1, 2]
     """
-    known, found = heads_by_site(subject), {}
+    known, found = heads_by_site(subject), dict[Site, list[int]]()
 
     def take(call: AttentionCall) -> None:
         key = call.value if call.key is None else call.key

@@ -114,7 +114,7 @@ PAGE = Page(
     sections=(
         Section("curves", "When roles appear", "Heads are chosen on one half of the texts and scored on the other.",
                 (Listing("rises", "definition", "from_step", "to_step", "before", "after", "apart", "last", "head"),
-                 Listing("curves", "definition", "step", "which", "head", "value", "chance")),
+                 Listing("curves", "definition", "step", "which", "head", "value")),
                 short="Curves"),
         Section("definitions", "Definitions", "", (Listing("definitions", "definition", "reading"),
                                                   Listing("checkpoints"), Listing("left_out"))),
