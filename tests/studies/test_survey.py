@@ -141,6 +141,9 @@ def test_against_naive_loops_over_the_eager_weights(family: str) -> None:
                         add(site, head, "same_piece", sum(w[i, j] for j in before))
                     if followed and site.stream is Stream.DECODER:
                         add(site, head, "after_same_piece", sum(w[i, j] for j in followed))
+                        paired = [j for j in followed if j > 1 and ids[j - 2] == ids[i - 1]]
+                        if paired:
+                            add(site, head, "after_same_pair", sum(w[i, j] for j in paired))
                 for i in range(n):
                     scores = [calls[site].scaling * (q[i] @ k[j]) for j in range(n) if w[i, j] > 0]
                     add(site, head, "top_score", max(scores))
@@ -347,7 +350,7 @@ def test_the_bundled_model_has_a_previous_piece_head() -> None:
     row = rows[best]
     assert row["value"] > 0.5 > 3 * row["chance"]
     assert row["low"] < row["value"] < row["high"]
-    assert len(QUANTITIES) == 22
+    assert len(QUANTITIES) == 23
 
 
 @pytest.mark.shared

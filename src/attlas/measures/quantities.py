@@ -18,11 +18,22 @@ from attlas.ids import Stream
 
 CLASSES = ("first", "cls", "sep", "punctuation", "other")
 RANKS = ((1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, None))  # of words by frequency, from and to
-QUERIES = ("all", "has previous", "has next", "cls", "sep", "words", "seen before", "followed before", "texts")
+QUERIES = (
+    "all",
+    "has previous",
+    "has next",
+    "cls",
+    "sep",
+    "words",
+    "seen before",
+    "followed before",
+    "pair before",
+    "texts",
+)
 NEIGHBOURS = ("previous", "self", "next")
 ROWS = ("entropy", "distance", "within", "top")
 EDGES = ("governor", "dependents", "edges")
-COPIES = ("earlier", "after earlier")  # occurrences of the query's piece, and what followed them
+COPIES = ("earlier", "after earlier", "after pair")  # occurrences of the query's piece, and what followed them
 OVER_TEXTS = ("resting", "away")  # whether a text's first key is a sink, and how far from it weight falls
 KEYS = (*NEIGHBOURS, *CLASSES, *ROWS, "received", *EDGES, *COPIES, *OVER_TEXTS)
 # of which there is no norm: scores, sums over queries, and places
@@ -114,6 +125,8 @@ QUANTITIES = (
              section="copies", place="the same piece"),
     Quantity("after_same_piece", "what followed the piece before", keys="after earlier", queries="followed before",
              streams=ONE_WAY, section="copies", place="what followed it", column="followed"),
+    Quantity("after_same_pair", "what followed the same two pieces before", keys="after pair", queries="pair before",
+             streams=ONE_WAY, section="copies"),
     Quantity("sink_rate", "sink rate (Gu et al. 2025)", keys="resting", queries="texts", streams=WITHIN,
              section="copies", column="sink rate"),
     Quantity("sink_away", "from the first piece to where weight falls", "number", keys="away", streams=WITHIN,

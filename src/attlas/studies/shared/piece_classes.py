@@ -226,16 +226,18 @@ def padded(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
 @dataclass(frozen=True)
 class Copies:
     """Earlier occurrences of pieces: ``pairs`` (text, P, 2) of a query and a key, which of them are real pairs of a
-    piece and an ``earlier`` occurrence of it or of what stood ``after`` one, (text, P) both, and how many queries of
-    each text have one, (text,) both. ``begin`` are the pairs of the first 64 queries of a text with its first key, in
-    texts that are so long."""
+    piece and an ``earlier`` occurrence of it, of what stood ``after`` one, or after one that the same piece stands
+    before (``pair``), (text, P) each, and how many queries of each text have one, (text,) each. ``begin`` are the
+    pairs of the first 64 queries of a text with its first key, in texts that are so long."""
 
     pairs: Tensor
     earlier: Tensor
     after: Tensor
+    pair: Tensor
     begin: Tensor
     seen: Tensor
     followed: Tensor
+    paired: Tensor
 
 
 def mark_copies(side: Side) -> Copies:
@@ -261,21 +263,23 @@ def mark_copies(side: Side) -> Copies:
                 found.append((start + place, start + earlier, "earlier"))
                 if earlier + 1 < place:
                     found.append((start + place, start + earlier + 1, "after"))
+                    if earlier and encoded.ids[earlier - 1] == encoded.ids[place - 1]:
+                        found.append((start + place, start + earlier + 1, "pair"))
             before.append(place)
         if encoded.length >= SINK_PIECES:
             found += [(start + place, start, "begin") for place in range(SINK_PIECES)]
         rows.append(found)
     device, wide = side.real.device, max(map(len, rows), default=0)
     pairs = torch.zeros(len(rows), wide, 2, dtype=torch.long, device=device)
-    kinds = torch.zeros(3, len(rows), wide, device=device)
-    cases = torch.zeros(2, len(rows), device=device)
+    kinds = torch.zeros(4, len(rows), wide, device=device)
+    cases = torch.zeros(3, len(rows), device=device)
     for row, found in enumerate(rows):
         if found:
             pairs[row, : len(found)] = torch.tensor([pair for *pair, _ in found], device=device)
-        for number, kind in enumerate(("earlier", "after", "begin")):
+        for number, kind in enumerate(("earlier", "after", "pair", "begin")):
             own = torch.tensor([which == kind for _, _, which in found], device=device)
             kinds[number, row, : len(found)] = own.float()
-            if number < 2:
+            if kind != "begin":
                 cases[number, row] = len({query for query, _, which in found if which == kind})
     return Copies(pairs, *kinds, *cases)
 

@@ -220,14 +220,16 @@ def _copy_sums(rows: RowStatistics, marks: StreamMarks) -> dict[str, Sums]:
     copies = marks.copies
     if copies is None:
         nothing = torch.zeros_like(rows.received.amax(-1))
-        return {"earlier": (nothing, nothing), "after earlier": (nothing, nothing)}
+        return {"earlier": (nothing, nothing), "after earlier": (nothing, nothing), "after pair": (nothing, nothing)}
     weights = _pairs_of_copies(rows, marks)
     earlier = torch.einsum("bhp,bp->bh", weights, copies.earlier)
     after = torch.einsum("bhp,bp->bh", weights, copies.after)
+    pair = torch.einsum("bhp,bp->bh", weights, copies.pair)
     one_way = float(marks.stream is Stream.DECODER)
     return {
         "earlier": (earlier, copies.seen[:, None].expand_as(earlier)),
         "after earlier": (after * one_way, copies.followed[:, None].expand_as(after) * one_way),
+        "after pair": (pair * one_way, copies.paired[:, None].expand_as(pair) * one_way),
     }
 
 

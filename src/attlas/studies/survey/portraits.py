@@ -39,13 +39,17 @@ def portrait(figures: Figures, quantities: Sequence[Quantity] = QUANTITIES) -> s
 
 
 def _on_copies(figures: Figures, named: Mapping[str, str]) -> str:
-    """What a head does where a piece occurred before, if that is beyond chance."""
-    told = [
-        f"{share(figures[kind][0])} on {place}"
-        for kind, place in named.items()
-        if kind in figures and figures[kind][0] >= max(ACTS, TIMES * figures[kind][1])
-    ]
-    return f"; where a piece occurred before, puts {' and '.join(told)}" if told else ""
+    """What a head does where a piece occurred before, or two in a row, if that is beyond chance."""
+
+    def acts(kind: str) -> bool:
+        return kind in figures and figures[kind][0] >= max(ACTS, TIMES * figures[kind][1])
+
+    told = [f"{share(figures[kind][0])} on {place}" for kind, place in named.items() if acts(kind)]
+    said = f"; where a piece occurred before, puts {' and '.join(told)}" if told else ""
+    if acts("after_same_pair") and not acts("after_same_piece"):
+        said += f"; where two pieces in a row occurred before, puts {share(figures['after_same_pair'][0])} on what "
+        said += "followed them"
+    return said
 
 
 def _where(figures: Figures, named: Mapping[str, str]) -> str:
