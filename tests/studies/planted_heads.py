@@ -100,6 +100,10 @@ def write(attention: Any, head: int, role: str, rooms: Rooms, heads: int) -> Non
     if role == "sink":  # everybody asks for the first place
         attention.c_attn.bias[head * width] = SHARP
         key[rooms.place, 0] = 1.0
+    if role == "succession":  # writes the piece that is next in number
+        for piece in range(PIECES - 1):
+            value[rooms.piece + piece, piece] = 1.0
+            output[piece, rooms.piece + piece + 1] = 1.0
     if role == "copying":  # looks evenly, and writes the pieces it has seen
         for piece in range(PIECES):
             value[rooms.piece + piece, piece] = 1.0

@@ -22,6 +22,7 @@ DEFINITIONS = {
     "previous_random": "previous",
     "previous_text": "previous",
     "copying": "copying",
+    "copying_weights": "copying",
 }
 
 
@@ -52,9 +53,35 @@ def test_each_score_names_the_planted_head_alone(result: Any, definition: str, r
     found = figures(result, definition)
     planted = found.pop(planted_heads.WHERE[role])
     assert planted > 0.9
-    assert max(found.values()) < 0.35
+    assert max(found.values(), default=0.0) < 0.35
     named = [row for row in result.rows("named") if row["definition"] == definition and row["rank"] == 1]
     assert [(row["layer"], row["head"]) for row in named] == [planted_heads.WHERE[role]]
+
+
+def test_a_head_that_counts_is_the_successor_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    from attlas.studies.roles import ordinals, weighed
+
+    numbers = (tuple(f"w{number}" for number in range(1, 30)),)
+    monkeypatch.setattr(ordinals, "LISTS", numbers)
+    monkeypatch.setattr(weighed, "LISTS", numbers)
+    counting = planted_heads.planted((("even", "succession", "copying", "even"), ("even", "copying", "even", "sink")))
+    found = figures(roles(counting, corpus(), texts=12, closing=False), "successor")
+    assert found.pop((0, 1)) == 1.0
+    assert max(found.values()) < 0.1
+
+
+def test_without_the_induction_head_a_repeated_text_is_not_foreseen() -> None:
+    layers = ("previous", "duplicate", "sink", "even"), ("predicting", "sink", "copying", "even")
+    result = roles(planted_heads.planted(layers), corpus(), texts=12)
+    effects = {row["role"]: row for row in result.rows("effects")}
+    assert effects["induction"]["heads"] == "2-1"
+    assert effects["induction"]["change"] > 3
+    assert effects["previous"]["heads"] == "1-1"
+    assert effects["previous"]["change"] > 3  # which the induction head reads
+    assert effects["duplicate"]["change"] == pytest.approx(0, abs=1e-4)
+    assert effects["induction"]["sets"] == 7  # seven other heads are too few for a p
+    assert effects["induction"]["p"] is None
+    assert {row["role"]: row["reason"] for row in result.rows("untested")}["successor"]
 
 
 def test_sinks_are_the_heads_that_rest_on_the_first_piece(result: Any) -> None:

@@ -1,4 +1,4 @@
-"""What each head reads and writes, in a model's own matrices: W_V, W_O, and the norms between them and the vocabulary.
+"""What each head reads and writes, in a model's own matrices: W_V, W_O, and the norms next to them.
 
 What can be said of a head without any text is said of products of these. They are found by looking, in one short
 pass: which slice of which linear module's output stands at the seam as a head's values; which norm's output that
@@ -95,7 +95,7 @@ class Circuits:
         return len(self.unembedding)
 
     def logits(self, states: Tensor, pieces: Tensor | None = None) -> Tensor:
-        """What a state, or a part of one, adds to the logits of all pieces, or of some, but for the scale of the norm.
+        """What a state, or part of one, adds to the logits of all pieces, or of some, but for the scale of the norm.
 
         >>> Circuits(torch.eye(2), torch.eye(2), None, {}, {}).logits(torch.tensor([[1.0, 3.0]])).tolist()
         [[1.0, 3.0]]

@@ -66,6 +66,15 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     Behaviour("duplicate", "duplicate piece", "duplicate", f"{_OURS}:repeated_to_test", _SECOND_COPY),
     Behaviour("previous", "previous piece", "previous_text", f"{_OURS}:repeated_to_test", _SECOND_COPY),
     Behaviour("copying", "copying", "copying", f"{_OURS}:repeated_to_test", _SECOND_COPY),
+    Behaviour(
+        "retrieval", "retrieval", "retrieval_forced", "attlas.studies.roles.long_texts:needles_to_test",
+        "share of the answer's pieces that the model would not write, after the right ones before them",
+        "attlas.studies.roles.closing:Misses",
+    ),
+    Behaviour(
+        "successor", "successor", "successor", "attlas.studies.roles.ordinals:lists_to_test",
+        "loss on the next ordinal of a list, in nats",
+    ),
     Behaviour("sink", "sink", "first_key", f"{_OURS}:natural_to_test", _ON_TEXT, rises=False),
     Behaviour("dormant", "dormant", "dormant", f"{_OURS}:natural_to_test", _ON_TEXT, rises=False),
 )  # fmt: skip

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId
-from attlas.run.parameters import Help, Model, Running, Texts, Twins, study_call
+from attlas.run.parameters import Help, Model, Running, SpareTexts, Twins, names_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
@@ -24,9 +25,17 @@ if TYPE_CHECKING:
 @study_call(whole="its heads are chosen on one half of the texts and tested on the other")
 def roles(
     subject: Model = None,
-    corpus: Texts = "sample",
+    corpus: SpareTexts = "sample",
     *,
     texts: Annotated[int, Help("So many texts of each kind.", least=12)] = 40,
+    definitions: Annotated[
+        str | Sequence[str] | None,
+        Help(
+            "Only these definitions, or all on these texts, by their keys, with commas between; all if left out.",
+            kind=str | None,
+            check="attlas.studies.roles.definitions:check_asked",
+        ),
+    ] = None,
     max_pieces: Annotated[
         int | None, Help("Longest text in pieces; if left out, what the model's window holds.", least=4)
     ] = None,
@@ -55,18 +64,30 @@ def roles(
     from attlas.studies.roles.tables import head_tables
     from attlas.studies.roles.texts import Setting
 
+    asked = None if definitions is None else names_of(definitions)
     model, given = as_subject(subject), as_corpus(corpus)
-    options = {"texts": texts, "max_pieces": max_pieces, "gates": gates, "twins": twins, "closing": closing}
+    options = {
+        "texts": texts,
+        "definitions": asked,
+        "max_pieces": max_pieces,
+        "gates": gates,
+        "twins": twins,
+        "closing": closing,
+    }
     with begin("roles", model, given, options, running) as run:
         setting = Setting(model, given, texts, run.seed, max_pieces, gates)
-        outcomes, tables = score(run, setting, twins)
+        outcomes, tables = score(run, setting, twins, asked)
         tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
+        if asked is None:
+            tables |= states(run, setting)
         if closing:
             tables |= close(run, setting, outcomes)
         return run.finish(head_tables(model, outcomes, run.seed) | tables)
 
 
-def score(run: Run, setting: Setting, twins: int) -> tuple[list[Outcome], dict[str, Any]]:
+def score(
+    run: Run, setting: Setting, twins: int, asked: Sequence[str] | None = None
+) -> tuple[list[Outcome], dict[str, Any]]:
     """Take all trials through the model and its twins: what they give, and the tables ``definitions``, ``texts`` and
     ``left_out``."""
     from attlas.studies.roles.definition import at_place
@@ -78,9 +99,10 @@ def score(run: Run, setting: Setting, twins: int) -> tuple[list[Outcome], dict[s
     fitting: list[tuple[Trial, list[Definition], list[Any]]] = []
     told: list[dict[str, Any]] = []
     for trial in TRIALS:
-        why = {definition.key: definition.why_not(run.subject) for definition in trial.definitions}
+        wanted = [each for each in trial.definitions if asked is None or {each.key, trial.key} & set(asked)]
+        why = {definition.key: definition.why_not(run.subject) for definition in wanted}
         reasons |= {key: reason for key, reason in why.items() if reason}
-        kept = [definition for definition in trial.definitions if not why[definition.key]]
+        kept = [definition for definition in wanted if not why[definition.key]]
         if not kept:
             continue
         try:
@@ -115,6 +137,18 @@ def score(run: Run, setting: Setting, twins: int) -> tuple[list[Outcome], dict[s
         "texts": as_columns(told, columns),
         "left_out": left_out_table(reasons),
     }
+
+
+def states(run: Run, setting: Setting) -> dict[str, Any]:
+    """What states, queries and keys are made of: the tables ``massive`` and, where positions are rotary,
+    ``spectrum``."""
+    from attlas.studies.roles.spectrum import States
+    from attlas.studies.roles.texts import natural
+
+    if run.subject.pieces.translating:
+        return {}
+    part = States(run.subject)
+    return part.tables(run.carry(part, natural(setting), "states"))
 
 
 def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]:

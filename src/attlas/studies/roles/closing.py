@@ -38,28 +38,51 @@ def why_no_loss(subject: Subject) -> str:
 
 
 class SpanLoss:
-    """The mean loss of the pieces of the span "asked", text by text, in nats.
+    """The mean loss of the pieces of a span, text by text, in nats.
 
-    All texts have their span at the same places.
+    >>> SpanLoss.span
+    'asked'
     """
+
+    span = SPAN
 
     def __init__(self, subject: Subject, texts: Sequence[RoleText]) -> None:
         self.subject, self.texts = subject, texts
-        (first, last) = texts[0].spans[SPAN]
+        spans = [text.spans[self.span] for text in texts]
+        first, last = min(one for one, _ in spans), max(two for _, two in spans)
         self.batch = subject.pieces.batch(texts, subject.device)
         self.labels = self.batch.inputs["input_ids"][:, first:last]
-        keep = torch.arange(first - 1, last - 1, device=subject.device)
+        place = torch.arange(first, last, device=subject.device)
+        ends = torch.tensor(spans, device=subject.device)
+        self.asked = (place >= ends[:, :1]) & (place < ends[:, 1:])  # (text, piece)
         narrow = takes(subject.model, "logits_to_keep")
-        self.options: dict[str, Any] = {"logits_to_keep": keep} if narrow else {}
+        self.options: dict[str, Any] = {"logits_to_keep": place - 1} if narrow else {}
         self._places = slice(None) if narrow else slice(first - 1, last - 1)
 
     def of(self, output: Any) -> Tensor:
-        """The losses of texts, (copy, text), from the model's output on copies of them, copy-major."""
-        logits = output.logits[:, self._places].float()
+        """What is measured of texts, (copy, text), from the model's output on copies of them, copy-major."""
+        logits: Tensor = output.logits[:, self._places].float()
         times = len(logits) // len(self.labels)
-        labels = self.labels.repeat(times, 1)
-        each = torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
-        return each.view(times, len(self.labels), -1).mean(2)
+        each = self.each(logits, self.labels.repeat(times, 1)) * self.asked.repeat(times, 1)
+        return each.view(times, *self.labels.shape).sum(2) / self.asked.sum(1)
+
+    def each(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """The measure of every piece, (text, piece)."""
+        return torch.nn.functional.cross_entropy(logits.transpose(1, 2), labels, reduction="none")
+
+
+class Misses(SpanLoss):
+    """The share of the pieces of the span "answer" that are not the likeliest; what stands before each is right.
+
+    >>> Misses.span
+    'answer'
+    """
+
+    span = "answer"
+
+    def each(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Whether a piece is not the likeliest, (text, piece)."""
+        return (logits.argmax(-1) != labels).float()
 
 
 class Closings:

@@ -90,7 +90,8 @@ def _row(
     over_heads = correlate(x[known], y[known])
     row: dict[str, Any] = {
         "stream": stream.value, "one": one, "other": other, "spearman": over_heads.spearman,
-        "heads_low": over_heads.spearman_low, "heads_high": over_heads.spearman_high, "n": int(known.sum()), "low": None, "high": None,
+        "heads_low": over_heads.spearman_low, "heads_high": over_heads.spearman_high, "n": int(known.sum()),
+        "low": None, "high": None,
         **first_in_common(x[known], y[known]),
     }  # fmt: skip
     if one in drawn or other in drawn:

@@ -5,6 +5,7 @@ A module that holds further ones gives them as a tuple of trials, and stands in 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
 from attlas.studies.roles.definition import CAUSAL, WITHIN, Definition, Trial
@@ -107,7 +108,92 @@ BARE = Trial(
         ),
     ),
 )  # fmt: skip
-TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, BARE, *LONG_TRIALS)
+_CIRCUITS = f"{_READ}:why_no_circuits"
+_WEIGHED = "attlas.studies.roles.weighed:WeightScores"
+_ORDINALS = "attlas.studies.roles.ordinals"
+_READS = (
+    "Heads of the first layer read embeddings, others what the first block's feed-forward part makes of these; norms "
+    "count with their gains."
+)
+WEIGHTS = Trial(
+    "weights", "no text: the weights alone", f"{_ORDINALS}:the_weights",
+    (
+        Definition(
+            "copying_weights", "copying by weights", "Elhage et al. 2021",
+            "Sum of the real parts of the eigenvalues of W_E W_V W_O W_U over the sum of their sizes: 1 where all "
+            "are positive, -1 where all are negative. Norms count with their gains.",
+            streams=CAUSAL, within=(-1.0, 1.0), chance=0.0, exact=True, check=_CIRCUITS,
+        ),
+    ),
+    _WEIGHED, "model",
+)  # fmt: skip
+SUCCESSION = Trial(
+    "ordinals", "ordinals of one piece: days, months, numbers in words, letters", f"{_ORDINALS}:ordinals",
+    (
+        Definition(
+            "successor", "successor", "Gould et al. 2024",
+            "Share of ordinals whose next one is, among all ordinals, what the head would write most of when it "
+            f"attends to them. {_READS}",
+            streams=CAUSAL, check=_CIRCUITS,
+        ),
+    ),
+    _WEIGHED, "ordinal",
+)  # fmt: skip
+
+
+def _relation(key: str, title: str, texts: str) -> Trial:
+    """A relation of words, written and suppressed."""
+    reading = (
+        "Share of pairs whose other word is among the ten pieces that the head would {} when it attends to "
+        f"the first. {_READS}"
+    )
+    named = (
+        (key, title, "write most of"),
+        (f"{key}_suppressed", f"{title}, suppressed", "take most from"),
+    )  # fmt: skip
+    definitions = tuple(
+        Definition(
+            f"maps_{name}",
+            f"mapping: {called}",
+            "Elhelo & Geva 2025 (MAPS)",
+            reading.format(does),
+            streams=CAUSAL,
+            check=_CIRCUITS,
+        )
+        for name, called, does in named
+    )
+    return Trial(
+        f"pairs_{key}", f"pairs of words of one piece: {title}", f"{_ORDINALS}:{texts}", definitions, _WEIGHED, "pair"
+    )
+
+
+RELATED = (
+    _relation("plural", "word to plural", "plurals"),
+    _relation("past", "verb to past form", "pasts"),
+    _relation("capital", "country to capital", "capitals"),
+    _relation("capitalised", "word to its capital letter", "capitalised"),
+)
+TRIALS: tuple[Trial, ...] = (REPEATED, NATURAL, BARE, WEIGHTS, SUCCESSION, *RELATED, *LONG_TRIALS)
 DEFINITIONS: dict[str, Definition] = {
     definition.key: definition for trial in TRIALS for definition in trial.definitions
 }
+
+
+def check_asked(given: str | Sequence[str]) -> None:
+    """Refuse what is neither a definition nor a kind of texts.
+
+    >>> check_asked("prefix_matching, natural")
+    >>> check_asked("shyness")
+    Traceback (most recent call last):
+        ...
+    attlas.errors.PlanError: there is no definition and no kind of texts 'shyness'; choose ...
+    """
+    from attlas.errors import PlanError
+    from attlas.run.parameters import names_of
+
+    known = [*(trial.key for trial in TRIALS), *DEFINITIONS]
+    for name in names_of(given):
+        if name not in known:
+            raise PlanError(
+                f"there is no definition and no kind of texts {name!r}; choose some of {', '.join(known)}"
+            )

@@ -18,7 +18,8 @@ from attlas.studies.roles.wording import INSTRUCTIONS, Fact, facts, filler
 LENGTH = 512  # pieces of a text, where the window holds as many
 TEXTS = 32  # texts of a kind, at most
 FEWEST_TEXTS = 12  # whose needle and answer have the same pieces
-TESTED = 160  # pieces of a text on which heads are tested
+TESTED = 112  # pieces of a text on which heads are tested
+TESTS = 8  # such texts
 FEWEST = 4  # sentences of filler around a needle
 DOCUMENTS = 6  # of a text with a question, one of which answers it
 SENTENCES = 12  # of a text whose sentences are asked about, at least
@@ -144,10 +145,10 @@ def needles_to_test(setting: Setting) -> list[RoleText]:
     >>> from attlas.capture import load
     >>> texts = needles_to_test(Setting(load(), None))
     >>> len(texts), max(text.length for text in texts) <= TESTED + 2
-    (12, True)
+    (8, True)
     """
     room = min(TESTED, longest(setting))
-    return answered(setting, needle_texts(setting, room, min(setting.texts, FEWEST_TEXTS), half=1))
+    return answered(setting, needle_texts(setting, room, TESTS, half=1))
 
 
 def answered(setting: Setting, made: Sequence[Needle]) -> list[RoleText]:

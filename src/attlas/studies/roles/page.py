@@ -91,6 +91,21 @@ TEXTS = Schema(
 )  # fmt: skip
 LEFT_OUT = Schema("left_out", "What was not scored, and why.", DEFINITION, Column("reason", "why"))
 UNTESTED = Schema("untested", "Roles that were not put to the test, and why.", ROLE, Column("reason", "why"))
+SPECTRUM = Schema(
+    "spectrum", "Which frequencies of rotary positions queries and keys are made of.",
+    *PLACE, Column("band", "band", "index", "an eighth of all frequencies, the fastest first"),
+    Column("value", "share", "share", "of the sum over frequencies of mean ‖q‖ times mean ‖k‖", ends=("low", "high"),
+           definition="Barbero et al. 2025", head=True),
+    Column("n", "texts", "count"),
+)  # fmt: skip
+MASSIVE = Schema(
+    "massive", "States with a coordinate that is out of all measure.",
+    Column("state", "state", "count", "0 is the embedding, others what a block of the model gives"),
+    Column("place", "where", labels={"first": "first piece", "others": "other pieces"}),
+    Column("value", "share of states", "share", "with a coordinate above 100 in size, and above 1000 times the "
+           "median size", ends=("low", "high"), definition="Sun et al. 2024"),
+    Column("coordinates", "mean of the largest coordinate", "number"), Column("n", "states", "count"),
+)  # fmt: skip
 LEADERS = Schema("leaders", "The first head of each definition.", *NAMED.columns)
 
 
@@ -230,7 +245,7 @@ PAGE = Page(
     ),
     about=about,
     findings=(induction, names_that_hold, resting, agreeing),
-    schemas=(HEADS, NAMED, EFFECTS, AGREEMENT, KNOWN, TEXTS, LEFT_OUT, UNTESTED, SHARING, LEADERS),
+    schemas=(HEADS, NAMED, EFFECTS, AGREEMENT, KNOWN, TEXTS, LEFT_OUT, UNTESTED, SHARING, SPECTRUM, MASSIVE, LEADERS),
     derived={"leaders": leaders},
     warning=warned,
     unshown={"sharing": "which heads share their keys, for files that other programs read"},
@@ -274,6 +289,16 @@ PAGE = Page(
              Listing("heads", "definition", "head", "value", "twin", "p_corrected", "first_half", "second_half",
                      order="-value", most=400)),
             short="Map",
+        ),
+        Section(
+            "states", "Frequencies, and states out of measure",
+            "The first chart: the share of each eighth of rotary frequencies, the fastest first, mean over the heads "
+            "of a layer (Barbero et al. 2025); fast ones go with places, slow ones with content. The table: how many "
+            "states are massive (Sun et al. 2024), at the first piece and elsewhere.",
+            (charts.grid("spectrum", "band", "layer", "value", key="spectrum-chart", title="Rotary frequencies",
+                         label="Share of rotary frequencies by layer"),
+             Listing("massive", "state", "place", "value", "coordinates", "n")),
+            short="States",
         ),
         Section(
             "definitions", "Definitions and texts",

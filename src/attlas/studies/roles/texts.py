@@ -254,12 +254,22 @@ def natural_to_test(setting: Setting) -> list[RoleText]:
     >>> from attlas.corpora import read
     >>> texts = natural_to_test(Setting(load(), read("sample")))
     >>> texts[0].spans["asked"], len(texts), texts[0].unit
-    ((2, 63), 12, 1)
+    ((2, 33), 12, 1)
     """
     kept = [text for text in natural(setting) if text.unit % 2][:TESTED]
     if not kept:
         raise CapabilityError(f"{setting.corpus.name} has no text that heads were not chosen on")
-    return [replace(text, spans={"asked": (text.spans["text"][0] + 1, text.spans["text"][1])}) for text in kept]
+    room = 2 * TEST_COPY
+    return [
+        setting.example(_inside(text)[:room], text.unit, {"asked": (1, min(room, len(_inside(text))))})
+        for text in kept
+    ]
+
+
+def _inside(text: RoleText) -> tuple[int, ...]:
+    """A text's pieces without its frame."""
+    first, last = text.spans["text"]
+    return text.source.ids[first:last]
 
 
 def natural(setting: Setting) -> list[RoleText]:
