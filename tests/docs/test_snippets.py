@@ -41,7 +41,9 @@ from tools.same_figures.inputs import Inputs, make_inputs
 NOT_RUN = {  # (page, language of the block): why
     ("architecture.md", "text"): "a picture of the flow",
     ("corpora.md", "text"): "examples of formats, which tests/corpora/test_formats.py reads",
+    ("export.md", "sh"): "a result of a real model; tests/cli/test_export_command.py exports from an invented one",
     ("own-study.md", "toml"): "a part of the example's pyproject.toml; tests/cli/test_own_study.py installs it",
+    ("roles-through.md", "sh"): "checkpoints of a training; tests/studies/test_roles_through.py has some",
     ("scale.md", "text"): "commands that start a cluster, or need one; tests/run/test_ray.py has one",
     ("spans.md", "text"): "lines of a file",
     ("streams.md", "text"): "corpora that are larger than memory; tests/run/test_streamed.py has small ones",

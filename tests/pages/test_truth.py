@@ -48,6 +48,8 @@ from invented_norms import norms_result
 from invented_prune import prune_result
 from invented_survey import survey
 
+import invented_roles
+
 DRAWS = 4
 RESULTS: dict[str, Callable[[], Result]] = {
     "ablate": ablate_result,
@@ -68,6 +70,7 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "parse": test_parse_page.invented,
     "prune": prune_result,
     "relations": test_relations_page.invented,
+    "roles-through": invented_roles.through,
     "survey": lambda: survey({"encoder": (2, 3)}),
 }
 SHARED = {"layers-together"}  # has the page of another study

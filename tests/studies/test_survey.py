@@ -130,6 +130,21 @@ def test_against_naive_loops_over_the_eager_weights(family: str) -> None:
                 on_edges = on_words = 0.0
                 q, k = (calls[site].query[0, head].double().numpy(), calls[site].keys[0, head].double().numpy())
                 add(site, head, "most_received", max(sum(w[i, j] for i in range(n)) for j in range(n)), n)
+                received = [sum(w[i, j] for i in range(n)) for j in range(n)]
+                add(site, head, "sink_away", sum(j * got for j, got in enumerate(received)), n)
+                if site.stream is Stream.ENCODER:
+                    add(site, head, "sink_rate", received[0] / n > 0.3)
+                ids = example.source.ids
+                for i in [i for i in range(n) if not segmentation.special[i]]:
+                    before = [j for j in range(i) if ids[j] == ids[i] and not segmentation.special[j]]
+                    followed = [j + 1 for j in before if j + 1 < i]
+                    if before:
+                        add(site, head, "same_piece", sum(w[i, j] for j in before))
+                    if followed and site.stream is Stream.DECODER:
+                        add(site, head, "after_same_piece", sum(w[i, j] for j in followed))
+                        paired = [j for j in followed if j > 1 and ids[j - 2] == ids[i - 1]]
+                        if paired:
+                            add(site, head, "after_same_pair", sum(w[i, j] for j in paired))
                 for i in range(n):
                     scores = [calls[site].scaling * (q[i] @ k[j]) for j in range(n) if w[i, j] > 0]
                     add(site, head, "top_score", max(scores))
@@ -308,6 +323,27 @@ def test_portraits_say_what_stands_out() -> None:
     assert "no single place" in portrait({"self": (0.05, 0.1), "entropy": (2, 3), "distance": (29, 30)})
 
 
+def test_a_head_that_acts_on_copies_is_not_said_to_rest_alone() -> None:
+    resting = {"first": (0.9, 0.1), "entropy": (1, 3)}
+    assert portrait(resting) == "puts .90 on the first piece"
+    acting = portrait(resting | {"after_same_piece": (0.6, 0.05), "same_piece": (0.04, 0.05)})
+    assert acting == "rests on the first piece (.90); where a piece occurred before, puts .60 on what followed it"
+    assert "occurred" not in portrait(resting | {"after_same_piece": (0.09, 0.05)})  # within twice chance
+
+
+def test_sink_rates_of_decoders_are_those_of_the_first_64_pieces() -> None:
+    words = [word for text in twins.SENTENCES[:4] for word in text.split()]
+    long, short = Document.from_words(words), Document.from_words(words[:8])
+    subject = twin("llama")
+    example = subject.pieces.encode(Passage(long))
+    assert example.length > 64 > subject.pieces.encode(Passage(short)).length
+    result = values(survey(subject, [long, short]))
+    for site, weights in eager_weights(subject, subject.pieces.batch([example])).items():
+        for head, w in enumerate(weights[0].double().numpy()):
+            row = result[site.stream.value, site.layer, head, "weight", "sink_rate"]
+            assert (row["value"], row["n"]) == (float(w[:64, 0].mean() > 0.3), 1)
+
+
 @pytest.mark.real
 def test_the_bundled_model_has_a_previous_piece_head() -> None:
     rows = values(survey(load(), "sample", limit=40))
@@ -315,7 +351,7 @@ def test_the_bundled_model_has_a_previous_piece_head() -> None:
     row = rows[best]
     assert row["value"] > 0.5 > 3 * row["chance"]
     assert row["low"] < row["value"] < row["high"]
-    assert len(QUANTITIES) == 18
+    assert len(QUANTITIES) == 23
 
 
 @pytest.mark.shared

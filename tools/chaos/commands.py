@@ -41,6 +41,8 @@ COMMANDS: dict[str, str] = {
     "prune retuned": "{labelled one} --model {classifier} --task classification --limit 6 --steps 1 --keep .5 --save"
     " --no-speed --by importance --retune {labelled two}",
     "relations": "{treebank one} --model {bert} --limit 6 --twins 1 --budget 120",
+    "roles-through": "{classifier} {classifier two} --definitions duplicate,first_key --corpus {plain one} --texts 12"
+    " --budget 200",
     "survey": "{plain one} --model {bert} --single --limit 6 --budget 64",
     "translate-train": "{bitext one} --validation {bitext two} --layers 1 --heads 2 --width 16 --ffn 16"
     " --vocabulary 120 --epochs 2 --batch-pieces 200 --limit 10",

@@ -27,6 +27,12 @@ CASES = {  # one case of tools/same_figures for every study with a page
     "keywords-study": "keywords_study.halves", "keywords-compare": "keywords_compare.bundled",
     "keywords-tune": "keywords_tune",
 }  # fmt: skip
+NEWER: dict[str, Callable[..., Any]] = {  # what tools/same_figures has no case of: (inputs) to a result
+    "roles": lambda attlas, of: attlas.roles(of["llama"], of["plain one"], texts=12, closing=False, budget=400),
+    "roles-through": lambda attlas, of: attlas.roles_through(
+        [of["classifier"], of["classifier two"]], definitions="duplicate,first_key", corpus=of["plain one"], texts=12
+    ),
+}
 SHORT: dict[str, Any] = {"epochs": 4, "step_pieces": 32, "learning_rate": 5e-3}
 CUTS = (1, 3, 7)  # steps after which a run is cut off
 
@@ -127,6 +133,8 @@ def make(folder: Path) -> Seeds:
         tool.seed_all()
         result = module.CASES[case](place, inputs)
         results[study] = result.folder or result.save(folder / "results" / study)
+    for study, newer in NEWER.items():
+        results[study] = newer(import_module("attlas"), inputs).save(folder / "results" / study)
     return Seeds(results, *cut_runs(folder, inputs), inputs)
 
 

@@ -16,7 +16,7 @@ why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -133,6 +133,39 @@ class Replay:
         for part in self.parts(kept.batch, len(xi)):
             with torch.no_grad():
                 output = again(xi[part])
+            yield part, output
+
+    def without(self, kept: Kept, sets: Sequence[Sequence[HeadId]]) -> Iterator[tuple[slice, Any]]:
+        """Run a recorded batch again without sets of heads, which may be of several layers each: for some sets at a
+        time the model's output on that many copies of the texts, copy-major. What lies below the lowest head of
+        these sets is not run again, so that sets go together best in the order of their lowest layers.
+
+        >>> from attlas.capture import load
+        >>> subject = load()
+        >>> replay = Replay(subject)
+        >>> batch = subject.batch(["The farmer slept."])
+        >>> closed = subject.named(["3-1", "6-2"])
+        >>> (part, output), *_ = replay.without(replay.record(batch), [closed])
+        >>> with subject.gated(["3-1", "6-2"]):
+        ...     torch.allclose(output.last_hidden_state, subject.run(batch).last_hidden_state, atol=1e-5)
+        True
+        """
+        routes, size = self._routes[self._both(kept.batch)], kept.batch.size
+        for part in self.parts(kept.batch, len(sets)):
+            xi: dict[Site, Tensor] = {}
+            for number, heads in enumerate(sets[part]):
+                for head in heads:
+                    gates = xi.setdefault(
+                        head.site, torch.ones(len(sets[part]) * size, self.subject.heads(head.site))
+                    )
+                    gates[number * size : (number + 1) * size, head.head] = 0.0
+            forwards = {}
+            if routes is not None and xi:
+                lowest = min(xi, key=list(routes.below).index)
+                times = len(sets[part])
+                forwards = {module: giving(kept.given[module], size, times) for module in routes.below[lowest]}
+            with torch.no_grad(), bypassed(forwards), self.subject.use(Gates(xi)):
+                output = self._run(kept.batch, len(sets[part]))
             yield part, output
 
     def parts(self, batch: Batch, patterns: int) -> list[slice]:

@@ -23,7 +23,7 @@ from attlas.cli.finishing import document_of, finish
 from attlas.corpora.limits import limited
 from attlas.errors import PlanError
 from attlas.run.given import NAMED, check_device, check_given
-from attlas.run.parameters import Help, asked_of, check_values, help_of, reader_of, role_of
+from attlas.run.parameters import Help, asked_of, check_values, help_of, reader_of, role_of, spare
 from attlas.run.spreading import share_of
 from attlas.studies import Study, studies
 
@@ -244,7 +244,8 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
             model.append(_option(parameter, "model", told))
             last += [_plain(name, kind, _OFF[name]) for name, kind in OPENING.items()]
         elif role == "corpus":
-            corpus.append(_option(parameter, parameter.name, told, kind=str, default=inspect.Parameter.empty))
+            usual = parameter.default if spare(parameter) else inspect.Parameter.empty
+            corpus.append(_option(parameter, parameter.name, told, kind=str, default=usual))
             last += [_plain(name, READING[name], None) for name in asked_of(parameter)]
             last.append(_plain("limits", LIMITS, None))
         elif role == "other corpus":

@@ -12,7 +12,15 @@ from typer.core import TyperGroup
 
 from attlas.studies import GROUPS, studies
 
-TOOLS = {"demo": "look", "view": "look", "serve": "look", "report": "use", "doctor": "use", "verify": "use"}
+TOOLS = {
+    "demo": "look",
+    "view": "look",
+    "serve": "look",
+    "report": "use",
+    "export": "use",
+    "doctor": "use",
+    "verify": "use",
+}
 
 
 class Listed(TyperGroup):

@@ -25,6 +25,7 @@ from attlas.models import AttentionCall
 WINDOW = 8  # pieces to either side that count as near
 OFFSETS = (-1, 0, 1)
 TINY = 1e-30
+_NUMBERS = 1 << 22  # of queries and keys at single pairs that are taken together
 
 
 class Attended(NamedTuple):
@@ -126,6 +127,13 @@ def weights_at(call: AttentionCall, lse: Tensor, pairs: Tensor) -> Tensor:
     """
     if way_of(call)[0] == "kernel":
         return device.weights_at(call, lse, pairs)
+    batch, heads, _, _ = call.shape
+    at_once = max(1, _NUMBERS // (batch * heads * call.value.shape[-1]))
+    parts = [_weights_at(call, lse, pairs[:, first : first + at_once]) for first in range(0, pairs.shape[1], at_once)]
+    return torch.cat(parts, -1) if parts else lse.new_zeros(batch, heads, 0)
+
+
+def _weights_at(call: AttentionCall, lse: Tensor, pairs: Tensor) -> Tensor:
     i, j = pairs[..., 0], pairs[..., 1]
     b = torch.arange(len(pairs), device=pairs.device)[:, None]
     weights = (call.scores_at(pairs) - lse[b, :, i]).exp()

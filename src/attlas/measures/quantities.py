@@ -1,8 +1,8 @@
 """What a survey asks of every head, as records: one for each quantity, from which its tables and its page are made.
 
 A :class:`Quantity` says what is added up for a query (``keys``: the weight on a neighbour, on a class of keys, on
-dependency edges; or the entropy, distance or largest score of its row; or what the one key gets that receives most),
-which queries count, and in which streams it means anything.
+dependency edges, on earlier occurrences of its piece; or the entropy, distance or largest score of its row; or what
+the one key gets that receives most), which queries count, and in which streams it means anything.
 Whoever adds a record to :data:`QUANTITIES` has a new figure in the survey's tables, in its page and in the order of
 heads of the views; only a new kind of ``keys`` or ``queries`` has to be taught to
 :mod:`attlas.studies.shared.reducing`, too.
@@ -18,16 +18,33 @@ from attlas.ids import Stream
 
 CLASSES = ("first", "cls", "sep", "punctuation", "other")
 RANKS = ((1, 10), (11, 100), (101, 1000), (1001, 10_000), (10_001, None))  # of words by frequency, from and to
-QUERIES = ("all", "has previous", "has next", "cls", "sep", "words")
+QUERIES = (
+    "all",
+    "has previous",
+    "has next",
+    "cls",
+    "sep",
+    "words",
+    "seen before",
+    "followed before",
+    "pair before",
+    "texts",
+)
 NEIGHBOURS = ("previous", "self", "next")
 ROWS = ("entropy", "distance", "within", "top")
 EDGES = ("governor", "dependents", "edges")
-KEYS = (*NEIGHBOURS, *CLASSES, *ROWS, "received", *EDGES)
-WEIGHT_ALONE = frozenset({"top", "received"})  # of which there is no norm: scores, and sums over queries
+COPIES = ("earlier", "after earlier", "after pair")  # occurrences of the query's piece, and what followed them
+OVER_TEXTS = ("resting", "away")  # whether a text's first key is a sink, and how far from it weight falls
+KEYS = (*NEIGHBOURS, *CLASSES, *ROWS, "received", *EDGES, *COPIES, *OVER_TEXTS)
+# of which there is no norm: scores, sums over queries, and places
+WEIGHT_ALONE = frozenset({"top", "received", *COPIES, *OVER_TEXTS})
+SINK_BAR, SINK_PIECES = 0.3, 64  # Gu et al. 2025
+NEAREST = 8  # occurrences of a piece that are looked for, the nearest before it
 
 EVERYWHERE = frozenset(Stream)
 WITHIN = frozenset({Stream.ENCODER, Stream.DECODER})  # queries and keys are of one and the same text
 BOTH_WAYS = frozenset({Stream.ENCODER})
+ONE_WAY = frozenset({Stream.DECODER})
 
 
 @dataclass(frozen=True)
@@ -104,6 +121,16 @@ QUANTITIES = (
              place="its dependents"),
     Quantity("edges", "edges, of all between words", keys="edges", queries="words", streams=WITHIN, section="edges",
              column="edges"),
+    Quantity("same_piece", "earlier occurrences of the piece", keys="earlier", queries="seen before", streams=WITHIN,
+             section="copies", place="the same piece"),
+    Quantity("after_same_piece", "what followed the piece before", keys="after earlier", queries="followed before",
+             streams=ONE_WAY, section="copies", place="what followed it", column="followed"),
+    Quantity("after_same_pair", "what followed the same two pieces before", keys="after pair", queries="pair before",
+             streams=ONE_WAY, section="copies"),
+    Quantity("sink_rate", "sink rate (Gu et al. 2025)", keys="resting", queries="texts", streams=WITHIN,
+             section="copies", column="sink rate"),
+    Quantity("sink_away", "from the first piece to where weight falls", "number", keys="away", streams=WITHIN,
+             section="distance"),
 )  # fmt: skip
 
 

@@ -122,7 +122,7 @@ class _Watcher(Instrument):
             self.reasons[site] = "a norm of its own stands between its attention and the residual"
             return
         earlier = [by_norm for by_norm, state in self.states if _close(state, whole - output)]
-        formula = _formula(module, whole, made)
+        formula = norm_formula(module, whole, made)
         if not earlier:
             self.reasons[site] = "its attention is scaled, or added together with something else"
         elif formula is None:
@@ -136,8 +136,14 @@ def _close(one: Tensor, other: Tensor) -> bool:
     return same and bool((one.to(other.device) - other).abs().max() <= _CLOSE * other.abs().max().clamp(min=1e-6))
 
 
-def _formula(module: nn.Module, whole: Tensor, made: Tensor) -> tuple[bool, Tensor, float] | None:
-    """Whether the norm takes the mean away, its gain and its epsilon, if this is what it computes."""
+def norm_formula(module: nn.Module, whole: Tensor, made: Tensor) -> tuple[bool, Tensor, float] | None:
+    """Whether a norm takes the mean away, its gain and its epsilon, if this is what it computes.
+
+    >>> norm, states = nn.LayerNorm(4), torch.randn(3, 4)
+    >>> centred, gain, eps = norm_formula(norm, states, norm(states).detach())
+    >>> centred, gain.tolist(), eps
+    (True, [1.0, 1.0, 1.0, 1.0], 1e-05)
+    """
     with at_hand(module):
         weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
     eps = float(getattr(module, "eps", None) or getattr(module, "variance_epsilon", None) or 0.0)
@@ -153,8 +159,12 @@ def _formula(module: nn.Module, whole: Tensor, made: Tensor) -> tuple[bool, Tens
     return None
 
 
-def _norms(model: nn.Module) -> list[nn.Module]:
-    """Modules that call themselves norms; whether they are is seen by their numbers."""
+def norms_of(model: nn.Module) -> list[nn.Module]:
+    """Modules that call themselves norms; whether they are is seen by their numbers.
+
+    >>> len(norms_of(nn.Sequential(nn.LayerNorm(2), nn.Linear(2, 2))))
+    1
+    """
     return [m for m in model.modules() if "norm" in type(m).__name__.lower() and not list(m.children())]
 
 
@@ -165,7 +175,7 @@ def _listening(model: nn.Module, watcher: _Watcher) -> Iterator[None]:
         for module in linear_modules(model):
             hooks.before(module, lambda _, args: watcher.read(args[0], False))
             hooks.after(module, lambda m, _, output: watcher.project(m, output))
-        for module in _norms(model):
+        for module in norms_of(model):
             hooks.after(module, lambda m, args, output: watcher.normalise(m, args[0], output))
             hooks.before(module, lambda _, args: watcher.read(args[0], True))
         yield

@@ -67,7 +67,8 @@ class Role:
     """A parameter that is more than a value: the model, the corpus, a further model or corpus, the progress.
 
     ``read`` is the place of the function that reads a corpus for the command line, "package.module:name", where that
-    is another than :func:`attlas.corpora.open_corpus`; ``asks`` are the options by which it is told how.
+    is another than :func:`attlas.corpora.open_corpus`; ``asks`` are the options by which it is told how; a corpus
+    that is ``spare`` may be left out on the command line, where the call's own default is taken.
 
     >>> Role("model").name
     'model'
@@ -76,6 +77,7 @@ class Role:
     name: str
     read: str = OPENED
     asks: tuple[str, ...] = ("format", "unit", "target", "label", "text_column", "streamed", "buffer")
+    spare: bool = False
 
 
 UNREAD = "attlas.run.parameters:unread"
@@ -88,6 +90,7 @@ _CORPUS_HELP = Help(
 if TYPE_CHECKING:
     Model: TypeAlias = Subject | Opening | str | Path | None
     Texts: TypeAlias = Corpus | str | Path | Sequence[Document]
+    SpareTexts: TypeAlias = Corpus | str | Path | Sequence[Document]
 else:  # on the command line a name; in Python also a Subject, whose module needs torch
     Model = Annotated[
         Any,
@@ -97,6 +100,7 @@ else:  # on the command line a name; in Python also a Subject, whose module need
         ),
     ]
     Texts = Annotated[_TEXTS, Role("corpus"), _CORPUS_HELP]
+    SpareTexts = Annotated[_TEXTS, Role("corpus", spare=True), _CORPUS_HELP]
 
 Task = Annotated[
     str,
@@ -333,6 +337,15 @@ def role_of(parameter: inspect.Parameter) -> str:
     'corpus'
     """
     return _role(parameter).name
+
+
+def spare(parameter: inspect.Parameter) -> bool:
+    """Whether a corpus may be left out on the command line.
+
+    >>> spare(inspect.Parameter("corpus", inspect.Parameter.KEYWORD_ONLY, annotation=Texts))
+    False
+    """
+    return _role(parameter).spare
 
 
 def asked_of(parameter: inspect.Parameter) -> tuple[str, ...]:

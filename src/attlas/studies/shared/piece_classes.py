@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attlas.measures.quantities import CLASSES, RANKS
+from attlas.measures.quantities import CLASSES, NEAREST, RANKS, SINK_PIECES
 from attlas.models import Batch, Encoded, Example, Side, onto
 from attlas.tasks import text_seed
 from attlas.text import ROOT, Document, Passage
@@ -269,6 +269,57 @@ def padded(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
     made = np.zeros((len(rows), int(lengths.max(initial=0)), *rows[0].shape[1:]), rows[0].dtype)
     made[np.arange(made.shape[1]) < lengths[:, None]] = np.concatenate(rows)
     return made
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Earlier occurrences of pieces: ``pairs`` (text, P, 2) of a query and a key, and ``kinds`` (text, P, 4), which of
+    them are pairs of a piece and an *earlier* occurrence of it, of what stood *after* one, of that after one which the
+    same piece stands before (*pair*), and of one of the first 64 queries of a text that is so long with its first key
+    (*begin*). ``cases`` (text, 3) are how many queries of each text have any of the first three."""
+
+    pairs: Tensor
+    kinds: Tensor
+    cases: Tensor
+
+
+MOST_COPIES = 2048  # queries of a text that are asked about their copies, evenly spread
+
+
+def mark_copies(side: Side) -> Copies:
+    """The nearest earlier occurrences of every piece of text, eight at most, and what followed them; a piece does not
+    follow itself. Of a long text a share of the pieces is asked.
+
+    >>> from attlas.capture import load
+    >>> batch = load().batch(["It rained, it rained."])
+    >>> copies = mark_copies(batch.source)
+    >>> [copies.pairs[0][copies.kinds[0, :, kind] > 0].tolist() for kind in (0, 1)]
+    [[[4, 1], [5, 2]], [[4, 2], [5, 3]]]
+    """
+    rows, cases = [], np.zeros((len(side.encoded), 3), np.float32)
+    for text, (encoded, start) in enumerate(zip(side.encoded, side.starts, strict=True)):
+        places: dict[int, list[int]] = {}
+        found: list[tuple[int, int, int, int, int, int]] = []
+        special, ids = encoded.segmentation.special, encoded.ids
+        step = -(-len(ids) // MOST_COPIES)
+        for place, piece in enumerate(ids):
+            if place < len(special) and special[place]:
+                continue
+            before = places.setdefault(piece, [])
+            nearest = before[-NEAREST:] if place % step == 0 else []
+            followed = [at + 1 for at in nearest if at + 1 < place]
+            paired = {at for at in followed if at > 1 and ids[at - 2] == ids[place - 1]}
+            found += [(place, at, 1, 0, 0, 0) for at in nearest]
+            found += [(place, at, 0, 1, int(at in paired), 0) for at in followed]
+            cases[text] += (bool(nearest), bool(followed), bool(paired))
+            before.append(place)
+        if len(ids) >= SINK_PIECES:
+            found += [(place, 0, 0, 0, 0, 1) for place in range(SINK_PIECES)]
+        rows.append(np.array(found, np.int64).reshape(-1, 6) + np.array([start, start, 0, 0, 0, 0]))
+    packed, device = padded(rows), side.real.device
+    return Copies(
+        onto(packed[..., :2], device), onto(packed[..., 2:].astype(np.float32), device), onto(cases, device)
+    )
 
 
 def half_of(unit: int, seed: int) -> int:

@@ -25,11 +25,32 @@ from torch.nn.functional import pad
 
 from attlas.capture.instruments import not_finite
 from attlas.ids import Site, Stream
-from attlas.measures.quantities import CLASSES, EDGES, NEIGHBOURS, QUANTITIES, QUERIES, WEIGHT_ALONE, Quantity
+from attlas.measures.quantities import (
+    CLASSES,
+    COPIES,
+    EDGES,
+    NEIGHBOURS,
+    OVER_TEXTS,
+    QUANTITIES,
+    QUERIES,
+    SINK_BAR,
+    SINK_PIECES,
+    WEIGHT_ALONE,
+    Quantity,
+)
 from attlas.measures.ranks import spearman
 from attlas.measures.rows import RowStatistics
 from attlas.models import Batch, Example, Side, onto
-from attlas.studies.shared.piece_classes import Edges, Marks, draw_pairs, mark, mark_edges, texts_of
+from attlas.studies.shared.piece_classes import (
+    Copies,
+    Edges,
+    Marks,
+    draw_pairs,
+    mark,
+    mark_copies,
+    mark_edges,
+    texts_of,
+)
 
 Sums = tuple[Tensor, Tensor]
 
@@ -46,6 +67,7 @@ class StreamMarks:
     keys: Marks
     columns: Tensor
     edges: Edges | None
+    copies: Copies | None
     drawn: Tensor
     drawn_real: Tensor
     pairs: Tensor
@@ -58,8 +80,15 @@ class StreamMarks:
         previous[:, 1:] = real[:, 1:] * real[:, :-1]
         following[:, :-1] = real[:, :-1] * real[:, 1:]
         is_cls, is_sep = (self.queries.classes[..., CLASSES.index(name)] * real for name in ("cls", "sep"))
-        named = torch.stack([real, previous, following, is_cls, is_sep, self.queries.words.float()], 1)
-        return torch.cat([named, self.queries.tags.transpose(1, 2)], 1)
+        sets = [real, previous, following, is_cls, is_sep, self.queries.words.float()]
+        nobody = [torch.zeros_like(real)] * (len(QUERIES) - len(sets))  # their sums are over pairs, or whole texts
+        return torch.cat([torch.stack([*sets, *nobody], 1), self.queries.tags.transpose(1, 2)], 1)
+
+    @cached_property
+    def from_start(self) -> Tensor:
+        """How far every key is from the first of its text, and whether it is the first: (batch, key, 2)."""
+        real, count = self.queries.real, self.queries.real.cumsum(1)
+        return torch.stack([(count - 1).clamp(min=0) * real, real & (count == 1)], -1).float()
 
     @cached_property
     def directions(self) -> Tensor:
@@ -120,24 +149,29 @@ def mark_stream(
         on_edges = mark_edges(query_side, texts_of(batch, query_side, examples, translating))
     passages = [example.passage for example in examples]
     drawn, real = draw_pairs(query_side, key_side, passages, causal=stream is Stream.DECODER, seed=seed)
-    pairs = drawn if on_edges is None else torch.cat([on_edges.pairs, drawn], dim=1)
+    copies = None if stream is Stream.CROSS else mark_copies(query_side)
+    known = [marked.pairs for marked in (on_edges, copies) if marked is not None]
+    pairs = torch.cat([*known, drawn], dim=1)
     classes = tuple(name for name, is_present in zip(CLASSES[:-1], keys.present, strict=False) if is_present)
     columns = [keys.classes[..., [CLASSES.index(name) for name in classes]], keys.tags]
     if on_edges is not None:
         columns.append(keys.words[..., None].float())
     return StreamMarks(
-        stream, classes, len(tags), queries, keys, torch.cat(columns, -1)[:, None], on_edges, drawn, real, pairs
-    )
+        stream, classes, len(tags), queries, keys, torch.cat(columns, -1)[:, None], on_edges, copies, drawn, real,
+        pairs,
+    )  # fmt: skip
 
 
 class Reduced(NamedTuple):
     """What is kept of one layer, or of the heads of several side by side: sums over sets of queries of all columns,
-    (batch, head, set, column); what lies on edges, (batch, head, measure, way); and what the one key gets that
-    receives most, (batch, head)."""
+    (batch, head, set, column); what lies on edges, (batch, head, measure, way); what the one key gets that receives
+    most, (batch, head); and what copies of a query's piece get, the first key of the first 64 queries, how far from
+    the first key weight falls, and what that key gets, (batch, head, 6)."""
 
     sums: Tensor
     edges: Tensor | None
     received: Tensor
+    copies: Tensor | None
 
 
 def reduce_rows(rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks) -> Reduced:
@@ -159,7 +193,17 @@ def reduce_rows(rows: RowStatistics, lengths: Tensor | None, marks: StreamMarks)
          rows.weight_log[..., None], top[..., None], scaled, length.log()], -1
     )  # fmt: skip
     on_edges = None if marks.edges is None else _on_edges(rows, lengths, marks)
-    return Reduced(torch.matmul(marks.sets[:, None], columns), on_edges, rows.received.amax(-1))
+    sums = torch.matmul(marks.sets[:, None], columns)
+    return Reduced(sums, on_edges, rows.received.amax(-1), _copied(rows, marks))
+
+
+def _copied(rows: RowStatistics, marks: StreamMarks) -> Tensor | None:
+    """What stands in :class:`Reduced` of copies and of the first key; the pairs of copies follow those of edges."""
+    if marks.copies is None:
+        return None
+    first = 0 if marks.edges is None else marks.edges.pairs.shape[1]
+    weights = rows.pairs[..., first : first + marks.copies.pairs.shape[1]]
+    return torch.cat([torch.bmm(weights, marks.copies.kinds), torch.bmm(rows.received, marks.from_start)], -1)
 
 
 def _beside(lengths: Tensor) -> Tensor:
@@ -185,10 +229,10 @@ def side_by_side(layers: Sequence[Reduced], heads: Sequence[int]) -> Reduced:
         known = [part for part in parts if part is not None]
         return together(known, heads) if known else None
 
-    sums, edges, received = (joined(parts) for parts in zip(*layers, strict=True))
+    sums, edges, received, copies = (joined(parts) for parts in zip(*layers, strict=True))
     assert sums is not None
     assert received is not None
-    return Reduced(sums, edges, received)
+    return Reduced(sums, edges, received, copies)
 
 
 def together(layers: Sequence[Tensor], heads: Sequence[int]) -> Tensor:
@@ -252,9 +296,17 @@ _WORDS = QUERIES.index("words")
 
 def _alone(reduced: Reduced, marks: StreamMarks) -> dict[str, Tensor]:
     """What is no column of a row, by what it is called, each (batch, head): nothing, what the one key gets that
-    receives most, and what lies on edges, of weights and of norms."""
+    receives most, what copies of a query's piece get, where texts rest, and what lies on edges, of weights and of
+    norms. A text rests where its first key gets more than Gu et al.'s bar of an average query: of the first 64 where
+    it is read one way, of all where it is read both ways."""
     nothing = torch.zeros_like(reduced.received)
-    known = {"nothing": nothing, "received": reduced.received}
+    known = {"nothing": nothing, "received": reduced.received} | dict.fromkeys((*COPIES, *OVER_TEXTS), nothing)
+    if reduced.copies is not None:
+        earlier, after, pair, begin, away, first = reduced.copies.unbind(-1)
+        queries = marks.queries.real.sum(1, keepdim=True)
+        share = begin / SINK_PIECES if marks.stream is Stream.DECODER else first / queries
+        found = (earlier, after, pair, (share > SINK_BAR).float(), away)
+        known |= dict(zip((*COPIES, *OVER_TEXTS), found, strict=True))
     for norm in (0, 1):
         up, down = (nothing, nothing) if reduced.edges is None else reduced.edges[..., norm, :].unbind(-1)
         known |= {f"{name} {norm}": total for name, total in zip(EDGES, (up, down, up + down), strict=True)}
@@ -294,11 +346,25 @@ def _cases(marks: StreamMarks, quantities: Sequence[Quantity]) -> Tensor:
                 count = cases[:, QUERIES.index("all")]
             elif marks.stream not in quantity.streams:
                 count = nothing
+            elif quantity.keys in (*COPIES, *OVER_TEXTS):
+                count = _copied_cases(marks, quantity.keys)
             elif quantity.keys in CLASSES:  # a class that a text does not have says nothing of its heads
                 count = count * classes[:, CLASSES.index(quantity.keys)]
             counts.append(count)
         both.append(torch.stack(counts, -1))
     return torch.stack(both, 1)
+
+
+def _copied_cases(marks: StreamMarks, keys: str) -> Tensor:
+    """How many queries of each text have copies before them, or followed ones; or how many queries it has; or whether
+    it is long enough to say whether it rests."""
+    assert marks.copies is not None
+    if keys in COPIES:
+        return marks.copies.cases[:, COPIES.index(keys)]
+    if keys == "away":
+        return marks.queries.real.sum(1).float()
+    long = marks.copies.kinds[..., -1].any(1)
+    return (long if marks.stream is Stream.DECODER else torch.ones_like(long)).float()
 
 
 def _ends(edges: Edges) -> dict[str, Tensor]:

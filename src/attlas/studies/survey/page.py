@@ -263,6 +263,15 @@ def survey_page(quantities: Sequence[Quantity] = QUANTITIES) -> Page:
                 _dots(quantities, "distance", Style(height=230, axis="pieces")), short="Distance",
             ),
             Section(
+                "copies", "Where a piece occurred before",
+                "Of the queries whose piece occurred before, the mean weight on these occurrences (the eight "
+                "nearest), and on what followed them: heads high in the second chart are induction heads in this "
+                "corpus, wherever they rest otherwise. The third says in how many texts a head rests on the first "
+                "piece: its sink rate after Gu et al. (2025), the share of texts whose first key gets more than 0.3 "
+                "from an average query (of the first 64 where texts are read one way; shorter ones do not count).",
+                _dots(quantities, "copies", shares), short="Copies", width="small",
+            ),
+            Section(
                 "norms", "Weights against norms",
                 "A head adds up αf(x): the weight α times the key's vector after the head's own transformation. In "
                 "the first chart the two are correlated by rank, on pairs of pieces drawn from each passage: dots "

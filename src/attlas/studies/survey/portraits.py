@@ -2,7 +2,8 @@
 
 The sentence names what stands out: more than half of the attention in one place, attention that is spread almost
 evenly, or else the places that get most beyond chance. Where the corpus has dependencies, a head that follows them
-is said to.
+is said to. A head that does something only where a piece has occurred before, and rests elsewhere, is said to do
+what it does.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from attlas.measures.quantities import QUANTITIES, Quantity, places
 Figures = Mapping[str, tuple[float, float]]
 
 EVEN = 0.9
+ACTS, TIMES = 0.05, 2.0  # what a head gives to copies where there are any, and how many times chance, to be told
 
 
 def portrait(figures: Figures, quantities: Sequence[Quantity] = QUANTITIES) -> str:
@@ -25,8 +27,29 @@ def portrait(figures: Figures, quantities: Sequence[Quantity] = QUANTITIES) -> s
     'spreads its attention almost evenly (entropy 3.30 of 3.40 nats)'
     >>> portrait({"next": (0.55, 0.03), "entropy": (1.2, 3.4), "to_governor": (0.5, 0.06)})
     'puts .55 on the next piece; a word gives .50 to its governor'
+    >>> portrait({"first": (0.81, 0.07), "entropy": (0.9, 3.4), "after_same_piece": (0.9, 0.02)})
+    'rests on the first piece (.81); where a piece occurred before, puts .90 on what followed it'
     """
-    return _where(figures, places("where", quantities)) + _along_edges(figures, places("edges", quantities))
+    copies = _on_copies(figures, places("copies", quantities))
+    where = _where(figures, places("where", quantities))
+    on_first, _ = figures.get("first", (0.0, 0.0))
+    if copies and on_first > 0.5:
+        where = f"rests on the first piece ({share(on_first)})"
+    return where + copies + _along_edges(figures, places("edges", quantities))
+
+
+def _on_copies(figures: Figures, named: Mapping[str, str]) -> str:
+    """What a head does where a piece occurred before, or two in a row, if that is beyond chance."""
+
+    def acts(kind: str) -> bool:
+        return kind in figures and figures[kind][0] >= max(ACTS, TIMES * figures[kind][1])
+
+    told = [f"{share(figures[kind][0])} on {place}" for kind, place in named.items() if acts(kind)]
+    said = f"; where a piece occurred before, puts {' and '.join(told)}" if told else ""
+    if acts("after_same_pair") and not acts("after_same_piece"):
+        said += f"; where two pieces in a row occurred before, puts {share(figures['after_same_pair'][0])} on what "
+        said += "followed them"
+    return said
 
 
 def _where(figures: Figures, named: Mapping[str, str]) -> str:
