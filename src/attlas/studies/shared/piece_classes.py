@@ -273,10 +273,10 @@ def padded(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Copies:
-    """Earlier occurrences of pieces: ``pairs`` (text, P, 2) of a query and a key, and ``kinds`` (text, P, 4), which of
-    them are pairs of a piece and an *earlier* occurrence of it, of what stood *after* one, of that after one which the
-    same piece stands before (*pair*), and of one of the first 64 queries of a text that is so long with its first key
-    (*begin*). ``cases`` (text, 3) are how many queries of each text have any of the first three."""
+    """Earlier occurrences of pieces: ``pairs`` (text, P, 2) of a query and a key, and ``kinds`` (text, P, 4), which
+    of them are pairs of a piece and an *earlier* occurrence of it, of what stood *after* one, of that after one which
+    the same piece stands before (*pair*), and of one of the first 64 queries of a text that is so long with its first
+    key (*begin*). ``cases`` (text, 3) are how many queries of each text have any of the first three."""
 
     pairs: Tensor
     kinds: Tensor
