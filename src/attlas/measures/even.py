@@ -12,7 +12,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attlas.measures.rows import OFFSETS, WINDOW, RowStatistics
+from attlas.measures.kernels import OFFSETS, WINDOW
+from attlas.measures.rows import RowStatistics
 from attlas.models import AttentionCall
 
 _NUMBERS = 1 << 26  # of a mask at a time

@@ -157,8 +157,9 @@ def _of_packed(call: AttentionCall, columns: Tensor, lengths: Tensor | None, rea
     window = WINDOW if one_text else None
     given = (query, key, _packed(value, columns, lengths), call.scaling, call.mask, call.causal, lower, measures)
     if way == "tiles":
-        more = {"softcap": call.softcap, "bias": call.bias, "sinks": call.sinks}
-        sums = attend_in_tiles(*given, window, readers, **more)
+        sums = attend_in_tiles(
+            *given, window, readers, softcap=call.softcap, bias=call.bias, sinks=call.sinks
+        )  # fmt: skip
     else:
         sums = attend_by_torch(*given, window, readers)
     out, lse = sums.out, sums.lse[..., 0]

@@ -47,5 +47,6 @@ def settled(corpus: Any, running: Mapping[str, Any], *, streaming: bool, named: 
     if streaming:
         return corpus
     advice = "give --limit (so many, drawn) or --first" if "limit" in running else "give a part of them"
-    more = {"why": f"{why}, so that all texts are to be kept in memory"} if why else {}
-    return corpus.whole(advice, **more)
+    if why:
+        return corpus.whole(advice, why=f"{why}, so that all texts are to be kept in memory")
+    return corpus.whole(advice)

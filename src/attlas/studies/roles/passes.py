@@ -22,7 +22,7 @@ from attlas.studies.roles.definition import EVEN, Definition, at_place
 from attlas.studies.roles.scores import add_scores, empty_scores, streams_of
 from attlas.studies.roles.seen import Pieces, Seen, Sums
 from attlas.studies.shared.reducing import heads_by_site, stacked
-from attlas.studies.shared.watching import Watcher
+from attlas.studies.shared.watching import Pass, Watcher
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
@@ -64,7 +64,7 @@ class SeamScores(Watcher):
         return _Pass(self, made, batch)
 
 
-class _Pass:
+class _Pass(Pass):
     """One forward pass: sums per text, head and definition, layer by layer."""
 
     def __init__(self, study: SeamScores, made: Batch, batch: Sequence[Example]) -> None:
@@ -116,6 +116,9 @@ class _Pass:
             self._even[key] = found
             self._masks.append(call.mask)  # holding the mask keeps its id from being used again
         return found
+
+    def land(self) -> None:
+        """Nothing is put together before a bundle takes it."""
 
     def give(self, bundle: Bundle) -> None:
         """Stack the layers of every stream, and take them into the bundle."""

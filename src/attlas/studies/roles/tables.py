@@ -104,7 +104,7 @@ def _of_twins(outcome: Outcome, number: int) -> Estimate:
     for twin in outcome.twins:
         value = twin.mean()[..., number]
         found.append(Estimate(value, np.ones_like(value), value, value))
-    return spread(found)
+    return spread(found, found[0])
 
 
 def _p(outcome: Outcome, number: int, seed: int, half: int | None = None) -> Numbers:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -51,6 +51,9 @@ from attlas.studies.shared.piece_classes import (
     mark_edges,
     texts_of,
 )
+
+if TYPE_CHECKING:
+    from attlas.capture import Subject
 
 Sums = tuple[Tensor, Tensor]
 
@@ -384,6 +387,29 @@ def on_grid(heads: NDArray[np.float64], grid: NDArray[np.bool_]) -> NDArray[np.f
     whole = np.zeros((len(heads), *grid.shape, *heads.shape[2:]))
     whole[:, grid] = heads
     return whole
+
+
+def stacked(
+    layers: Sequence[Sums], grid: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums and counts of all layers, (text, layer, ...). With a ``grid`` they are those of heads, as
+    :func:`stacked_heads` has them."""
+    if grid is not None:
+        sums, counts = (stacked_heads([layer[part] for layer in layers], grid) for part in (0, 1))
+    else:
+        sums, counts = (torch.stack([layer[part] for layer in layers], 1).double().cpu().numpy() for part in (0, 1))
+    return sums, counts
+
+
+def heads_by_site(subject: Subject) -> dict[Site, int]:
+    """How many heads each site has; none where all were pruned, though the model still has the shape of one.
+
+    >>> from attlas.capture import load
+    >>> heads_by_site(load())[Site(Stream.ENCODER, 0)]
+    12
+    """
+    grids = {stream: subject.grid(stream) for stream in subject.streams}
+    return {site: int(grids[site.stream][site.layer].sum()) for site in subject.sites}
 
 
 def stacked_heads(layers: Sequence[Tensor], grid: NDArray[np.bool_]) -> NDArray[np.float64]:
