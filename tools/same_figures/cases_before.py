@@ -309,7 +309,7 @@ def layers_dependencies(folder: Path, inputs: Inputs) -> Any:
 
     return attlas.layers(
         "dependencies", inputs["treebank one"], inputs["bert"], dev=inputs["treebank two"],
-        test=inputs["treebank three"], lengths="own", singles=False, twin="none", seeds=2, limit=12, **SHORT,
+        test=inputs["treebank three"], lengths="own", singles=False, twin=False, seeds=2, limit=12, **SHORT,
     )  # fmt: skip
 
 
@@ -318,7 +318,7 @@ def layers_coreference(folder: Path, inputs: Inputs) -> Any:
     import attlas
 
     return attlas.layers(
-        "coreference", inputs["treebank one"], inputs["bert"], control=False, twin="none", singles=False, **SHORT
+        "coreference", inputs["treebank one"], inputs["bert"], control=False, twin=False, singles=False, **SHORT
     )
 
 
@@ -327,7 +327,7 @@ def layers_entities(folder: Path, inputs: Inputs) -> Any:
     import attlas
 
     return attlas.layers(
-        "entities", inputs["entities one"], inputs["llama"], twin="none", limit=16, mixing_rate=5e-2,
+        "entities", inputs["entities one"], inputs["llama"], twin=False, limit=16, mixing_rate=5e-2,
         **SHORT,
     )  # fmt: skip
 
@@ -341,7 +341,7 @@ def layers_spans(folder: Path, inputs: Inputs) -> Any:
         inputs["spans one"],
         inputs["bert"],
         over="heads",
-        twin="none",
+        twin=False,
         control=False,
         epochs=8,
         step_pieces=32,
@@ -355,7 +355,7 @@ def layers_relations(folder: Path, inputs: Inputs) -> Any:
 
     return attlas.layers(
         "relations", inputs["nominals one"], inputs["bert"], dev=inputs["nominals two"],
-        test=inputs["nominals three"], twin="none", **SHORT,
+        test=inputs["nominals three"], twin=False, **SHORT,
     )  # fmt: skip
 
 
@@ -368,7 +368,7 @@ def layers_roles(folder: Path, inputs: Inputs) -> Any:
         inputs["propbank one"],
         inputs["marian"],
         dev=inputs["propbank two"],
-        twin="none",
+        twin=False,
         control=False,
         **SHORT,
     )
@@ -389,7 +389,7 @@ def layers_proto_roles(folder: Path, inputs: Inputs) -> Any:
     import attlas
 
     return attlas.layers(
-        "proto-roles", inputs["properties one"], inputs["bert"], test=inputs["properties two"], twin="none",
+        "proto-roles", inputs["properties one"], inputs["bert"], test=inputs["properties two"], twin=False,
         control=False, seed=1, **SHORT,
     )  # fmt: skip
 
@@ -400,7 +400,7 @@ def finished_runs(folder: Path, inputs: Inputs) -> Path:
 
     for task, file in (("pos", "spans one"), ("dependencies", "paired one")):
         attlas.layers(
-            task, inputs[file], inputs["bert"], twin="none", control=False, singles=False, limit=12,
+            task, inputs[file], inputs["bert"], twin=False, control=False, singles=False, limit=12,
             out=folder / "runs" / task, **SHORT,
         )  # fmt: skip
     return folder / "runs"
@@ -796,7 +796,7 @@ def keywords_text(folder: Path, inputs: Inputs) -> Any:
 def keywords_by_study(folder: Path, inputs: Inputs) -> Any:
     import attlas
 
-    study = attlas.keywords_study(inputs["bert"], inputs["keyphrases one"], folds=2, twin="none")
+    study = attlas.keywords_study(inputs["bert"], inputs["keyphrases one"], folds=2, twin=False)
     return attlas.keywords(inputs["keyphrases two"], inputs["bert"], study=study, top=3)
 
 
@@ -813,7 +813,7 @@ def keywords_study_test(folder: Path, inputs: Inputs) -> Any:
 
     return attlas.keywords_study(
         inputs["bert"], inputs["keyphrases one"], test=inputs["keyphrases two"], kind="norm-max", folds=3,
-        steps=[2, 5], limit=10, twin="none",
+        steps=[2, 5], limit=10, twin=False,
     )  # fmt: skip
 
 
@@ -828,7 +828,7 @@ def keywords_compare_bundled(folder: Path, inputs: Inputs) -> Any:
 def keywords_compare_study(folder: Path, inputs: Inputs) -> Any:
     import attlas
 
-    study = attlas.keywords_study(inputs["bert"], inputs["keyphrases one"], folds=2, twin="none")
+    study = attlas.keywords_study(inputs["bert"], inputs["keyphrases one"], folds=2, twin=False)
     return attlas.keywords_compare(
         inputs["bert"], inputs["keyphrases two"], study=study, methods=["tf-idf", "first", "random"]
     )
