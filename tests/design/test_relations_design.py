@@ -47,6 +47,13 @@ def plant(monkeypatch: pytest.MonkeyPatch, model: Subject, found: Found) -> None
         bundle["figures"].update(hits, self.counts[:, None, None, None], self.units)
         bundle["offsets"].update(self.offsets, self.counts[:, None], self.units)
 
+    begin = passes._Pass.__init__
+
+    def init(self: Any, study: Any, made: Any, batch: Any) -> None:
+        begin(self, study, made, batch)
+        self.documents = [example.passage.first for example in batch]
+
+    monkeypatch.setattr(passes._Pass, "__init__", init)
     monkeypatch.setattr(passes._Pass, "take", lambda self, call: None)
     monkeypatch.setattr(passes._Pass, "give", give)
 

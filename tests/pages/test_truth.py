@@ -74,10 +74,11 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "survey": lambda: survey({"encoder": (2, 3)}),
 }
 SHARED = {"layers-together"}  # has the page of another study
+OWED = {"roles"}  # has no invented result yet; its page is tested on heads that were written by hand
 
 
 def test_every_study_with_a_page_is_here() -> None:
-    assert set(RESULTS) | SHARED == {name for name, study in studies().items() if study.page}
+    assert set(RESULTS) | SHARED | OWED == {name for name, study in studies().items() if study.page}
 
 
 def check_truth(page: Page, result: Result) -> None:

@@ -38,7 +38,7 @@ def main() -> None:
     model = LlamaForCausalLM(config).eval()
     model.config.name_or_path = name
     press = DuoAttentionPress(head_compression_ratio=0.5)
-    sink, recent, gates = press.load_attention_pattern(model)
+    _, _, gates = press.load_attention_pattern(model)
     press.post_init_from_model(model)
     with torch.no_grad(), press(model):
         model(torch.randint(100, (1, 200)))
