@@ -1,6 +1,6 @@
 """Texts in which something far off matters: needles in filler, documents with a question, sentences, instructions.
 
-All are of our own wording (:mod:`~attlas.studies.roles.wording`) or runs of the corpus, as long as the window holds,
+All are of our own wording (:mod:`~attlas.studies.roles.sentences`) or runs of the corpus, as long as the window holds,
 512 pieces at most. Named places are spans. A text is cut into pieces whole, and spans are found by characters, so
 that pieces are those that the model knows from its training.
 """
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from attlas.errors import CapabilityError
+from attlas.studies.roles.sentences import INSTRUCTIONS, Fact, facts, filler
 from attlas.studies.roles.texts import RoleText, Setting, runs_of
-from attlas.studies.roles.wording import INSTRUCTIONS, Fact, facts, filler
 
 LENGTH = 512  # pieces of a text, where the window holds as many
 TEXTS = 32  # texts of a kind, at most
