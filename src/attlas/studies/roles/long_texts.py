@@ -1,6 +1,6 @@
 """Texts in which something far off matters: needles in filler, documents with a question, sentences, instructions.
 
-All are of our own wording (:mod:`~attlas.studies.roles.sentences`) or runs of the corpus, as long as the window holds,
+All are of our own words (:mod:`~attlas.studies.roles.sentences`) or runs of the corpus, as long as the window holds,
 512 pieces at most. Named places are spans. A text is cut into pieces whole, and spans are found by characters, so
 that pieces are those that the model knows from its training.
 """
