@@ -29,7 +29,7 @@ TOOL = PACKAGE.parents[1] / "tools" / "same_figures"
 KEPT = "pages.json.gz"
 WORDING = (  # what only words and draws the figures of a result
     "page.py", "findings.py", "wording.py", "clusters/maps.py", "faith/words.py", "faith_chunking/rows.py",
-    "keywords/text.py", "layers_case/drawing.py", "layers_case/panels.py",
+    "keywords/text.py", "layers_case/drawing.py", "layers_case/panels.py", "roles/through_page.py",
 )  # fmt: skip
 SAME = {"layers_together": ("studies/layers_together", "studies/layers")}  # studies made of another's figures
 _MARK = re.compile(r"<!-- code: (.*) -->")
