@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from attlas.evidence.figures import figures, repeated
-from attlas.evidence.gathering import Told, joined, part_of
+from attlas.evidence.gathering import Told, part_of
 from attlas.evidence.portraits import AMONG, OWN, PLACE, claims_of
+from attlas.evidence.uniting import joined
 from attlas.pages.findings import Claim, holds
 from attlas.pages.rows import Row, Rows, Tables
 from attlas.store.schema import KINDS, is_known
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from attlas.store import Result
 
-OF_PAIRS = tuple(name for name in OWN if name != "quantity")
+OF_PAIRS = (*(name for name in OWN if name != "quantity"), "order")
 
 
 def check_evidence(told: Told, result: Result) -> None:

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 RESTING = "rest"
-OTHERWISE = (RESTING, "broad")  # families of what a head does where it has nothing else to do
 
 
 @dataclass(frozen=True)
 class Role:
     """Something that heads do.
 
-    ``does`` reads on from a head's name. Roles of one ``family`` go together, and those that say so (``goes_with``);
-    so does a role that shows only ``sometimes`` (where a piece has occurred before, at a mention, within a phrase)
-    with what the head does otherwise: resting, or spreading evenly. ``terms`` are further words that people search
-    by.
+    ``does`` reads on from a head's name. Roles of one ``family`` go together, and those that say so (``goes_with``).
+    A role that shows only ``sometimes`` (where a piece has occurred before, at a mention, within a phrase)
+    contradicts nothing: it is a further part of the sentence. ``terms`` are further words that people search by.
 
     >>> ROLES["induction"].title, ROLES["induction"].agrees(ROLES["first"]), ROLES["syntax"].agrees(ROLES["cls"])
     ('induction', True, False)
@@ -39,8 +37,8 @@ class Role:
     def agrees(self, other: Role) -> bool:
         """Whether a head can be both without a contradiction."""
         mine, theirs = (role.family or role.key for role in (self, other))
-        otherwise = (self.sometimes and theirs in OTHERWISE) or (other.sometimes and mine in OTHERWISE)
-        return mine == theirs or otherwise or other.key in self.goes_with or self.key in other.goes_with
+        together = other.key in self.goes_with or self.key in other.goes_with
+        return mine == theirs or self.sometimes or other.sometimes or together
 
 
 _ROLES = (

@@ -51,7 +51,7 @@ _EMPTY = frozenset(
     ]
 )
 Line = tuple[tuple[Any, ...], float, str, dict[str, float]]
-ROLE, TEXT, CORPUS = 1.0, 0.6, 0.3  # how much a word counts by where it stands
+SAID, TERM, SOURCE = 1.0, 0.5, 0.3  # how much a word counts: in the sentence or its role's name, near it, elsewhere
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,10 @@ def _lines_of(atlas: Atlas) -> Iterator[Line]:
         (row["model"], row["study"], row["corpus"]): words_of(f"{row['command']} {row['corpus']}")
         for row in atlas.tables["sources"].to_pylist()
     }
-    of_roles = {key: words_of(f"{role.title} {role.does} {role.meaning} {role.terms}") for key, role in ROLES.items()}
+    named = {key: words_of(f"{role.title} {role.does}") for key, role in ROLES.items()}
+    terms = {key: words_of(f"{role.meaning} {role.terms}") for key, role in ROLES.items()}
     for *place, strength, sentence, role, study, corpus in zip(*columns, strict=True):
-        where = dict.fromkeys(sources.get((place[0], study, corpus), ()), CORPUS)
-        where |= dict.fromkeys(of_roles.get(role, ()), ROLE)
-        where |= {word: max(TEXT, where.get(word, 0.0)) for word in words_of(sentence)}
+        where = dict.fromkeys(sources.get((place[0], study, corpus), ()), SOURCE)
+        where |= dict.fromkeys(terms.get(role, ()), TERM)
+        where |= dict.fromkeys([*named.get(role, ()), *words_of(sentence)], SAID)
         yield tuple(place), float(strength or 0.0), str(sentence), where

@@ -74,7 +74,7 @@ def _gradient(*, head: bool) -> tuple[Column, ...]:
     return (
         Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
                    ends=("low", "high"), twin="twin", definition="Clark et al. 2019", head=head,
-               against=at_other_keys if head else None, called="mean |dL/dα|, {keys}"),
+               against=at_other_keys if head else None, called="mean |dL/dα|, {keys}", quantity="gradient"),
         Column("n", "texts", "number"),
         Column("pairs", "pairs", "count", "visible pairs of a query and such a key"),
     )  # fmt: skip
