@@ -62,7 +62,7 @@ def questions(draw: st.DrawFn, deep: int = 3) -> tuple[str, Test]:
         one, other = (f"({text})" if " or " in text and kind == "and" else text for text in (one, other))
         if kind == "and":
             return f"{one} and {other}", lambda own, layer: first(own, layer) and second(own, layer)
-        return f"{one} OR {other}", lambda own, layer: first(own, layer) or second(own, layer)
+        return f"{one} or {other}", lambda own, layer: first(own, layer) or second(own, layer)
     text, test = draw(questions(deep - 1))
     if kind == "not":
         return f"not ({text})", lambda own, layer: not test(own, layer)
@@ -75,9 +75,6 @@ def test_a_question_finds_what_python_finds(
     atlas: Atlas, heads: dict[tuple[int, int], Figures], question: tuple[str, Test]
 ) -> None:
     text, test = question
-    text = text.replace(" OR ", " or ")
-    if " or " in text:
-        text = f"({text})"
     found = {(head.layer, head.head) for head in atlas.find(text)}
     assert found == {place for place, own in heads.items() if test(own, place[0])}
 

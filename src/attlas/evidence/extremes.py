@@ -48,8 +48,8 @@ def standing_out(
 
 
 def _held_against(row: Mapping[str, Any]) -> tuple[bool, float | str]:
-    """Whether a sentence is about a small figure, and what the near end of its interval is beyond: a number, a column,
-    or no number where there is no interval."""
+    """Whether a sentence is about a small figure, and what the near end of its interval is beyond: a number or a
+    column; no number where there is no interval."""
     for claim in json.loads(row["claims"]):
         if claim["column"] in ("low", "high"):
             return claim["kind"] == "below", claim["than"]
