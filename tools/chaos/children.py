@@ -31,6 +31,7 @@ from tools.chaos.watch import Watch, ask_to_be_watched
 MOST = 600  # seconds that a child may take before it counts as stuck
 TOLD = ("out", "err", "modules")  # the files that a child leaves to its parent
 NOBODY = 2**22 + 1  # a process number that no system gives
+PROCESS_CLOCK = 2  # the kernel's name for all that a process has worked, beside its number
 UNSEEN = 97  # the status of a child that ended by an error that nobody caught
 
 
@@ -89,12 +90,14 @@ def imported(modules: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended: its status (negative: a signal), and what it said."""
+    """How a child ended: its status (negative: a signal), what it said, and for how many seconds of the processor it
+    worked."""
 
     status: int
     out: str
     err: str
     modules: tuple[str, ...] = ()
+    work: float = 0.0
 
     @property
     def killed(self) -> bool:
@@ -129,10 +132,11 @@ class Child:
         os.close(self.handle)
         if self.listener >= 0:
             os.close(self.listener)
-        status = os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
+        _, status, used = os.wait4(self.number, 0)
         out, err, modules = ((self.room / name).read_text("utf-8", "replace") for name in TOLD)
         shutil.rmtree(self.room)
-        return Ended(status, out, err, tuple(modules.splitlines()))
+        ended = os.waitstatus_to_exitcode(status)
+        return Ended(ended, out, err, tuple(modules.splitlines()), used.ru_utime + used.ru_stime)
 
     def _ended(self, seconds: float) -> bool:
         """Answer its calls until it has ended, or so many seconds are over."""
@@ -150,6 +154,17 @@ class Child:
             elif self.listener in ready:  # nobody is left who could ask
                 waiting.unregister(self.listener)
         return False
+
+    def worked(self) -> float:
+        """For how many seconds of the processor it has worked; what others do on this machine does not count."""
+        return time.clock_gettime(~self.number << 3 | PROCESS_CLOCK)
+
+    def until(self, work: float) -> None:
+        """Let it work for so long, or to its end; nobody answers a watched one meanwhile but another thread."""
+        ended = select.poll()
+        ended.register(self.handle, select.POLLIN)
+        while (left := work - self.worked()) > 0 and not ended.poll(max(1.0, left * 1000)):
+            pass
 
     def send(self, number: int) -> None:
         """Send it a signal, if it is still there."""

@@ -4,8 +4,8 @@ disk on its way."""
 from __future__ import annotations
 
 import os
+import random
 import shutil
-import time
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,15 +19,16 @@ from tools.chaos.watch import Call, Looking, Watch
 from tools.same_figures.inputs import NAMES, make_inputs
 
 SEED = 1  # of the random bytes that a watched run is dealt
+DRAWN = 20  # further states of each run that are gone on from, whatever their class
 
 
 @dataclass(frozen=True)
 class Alone:
-    """A run that was left alone: its words, how long it took, what came of it."""
+    """A run that was left alone: its words, how long it worked (seconds of the processor), what came of it."""
 
     name: str
     arguments: tuple[str, ...]
-    seconds: float
+    work: float
     contents: dict[str, Any]
 
     def wrong(self, out: Path) -> list[str]:
@@ -75,6 +76,17 @@ class Watched:
         chosen = {members[at] for members in self.classes for at in (len(members) // 2, -1)}
         return sorted(chosen - {*self.first})
 
+    @cached_property
+    def drawn(self) -> list[int]:
+        """Some of all other states, by lot."""
+        left = {place for members in self.classes for place in members} - {*self.first, *self.others}
+        return random.Random("drawn").sample(sorted(left), min(DRAWN, len(left)))
+
+    @property
+    def kept(self) -> set[str]:
+        """The names of the states that are gone on from."""
+        return {self.moments[place].key for place in (*self.first, *self.others, *self.drawn)}
+
     @property
     def figures(self) -> dict[str, int]:
         """How many changes, moments, states and classes there are."""
@@ -118,15 +130,13 @@ class Place:
             found = None
             for _ in range(2):
                 out = self.free("alone")
-                began = time.monotonic()
                 ended = run([*arguments, "--out", str(out)], told=True)
-                seconds = time.monotonic() - began
                 if ended.status:
                     raise RuntimeError(f"{name}: a run that was left alone ended with {ended}")
                 imported(ended.modules)
                 if found is not None and (told := found.wrong(out)):
                     raise RuntimeError(f"{name}: two runs that were left alone differ: {told}")
-                found = Alone(name, tuple(arguments), seconds, contents(out))
+                found = Alone(name, tuple(arguments), ended.work, contents(out))
                 self.alone[name] = found
         return self.alone[name]
 
@@ -142,9 +152,7 @@ class Place:
         out = self.free("watched")
         moments: list[Moment] = []
         states: dict[str, State] = {}
-        keep = (
-            {before.moments[place].key for place in (*before.first, *before.others)} if before is not None else set()
-        )
+        keep = before.kept if before is not None else set()
 
         def see(call: Call, half: bool) -> bool:
             state = look(out)
