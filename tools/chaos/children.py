@@ -24,7 +24,6 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
-from attlas.pages.charts.base import Chart
 from attlas.pages.rows import Tables
 from tools.chaos.watch import Watch, ask_to_be_watched
 
@@ -54,12 +53,12 @@ def warmed() -> None:
 
 
 def _drawn_once() -> None:
-    """Have a chart drawn once for the same tables: children take over what their parent has drawn, and only put their
-    pages together."""
+    """Have charts, sections and findings made once for the same tables: children take over what their parent made,
+    and only put their pages together."""
     from attlas.pages import html
+    from attlas.pages.page import Page
 
-    draw = html._figure_data
-    drawn: dict[tuple[str, str], dict[str, Any]] = {}
+    made: dict[tuple[str, str, str], Any] = {}
 
     def told_by(tables: Tables) -> str:
         """A short name of all that tables hold, but for when they were made."""
@@ -69,13 +68,20 @@ def _drawn_once() -> None:
             vars(tables)["told"] = hashlib.blake2b(repr((manifest, rows)).encode()).hexdigest()
         return str(vars(tables)["told"])
 
-    def figure_data(chart: Chart, tables: Tables) -> dict[str, Any]:
-        key = chart.key, told_by(tables)
-        if key not in drawn:
-            drawn[key] = draw(chart, tables)
-        return drawn[key]
+    def once(holder: Any, name: str) -> None:
+        make = vars(holder)[name]
 
-    html._figure_data = figure_data
+        def kept(part: Any, tables: Tables) -> Any:
+            key = name, str(getattr(part, "key", "")), told_by(tables)
+            if key not in made:
+                made[key] = make(part, tables)
+            return made[key]
+
+        setattr(holder, name, kept)
+
+    once(html, "_figure_data")
+    once(html, "_section")
+    once(Page, "found")
 
 
 def imported(modules: Sequence[str]) -> None:

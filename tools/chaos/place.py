@@ -14,7 +14,7 @@ from typing import Any
 from tools.chaos.children import imported, run
 from tools.chaos.commands import arguments_of
 from tools.chaos.contents import contents, differences
-from tools.chaos.states import State, look
+from tools.chaos.states import Known, State, look
 from tools.chaos.watch import Call, Looking, Watch
 from tools.same_figures.inputs import NAMES, make_inputs
 
@@ -148,29 +148,36 @@ class Place:
         return self.seen[name]
 
     def _watched(self, alone: Alone, before: Watched | None = None) -> Watched:
-        """Watch a run; where that was done before, states to go on from are kept."""
+        """Watch a run; where that was done before, it must do the same, and states to go on from are kept: these are
+        looked at again."""
         out = self.free("watched")
         moments: list[Moment] = []
         states: dict[str, State] = {}
         keep = before.kept if before is not None else set()
 
         def see(call: Call, half: bool) -> bool:
-            state = look(out)
             number = (moments[-1].number if moments else 0) + (not half)
-            moment = Moment(number, half, f"half-way of {call}" if half else str(call), state.key)
-            if before is not None and moment not in before.moments[len(moments) : len(moments) + 1]:
-                raise RuntimeError(f"{alone.name}: two runs that were watched differ at {moment.what} ({number})")
-            if state.key in keep - states.keys():
-                look(out, self.kept)
-            moments.append(moment)
-            states.setdefault(state.key, state)
+            what = f"half-way of {call}" if half else str(call)
+            if before is None:
+                state = look(out, known=known)
+                known.last += [call.file, call.origin]
+                key = states.setdefault(state.key, state).key
+            else:
+                key = before.moments[len(moments)].key if len(moments) < len(before.moments) else ""
+                if key in keep:
+                    keep.discard(key)
+                    key = look(out, self.kept).key
+            moments.append(Moment(number, half, what, key))
+            if before is not None and moments[-1:] != [*before.moments[len(moments) - 1 : len(moments)]]:
+                raise RuntimeError(f"{alone.name}: two runs that were watched differ at {what} ({number})")
             return False
 
         watch = Watch(out, see, seed=SEED)
+        known = Known(watch.mapped)
         ended = run([*alone.arguments, "--out", str(out)], watch)
         if ended.status or (told := alone.wrong(out)):
             raise RuntimeError(f"{alone.name}: watched, it came to something else: {ended if ended.status else told}")
-        return Watched(tuple(moments), states, frozenset(watch.mapped))
+        return before or Watched(tuple(moments), states, frozenset(watch.mapped))
 
     def free(self, name: str) -> Path:
         """A folder of this process that is not there yet."""
