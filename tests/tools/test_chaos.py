@@ -30,7 +30,7 @@ from tools.chaos.kills import sampled
 from tools.chaos.page import page_of
 from tools.chaos.place import Alone, Moment, Watched, killing
 from tools.chaos.races import _judged, _Runner
-from tools.chaos.states import FOLDER, State, Untouched, look
+from tools.chaos.states import FOLDER, Known, State, Untouched, look
 from tools.chaos.trials import Came, Planned, Trial, carried_out, read_record
 from tools.chaos.watch import SYSCALLS, Call, Watch, ask_to_be_watched, possible
 
@@ -124,6 +124,27 @@ def test_of_each_class_some_states_are_gone_on_from_and_others_by_lot() -> None:
     assert not {*seen.drawn} & {*seen.first, *seen.others}
     assert all(place % 2 for place in seen.drawn)  # a state counts once, where it is met first
     assert seen.kept == {states[place].key for place in (*seen.first, *seen.others, *seen.drawn)}
+
+
+def test_files_that_may_have_changed_are_read_again(tmp_path: Path) -> None:
+    """Also where neither size nor time tells it: what the last calls were about, and what is mapped into memory."""
+
+    def write(name: str, data: bytes) -> None:
+        (tmp_path / name).write_bytes(data)
+        os.utime(tmp_path / name, ns=(0, 0))
+
+    known = Known({"/mapped"})
+    for name in ("called", "mapped", "longer"):
+        write(name, b"one")
+    assert look(tmp_path, known=known) == look(tmp_path)
+    for name, data in (("called", b"two"), ("mapped", b"two"), ("longer", b"three")):
+        write(name, data)
+    known.last += ["/called", ""]
+    assert look(tmp_path, known=known) == look(tmp_path)
+    (tmp_path / "called").rename(tmp_path / "renamed")
+    assert look(tmp_path, known=known) == look(tmp_path)
+    write("longer", b"there")
+    assert look(tmp_path, known=known) != look(tmp_path)  # so that it is known what is trusted
 
 
 @pytest.mark.parametrize(
