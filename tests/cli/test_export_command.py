@@ -22,7 +22,7 @@ def test_the_command(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     attlas(capfd, "export", "heads", tmp_path / "run", "--as", "csv", "--by", "x").refuses("no definition 'x'")
     attlas(capfd, "export", "heads", tmp_path / "no", "--as", "csv", "--by", "x").refuses("there is no such folder")
     result = invented()
-    lacking = {**result.tables, "sharing": result.tables["sharing"].slice(5)}
+    lacking = {**result.tables, "sharing": result.tables["sharing"].slice(6)}
     Result(result.manifest, lacking).save(tmp_path / "lacking")
     asked = ("export", "heads", tmp_path / "lacking", "--as", "duo-tsv", "--by", "sink")
     attlas(capfd, *asked).refuses("what is written there does not make sense")

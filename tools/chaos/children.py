@@ -27,7 +27,7 @@ from typing import Any
 from attlas.pages.rows import Tables
 from tools.chaos.watch import Watch, ask_to_be_watched
 
-MOST = 600  # seconds that a child may take before it counts as stuck
+MOST = 1800  # seconds that a child may take before it counts as stuck, also where the machine has much else to do
 TOLD = ("out", "err", "modules")  # the files that a child leaves to its parent
 NOBODY = 2**22 + 1  # a process number that no system gives
 PROCESS_CLOCK = 2  # the kernel's name for all that a process has worked, beside its number
