@@ -1,4 +1,4 @@
-"""Freed memory is given back as soon as a process holds a tenth more than it needs, and not before."""
+"""Freed memory is given back as soon as a process holds more than a tenth beyond what it had, and not before."""
 
 from __future__ import annotations
 
@@ -11,39 +11,24 @@ from attlas.run import trimming
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """What the C library was asked, in place of the library."""
     calls: list[int] = []
-    monkeypatch.setattr(trimming, "_most", 0.0)
+    monkeypatch.setattr(trimming, "_next", 0.0)
     monkeypatch.setattr(trimming, "_trim", lambda: calls.append)
     return calls
 
 
-def test_it_is_asked_for_when_the_process_holds_a_tenth_more_than_it_needs(
+def test_it_is_asked_for_when_the_process_has_grown_by_a_tenth(
     asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def calls_after(megabytes: int) -> int:
-        monkeypatch.setattr(trimming, "held", lambda: megabytes << 20)
-        trimming.give_back_freed()
-        return len(asked)
-
-    assert calls_after(1000) == 1  # the first time in any case
-    assert calls_after(900) == 1  # which a layer is seen to need
-    assert calls_after(989) == 1  # no tenth more
-    assert calls_after(991) == 2
-    assert calls_after(1200) == 2  # more was in use than it seemed: that is the need from now on
-    assert calls_after(1319) == 2
-    assert calls_after(1321) == 3
-    assert calls_after(500) == 3  # and less is one again
-    assert calls_after(551) == 4
-
-
-def test_a_small_process_is_left_alone_until_it_has_grown_by_some_megabytes(
-    asked: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for megabytes in (60, 50, 65):
-        monkeypatch.setattr(trimming, "held", lambda now=megabytes: now << 20)
-        trimming.give_back_freed()
+    sizes = iter([1000 << 20, 900 << 20, 980 << 20, 989 << 20, 991 << 20, 991 << 20, 1000 << 20])
+    monkeypatch.setattr(trimming, "held", lambda: next(sizes))
+    trimming.give_back_freed()  # the first time in any case: 900 MiB are left
     assert len(asked) == 1
-    monkeypatch.setattr(trimming, "held", lambda: 67 << 20)
     trimming.give_back_freed()
+    trimming.give_back_freed()  # 989 MiB are not a tenth more
+    assert len(asked) == 1
+    trimming.give_back_freed()  # 991 are, and nothing could be given back
+    assert len(asked) == 2
+    trimming.give_back_freed()  # so the bar has risen
     assert len(asked) == 2
 
 

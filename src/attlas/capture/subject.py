@@ -35,6 +35,7 @@ from attlas.models import (
     Placing,
     Residual,
     Seam,
+    aside,
     find_residuals,
     head_of,
     is_compiled,
@@ -287,7 +288,8 @@ class Subject:
 
     @cached_property
     def _looked_for_residuals(self) -> tuple[dict[Site, Residual], dict[Site, str]]:
-        return find_residuals(self.model, self.layout, self.seam, probing_inputs(self.model))
+        inputs = probing_inputs(self.model)
+        return aside(lambda: find_residuals(self.model, self.layout, self.seam, inputs))
 
     @property
     def _odd_residual(self) -> str:
