@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
@@ -17,12 +18,14 @@ SETS = 40  # of heads that are closed between two checkpoints, at most
 
 if TYPE_CHECKING:
     from attlas.capture import Subject
+    from attlas.stats import Bundle
+    from attlas.studies.roles.behaviour import Behaviour
     from attlas.studies.roles.definition import Definition, Trial
     from attlas.studies.roles.tables import Outcome
     from attlas.studies.roles.texts import Setting
 
 
-@study_call(whole="its heads are chosen on one half of the texts and tested on the other")
+@study_call()
 def roles(
     subject: Model = None,
     corpus: SpareTexts = "sample",
@@ -76,10 +79,10 @@ def roles(
     }
     with begin("roles", model, given, options, running) as run:
         setting = Setting(model, given, texts, run.seed, max_pieces, gates)
+        tables_of_states = states(run, setting) if asked is None else dict
         outcomes, tables = score(run, setting, twins, asked)
         tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
-        if asked is None:
-            tables |= states(run, setting)
+        tables |= tables_of_states()
         if closing:
             tables |= close(run, setting, outcomes)
         return run.finish(head_tables(model, outcomes, run.seed) | tables)
@@ -139,16 +142,16 @@ def score(
     }
 
 
-def states(run: Run, setting: Setting) -> dict[str, Any]:
-    """What states, queries and keys are made of: the tables ``massive`` and, where positions are rotary,
-    ``spectrum``."""
+def states(run: Run, setting: Setting) -> Callable[[], dict[str, Any]]:
+    """What states, queries and keys are made of, summed; what is given makes the tables of it, ``massive`` and, where
+    positions are rotary, ``spectrum``."""
     from attlas.studies.roles.spectrum import States
     from attlas.studies.roles.texts import natural
 
     if run.subject.pieces.translating:
-        return {}
+        return dict
     part = States(run.subject)
-    return part.tables(run.carry(part, natural(setting), "states"))
+    return partial(part.tables, run.carry(part, natural(setting), "states"))
 
 
 def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]:
@@ -158,7 +161,7 @@ def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]
     from attlas.studies.roles.definition import at_place
     from attlas.studies.roles.effects import Closed, effect_table
 
-    tested: list[Closed] = []
+    tested: list[tuple[Behaviour, tuple[HeadId, ...], Bundle]] = []
     untested: list[dict[str, str]] = []
     for behaviour in BEHAVIOURS:
         why = str(at_place(behaviour.check)(run.subject))
@@ -178,8 +181,9 @@ def close(run: Run, setting: Setting, outcomes: list[Outcome]) -> dict[str, Any]
         bundle = run.carry(
             part, sets, f"closing {behaviour.key}", numbered=True, lengths=[1] * len(sets), max_items=SETS
         )
-        tested.append(Closed(behaviour, heads, bundle["losses"].result()))
-    return {"effects": effect_table(tested), "untested": as_columns(untested, ("role", "reason"))}
+        tested.append((behaviour, heads, bundle))
+    closed = [Closed(behaviour, heads, bundle["losses"].result()) for behaviour, heads, bundle in tested]
+    return {"effects": effect_table(closed), "untested": as_columns(untested, ("role", "reason"))}
 
 
 def named_heads(subject: Subject, outcomes: list[Outcome], definition: str, most: int) -> tuple[HeadId, ...]:
