@@ -74,10 +74,8 @@ class PooledMean:
         n = aligned(np.asarray(counts, dtype=np.float64), s.shape)
         check_numbers(s, n)
         places = self._places(len(s), units)
-        for place in np.unique(places):
-            of_block = places == place
-            self._sums[place] += s[of_block].sum(0)
-            self._counts[place] += n[of_block].sum(0)
+        add_up(self._sums, s, places)
+        add_up(self._counts, n, places)
 
     def _places(self, texts: int, units: Sequence[int] | NDArray[np.int64] | None) -> NDArray[np.int64]:
         """The block of each text."""
@@ -148,6 +146,40 @@ class PooledMean:
         return mean
 
 
+def add_up(blocks: NDArray[np.float64], values: NDArray[np.float64], places: NDArray[np.int64]) -> None:
+    """Add the values of each text, (text, ...), to its block, in place; the texts of one block are added to each
+    other first, in their order. Axes of values may be of size 1.
+
+    >>> blocks = np.zeros((2, 1))
+    >>> add_up(blocks, np.array([[1.0], [2.0], [3.0]]), np.array([1, 0, 1]))
+    >>> blocks.tolist()
+    [[2.0], [4.0]]
+    """
+    if len(blocks) == 1:
+        if len(values):
+            blocks[0] += values.sum(0)
+        return
+    order = np.argsort(places, kind="stable")
+    own, first, count = np.unique(places[order], return_index=True, return_counts=True)
+    if values.size == len(values):  # which would be summed in another order where there are many
+        for place, begin, texts in zip(own, first, count, strict=True):
+            blocks[place] += values[order[begin : begin + texts]].sum(0)
+        return
+    for at in range(0, len(own), _TOGETHER):  # of these the first texts, then the second of those that have two
+        some, begin, texts = (part[at : at + _TOGETHER] for part in (own, first, count))
+        summed = values[order[begin]]
+        for number in range(1, int(texts.max())):
+            has = np.flatnonzero(texts > number)
+            if len(has) == len(some):
+                summed += values[order[begin + number]]
+            else:
+                summed[has] += values[order[begin[has] + number]]
+        blocks[some] += summed
+
+
+_TOGETHER = 16  # blocks whose numbers are few enough to stay at hand
+
+
 def aligned(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Counts with the axes of the sums, one for each text; a single axis always means texts, and the others may be
     of size 1.
@@ -176,7 +208,8 @@ def check_numbers(s: NDArray[np.float64], n: NDArray[np.float64]) -> None:
         if not np.isfinite(values.sum()):  # which any single one would spoil
             _refuse(~np.isfinite(values), values, name, "is not finite")
     _refuse(n < 0, n, "counts", "is negative")
-    _refuse((n == 0) & (s != 0), s, "sums", "is a sum over no case")
+    if not n.all():
+        _refuse((n == 0) & (s != 0), s, "sums", "is a sum over no case")
 
 
 def _refuse(wrong: NDArray[np.bool_], values: NDArray[np.float64], name: str, fault: str) -> None:

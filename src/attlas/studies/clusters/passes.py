@@ -122,12 +122,12 @@ class _Pass(Pass):
                     f"{stream} pairs": found.pairs, f"{stream} own": found.entropies,
                     f"{stream} figures": together(kept.figures, self.heads[stream]),
                 }  # fmt: skip
-        self._landing = Landing(landing)
+        self._landing = Landing({**landing, "finite": self._asked.sums()})
 
     def give(self, bundle: Bundle) -> None:
         """Take the sums of all texts into the bundle."""
-        self._asked.settle()
         arrays = self._landing.arrays()
+        self._asked.settle(arrays["finite"])
         for stream, kept in self.kept.items():
             if not kept.figures:
                 continue
