@@ -281,7 +281,7 @@ class _Tiles:
     def sums(self) -> Sums:
         """What has come out, plane by plane, columns last."""
         by_query = {name: part.transpose(1, 2) if name in _BY_COLUMN else part for name, part in self.raw.items()}
-        at_pairs = self.received[:, 0, :0] if self.pairs is None else self.pairs.found.flatten(0, 1)
+        at_pairs = self.raw["lse"][:, :0, 0] if self.pairs is None else self.pairs.found.flatten(0, 1)
         return Sums(**by_query, received=self.received, pairs=at_pairs)
 
     def carry_out(self, shares: Iterable[Sequence[Planes]]) -> None:

@@ -56,12 +56,18 @@ class PooledMean:
         return {"shape": self.shape, "blocks": self.blocks}
 
     def update(
-        self, sums: ArrayLike, counts: ArrayLike, units: Sequence[int] | NDArray[np.int64] | None = None
+        self,
+        sums: ArrayLike,
+        counts: ArrayLike,
+        units: Sequence[int] | NDArray[np.int64] | None = None,
+        *,
+        among: NDArray[np.bool_] | None = None,
     ) -> None:
         """Take in some texts: for each, the sum of the quantity in each cell, the number of cases, and its unit.
 
         ``sums`` has the shape (texts, *shape). ``counts`` has the same number of axes and broadcasts to it, or is
         one number per text, or one number for all. ``units`` are numbers from 0, the same for all texts of a unit.
+        ``among`` says which of the texts are meant, all if left out.
 
         >>> mean = PooledMean(shape=(2,))
         >>> mean.update([[1.0, 3.0], [5.0, 3.0]], counts=[1, 2], units=[0, 1])
@@ -72,10 +78,20 @@ class PooledMean:
         if s.ndim == 0 or s.shape[1:] != self.shape:
             raise StatsError(f"sums of shape (texts, {str(self.shape)[1:-1]}) were expected, and {s.shape} came")
         n = aligned(np.asarray(counts, dtype=np.float64), s.shape)
-        check_numbers(s, n)
         places = self._places(len(s), units)
-        add_up(self._sums, s, places)
-        add_up(self._counts, n, places)
+        texts = np.arange(len(s)) if among is None else np.flatnonzero(among)
+        order = texts[np.argsort(places[texts], kind="stable")]
+        made = []  # nothing is taken in before all has been looked at
+        for rows in _runs(places[order], self._sums[0].size):
+            some = order[rows]
+            own, first, count = np.unique(places[some], return_index=True, return_counts=True)
+            of_sums, of_counts = s[some], n[some]
+            if not _sound(of_sums, of_counts):
+                check_numbers(s[texts], n[texts])
+            made.append((own, *(_by_block(part, first, count) for part in (of_sums, of_counts))))
+        for own, of_sums, of_counts in made:
+            self._sums[own] += of_sums
+            self._counts[own] += of_counts
 
     def _places(self, texts: int, units: Sequence[int] | NDArray[np.int64] | None) -> NDArray[np.int64]:
         """The block of each text."""
@@ -146,38 +162,33 @@ class PooledMean:
         return mean
 
 
-def add_up(blocks: NDArray[np.float64], values: NDArray[np.float64], places: NDArray[np.int64]) -> None:
-    """Add the values of each text, (text, ...), to its block, in place; the texts of one block are added to each
-    other first, in their order. Axes of values may be of size 1.
-
-    >>> blocks = np.zeros((2, 1))
-    >>> add_up(blocks, np.array([[1.0], [2.0], [3.0]]), np.array([1, 0, 1]))
-    >>> blocks.tolist()
-    [[2.0], [4.0]]
-    """
-    if len(blocks) == 1:
-        if len(values):
-            blocks[0] += values.sum(0)
-        return
-    order = np.argsort(places, kind="stable")
-    own, first, count = np.unique(places[order], return_index=True, return_counts=True)
-    if values.size == len(values):  # which would be summed in another order where there are many
-        for place, begin, texts in zip(own, first, count, strict=True):
-            blocks[place] += values[order[begin : begin + texts]].sum(0)
-        return
-    for at in range(0, len(own), _TOGETHER):  # of these the first texts, then the second of those that have two
-        some, begin, texts = (part[at : at + _TOGETHER] for part in (own, first, count))
-        summed = values[order[begin]]
-        for number in range(1, int(texts.max())):
-            has = np.flatnonzero(texts > number)
-            if len(has) == len(some):
-                summed += values[order[begin + number]]
-            else:
-                summed[has] += values[order[begin[has] + number]]
-        blocks[some] += summed
+AT_ONCE = 1 << 17  # numbers, a megabyte
 
 
-_TOGETHER = 16  # blocks whose numbers are few enough to stay at hand
+def _runs(places: NDArray[np.int64], cells: int) -> list[slice]:
+    """Texts that are looked at together, of whole blocks each, few enough to stay at hand; in the order of their
+    blocks."""
+    if not len(places):
+        return []
+    most, begins, last = max(1, AT_ONCE // max(1, cells)), [0], 0
+    for end in [*(np.flatnonzero(np.diff(places)) + 1).tolist(), len(places)]:
+        if end - begins[-1] > most and last > begins[-1]:
+            begins.append(last)
+        last = end
+    return [slice(begin, end) for begin, end in zip(begins, [*begins[1:], len(places)], strict=True)]
+
+
+def _by_block(values: NDArray[np.float64], first: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The values of texts, (text, ...), of one block behind those of another, summed block by block."""
+    if (
+        values.size == len(values) or len(first) < count.max()
+    ):  # of single numbers numpy adds many in an order of its own
+        return np.stack([values[begin : begin + texts].sum(0) for begin, texts in zip(first, count, strict=True)])
+    summed = values[first]
+    for number in range(1, int(count.max())):  # the second text of all blocks that have two, and so on
+        has = np.flatnonzero(count > number)
+        summed[has] += values[first[has] + number]
+    return summed
 
 
 def aligned(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -196,6 +207,13 @@ def aligned(counts: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.f
     return np.broadcast_to(counts, (shape[0], *counts.shape[1:]))
 
 
+def _sound(s: NDArray[np.float64], n: NDArray[np.float64]) -> bool:
+    """Whether :func:`check_numbers` has nothing to look for."""
+    if not np.isfinite(s.sum()) or not np.isfinite(n.sum()) or (n < 0).any():
+        return False
+    return bool(n.all() or not ((n == 0) & (s != 0)).any())
+
+
 def check_numbers(s: NDArray[np.float64], n: NDArray[np.float64]) -> None:
     """Refuse what would poison the totals without a trace.
 
@@ -208,8 +226,7 @@ def check_numbers(s: NDArray[np.float64], n: NDArray[np.float64]) -> None:
         if not np.isfinite(values.sum()):  # which any single one would spoil
             _refuse(~np.isfinite(values), values, name, "is not finite")
     _refuse(n < 0, n, "counts", "is negative")
-    if not n.all():
-        _refuse((n == 0) & (s != 0), s, "sums", "is a sum over no case")
+    _refuse((n == 0) & (s != 0), s, "sums", "is a sum over no case")
 
 
 def _refuse(wrong: NDArray[np.bool_], values: NDArray[np.float64], name: str, fault: str) -> None:

@@ -133,9 +133,7 @@ class _Pass(Pass):
                 continue
             sums, queries = arrays[f"{stream} pairs"], np.array(kept.queries, dtype=np.float64)
             for half in HALVES:
-                own = self.halves == half
-                if own.any():
-                    bundle[f"{stream}-pairs-{half}"].update(sums[own], queries[own], self.units[own])
+                bundle[f"{stream}-pairs-{half}"].update(sums, queries, self.units, among=self.halves == half)
             _give_layers(bundle, stream, sums, self.heads[stream], queries, self.units)
             figures, counts = _figures(arrays[f"{stream} figures"], arrays[f"{stream} own"], kept, stream)
             bundle[f"{stream}-figures"].update(figures, counts[:, None], self.units)

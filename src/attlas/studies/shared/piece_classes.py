@@ -356,7 +356,7 @@ def mark_copies(side: Side) -> Copies:
 def _occurrences(laid: Laid, ids: NDArray[np.int64], of_text: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The nearest earlier occurrences of every piece in its text, (piece, NEAREST), the farthest first, -1 where
     there are fewer; of special pieces, and of those that are not asked in a long text, none."""
-    found = np.full((len(ids), NEAREST), -1)
+    found = np.full((len(ids), NEAREST), -1, np.int32)
     texts = np.flatnonzero(of_text)
     if not len(texts):
         return found
