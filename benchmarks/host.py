@@ -4,10 +4,11 @@
 
 On a GPU the host has to mark pieces, words, edges and copies, and to take sums into bundles, while the device works;
 where that takes longer, the device waits. This measures it on a CPU, so that it can be seen without a GPU: the
-passages of `benchmarks.device_studies`, encoded, in batches of 32,768 pieces. *Made ready* is from a batch of examples
-to tensors and opened passes, all of the passages; *taken in* is from what has come over from the device to the bundle,
-of 96 passages that have gone through a model of 12 layers x 12 narrow heads; *operations* are those of torch within a
-layer's call at the seam, with the kernels of a GPU left out, on average and in a layer that is not the first.
+passages of `benchmarks.device_studies`, encoded, in batches of 32,768 pieces. *Made ready* is from a batch of
+examples to tensors and opened passes, all of the passages; *taken in* is from what has come over from the device to
+the bundle, of 96 passages that have gone through a model of 12 layers x 12 narrow heads; *operations* are those of
+torch within a layer's call at the seam, with the kernels of a GPU left out, on average and in a layer that is not the
+first.
 
 Times are of the processor, of one thread, the least of some rounds. With ``--before`` the same is measured with the
 sources of another commit, in a process of its own that takes turns with this one's, round by round.
@@ -212,15 +213,15 @@ def page(now: Process, before: Process | None, commit: str, rounds: int) -> list
         "# Benchmarks: the host's part of studies of short texts",
         "",
         f"Made by `python -m benchmarks.host` on {date.today()}: {about['passages']} passages of {about['pieces']:,}",
-        f"pieces in batches of {BUDGET:,}, torch {torch.__version__}, Python {platform.python_version()}, one thread of",
-        f"a CPU. Milliseconds of the processor, the least of {rounds} rounds" + (
+        f"pieces in batches of {BUDGET:,}, torch {torch.__version__}, Python {platform.python_version()}, one thread",
+        f"of a CPU. Milliseconds of the processor, the least of {rounds} rounds" + (
             f", beside those of the sources of {commit}, which took turns." if before else "."
         ),
         "",
         "*Made ready* is what comes before the model runs (padding, marks, edges, copies, words), of all passages;",
-        f"*taken in* what comes after, of {TAKEN} passages. No model and no device are in these figures: how much of",
-        "them a GPU waits for is not known from them, and [the studies on a GPU](device_studies.md) were timed before",
-        "the code was changed.",
+        f"*taken in* what comes after, of {min(TAKEN, about['passages'])} passages. No model and no device are in",
+        "these figures: how much of them a GPU waits for is not known from them, and",
+        "[the studies on a GPU](device_studies.md) were timed before the code was changed.",
         "",
         "| study | made ready, ms | before | times as fast | a passage, ms | taken in, ms | before | times as fast |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",

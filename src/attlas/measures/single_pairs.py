@@ -38,6 +38,7 @@ class SinglePairs:
             self._query, self._key = self._query.gather(1, self._order), self._key.gather(1, self._order)
             ends = [np.searchsorted(text, self._begins[1:]) for text in self._query.numpy()]
             self._ends = [[0, *inner.tolist(), pairs.shape[1]] for inner in ends]
+        self._known: dict[tuple[int, ...], tuple[Tensor, Tensor, Tensor | None]] = {}
         self._found = torch.zeros(len(pairs), heads, pairs.shape[1])
 
     @property
@@ -56,17 +57,29 @@ class SinglePairs:
         many, seen, stride = heads.stop - heads.start, tile.shape[2], tile.stride(1)
         for some, own in self._among(texts, number):
             planes = slice((some.start - texts.start) * many, (some.stop - texts.start) * many)
-            query = self._query[some, own] - self._begins[number]
-            key = self._key[some, own] - low
-            place = query * stride + (key if seen == self._keys else key.clamp(0, seen - 1))
-            size = (len(query), many, (tile.shape[1] - 1) * stride + seen)
+            query, place, inside = self._placed(some, own, number, low, seen, stride)
+            shape = some.stop - some.start, many, query.shape[1]
+            size = (*shape[:2], (tile.shape[1] - 1) * stride + seen)
             flat = tile[planes].as_strided(size, (many * tile.stride(0), tile.stride(0), 1))
-            shape = len(query), many, query.shape[1]
             found = torch.gather(flat, 2, place[:, None].expand(shape))
             found.div_(torch.gather(whole[planes].view(*shape[:2], -1), 2, query[:, None].expand(shape)))
-            if seen < self._keys:
-                found.mul_(((key >= 0) & (key < seen))[:, None])
+            if inside is not None:
+                found.mul_(inside[:, None])
             self._found[some, heads, own] = found
+
+    def _placed(
+        self, texts: slice, own: slice, number: int, low: int, seen: int, stride: int
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The rows of some pairs in their tile, their places among its numbers, and which of them are inside where
+        not all are; the same for all heads."""
+        asked = texts.start, texts.stop, number, low, seen, stride
+        if asked not in self._known:
+            query, key = self._query[texts, own] - self._begins[number], self._key[texts, own] - low
+            inside = (key >= 0) & (key < seen)
+            all_inside = seen == self._keys or bool(inside.all())
+            place = query * stride + (key if all_inside else key.clamp(0, seen - 1))
+            self._known[asked] = query, place, None if all_inside else inside
+        return self._known[asked]
 
     def _among(self, texts: slice, number: int) -> Iterator[tuple[slice, slice]]:
         """Which pairs of which texts are in the rows of that number."""

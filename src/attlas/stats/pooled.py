@@ -88,10 +88,10 @@ class PooledMean:
             of_sums, of_counts = s[some], n[some]
             if not _sound(of_sums, of_counts):
                 check_numbers(s[texts], n[texts])
-            made.append((own, *(_by_block(part, first, count) for part in (of_sums, of_counts))))
-        for own, of_sums, of_counts in made:
-            self._sums[own] += of_sums
-            self._counts[own] += of_counts
+            made.append((own, _by_block(of_sums, first, count), _by_block(of_counts, first, count)))
+        for blocks, of_sums, of_counts in made:
+            self._sums[blocks] += of_sums
+            self._counts[blocks] += of_counts
 
     def _places(self, texts: int, units: Sequence[int] | NDArray[np.int64] | None) -> NDArray[np.int64]:
         """The block of each text."""
