@@ -157,8 +157,8 @@ def busy() -> None:
         f"others worked on the same machine (load average {os.getloadavg()[0]:.0f} on {os.cpu_count()} cores).",
         "*Processor*: ratios of processor time with one thread, which others disturb least. *Clock*: ratios by the",
         f"clock with {threads} threads, disturbed by whoever works. Medians of {ROUNDS} rounds, in which both take",
-        f"turns; {PIECES // 4:,} pieces per batch, one text of the causal model of the table on growth. What is asked",
-        "for is for a quiet machine, which was not to be had for this; beside other work it is at most 2.5.",
+        f"turns; {PIECES // 4:,} pieces per batch, one text of the causal model of the growth table. What is asked",
+        "for is meant for a quiet machine, which was not to be had; beside other work it is at most 2.5.",
     ]  # fmt: skip
     lines += table("Survey over the plain forward pass", "model", "pieces", "processor", "asked for", "clock")
     asked = {("bundled", 128): 1.2, ("bundled", 512): 1.45}
