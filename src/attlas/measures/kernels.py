@@ -84,7 +84,7 @@ def attend(
     way, _ = way_of(call)
     if way == "kernel":
         sums = device.attend(call, columns, lengths, readers, WINDOW)
-        return Attended(*sums, _weights_of(call, sums[1], pairs))
+        return Attended(*(*sums, _weights_of(call, sums[1], pairs)))
     return _of_packed(call, columns, lengths, readers, pairs, way)
 
 
