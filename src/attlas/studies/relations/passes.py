@@ -255,8 +255,8 @@ class _Asked:
         apart = governor - word
         near = np.isin(apart, OFFSETS)
         place = row[near] * len(OFFSETS) + np.searchsorted(OFFSETS, apart[near])
-        offsets = np.bincount(place * shape[1] + relation[near], minlength=size * len(OFFSETS) * shape[1])
-        offsets = offsets.reshape(size, len(OFFSETS), shape[1]).astype(np.float64)
+        right = np.bincount(place * shape[1] + relation[near], minlength=size * len(OFFSETS) * shape[1])
+        offsets = right.reshape(size, len(OFFSETS), shape[1]).astype(np.float64)
         offsets[..., 0] = np.bincount(place, minlength=size * len(OFFSETS)).reshape(size, len(OFFSETS))
         return cls(governors, row, word, relation, counts, offsets)
 
@@ -313,8 +313,8 @@ def _followed(
     if not made:
         return {}
     whole = onto(np.concatenate([cases[:4] for cases in made.values()], 1), device)
-    split = whole.split([cases.shape[1] for cases in made.values()], 1)
+    ends = np.cumsum([cases.shape[1] for cases in made.values()]).tolist()
     return {
-        layer: _Followed(tuple(at.unbind(0)), cases[4], np.stack([keys[cases[0]], cases[3]], 1))
-        for (layer, cases), at in zip(made.items(), split, strict=True)
+        layer: _Followed(tuple(whole[:, begin:end].unbind(0)), cases[4], np.stack([keys[cases[0]], cases[3]], 1))
+        for (layer, cases), begin, end in zip(made.items(), [0, *ends], ends, strict=False)
     }

@@ -328,8 +328,8 @@ def mark_copies(side: Side) -> Copies:
     offset = laid.offset[before]
     paired = followed & (offset > 0) & (ids[before - 1] == ids[query - 1][:, None])
     cases = np.zeros((size, len(COPIES)), np.float32)
-    for column, found in enumerate((known, followed, paired)):
-        cases[:, column] = np.bincount(laid.row[query[found.any(1)]], minlength=size)
+    for kind, found in enumerate((known, followed, paired)):
+        cases[:, kind] = np.bincount(laid.row[query[found.any(1)]], minlength=size)
     # Of each query first its earlier occurrences, then what followed them; behind all the first piece of its text.
     there = np.concatenate([known, followed], 1)
     which, column = np.nonzero(there)
@@ -353,7 +353,7 @@ def mark_copies(side: Side) -> Copies:
     return Copies(onto(pairs, device), onto(kinds, device), onto(cases, device))
 
 
-def _occurrences(laid: Laid, ids: NDArray[np.int64], of_text: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _occurrences(laid: Laid, ids: NDArray[np.int64], of_text: NDArray[np.bool_]) -> NDArray[np.int32]:
     """The nearest earlier occurrences of every piece in its text, (piece, NEAREST), the farthest first, -1 where
     there are fewer; of special pieces, and of those that are not asked in a long text, none."""
     found = np.full((len(ids), NEAREST), -1, np.int32)
