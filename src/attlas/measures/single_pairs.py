@@ -2,16 +2,19 @@
 
 A pair's weight is one number of a tile, and its row's sum another; to make it anew would take a product of a whole
 query with a whole key. Where a text has several tiles, its pairs are put in the order of the rows that they are in,
-and handed back in the order in which they came.
+and handed back in the order in which they came. Where pairs stand in tiles is found out once for all layers, and kept
+as long as the pairs are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 
 class SinglePairs:
@@ -28,36 +31,27 @@ class SinglePairs:
     """
 
     def __init__(self, pairs: Tensor, heads: int, rows: Sequence[tuple[int, int]], keys: int) -> None:
-        self._query, self._key = pairs.unbind(-1)
-        self._keys, self._begins = keys, [first for first, _ in rows]
-        self._order: Tensor | None = None
-        if len(rows) > 1:
-            queries = self._query.numpy()
-            small = queries.astype(np.int16) if rows[-1][1] < 1 << 15 else queries
-            self._order = torch.from_numpy(np.argsort(small, 1, kind="stable"))  # by counting, where they are small
-            self._query, self._key = self._query.gather(1, self._order), self._key.gather(1, self._order)
-            ends = [np.searchsorted(text, self._begins[1:]) for text in self._query.numpy()]
-            self._ends = [[0, *inner.tolist(), pairs.shape[1]] for inner in ends]
-        self._known: dict[tuple[int, ...], tuple[Tensor, Tensor, Tensor | None]] = {}
+        known = _KNOWN.setdefault(pairs, {})
+        asked = keys, *rows
+        if asked not in known:
+            known[asked] = _Order(pairs, rows, keys)
+        self._order: _Order = known[asked]
         self._found = torch.zeros(len(pairs), heads, pairs.shape[1])
 
     @property
     def found(self) -> Tensor:
         """The weights, (batch, head, P), in the order in which the pairs came."""
-        if self._order is None:
-            return self._found
-        back = torch.empty_like(self._order)
-        back.scatter_(1, self._order, torch.arange(back.shape[1]).expand_as(back))
-        return self._found.gather(2, back[:, None].expand_as(self._found))
+        back = self._order.back
+        return self._found if back is None else self._found.gather(2, back[:, None].expand_as(self._found))
 
     def take(self, texts: slice, heads: slice, number: int, low: int, tile: Tensor, whole: Tensor) -> None:
         """The weights of all pairs in the rows of that number of some texts and heads: ``tile`` (plane, row, key) are
         exponentials of scores, from key ``low`` on, and ``whole`` (plane, row, 1) their sums; a key that is not in
         the tile has none."""
         many, seen, stride = heads.stop - heads.start, tile.shape[2], tile.stride(1)
-        for some, own in self._among(texts, number):
+        for some, own in self._order.among(texts, number):
             planes = slice((some.start - texts.start) * many, (some.stop - texts.start) * many)
-            query, place, inside = self._placed(some, own, number, low, seen, stride)
+            query, place, inside = self._order.placed(some, own, number, low, seen, stride)
             shape = some.stop - some.start, many, query.shape[1]
             size = (*shape[:2], (tile.shape[1] - 1) * stride + seen)
             flat = tile[planes].as_strided(size, (many * tile.stride(0), tile.stride(0), 1))
@@ -67,26 +61,54 @@ class SinglePairs:
                 found.mul_(inside[:, None])
             self._found[some, heads, own] = found
 
-    def _placed(
-        self, texts: slice, own: slice, number: int, low: int, seen: int, stride: int
-    ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """The rows of some pairs in their tile, their places among its numbers, and which of them are inside where
-        not all are; the same for all heads."""
-        asked = texts.start, texts.stop, number, low, seen, stride
-        if asked not in self._known:
-            query, key = self._query[texts, own] - self._begins[number], self._key[texts, own] - low
-            inside = (key >= 0) & (key < seen)
-            all_inside = seen == self._keys or bool(inside.all())
-            place = query * stride + (key if all_inside else key.clamp(0, seen - 1))
-            self._known[asked] = query, place, None if all_inside else inside
-        return self._known[asked]
 
-    def _among(self, texts: slice, number: int) -> Iterator[tuple[slice, slice]]:
+_KNOWN = WeakTensorKeyDictionary()  # of some pairs, by keys and rows, where they stand
+
+
+class _Placed(NamedTuple):
+    """The rows of some pairs in their tile, their places among its numbers, and which of them are inside, where not
+    all are."""
+
+    query: Tensor
+    place: Tensor
+    inside: Tensor | None
+
+
+class _Order:
+    """Where pairs stand: in which tile of their text, and where in that."""
+
+    def __init__(self, pairs: Tensor, rows: Sequence[tuple[int, int]], keys: int) -> None:
+        self._query, self._key = pairs.unbind(-1)
+        self._keys, self._begins = keys, [first for first, _ in rows]
+        self._known: dict[tuple[int, ...], _Placed] = {}
+        self.back: Tensor | None = None
+        if len(rows) > 1:
+            queries = self._query.numpy()
+            small = queries.astype(np.int16) if rows[-1][1] < 1 << 15 else queries
+            order = torch.from_numpy(np.argsort(small, 1, kind="stable"))  # by counting, where they are small
+            self._query, self._key = self._query.gather(1, order), self._key.gather(1, order)
+            ends = [np.searchsorted(text, self._begins[1:]) for text in self._query.numpy()]
+            self._ends = [[0, *inner.tolist(), pairs.shape[1]] for inner in ends]
+            self.back = torch.empty_like(order)
+            self.back.scatter_(1, order, torch.arange(order.shape[1]).expand_as(order))
+
+    def among(self, texts: slice, number: int) -> Iterator[tuple[slice, slice]]:
         """Which pairs of which texts are in the rows of that number."""
-        if self._order is None:
+        if self.back is None:
             yield texts, slice(None)
             return
         for text in range(texts.start, texts.stop):
             begin, end = self._ends[text][number : number + 2]
             if begin < end:
                 yield slice(text, text + 1), slice(begin, end)
+
+    def placed(self, texts: slice, own: slice, number: int, low: int, seen: int, stride: int) -> _Placed:
+        """Where some pairs stand in a tile of so many keys that are seen; the same for all heads and layers."""
+        asked = texts.start, texts.stop, number, low, seen, stride
+        if asked not in self._known:
+            query, key = self._query[texts, own] - self._begins[number], self._key[texts, own] - low
+            inside = (key >= 0) & (key < seen)
+            whole = seen == self._keys or bool(inside.all())
+            place = query * stride + (key if whole else key.clamp(0, seen - 1))
+            self._known[asked] = _Placed(query, place, None if whole else inside)
+        return self._known[asked]
