@@ -31,8 +31,9 @@ class SinglePairs:
     """
 
     def __init__(self, pairs: Tensor, heads: int, rows: Sequence[tuple[int, int]], keys: int) -> None:
-        known = _KNOWN.setdefault(pairs, {})
-        asked = keys, *rows
+        if pairs not in _KNOWN:
+            _KNOWN[pairs] = {}
+        known, asked = _KNOWN[pairs], (keys, *rows)
         if asked not in known:
             known[asked] = _Order(pairs, rows, keys)
         self._order: _Order = known[asked]
