@@ -57,9 +57,10 @@ def roles(
 
     >>> result = roles(texts=12)
     >>> sorted(set(result.table.column("definition").to_pylist()))[:2]
-    ['duplicate', 'duplicate_text']
+    ['dormant', 'duplicate']
     """
     from attlas.studies.roles.concordance import agreement_table
+    from attlas.studies.roles.loudest import loudest_table
     from attlas.studies.roles.sharing import sharing_table
     from attlas.studies.roles.tables import head_tables
     from attlas.studies.roles.texts import Setting
@@ -79,7 +80,7 @@ def roles(
         outcomes, tables = score(run, setting, twins, asked)
         tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
         if asked is None:
-            tables |= states(run, setting)
+            tables |= states(run, setting) | {"loudest": run.once("loudest", lambda: loudest_table(setting))}
         if closing:
             tables |= close(run, setting, outcomes)
         return run.finish(head_tables(model, outcomes, run.seed) | tables)
@@ -101,6 +102,9 @@ def score(
     for trial in TRIALS:
         wanted = [each for each in trial.definitions if asked is None or {each.key, trial.key} & set(asked)]
         why = {definition.key: definition.why_not(run.subject) for definition in wanted}
+        if trial.by_name and asked is None:
+            why = {key: reason or f"it takes long, and is scored where it is asked for: --definitions {key}"
+                   for key, reason in why.items()}  # fmt: skip
         reasons |= {key: reason for key, reason in why.items() if reason}
         kept = [definition for definition in wanted if not why[definition.key]]
         if not kept:

@@ -148,7 +148,7 @@ def needles_to_test(setting: Setting) -> list[RoleText]:
     (8, True)
     """
     room = min(TESTED, longest(setting))
-    return answered(setting, needle_texts(setting, room, TESTS, half=1))
+    return answered(setting, needle_texts(setting, room, min(TESTS, setting.tested), half=1))
 
 
 def answered(setting: Setting, made: Sequence[Needle]) -> list[RoleText]:

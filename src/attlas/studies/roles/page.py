@@ -106,6 +106,13 @@ MASSIVE = Schema(
            "median size", ends=("low", "high"), definition="Sun et al. 2024"),
     Column("coordinates", "mean of the largest coordinate", "number"), Column("n", "states", "count"),
 )  # fmt: skip
+LOUDEST = Schema(
+    "loudest", "The pieces of which each head writes most, by its weights alone.",
+    *PLACE, Column("pieces", "pieces", meaning="of some thousand of the middle of the vocabulary, the loudest first"),
+    Column("value", "times a mean piece", "number", "the length of what the head writes of the first of them, over "
+           "the mean of all", definition="Elhelo & Geva 2025 (MAPS)", head=True),
+    Column("n", "of so many", "count"),
+)  # fmt: skip
 LEADERS = Schema("leaders", "The first head of each definition.", *NAMED.columns)
 
 
@@ -245,7 +252,8 @@ PAGE = Page(
     ),
     about=about,
     findings=(induction, names_that_hold, resting, agreeing),
-    schemas=(HEADS, NAMED, EFFECTS, AGREEMENT, KNOWN, TEXTS, LEFT_OUT, UNTESTED, SHARING, SPECTRUM, MASSIVE, LEADERS),
+    schemas=(HEADS, NAMED, EFFECTS, AGREEMENT, KNOWN, TEXTS, LEFT_OUT, UNTESTED, SHARING, SPECTRUM, MASSIVE, LOUDEST,
+             LEADERS),
     derived={"leaders": leaders},
     warning=warned,
     unshown={"sharing": "which heads share their keys, for files that other programs read"},
@@ -299,6 +307,14 @@ PAGE = Page(
                          label="Share of rotary frequencies by layer"),
              Listing("massive", "state", "place", "value", "coordinates", "n")),
             short="States",
+        ),
+        Section(
+            "loudest", "What moves a head",
+            "Read off the weights alone: the pieces of which a head writes most when it attends to them (the largest "
+            "‖E W_VO‖, Elhelo & Geva 2025). Heads of the first layer read embeddings, others what the first block "
+            "makes of these.",
+            (Listing("loudest", "head", "pieces", "value", "n", order="-value", most=100),),
+            short="Pieces",
         ),
         Section(
             "definitions", "Definitions and texts",
