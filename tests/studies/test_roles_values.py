@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,7 @@ def test_pairs_successors_and_loudest_pieces_equal_a_loop(monkeypatch: pytest.Mo
     model, begin = subject.model, subject.pieces.tokenizer.bos_token_id
     pieces = [200, 210, 220, 230, 240, 250]
     assert np.allclose(fed_forward(subject, pieces)[2], read_of(model, 220, begin)[1], atol=1e-5)
-    pairs = [Pair(one, other, unit) for unit, (one, other) in enumerate(zip(pieces, pieces[1:], strict=False))]
+    pairs = [Pair(one, other, unit) for unit, (one, other) in enumerate(pairwise(pieces))]
     monkeypatch.setattr(weighed, "ordinal_pieces", lambda subject: set(pieces))
     monkeypatch.setattr(weighed, "TOP", 60)  # of some 300 pieces: some hit, some do not
     keys = ["successor", "maps_plural", "maps_plural_suppressed"]
@@ -207,6 +208,7 @@ def test_pairs_successors_and_loudest_pieces_equal_a_loop(monkeypatch: pytest.Mo
     for layer, block in enumerate(layers_of(model)):
         value, output = matrices(model, layer)
         for head in range(len(value)):
+
             def written(piece: int, v: Any = value[head], o: Any = output[head], block: Any = block,
                         of: int = min(layer, 1)) -> np.ndarray:  # fmt: skip
                 return gain(block.input_layernorm) * read_of(model, piece, begin)[of] @ v @ o
@@ -277,6 +279,7 @@ def test_gates_of_gated_attention_are_found_and_their_mean_is_theirs() -> None:
     seen: dict[int, list[torch.Tensor]] = {}
     blocks = [block for block in subject.model.model.layers if hasattr(block, "self_attn")]
     for layer, block in enumerate(blocks):
+
         def note(module: Any, args: Any, output: Any, layer: int = layer) -> None:
             gate = output[0].view(output.shape[1], 4, 16)[..., 8:]
             seen.setdefault(layer, []).append(gate.sigmoid().mean((0, 2)))

@@ -24,7 +24,9 @@ from attlas.models.sites import Layout
 _CLOSE = 1e-3
 
 
-def find_own_gates(model: nn.Module, layout: Layout, seam: Seam, inputs: Mapping[str, Tensor]) -> dict[Site, nn.Module]:
+def find_own_gates(
+    model: nn.Module, layout: Layout, seam: Seam, inputs: Mapping[str, Tensor]
+) -> dict[Site, nn.Module]:
     """The module behind the gates of each site that has some: what it is fed, over what the heads gave, are gates.
 
     >>> from transformers import GPT2Config, GPT2Model

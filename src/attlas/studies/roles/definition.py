@@ -69,7 +69,11 @@ class Definition:
         """
         if not self.streams & set(subject.streams):
             has = " and ".join(stream.value for stream in subject.streams)
-            whom = "decoders that write from left to right" if self.streams == CAUSAL else "encoders, which see all of a text"
+            whom = (
+                "decoders that write from left to right"
+                if self.streams == CAUSAL
+                else "encoders, which see all of a text"
+            )
             return f"it is defined for {whom}, and {subject.name} has {has} attention alone"
         if self.streams == CAUSAL and subject.pieces.translating:
             return f"it is defined for models of one text, and {subject.name} translates"

@@ -135,7 +135,8 @@ ALONE = Trial(
     (
         Definition(
             "induction_alone", "induction in context", "after Olsson et al. 2022",
-            "Rise of the loss on the second copy of 16 random pieces, in nats a piece, when the head alone is closed.",
+            "Rise of the loss on the second copy of 16 random pieces, in nats a piece, when the head alone is "
+            "closed.",
             streams=CAUSAL, within=(-inf, inf), chance=0.0,
             check="attlas.studies.roles.closing:why_no_loss",
         ),

@@ -90,9 +90,7 @@ def own_gates_of(subject: Subject) -> dict[Site, nn.Module]:
     {}
     """
     if subject not in _GATED:
-        _GATED[subject] = find_own_gates(
-            subject.model, subject.layout, subject.seam, probing_inputs(subject.model)
-        )
+        _GATED[subject] = find_own_gates(subject.model, subject.layout, subject.seam, probing_inputs(subject.model))
     return _GATED[subject]
 
 

@@ -252,7 +252,8 @@ def repeated_to_close(setting: Setting) -> list[RoleText]:
 
     >>> from attlas.capture import load
     >>> setting = Setting(load(), None)
-    >>> len(repeated_to_close(setting)), repeated_to_close(setting)[0].source.ids == repeated_to_test(setting)[0].source.ids
+    >>> texts = repeated_to_close(setting)
+    >>> len(texts), texts[0].source.ids == repeated_to_test(setting)[0].source.ids
     (16, False)
     """
     return _short_repeated(setting, "to close", CLOSED_ALONE)
