@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId
-from attlas.run.parameters import Help, Model, Running, SpareTexts, Twins, names_of, study_call
+from attlas.run.parameters import Help, Model, Running, SpareTexts, Twin, Twins, names_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
@@ -43,6 +43,7 @@ def roles(
         bool, Help("Train DuoAttention's gates, too, which takes as long as some thousand texts.")
     ] = False,
     twins: Twins = 1,
+    twin: Twin = "beside",
     closing: Annotated[
         bool,
         Help("Close the named heads, against as many others: the longest part.", flag="--closing/--no-closing"),
@@ -75,7 +76,7 @@ def roles(
         "twins": twins,
         "closing": closing,
     }
-    with begin("roles", model, given, options, running) as run:
+    with begin("roles", model, given, options, running, twin=twin) as run:
         setting = Setting(model, given, texts, run.seed, max_pieces, gates)
         outcomes, tables = score(run, setting, twins, asked)
         tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
@@ -93,6 +94,7 @@ def score(
     ``left_out``."""
     from attlas.studies.roles.definition import at_place
     from attlas.studies.roles.definitions import TRIALS
+    from attlas.studies.roles.readout import forget_circuits
     from attlas.studies.roles.scores import scored, streams_of
     from attlas.studies.roles.tables import Outcome, left_out_table
 
@@ -123,6 +125,7 @@ def score(
             bundles[trial.key].append(
                 run.carry(part, items, f"{who}{trial.key}", lengths=[_length(i) for i in items])
             )
+        forget_circuits(studied)
     outcomes = [
         Outcome(trial, kept, stream, *_first_and_rest([scored(bundle, stream) for bundle in bundles[trial.key]]))
         for trial, kept, _ in fitting

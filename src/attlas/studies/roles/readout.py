@@ -63,6 +63,15 @@ def found_circuits(subject: Subject) -> Circuits:
     return found
 
 
+def forget_circuits(subject: Subject) -> None:
+    """Let go of a model's matrices, which are found again when they are needed.
+
+    >>> from attlas.capture import load
+    >>> forget_circuits(load())
+    """
+    _FOUND.pop(subject, None)
+
+
 def why_no_sinks(subject: Subject) -> str:
     """Why a model has no learned sinks, in a sentence; nothing where it has some.
 
