@@ -185,6 +185,8 @@ def run_command(
             arguments[name] = None if given[name] is None else Opening(given[name], **alone)
         elif role == "corpus":
             arguments[name] = reader_of(parameter)(given[name], **how)
+        elif role == "corpora":  # which are read as each study reads them
+            arguments[name] = given[name] or list(parameter.default)
         elif role == "other corpus":
             target = given.get(f"{name}_target")
             value = given[name]
@@ -247,6 +249,9 @@ def _options(taken: list[inspect.Parameter]) -> list[inspect.Parameter]:
             usual = parameter.default if spare(parameter) else inspect.Parameter.empty
             corpus.append(_option(parameter, parameter.name, told, kind=str, default=usual))
             last += [_plain(name, READING[name], None) for name in asked_of(parameter)]
+            last.append(_plain("limits", LIMITS, None))
+        elif role == "corpora":
+            corpus.append(_option(parameter, parameter.name, told, kind=list[str] | None, default=None))
             last.append(_plain("limits", LIMITS, None))
         elif role == "other corpus":
             own.append(_option(parameter, parameter.name, told, kind=(told and told.kind) or str | None))

@@ -1,0 +1,80 @@
+"""Where things lie in the folder of an atlas.
+
+FOLDER holds the atlas itself (manifest and tables, as any result), its page ``index.html`` with what belongs to it in
+``site``, and a folder for each model. In that lies a folder for each study with its result and page, and what has
+become of each study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from attlas.errors import StoreError
+from attlas.making.state import STATE
+from attlas.store.folder import MANIFEST, locate, read_manifest
+
+PAGE, SITE = "index.html", "site"
+ATLAS = "atlas"  # what its manifest says instead of a study
+
+
+def models_in(folder: Path) -> list[Path]:
+    """The folders of models in an atlas, by name.
+
+    >>> models_in(Path("no such folder"))
+    []
+    """
+    if not folder.is_dir():
+        return []
+    return sorted(place for place in folder.iterdir() if (place / STATE).is_file())
+
+
+def results_in(folder: Path) -> Iterator[Path]:
+    """The folders of finished results in a folder, and in the folders that it has; none of them within another, but
+    for an atlas, which is made of those that it has.
+
+    >>> list(results_in(Path("no such folder")))
+    []
+    """
+    for place in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if not place.is_dir() or place.is_symlink() or place.name.startswith("."):
+            continue
+        if locate(place, MANIFEST).is_file() and not is_atlas(place):
+            yield place
+        else:
+            yield from results_in(place)
+
+
+def is_atlas(folder: Path) -> bool:
+    """Whether a finished atlas lies in a folder.
+
+    >>> is_atlas(Path("no such folder"))
+    False
+    """
+    try:
+        return locate(folder, MANIFEST).is_file() and read_manifest(folder).study == ATLAS
+    except StoreError:
+        return False
+
+
+def require_atlas_folder(folder: Path, own: Path) -> None:
+    """Refuse a folder that holds anything but an atlas, or one in which the place of a model is taken.
+
+    >>> require_atlas_folder(Path("no such folder"), Path("no such folder/tiny"))
+    """
+    if not folder.is_dir():
+        return
+    known = {PAGE, SITE, MANIFEST} if is_atlas(folder) else set()
+    others = sorted(
+        place.name
+        for place in folder.iterdir()
+        if not (place.name.startswith(".") or place.name in known or (place / STATE).is_file())
+        and not (known and place.suffix == ".parquet")
+    )
+    if others:
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        raise StoreError(
+            f"{folder}: it holds {', '.join(others[:3])}{more}, which is no atlas; choose another --out or delete it"
+        )
+    if own.exists():
+        raise StoreError(f"{own}: there is something here already; choose another --out or delete it")
