@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -52,8 +53,20 @@ def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
     return Markup(whole).format(name=Markup(name), said=said, inside=Markup("").join(inside))
 
 
-def html_page(page: Page, result: Result, *, command: str = "") -> str:
-    """Write the whole page; ``command`` is the line that repeats the run.
+@dataclass(frozen=True)
+class Around:
+    """Where a page stands among others: the page above it, and names and places of those beside it.
+
+    >>> Around("../index.html").beside
+    ()
+    """
+
+    up: str
+    beside: tuple[tuple[str, str], ...] = ()
+
+
+def html_page(page: Page, result: Result, *, command: str = "", around: Around | None = None) -> str:
+    """Write the whole page; ``command`` is the line that repeats the run, ``around`` the pages that it links to.
 
     >>> from attlas.store import Manifest, Result
     >>> result = Result(Manifest("toy", model={"name": "<tiny>"}), {"heads": {"head": [0]}})
@@ -66,7 +79,8 @@ def html_page(page: Page, result: Result, *, command: str = "") -> str:
     charts = [chart for chart in page.charts() if chart.fits(tables)]
     title = str(as_prose(page.title, **tables.names))
     shown = [_section(section, tables) for section in sections]
-    body = Markup("\n").join([*_opening(page, tables, title), *shown, *_closing(page, tables, command)])
+    opening = [*_around(around), *_opening(page, tables, title)]
+    body = Markup("\n").join([*opening, *shown, *_closing(page, tables, command)])
     named = {section.key: section.short or section.title for section in sections}
     named |= ({"words": "Words"} if page.words else {}) | {"made": "How it was made"}
     links = Markup("").join(tag("a", name, href=f"#{key}") for key, name in named.items())
@@ -150,6 +164,14 @@ def _opening(page: Page, tables: Tables, title: str) -> list[Markup]:
     if found:
         parts.append(_titled("found", "What was found", tag("ol", *map(_finding, found), class_="findings")))
     return parts
+
+
+def _around(around: Around | None) -> list[Markup]:
+    """Links to the page above and to those beside."""
+    if around is None:
+        return []
+    links = [tag("a", "↑ Atlas", href=around.up), *(tag("a", name, href=place) for name, place in around.beside)]
+    return [tag("nav", *links, class_="around", aria_label="Other pages")]
 
 
 def _titled(key: str, title: str, *inside: Markup) -> Markup:
