@@ -9,4 +9,5 @@ STUDY = Study(
     call="attlas.studies.relations.call:relations",
     page="attlas.studies.relations.page:PAGE",
     fits=Fits(needs=("treebank",), by_text="attlas.studies.relations.by_text:by_text"),
+    sayings="attlas.studies.relations.sayings:SAYINGS",
 )

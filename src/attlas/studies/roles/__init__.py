@@ -10,4 +10,5 @@ STUDY = Study(
     page="attlas.studies.roles.page:PAGE",
     group="measure",
     fits=Fits(by_text="attlas.studies.roles.by_text:by_text"),
+    sayings="attlas.studies.roles.sayings:SAYINGS",
 )

@@ -10,4 +10,5 @@ STUDY = Study(
     page="attlas.studies.survey.page:PAGE",
     group="measure",
     fits=Fits(by_text="attlas.studies.survey.by_text:by_text"),
+    sayings="attlas.studies.survey.sayings:SAYINGS",
 )
