@@ -23,15 +23,17 @@ def show(made: Made) -> None:
 
     >>> from pathlib import Path
     >>> from attlas.making.finishing import Made
-    >>> show(Made(Path("out"), Path("out/index.html"), ()))
+    >>> show(Made(Path("out"), Path("out/index.html"), {}))
     atlas: out/index.html
     """
     from attlas.errors import printable
 
-    for outcome in made.outcomes:
-        reason = f": {outcome.reason}" if outcome.reason else ""
-        where = f" on {outcome.corpus}" if outcome.corpus else ""
-        typer.echo(printable(f"{outcome.study}{where}: {outcome.state}{reason}"))
+    for model, outcomes in made.outcomes.items():
+        typer.echo(printable(model))
+        for outcome in outcomes:
+            reason = f": {outcome.reason}" if outcome.reason else ""
+            where = f" on {outcome.corpus}" if outcome.corpus else ""
+            typer.echo(printable(f"  {outcome.study}{where}: {outcome.state}{reason}"))
     typer.echo(printable(f"atlas: {made.page}"))
     if made.failed:
         raise typer.Exit(1)

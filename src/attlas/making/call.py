@@ -8,6 +8,7 @@ from typing import Annotated, Any, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
+from attlas.making.choosing import keep_examples
 from attlas.making.finishing import Made, finish
 from attlas.making.given import Models, Texts
 from attlas.making.places import require_atlas_folder
@@ -94,8 +95,8 @@ def make_atlas(
 
     >>> import tempfile
     >>> made = make_atlas(None, "sample", out=Path(tempfile.mkdtemp()) / "atlas", only="survey", limit=6)
-    >>> [(outcome.study, outcome.state) for outcome in made.outcomes]
-    [('survey', 'done')]
+    >>> [outcome.state for outcome in made.outcomes["all-MiniLM-L6-v2"]]
+    ['done']
     """
     if running["out"] is None:
         raise PlanError("an atlas is a folder of files; say where it is to go (--out)")
@@ -121,6 +122,7 @@ def make_atlas(
         for each in unfit:
             progress.note(f"{each.study} does not fit: {each.reason}")
         run_steps(models, steps, unfit, own, state, shared, progress)
+        keep_examples(models, steps, own, running["seed"], progress)
         return finish(folder, progress)
 
 

@@ -1,61 +1,153 @@
-"""From the results of studies to an atlas: each study's page, the tables of all heads, and the site."""
+"""From the results of studies to an atlas: examples, the tables of all heads, each study's page, and the site.
+
+The manifest is written last, so that an atlas that has one is whole; whatever was cut off before is made again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attlas.errors import AttlasError
-from attlas.making.places import models_in, results_in
-from attlas.making.state import FAILED, Outcome, State
+from attlas.evidence.atlas import Atlas
+from attlas.making.places import EXAMPLES, PAGE, SITE, models_in, results_in
+from attlas.making.state import DONE, FAILED, Outcome, State
 from attlas.run.progress import Progress
+from attlas.store import Result
+from attlas.store.folder import MANIFEST, finish_up
+from attlas.studies.joining import gathered
 from attlas.studies.reporting import write_report
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
 class Made:
-    """An atlas that was made: its folder, its page, and what has become of each study.
+    """An atlas that was made: its folder, its page, and what has become of each study, by model.
 
-    >>> Made(Path("out"), Path("out/index.html"), ()).failed
+    >>> Made(Path("out"), Path("out/index.html"), {}).failed
     []
     """
 
     folder: Path
     page: Path
-    outcomes: tuple[Outcome, ...]
+    outcomes: Mapping[str, Sequence[Outcome]]
+    left_out: Sequence[Mapping[str, str]] = ()
 
     @property
     def failed(self) -> list[Outcome]:
         """The studies that failed.
 
-        >>> Made(Path("out"), Path("out/index.html"), ()).failed
-        []
+        >>> Made(Path("out"), Path("out/index.html"), {"tiny": [Outcome("norms", FAILED)]}).failed[0].study
+        'norms'
         """
-        return [outcome for outcome in self.outcomes if outcome.state == FAILED]
+        return [outcome for own in self.outcomes.values() for outcome in own if outcome.state == FAILED]
+
+    @property
+    def atlas(self) -> Atlas:
+        """The atlas itself, opened from its folder."""
+        from attlas.evidence.atlas import atlas
+
+        return atlas(self.folder)
 
     def as_json(self) -> dict[str, Any]:
         """What ``--json`` prints.
 
-        >>> Made(Path("out"), Path("out/index.html"), ()).as_json()["page"]
+        >>> Made(Path("out"), Path("out/index.html"), {}).as_json()["page"]
         'out/index.html'
         """
         return {
             "folder": str(self.folder),
             "page": str(self.page),
-            "steps": [asdict(outcome) for outcome in self.outcomes],
+            "models": {model: [asdict(outcome) for outcome in own] for model, own in self.outcomes.items()},
+            "left_out": [dict(row) for row in self.left_out],
         }
 
 
-def finish(folder: Path, progress: Progress) -> Made:
-    """Write the page of every result."""
-    outcomes = []
-    for model in models_in(folder):
-        state = State.of(model)
-        outcomes += list(state.outcomes.values()) if state else []
-    for place in results_in(folder):
+def finish(folder: Path, progress: Progress, given: Iterable[Path] | None = None) -> Made:
+    """Bring together the results of all models in a folder (or other results that are ``given``), and write them down
+    as an atlas with its pages."""
+    progress.note("bringing together what was found")
+    states = {model: State.of(model) for model in models_in(folder)}
+    outcomes = {model.name: list(state.outcomes.values()) for model, state in states.items() if state is not None}
+    places = [place for place in results_in(folder) if place.name != EXAMPLES] if given is None else list(given)
+    tables = gathered(places, beside=folder).tables
+    tables |= _examples(folder, tables)
+    tables["left_out"] = _with(tables["left_out"], outcomes)
+    atlas = Atlas.of(tables)
+    page = write_pages(atlas, folder)
+    for place in places:
         try:
             write_report(place)
         except AttlasError as error:
-            progress.note(f"no page for {place}: {error}")
-    return Made(folder, folder / "index.html", tuple(outcomes))
+            progress.note(str(error))
+    _save(atlas.result, folder)
+    return Made(folder, page, outcomes, tables["left_out"].to_pylist())
+
+
+def write_pages(atlas: Atlas, folder: Path) -> Path:
+    """Write the site of an atlas."""
+    page = folder / PAGE
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text('<meta name="generator" content="attlas">', encoding="utf-8")
+    return page
+
+
+def _examples(folder: Path, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """The examples of all models in a folder, under the names that the models have in the atlas, with the places of
+    their pages seen from there."""
+    import pyarrow as pa
+
+    names = {row["fingerprint"]: row["model"] for row in tables["models"].to_pylist()}
+    found: dict[str, list[pa.Table]] = {}
+    for model in models_in(folder):
+        place = model / EXAMPLES
+        try:
+            result = Result.open(place)
+        except AttlasError:
+            continue
+        name = names.get(str(result.manifest.model.get("fingerprint")))
+        if name is None:
+            continue
+        for table, own in result.tables.items():
+            own = _replaced(own, "model", [name] * own.num_rows)
+            if "page" in own.column_names:
+                own = _replaced(own, "page", [f"{model.name}/{page}" for page in own["page"].to_pylist()])
+            found.setdefault(table, []).append(own)
+    return {table: pa.concat_tables(parts, promote_options="permissive") for table, parts in found.items()}
+
+
+def _replaced(table: pa.Table, column: str, values: list[str]) -> pa.Table:
+    import pyarrow as pa
+
+    return table.set_column(table.column_names.index(column), column, pa.array(values, pa.string()))
+
+
+def _with(left_out: pa.Table, outcomes: Mapping[str, Sequence[Outcome]]) -> pa.Table:
+    """What was left out, with the studies that did not fit or failed."""
+    from attlas.evidence.gathering import table_of
+    from attlas.evidence.schemas import LEFT_OUT
+
+    rows: list[dict[str, str]] = left_out.to_pylist()
+    for model, own in outcomes.items():
+        rows += [
+            {"given": f"{outcome.study} of {model}", "reason": f"{outcome.state}: {outcome.reason}"}
+            for outcome in own
+            if outcome.state != DONE
+        ]
+    return table_of(rows, LEFT_OUT)
+
+
+def _save(result: Result, folder: Path) -> None:
+    """Write the tables of an atlas beside its models and pages, in the place of those of an earlier one."""
+    finish_up(folder)
+    (folder / MANIFEST).unlink(missing_ok=True)
+    named = {f"{name}.parquet" for name in result.manifest.tables}
+    earlier = [place.name for place in folder.glob("*.parquet")]
+    result.save(folder, beside=(PAGE, SITE, *(model.name for model in models_in(folder)), *earlier))
+    for name in earlier:
+        if name not in named:
+            (folder / name).unlink(missing_ok=True)

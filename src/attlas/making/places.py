@@ -14,7 +14,7 @@ from attlas.errors import StoreError
 from attlas.making.state import STATE
 from attlas.store.folder import MANIFEST, locate, read_manifest
 
-PAGE, SITE = "index.html", "site"
+PAGE, SITE, EXAMPLES, TEXTS = "index.html", "site", "examples", "texts"
 ATLAS = "atlas"  # what its manifest says instead of a study
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,8 +112,9 @@ class Result:
         frame: pd.DataFrame = self.tables[wanted].to_pandas()
         return frame
 
-    def save(self, folder: str | Path) -> Path:
-        """Write the result into a folder, wholly or not at all, and drop the run's checkpoint there.
+    def save(self, folder: str | Path, *, beside: Collection[str] = ()) -> Path:
+        """Write the result into a folder, wholly or not at all, and drop the run's checkpoint there. ``beside`` are
+        names of what else may lie in it.
 
         >>> import tempfile
         >>> out = Result(Manifest("survey"), {"heads": {"layer": [0]}}).save(Path(tempfile.mkdtemp()) / "out")
@@ -122,7 +123,7 @@ class Result:
         """
         folder = Path(folder)
         tables = self.tables
-        require_free(folder, self.manifest.plan)
+        require_free(folder, self.manifest.plan, beside)
 
         def write(staged: Path) -> None:
             from pyarrow import parquet

@@ -1,4 +1,4 @@
-"""Roles on single texts: every definition that is a sum over weights, on short texts of a corpus and on repeated ones.
+"""Roles on single texts: every definition that is a sum over weights, on short texts and on repeated ones.
 
 Texts of the corpus are read as the study reads them, with the beginning piece in front, but each whole and by itself;
 texts of random pieces are made here, shorter than those of the study.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,6 @@ from attlas.models import Example
 from attlas.stats import Bundle
 from attlas.text import Document
 
-if TYPE_CHECKING:
-    from attlas.capture import Subject
-
 Places = Callable[[int, Stream, str], "NDArray[np.bool_] | None"]
 
 
@@ -31,8 +28,8 @@ Places = Callable[[int, Stream, str], "NDArray[np.bool_] | None"]
 class ByText:
     """Some texts and what a study says of every head on each.
 
-    ``figures`` are by quantity, called as in the table of all heads, and stream: (text, layer, head), NaN where a text
-    has no case. ``places`` tells of a text (by its number), a stream and a quantity which weights it is about,
+    ``figures`` are by quantity, called as in the table of all heads, and stream: (text, layer, head), NaN where a
+    text has no case. ``places`` tells of a text (by its number), a stream and a quantity which weights it is about,
     (query, key), or None where it is about whole rows.
 
     >>> ByText((), {}).values("previous", Stream.ENCODER, 0, 1).shape

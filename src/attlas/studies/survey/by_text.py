@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +49,7 @@ def by_text(subject: Subject, documents: Sequence[Document], seed: int = 0) -> I
                 name = quantity.name if measure == "weight" else f"{quantity.name}.{measure}"
                 figures.setdefault(name, {})[stream] = means[..., number, place]
 
-    @lru_cache(maxsize=None)
+    @cache
     def places(text: int, stream: Stream, quantity: str) -> NDArray[np.bool_] | None:
         return _places(subject, reading.examples[text], stream, quantity)
 
