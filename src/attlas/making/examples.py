@@ -35,7 +35,6 @@ ENOUGH = 3  # texts of a pool that have a relation
 LOOKED = 400  # documents that a pool is drawn from
 EXAMPLES = ("best", "typical", "fails")
 PARTS = ("does", "rests", "writes")  # of a portrait, whose sentences can be shown on a text
-NEAR = 1e-9
 
 Row = dict[str, Any]
 
@@ -134,14 +133,15 @@ def choose(sentences: Iterable[Row], figures: Mapping[str, Sequence[ByText]]) ->
 
 def _three(row: Row, values: NDArray[np.float64]) -> list[tuple[str, float, int]]:
     """The text that is best, one that is typical, and one where the head fails: names, values and places. Where small
-    figures are meant the best is the smallest; a text is an example of one kind alone."""
-    chance = row["chance"]
-    sign = -1.0 if chance is not None and row["value"] is not None and row["value"] < chance else 1.0
+    figures are meant the best is the smallest. A head fails where it is not half as far beyond chance as at its
+    best; there may be no such text."""
+    chance = row["chance"] or 0.0
+    sign = -1.0 if row["value"] is not None and row["value"] < chance else 1.0
     known = np.flatnonzero(np.isfinite(values))
     order = known[np.argsort(-sign * values[known], kind="stable")].tolist()
     best, rest = order[0], order[1:]
     picked = [("best", best)]
-    if rest and sign * (values[best] - values[rest[-1]]) > NEAR:
+    if rest and sign * (values[rest[-1]] - chance) < sign * (values[best] - chance) / 2:
         picked.append(("fails", rest.pop()))
     if rest:
         middle = float(np.median(values[known]))
@@ -195,6 +195,8 @@ def _query(
         words = [piece for piece, word in enumerate(queries.words) if word >= 0] or [0]
         return words[len(words) // 2]
     asked = np.flatnonzero(places.any(1))
+    words = np.array(queries.words)[asked] >= 0
+    asked = asked[words] if words.any() else asked
     shown = (weights * places).sum(1)[asked]
     if example == "best":
         return int(asked[shown.argmax()])
