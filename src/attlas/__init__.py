@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from attlas.capture import Capture, Fold, Gates, Override, Recorder, Selection, Subject, examine, load
     from attlas.corpora import Corpus, read
     from attlas.errors import AttlasError
+    from attlas.evidence import Atlas, Saying, atlas
     from attlas.ids import HeadId, Site, Stream
     from attlas.models import AttentionCall, Instrument
     from attlas.run.fold import fold
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from attlas.text import Document, Passage
 
 __all__ = [
+    "Atlas",
     "AttentionCall",
     "AttlasError",
     "Capture",
@@ -45,6 +47,7 @@ __all__ = [
     "Passage",
     "Recorder",
     "Result",
+    "Saying",
     "Selection",
     "Site",
     "Stream",
@@ -53,6 +56,7 @@ __all__ = [
     "Task",
     "ablate",
     "align",
+    "atlas",
     "clusters",
     "coref",
     "examine",
@@ -87,6 +91,7 @@ _HOMES = {
     "attlas.capture": ("Capture", "Fold", "Gates", "Override", "Recorder", "Selection", "Subject", "examine", "load"),
     "attlas.corpora": ("Corpus", "read"),
     "attlas.errors": ("AttlasError",),
+    "attlas.evidence": ("Atlas", "Saying", "atlas"),
     "attlas.ids": ("HeadId", "Site", "Stream"),
     "attlas.models": ("AttentionCall", "Instrument"),
     "attlas.run.fold": ("fold",),

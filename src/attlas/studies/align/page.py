@@ -62,8 +62,9 @@ SCORES = Schema(
     _DIRECTION, STREAM, _MEASURE, _SIDE, LAYER, _OPTIONAL_HEAD,
     _SCORE,
     Column("value", "value", "percent", "with a 95 % interval over pairs of sentences", ends=("low", "high"),
-           twin="twin", definition="Och and Ney 2003", head=True),
+           twin="twin", definition="Och and Ney 2003", head=True, called="{score} of links, {direction}, {side}"),
     _TWIN, _TWINS, _LINKS,
+    keys=("score", "direction", "side", "measure"),
 )  # fmt: skip
 CHOICES = Schema(
     "choices",
@@ -93,9 +94,10 @@ MEAN_NORMS = Schema(
     "Mean norms of layers (joint: of all heads together) and heads, over all queries and keys that meet.",
     _DIRECTION, STREAM, _SIDE, LAYER, _OPTIONAL_HEAD,
     Column("value", "mean norm", "number", ends=("low", "high"), twin="twin", definition="Kobayashi et al. 2020",
-           head=True),
+           head=True, called="mean norm, {direction}, {side}"),
     Column("n", "pairs of pieces", "count"),
     replace(_TWIN, kind="number", optional=True), _TWINS,
+    keys=("direction", "side"),
 )  # fmt: skip
 PAIRS = Schema(
     "pairs",

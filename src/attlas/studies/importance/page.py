@@ -19,13 +19,15 @@ HEADS = Schema(
     *PLACE,
     Column(
         "value", "E|dL/dξ|", "number", "mean size over texts of the loss's derivative by the head's gate",
-        ends=("low", "high"), definition="Michel et al. 2019", head=True,
+        ends=("low", "high"), definition="Michel et al. 2019", head=True, called="importance, E|dL/dξ|",
     ),
-    Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", head=True),
+    Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", head=True,
+           called="importance, of its layer's"),
     Column("signed", "mean dL/dξ", "signed", "the same with its sign", head=True),
     Column("n", "texts", "count"),
-    Column("change", "change of score when cut", "signed", "from attlas ablate", optional=True, head=True),
-    Column("loss_change", "change of loss when cut", "signed", "from attlas ablate", optional=True, head=True),
+    Column("change", "change of score when cut", "signed", "from attlas ablate", optional=True),
+    Column("loss_change", "change of loss when cut", "signed", "from attlas ablate", optional=True),
+    keys=(),
 )  # fmt: skip
 LOSS = Schema(
     "loss",

@@ -41,9 +41,9 @@ PARKED = 0.5
 _LAYER = ("stream", "keys", "layer")  # what tells one row of the layers from others
 _KEYS = Column("keys", "keys", meaning="class or place of the key", labels=KEY_TITLES, was="class")
 _SHARES = (
-    Column("weight", "share of weight", "share", twin="twin_weight", head=True),
+    Column("weight", "share of weight", "share", twin="twin_weight"),
     Column("norm", "share of norm", "share", "of ‖αf(x)‖; none where the model does not let it be computed",
-           twin="twin_norm", head=True, optional=True),
+           twin="twin_norm", optional=True),
 )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ HEADS = Schema(
     Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid", head=True),
     *_SHARES,
     _TWINS,
+    keys=("keys",),
 )  # fmt: skip
 LAYERS = Schema(
     "noop_layers",

@@ -61,10 +61,10 @@ def _share(name: str, title: str, *, head: bool, chance: str = "") -> tuple[Colu
 def _means(*, head: bool) -> tuple[Column, ...]:
     return (
         Column("n", "queries", "number"),
-        Column("mean_weight", "mean α", "number", "over pairs", twin="twin_mean_weight", head=head),
+        Column("mean_weight", "mean α", "number", "over pairs", twin="twin_mean_weight"),
         Column("length", "mean ‖f(x)‖", "number", "over keys", twin="twin_length", head=head,
                ends=None if head else ("length_low", "length_high")),
-        Column("mean_norm", "mean ‖αf(x)‖", "number", "over pairs", twin="twin_mean_norm", head=head),
+        Column("mean_norm", "mean ‖αf(x)‖", "number", "over pairs", twin="twin_mean_norm"),
         Column("relative", "‖f(x)‖ over other keys'", "number", twin="twin_relative", head=head),
         Column("pair_count", "pairs", "count"),
         Column("key_count", "keys seen", "count"),
@@ -88,18 +88,19 @@ _LAYER_SHARES = (
     *_share("joint", "norm, all heads together", head=False),
 )
 _RHO, _RARE = "rank correlation of α and ‖f(x)‖", "rank correlation of ‖f(x)‖ and rarity of the word"
-NORMS = Schema("norms", "One row for each head and class of key.", *PLACE, _CLASS, *_HEAD_SHARES, *_means(head=True))
+NORMS = Schema("norms", "One row for each head and class of key.", *PLACE, _CLASS, *_HEAD_SHARES, *_means(head=True),
+               keys=("keys",))  # fmt: skip
 LAYERS = Schema(
     "norms_layers", "One row for each layer and class of key.", *PLACE[:2], _CLASS, *_LAYER_SHARES,
     *_means(head=False),
     Column("mean_joint", "mean joint norm", "number", "of all heads together, over pairs", twin="twin_mean_joint"),
 )  # fmt: skip
 SPEARMAN = Schema("spearman", "Rank correlation of α and ‖f(x)‖ of each head.", *PLACE, _KEYS, _OVER,
-                  *_estimate(_RHO, head=True))  # fmt: skip
+                  *_estimate(_RHO, head=True), keys=("keys", "over"))  # fmt: skip
 SPEARMAN_LAYERS = Schema("spearman_layers", "The same, mean of a layer's heads.", *PLACE[:2], _KEYS, _OVER,
                          *_estimate(_RHO))  # fmt: skip
 FREQUENCY = Schema("frequency", "Rank correlation of ‖f(x)‖ and how rare a word is, of each head.", *PLACE, _WORDS,
-                   *_estimate(_RARE, head=True))  # fmt: skip
+                   *_estimate(_RARE, head=True), keys=("words",))  # fmt: skip
 FREQUENCY_LAYERS = Schema("frequency_layers", "The same, mean of a layer's heads.", *PLACE[:2], _WORDS,
                           *_estimate(_RARE))  # fmt: skip
 _BAND = (Column("relative", "‖f(x)‖ over the layer's mean", "number", twin="twin_relative"),

@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study("relations", call="attlas.studies.relations.call:relations", page="attlas.studies.relations.page:PAGE")
+STUDY = Study("relations", call="attlas.studies.relations.call:relations", page="attlas.studies.relations.page:PAGE",
+              sayings="attlas.studies.relations.sayings:SAYINGS")  # fmt: skip

@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study("roles", call="attlas.studies.roles.call:roles", page="attlas.studies.roles.page:PAGE", group="measure")
+STUDY = Study("roles", call="attlas.studies.roles.call:roles", page="attlas.studies.roles.page:PAGE", group="measure",
+              sayings="attlas.studies.roles.sayings:SAYINGS")  # fmt: skip

@@ -5,5 +5,9 @@ from __future__ import annotations
 from attlas.studies import Study
 
 STUDY = Study(
-    "survey", call="attlas.studies.survey.call:survey", page="attlas.studies.survey.page:PAGE", group="measure"
+    "survey",
+    call="attlas.studies.survey.call:survey",
+    page="attlas.studies.survey.page:PAGE",
+    group="measure",
+    sayings="attlas.studies.survey.sayings:SAYINGS",
 )
