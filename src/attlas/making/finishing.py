@@ -5,7 +5,7 @@ The manifest is written last, so that an atlas that has one is whole; whatever w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,11 @@ from attlas.evidence.atlas import Atlas
 from attlas.making.places import EXAMPLES, PAGE, SITE, models_in, results_in
 from attlas.making.state import DONE, FAILED, Outcome, State
 from attlas.run.progress import Progress
-from attlas.store import Result
+from attlas.store import Result, versions_here
 from attlas.store.folder import MANIFEST, finish_up
 from attlas.studies.joining import gathered
 from attlas.studies.reporting import write_report
+from attlas.website import write_site
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,18 +68,18 @@ class Made:
         }
 
 
-def finish(folder: Path, progress: Progress, given: Iterable[Path] | None = None) -> Made:
-    """Bring together the results of all models in a folder (or other results that are ``given``), and write them down
-    as an atlas with its pages."""
+def finish(folder: Path, progress: Progress, command: str = "") -> Made:
+    """Bring together the results of all models in a folder, and write them down as an atlas with its pages, which name
+    the ``command`` that makes it again."""
     progress.note("bringing together what was found")
     states = {model: State.of(model) for model in models_in(folder)}
     outcomes = {model.name: list(state.outcomes.values()) for model, state in states.items() if state is not None}
-    places = [place for place in results_in(folder) if place.name != EXAMPLES] if given is None else list(given)
+    places = [place for place in results_in(folder) if place.name != EXAMPLES]
     tables = gathered(places, beside=folder).tables
     tables |= _examples(folder, tables)
     tables["left_out"] = _with(tables["left_out"], outcomes)
     atlas = Atlas.of(tables)
-    page = write_pages(atlas, folder)
+    page = write_site(tables, folder, command=command, version=versions_here()["attlas"])
     for place in places:
         try:
             write_report(place)
@@ -86,14 +87,6 @@ def finish(folder: Path, progress: Progress, given: Iterable[Path] | None = None
             progress.note(str(error))
     _save(atlas.result, folder)
     return Made(folder, page, outcomes, tables["left_out"].to_pylist())
-
-
-def write_pages(atlas: Atlas, folder: Path) -> Path:
-    """Write the site of an atlas."""
-    page = folder / PAGE
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text('<meta name="generator" content="attlas">', encoding="utf-8")
-    return page
 
 
 def _examples(folder: Path, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
