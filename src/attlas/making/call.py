@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
@@ -67,6 +67,7 @@ def make_atlas(
     gold: Annotated[
         Path | str | None, Help("Gold links of words, where a corpus is a bitext.", kind=Path | None)
     ] = None,
+    one_indexed: Annotated[bool, Help("The gold links count words from 1.")] = False,
     format: Annotated[str | None, Help("The corpora's format, where it cannot be told.")] = None,
     unit: Annotated[
         str | None,
@@ -114,9 +115,10 @@ def make_atlas(
         if stale is not None:
             progress.note(stale)
         own = folder / slug(models.name)
-        planned = _planned(models, texts, [study.name for study in asked_for], task, gold, shared)
+        links = {} if gold is None else {"gold": gold, "one_indexed": one_indexed}
+        planned = _planned(models, texts, [study.name for study in asked_for], task, links, shared)
         state = _begun(folder, own, planned, resume=running["resume"])
-        steps, unfit = plan(models, texts, asked_for, task=task, gold=gold)
+        steps, unfit = plan(models, texts, asked_for, task=task, links=links)
         for name in unread(steps, texts):
             progress.note(f"{name} is read by no study")
         for each in unfit:
@@ -127,14 +129,19 @@ def make_atlas(
 
 
 def _planned(
-    models: Models, texts: Sequence[Texts], studies: list[str], task: str | None, gold: Any, shared: dict[str, Any]
+    models: Models,
+    texts: Sequence[Texts],
+    studies: list[str],
+    task: str | None,
+    links: Mapping[str, Any],
+    shared: Mapping[str, Any],
 ) -> dict[str, Any]:
     """All that decides the results of one model."""
     silent = ("resume", "budget", "checkpoint_every")
     options = {name: value for name, value in shared.items() if name not in silent and value is not None}
     return {
         "studies": studies,
-        "options": {**options, "task": task, "gold": None if gold is None else Path(gold).name},
+        "options": {**options, "task": task, **links},
         "model": models.plain.describe(),
         "corpora": [describe(each.read()) for each in texts],
         "version": versions_here()["attlas"],

@@ -32,7 +32,7 @@ class Asked:
     models: Models
     corpus: Corpus | StreamedCorpus
     task: str | None = None
-    gold: Any = None
+    links: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def annotations(self) -> tuple[str, ...]:
@@ -121,11 +121,11 @@ def links(asked: Asked) -> Answer:
         return Answer(f"{asked.models.name} does not translate, and words are aligned by a model that does")
     if "translation" not in asked.annotations:
         return Answer(f"{asked.corpus.name} has no translations; a bitext has them")
-    if asked.gold is None and "links" not in asked.annotations:
+    if not asked.links and "links" not in asked.annotations:
         return Answer(
             f"{asked.corpus.name} has no gold links of words, by which heads are scored; give some (--gold)"
         )
-    return Answer(options={} if asked.gold is None else {"gold": asked.gold})
+    return Answer(options=asked.links)
 
 
 def task(asked: Asked) -> Answer:

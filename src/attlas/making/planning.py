@@ -83,7 +83,7 @@ def plan(
     asked_for: Sequence[Study],
     *,
     task: str | None = None,
-    gold: Any = None,
+    links: Mapping[str, Any] | None = None,
 ) -> tuple[list[Step], list[Unfit]]:
     """What is run, in order, and what is not, with reasons.
 
@@ -97,7 +97,7 @@ def plan(
     """
     steps, unfit = [], []
     for study in asked_for:
-        fitting = _fit(study, models, corpora, task=task, gold=gold)
+        fitting = _fit(study, models, corpora, task=task, links=links)
         if isinstance(fitting, Step):
             steps.append(fitting)
         else:
@@ -139,7 +139,7 @@ def named_by_role(study: Study, role: str) -> str | None:
 
 
 def _fit(
-    study: Study, models: Models, corpora: Sequence[Texts], *, task: str | None, gold: Any
+    study: Study, models: Models, corpora: Sequence[Texts], *, task: str | None, links: Mapping[str, Any] | None
 ) -> Step | Unfit:  # fmt: skip
     """A study on the first corpus that has what it needs; or why there is none."""
     reasons = []
@@ -149,7 +149,7 @@ def _fit(
         except AttlasError as error:
             reasons.append(str(error))
             continue
-        answers = _answers(_fits(study), Asked(models, corpus, task, gold))
+        answers = _answers(_fits(study), Asked(models, corpus, task, links or {}))
         why = next((each.why for each in answers if not each.met), "")
         if not why:
             posed = next((each.task for each in answers if each.task), "")
@@ -179,7 +179,7 @@ def _shared(steps: list[Step], models: Models, corpora: Sequence[Texts]) -> list
         texts = {id(step.texts): step.texts for step in given}
         if len(texts) > 1:
             continue
-        fitting = _fit(study, models, [each for each in texts.values() if each is not None], task=None, gold=None)
+        fitting = _fit(study, models, [each for each in texts.values() if each is not None], task=None, links=None)
         if isinstance(fitting, Step):
             steps = [fitting, *(step for step in steps if step not in given)]
     return steps
