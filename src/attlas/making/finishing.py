@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Made:
-    """An atlas that was made: its folder, its page, and what has become of each study, by model.
+    """An atlas that was made: its folder, its page, and what has become of each study, by model; what was
+    ``left_out`` of it, models that have ``fallen`` by the way, with reasons, and further remarks.
 
     >>> Made(Path("out"), Path("out/index.html"), {}).failed
     []
@@ -37,6 +38,8 @@ class Made:
     page: Path
     outcomes: Mapping[str, Sequence[Outcome]]
     left_out: Sequence[Mapping[str, str]] = ()
+    fallen: Sequence[tuple[str, str]] = ()
+    remarks: Sequence[str] = ()
 
     @property
     def failed(self) -> list[Outcome]:
@@ -65,12 +68,14 @@ class Made:
             "page": str(self.page),
             "models": {model: [asdict(outcome) for outcome in own] for model, own in self.outcomes.items()},
             "left_out": [dict(row) for row in self.left_out],
+            "failed": dict(self.fallen),
+            "remarks": list(self.remarks),
         }
 
 
 def finish(folder: Path, progress: Progress, command: str = "") -> Made:
-    """Bring together the results of all models in a folder, and write them down as an atlas with its pages, which name
-    the ``command`` that makes it again."""
+    """Bring together the results of all models in a folder, and write them down as an atlas with its pages, which
+    name the ``command`` that makes it again."""
     progress.note("bringing together what was found")
     states = {model: State.of(model) for model in models_in(folder)}
     outcomes = {model.name: list(state.outcomes.values()) for model, state in states.items() if state is not None}

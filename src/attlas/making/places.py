@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from attlas.errors import StoreError
-from attlas.making.state import STATE
+from attlas.making.state import STATE, State
+from attlas.run.session import slug
 from attlas.store.folder import MANIFEST, locate, read_manifest
 
 PAGE, SITE, EXAMPLES, TEXTS = "index.html", "site", "examples", "texts"
@@ -27,6 +28,18 @@ def models_in(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(place for place in folder.iterdir() if (place / STATE).is_file())
+
+
+def of_model(folder: Path, name: str, fingerprint: str) -> Path:
+    """The place of a model in an atlas: called after it, and told apart where another model of that name is there.
+
+    >>> of_model(Path("out"), "org/tiny", "0123456789")
+    PosixPath('out/tiny')
+    """
+    place = folder / slug(name)
+    there = State.of(place)
+    other = there is not None and there.plan.get("model", {}).get("fingerprint") != fingerprint
+    return folder / f"{slug(name)}-{fingerprint[:6]}" if other else place
 
 
 def results_in(folder: Path) -> Iterator[Path]:
