@@ -13,9 +13,11 @@ from attlas.studies import Study
 if TYPE_CHECKING:
     from attlas.making.finishing import Made
 
-MAKE = Study("atlas", call="attlas.making.call:make_atlas", after="attlas.cli.atlas:show", group="look")
+MAKE = Study("atlas", call="attlas.making.call:make_atlas", after="attlas.cli.atlas:show")
+MANY = Study("atlas-many", call="attlas.making.many:make_many", after="attlas.cli.atlas:show")
 app = typer.Typer(cls=plain_group("atlas", alone=True), rich_markup_mode=None, no_args_is_help=False)
 app.command("atlas")(command_for(MAKE))
+app.command("many")(command_for(MANY))
 
 
 def show(made: Made) -> None:
@@ -34,6 +36,12 @@ def show(made: Made) -> None:
             reason = f": {outcome.reason}" if outcome.reason else ""
             where = f" on {outcome.corpus}" if outcome.corpus else ""
             typer.echo(printable(f"  {outcome.study}{where}: {outcome.state}{reason}"))
+    for row in made.left_out:
+        typer.echo(printable(f"left out: {row['given']}: {row['reason']}"))
+    for remark in made.remarks:
+        typer.echo(printable(f"note: {remark}"))
+    for name, reason in made.fallen:
+        typer.echo(printable(f"failed: {name}: {reason}"))
     typer.echo(printable(f"atlas: {made.page}"))
-    if made.failed:
+    if made.failed or made.fallen:
         raise typer.Exit(1)

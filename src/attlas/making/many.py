@@ -1,7 +1,7 @@
 """Many models: a list is gone through, each model like one alone, and one atlas is made of all.
 
-What is done is not repeated, and what was begun goes on, so the same call is made again after a kill, or after the list
-has grown. A model that cannot be opened, or of which a study fails, does not stop the others.
+What is done is not repeated, and what was begun goes on, so the same call is made again after a kill, or after the
+list has grown. A model that cannot be opened, or of which a study fails, does not stop the others.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Unpack
 
-from attlas.errors import AttlasError, PlanError, first_line
+from attlas.errors import AttlasError, PlanError
 from attlas.making.call import ALONE, Order
 from attlas.making.finishing import Made, finish
 from attlas.making.given import Models
 from attlas.making.parameters import USUAL, Corpora, Making
 from attlas.making.places import models_in
+from attlas.making.running import unforeseen
 from attlas.making.telling import Among
 from attlas.run.given import NAMED
 from attlas.run.parameters import Help, Role, study_call
@@ -64,10 +65,7 @@ def make_many(
             except AttlasError as error:
                 fallen.append((name, str(error)))
             except Exception as error:  # a fault of one model must not cost the others
-                told = (
-                    f"it was stopped by an error that was not foreseen ({type(error).__name__}: {first_line(error)})"
-                )
-                fallen.append((name, told))
+                fallen.append((name, unforeseen(error)))
             if fallen and fallen[-1][0] == name:
                 progress.note(f"{name} failed: {fallen[-1][1]}")
         if not models_in(folder):

@@ -1,4 +1,4 @@
-"""What ``attlas atlas`` and ``attlas atlas many`` take alike: which studies, how corpora are read, how studies run."""
+"""What ``attlas atlas`` and ``attlas atlas many`` take alike: which studies, how corpora are read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Corpora = Annotated[
     Sequence[Corpus | str | Path] | Corpus | str | Path,
     Role("corpora"),
     Help(
-        'Files, datasets of the hub, or "sample", which is read if none is given; each study takes the first that has '
-        "what it needs.",
+        'Files, datasets of the hub, or "sample", which is read if none is given; each study takes the first that '
+        "has what it needs.",
         argument=True,
     ),
 ]

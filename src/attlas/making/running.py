@@ -68,6 +68,15 @@ def is_finished(step: Step, folder: Path) -> bool:
     return True
 
 
+def unforeseen(error: Exception) -> str:
+    """What is said of an error that is our own mistake, and stops one study or model of many.
+
+    >>> unforeseen(ValueError("no such thing"))
+    'it was stopped by an error that was not foreseen (ValueError: no such thing)'
+    """
+    return f"it was stopped by an error that was not foreseen ({type(error).__name__}: {first_line(error)})"
+
+
 def _run(
     models: Models, step: Step, folder: Path, state: State, running: Mapping[str, Any], progress: Progress
 ) -> None:
@@ -87,8 +96,7 @@ def _run(
     except AttlasError as error:
         _note(state, step, FAILED, str(error), time.monotonic() - began)
     except Exception as error:  # a fault of one study must not cost the others
-        told = f"it was stopped by an error that was not foreseen ({type(error).__name__}: {first_line(error)})"
-        _note(state, step, FAILED, told, time.monotonic() - began)
+        _note(state, step, FAILED, unforeseen(error), time.monotonic() - began)
     else:
         _note(state, step, DONE, seconds=time.monotonic() - began)
         return
