@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attlas.cli.commands import command_for
+from attlas.cli.commands import command_for, with_shared_options
 from attlas.cli.groups import plain_group
+from attlas.run.given import check_given
+from attlas.run.parameters import Help
 from attlas.studies import Study
 
 if TYPE_CHECKING:
@@ -18,6 +22,26 @@ MANY = Study("atlas-many", call="attlas.making.many:make_many", after="attlas.cl
 app = typer.Typer(cls=plain_group("atlas", alone=True), rich_markup_mode=None, no_args_is_help=False)
 app.command("atlas")(command_for(MAKE))
 app.command("many")(command_for(MANY))
+
+
+@app.command("join")
+@with_shared_options
+def join(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of results, of several results, or of atlases.")],
+    out: Annotated[Path, Help("The folder of the new atlas.", short="-o")],
+    quiet: bool = False,
+    as_json: bool = False,
+) -> None:
+    """Make one atlas of results that were made before, of one model or of several."""
+    from attlas.making.joining import join_atlas
+    from attlas.run import progress_on
+
+    check_given({"out": out, "resume": False})
+    made = join_atlas(folders, out, progress=progress_on(quiet=quiet))
+    if as_json:
+        typer.echo(json.dumps(made.as_json(), ensure_ascii=False))
+    else:
+        show(made)
 
 
 def show(made: Made) -> None:

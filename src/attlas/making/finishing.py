@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from attlas.errors import AttlasError
 from attlas.evidence.atlas import Atlas
-from attlas.making.places import EXAMPLES, PAGE, SITE, models_in, results_in
+from attlas.making.places import EXAMPLES, models_in, results_in
 from attlas.making.state import DONE, FAILED, Outcome, State
 from attlas.run.progress import Progress
 from attlas.store import Result, versions_here
+from attlas.store.damage import told_as_damage
 from attlas.store.folder import MANIFEST, finish_up
 from attlas.studies.joining import gathered
 from attlas.studies.reporting import write_report
@@ -82,6 +83,7 @@ def finish(folder: Path, progress: Progress, command: str = "") -> Made:
     places = [place for place in results_in(folder) if place.name != EXAMPLES]
     tables = gathered(places, beside=folder).tables
     tables |= _examples(folder, tables)
+    left_out = tables["left_out"].to_pylist()
     tables["left_out"] = _with(tables["left_out"], outcomes)
     atlas = Atlas.of(tables)
     page = write_site(tables, folder, command=command, version=versions_here()["attlas"])
@@ -91,7 +93,19 @@ def finish(folder: Path, progress: Progress, command: str = "") -> Made:
         except AttlasError as error:
             progress.note(str(error))
     _save(atlas.result, folder)
-    return Made(folder, page, outcomes, tables["left_out"].to_pylist())
+    return Made(folder, page, outcomes, left_out)
+
+
+def write_again(folder: Path) -> Path:
+    """Write the pages of an atlas once more, from its tables and results, with the code of today."""
+    result = Result.open(folder)
+    atlas = Atlas(result)
+    with told_as_damage(folder):
+        page = write_site(atlas.tables, folder, version=versions_here()["attlas"])
+    for place in results_in(folder):
+        if place.name != EXAMPLES:
+            write_report(place)
+    return page
 
 
 def _examples(folder: Path, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
@@ -145,7 +159,7 @@ def _save(result: Result, folder: Path) -> None:
     (folder / MANIFEST).unlink(missing_ok=True)
     named = {f"{name}.parquet" for name in result.manifest.tables}
     earlier = [place.name for place in folder.glob("*.parquet")]
-    result.save(folder, beside=(PAGE, SITE, *(model.name for model in models_in(folder)), *earlier))
+    result.save(folder, beside=[place.name for place in folder.iterdir()])
     for name in earlier:
         if name not in named:
             (folder / name).unlink(missing_ok=True)

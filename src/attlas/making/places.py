@@ -13,9 +13,11 @@ from pathlib import Path
 from attlas.errors import StoreError
 from attlas.making.state import STATE, State
 from attlas.run.session import slug
+from attlas.store.checkpoint import FOLDER as CHECKPOINT
 from attlas.store.folder import MANIFEST, locate, read_manifest
 
 PAGE, SITE, EXAMPLES, TEXTS = "index.html", "site", "examples", "texts"
+DEEP = 4  # folders below one that is given, in which results are looked for
 ATLAS = "atlas"  # what its manifest says instead of a study
 
 
@@ -42,20 +44,41 @@ def of_model(folder: Path, name: str, fingerprint: str) -> Path:
     return folder / f"{slug(name)}-{fingerprint[:6]}" if other else place
 
 
-def results_in(folder: Path) -> Iterator[Path]:
-    """The folders of finished results in a folder, and in the folders that it has; none of them within another, but
-    for an atlas, which is made of those that it has.
+def results_in(folder: Path, deep: int = DEEP) -> Iterator[Path]:
+    """The folders of finished results in a folder, and in those that it has; none of them within another, but for an
+    atlas, which is made of those that it has.
 
     >>> list(results_in(Path("no such folder")))
     []
     """
-    for place in sorted(folder.iterdir()) if folder.is_dir() else []:
-        if not place.is_dir() or place.is_symlink() or place.name.startswith("."):
-            continue
+    for place in _folders(folder) if deep else []:
         if locate(place, MANIFEST).is_file() and not is_atlas(place):
             yield place
         else:
-            yield from results_in(place)
+            yield from results_in(place, deep - 1)
+
+
+def begun_in(folder: Path, deep: int = DEEP) -> Iterator[Path]:
+    """The folders of runs that were begun in a folder, or in it itself, and never finished.
+
+    >>> list(begun_in(Path("no such folder")))
+    []
+    """
+    if (folder / CHECKPOINT).is_dir() and not locate(folder, MANIFEST).is_file():
+        yield folder
+    for place in _folders(folder) if deep else []:
+        yield from begun_in(place, deep - 1)
+
+
+def _folders(folder: Path) -> list[Path]:
+    """The folders in a folder that a person would see, by name."""
+    if not folder.is_dir():
+        return []
+    return sorted(
+        place
+        for place in folder.iterdir()
+        if place.is_dir() and not place.is_symlink() and not place.name.startswith(".")
+    )
 
 
 def is_atlas(folder: Path) -> bool:

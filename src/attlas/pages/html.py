@@ -55,13 +55,14 @@ def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
 
 @dataclass(frozen=True)
 class Around:
-    """Where a page stands among others: the page above it, and names and places of those beside it.
+    """Where a page stands among others: place and name of the page above, and names and places of those beside it.
 
-    >>> Around("../index.html").beside
+    >>> Around("../index.html", "Atlas").beside
     ()
     """
 
     up: str
+    name: str
     beside: tuple[tuple[str, str], ...] = ()
 
 
@@ -170,7 +171,10 @@ def _around(around: Around | None) -> list[Markup]:
     """Links to the page above and to those beside."""
     if around is None:
         return []
-    links = [tag("a", "↑ Atlas", href=around.up), *(tag("a", name, href=place) for name, place in around.beside)]
+    links = [
+        tag("a", f"↑ {around.name}", href=around.up),
+        *(tag("a", name, href=place) for name, place in around.beside),
+    ]
     return [tag("nav", *links, class_="around", aria_label="Other pages")]
 
 

@@ -13,7 +13,7 @@ from attlas.pages.html import Around
 from attlas.store.folder import MANIFEST, locate, read_manifest
 from attlas.studies import studies
 
-INDEX, REPORT = "index.html", "report.html"
+INDEX, REPORT, SITE = "index.html", "report.html", "site"
 MARK = '<meta name="generator" content="attlas">'
 MOST = 4000  # letters of a page among which the mark stands
 
@@ -27,7 +27,8 @@ def around(folder: Path) -> Around | None:
     folder = folder.resolve()
     for steps, place in enumerate(folder.parents[:2], start=1):
         if is_ours(place / INDEX):
-            return Around("../" * steps + INDEX, tuple(_beside(folder)))
+            name = "Atlas" if (place / SITE).is_dir() else "All results"
+            return Around("../" * steps + INDEX, name, tuple(_beside(folder)))
     return None
 
 
