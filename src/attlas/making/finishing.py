@@ -17,7 +17,6 @@ from attlas.making.state import DONE, FAILED, Outcome, State
 from attlas.run.progress import Progress
 from attlas.store import Result, versions_here
 from attlas.store.damage import told_as_damage
-from attlas.store.folder import MANIFEST, finish_up
 from attlas.studies.joining import gathered
 from attlas.studies.reporting import write_report
 from attlas.website import write_site
@@ -92,7 +91,7 @@ def finish(folder: Path, progress: Progress, command: str = "") -> Made:
             write_report(place)
         except AttlasError as error:
             progress.note(str(error))
-    _save(atlas.result, folder)
+    _save(atlas, folder)
     return Made(folder, page, outcomes, left_out)
 
 
@@ -153,13 +152,11 @@ def _with(left_out: pa.Table, outcomes: Mapping[str, Sequence[Outcome]]) -> pa.T
     return table_of(rows, LEFT_OUT)
 
 
-def _save(result: Result, folder: Path) -> None:
+def _save(atlas: Atlas, folder: Path) -> None:
     """Write the tables of an atlas beside its models and pages, in the place of those of an earlier one."""
-    finish_up(folder)
-    (folder / MANIFEST).unlink(missing_ok=True)
-    named = {f"{name}.parquet" for name in result.manifest.tables}
+    named = {f"{name}.parquet" for name in atlas.result.manifest.tables}
     earlier = [place.name for place in folder.glob("*.parquet")]
-    result.save(folder, beside=[place.name for place in folder.iterdir()])
+    atlas.save(folder)
     for name in earlier:
         if name not in named:
             (folder / name).unlink(missing_ok=True)

@@ -13,7 +13,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -163,9 +163,9 @@ def _shortened(place: Path) -> str:
     return str(place) if len(str(place)) <= SHOWN else f"{str(place)[:SHOWN]} ..."
 
 
-def require_free(folder: Path, plan: Mapping[str, Any], beside: Collection[str] = ()) -> None:
+def require_free(folder: Path, plan: Mapping[str, Any]) -> None:
     """Refuse a folder that holds anything but work on this very plan, if in batches of another size; hidden files do
-    not count, nor does what may lie ``beside``.
+    not count.
 
     >>> require_free(Path("no such folder yet"), {})
     """
@@ -181,7 +181,6 @@ def require_free(folder: Path, plan: Mapping[str, Any], beside: Collection[str] 
         return
     portion = read_portion(folder)
     ours = {CHECKPOINT, PART} if portion is not None and portion.number and portion.plan == plan else {CHECKPOINT}
-    ours |= set(beside)
     others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(".") and path.name not in ours)
     if others:
         more = f" and {len(others) - 3} more" if len(others) > 3 else ""

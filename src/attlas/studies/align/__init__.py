@@ -10,4 +10,5 @@ STUDY = Study(
     page="attlas.studies.align.page:PAGE",
     group="use",
     fits=Fits(needs=("links",), options={"aligners": ("none",)}),
+    sayings="attlas.studies.align.sayings:SAYINGS",
 )

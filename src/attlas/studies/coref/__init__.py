@@ -9,4 +9,5 @@ STUDY = Study(
     call="attlas.studies.coref.call:coref",
     page="attlas.studies.coref.page:PAGE",
     fits=Fits(needs=("coreference",), by_text="attlas.studies.coref.by_text:by_text"),
+    sayings="attlas.studies.coref.sayings:SAYINGS",
 )

@@ -10,4 +10,5 @@ STUDY = Study(
     page="attlas.studies.importance.page:PAGE",
     group="cut",
     fits=Fits(needs=("task",)),
+    sayings="attlas.studies.importance.sayings:SAYINGS",
 )

@@ -11,4 +11,5 @@ STUDY = Study(
     group="use",
     command="keywords study",
     fits=Fits(needs=("key phrases",), heavy=True),
+    sayings="attlas.studies.keywords_study.sayings:SAYINGS",
 )

@@ -10,4 +10,5 @@ STUDY = Study(
     page="attlas.studies.noop.page:PAGE",
     group="test",
     fits=Fits(needs=("loss",)),
+    sayings="attlas.studies.noop.sayings:SAYINGS",
 )

@@ -9,4 +9,5 @@ STUDY = Study(
     call="attlas.studies.norms.call:norms",
     page="attlas.studies.norms.page:PAGE",
     fits=Fits(needs=("norms",)),
+    sayings="attlas.studies.norms.sayings:SAYINGS",
 )
