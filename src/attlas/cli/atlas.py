@@ -28,7 +28,7 @@ app.command("many")(command_for(MANY))
 @with_shared_options
 def join(
     folders: Annotated[list[Path], typer.Argument(help="Folders of results, of several results, or of atlases.")],
-    out: Annotated[Path, Help("The folder of the new atlas.", short="-o")],
+    out: Annotated[Path, Help("The folder of the new atlas.", short="-o")] = Path("atlas"),
     quiet: bool = False,
     as_json: bool = False,
 ) -> None:
