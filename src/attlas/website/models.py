@@ -49,7 +49,7 @@ class ModelFiles:
         }
         self.alike = (
             (Rows(given, "alike", streams), given.numbers("alike", "order"),
-             *(given.whole_numbers("alike", name) for name in ("other_layer", "other_head")))
+             given.whole_numbers("alike", "other_layer"), given.whole_numbers("alike", "other_head"))
             if "alike" in given else None
         )  # fmt: skip
         self.matches = Rows(given, "matches", streams) if "matches" in given else None
