@@ -2,9 +2,9 @@
 
 Made-up tables of 100 models with 1,000 heads each and 60 figures of every head (6 million rows) are written as a
 site, which is opened from the disk in a fresh headless Chromium. First useful paint is from the start of navigation
-until the page is drawn and two animation frames more. A question is typed anew each time, and its time is from the
-change of the address until the answers are on the page and one frame more: the first of each question reads its files,
-so they are read cold. Pages of heads are of other models each time, so that nothing of them has been read before.
+until the page is drawn and two animation frames more. The time of an answer is from the change of the address until it
+is on the page and one frame more; each question is asked once, so its files are read from the disk. Pages of heads and
+maps are of another model each time, of which nothing has been read before.
 The bars: 2 s, 150 ms, 300 ms.
 """
 
@@ -44,7 +44,8 @@ TIMED = """(fragment) => new Promise((done, failed) => {
   const drawn = () => performance.getEntriesByName("attlas:drawn").length;
   const before = drawn(), began = performance.now();
   const look = () => (drawn() > before ? requestAnimationFrame(() => done(performance.now() - began))
-    : performance.now() - began > 30000 ? failed(new Error(`${fragment} was not drawn`)) : requestAnimationFrame(look));
+    : performance.now() - began > 30000 ? failed(new Error(`${fragment} was not drawn`))
+      : requestAnimationFrame(look));
   location.hash = fragment;
   look();
 })"""

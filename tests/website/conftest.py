@@ -61,7 +61,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def open_site(tabs: Tabs) -> Iterator[Open]:
-    """Opens the site of a folder at a fragment and waits until the page is whole; ``served`` goes by a local server."""
+    """Opens the site of a folder at a fragment and waits until the page is whole; ``served``: by a local server."""
     faults: list[str] = []
     opened: list[Page] = []
     servers: list[ThreadingHTTPServer] = []

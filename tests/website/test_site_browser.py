@@ -4,6 +4,7 @@ button does what it is for, and nothing is asked for outside the folder."""
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ def test_heads_that_share_keys_stand_together(four: Path, open_site: Open) -> No
     page = open_site(four, "#model/tiny/encoder")
     assert page.locator(".map .bracket").count() == 2
     lefts = page.evaluate("[...document.querySelectorAll('.map .cell')].slice(0, 6).map((cell) => cell.offsetLeft)")
-    steps = [b - a for a, b in zip(lefts, lefts[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(lefts)]
     assert steps[2] > max(steps[:2] + steps[3:]) + 3
     assert "2 groups in a layer" in page.locator("main").inner_text()
 
