@@ -6,8 +6,9 @@ from functools import cache
 from typing import Any
 
 from attlas.evidence.atlas import Atlas
-from attlas.evidence.gathering import Told, joined, part_of
+from attlas.evidence.gathering import Told, part_of
 from attlas.evidence.saying import Saying
+from attlas.evidence.uniting import joined
 from attlas.pages.page import Page
 from attlas.store import Manifest, Result
 from attlas.store.schema import PLACE, Column, Schema

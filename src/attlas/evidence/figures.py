@@ -181,8 +181,13 @@ def _numbers(
     numbers = {name: _column(table, place) for name, place in places.items()}
     if column.against is not None:
         levels = column.against(lambda name: tables[name].to_pylist() if name in tables else [])
-        by_code = [levels.get(tuple(values.values()), np.nan) for values in combinations]
-        numbers["chance"] = np.array([*by_code, np.nan], np.float64)[codes]
+        keys = [tuple(values.values()) for values in combinations]
+        if any(len(key) > len(schema.keys or ()) for key in levels):
+            of_rows = zip(*(table[name].to_pylist() for name in PLACES), strict=True)
+            own = [levels.get((*keys[code], *place), np.nan) for code, place in zip(codes, of_rows, strict=True)]
+            numbers["chance"] = np.array(own, np.float64)
+        else:
+            numbers["chance"] = np.array([*(levels.get(key, np.nan) for key in keys), np.nan], np.float64)[codes]
     return numbers
 
 
@@ -197,8 +202,8 @@ def _of_twins(schema: Schema, column: Column, table: pa.Table, twins: pa.Table) 
     """What untrained twins have in rows of their own, beside the rows of the model."""
     keys = [*PLACES, *(key for key in schema.keys or () if key not in PLACES)]
     low, high = column.ends or ("", "")
-    named = {"twin": column.name, "twin_low": low, "twin_high": high}
-    theirs = {name: _column(twins, place) for name, place in named.items()}
+    sources = {"twin": column.name, "twin_low": low, "twin_high": high}
+    theirs = {name: _column(twins, place) for name, place in sources.items()}
     of_twins, of_model = (zip(*(own[key].to_pylist() for key in keys), strict=True) for own in (twins, table))
     rows = {key: at for at, key in enumerate(of_twins)}
     at = np.array([rows.get(key, -1) for key in of_model], np.int64)
@@ -212,7 +217,7 @@ def _figure(asked: _Asked, column: Column, values: Mapping[str, Any]) -> Figure:
     measure = str(values.get("measure") or "weight") if "measure" in asked.keys else asked.measure
     parts = [] if asked.main else [schema.table]
     parts += [named(schema[key], values[key]) for key in ordered if is_known(values[key]) and values[key] != ""]
-    parts += [column.name] if column.name != "value" else []
+    parts += [column.quantity or column.name] if column.quantity or column.name != "value" else []
     parts += [] if parts else [asked.study if schema.table == "heads" else schema.table]
     parts += [measure] if measure != "weight" else []
     labels = {key: written(schema[key], values[key]) for key in schema.keys or ()}

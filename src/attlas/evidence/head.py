@@ -180,6 +180,8 @@ def figure_cells(row: Mapping[str, Any]) -> Sequence[str]:
 def head_named(atlas: Atlas, label: str, model: str | None, stream: str | None) -> Head:
     """The head of this label; refused in a sentence where there is none, or where there are several."""
     layer, head = parse_head(label)
+    if layer is None:
+        raise StoreError(f"{label!r} is the head of no one layer; write layer and head, such as '3-{label}'")
     model = _only(model, atlas.models, "model", "the atlas")
     stream = _only(stream, _streams(atlas, model), "stream", model)
     table = atlas.table

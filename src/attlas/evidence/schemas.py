@@ -15,6 +15,7 @@ QUANTITY = Column("quantity", "quantity", meaning="which figure: unique within a
 CORPUS = Column("corpus", "corpus", meaning="the texts that were read")
 ORDER = Column("order", "order", "index", "from the strongest evidence on")
 SENTENCE = Column("sentence", "sentence", meaning="reads on from the head's name, without a full stop")
+SOURCE = Column("source", "source", "index", "which row of the table sources it is from")
 CLAIMS = Column("claims", "claims", meaning="what of the tables makes it true, as JSON")
 ENDS = (
     Column("low", "from", "number", "lower end of the 95 % interval"),
@@ -38,7 +39,7 @@ HEADS = Schema(
     CORPUS,
     Column("command", "command", meaning="what makes the figure again"),
     Column("version", "attlas", meaning="the version that made it"),
-    Column("source", "source", "index", "which row of the table sources it is from"),
+    SOURCE,
 )  # fmt: skip
 SOURCES = Schema(
     "sources", "One row for each result that the figures are from.",
@@ -48,6 +49,8 @@ SOURCES = Schema(
     Column("started", "started", meaning="date and time"), Column("seconds", "took", "seconds"),
     Column("folder", "folder", meaning="relative to the atlas; empty where it lies elsewhere"),
     Column("fingerprint", "fingerprint", meaning="of the result's tables"),
+    Column("texts", "texts", meaning="a part of the hash of the corpus, by which two of one name are told apart"),
+    Column("measure", "measure", meaning="by which heads were asked, where a run has one"),
 )  # fmt: skip
 MODELS = Schema(
     "models", "One row for each model and stream.",
@@ -71,7 +74,7 @@ PORTRAITS = Schema(
     Column("strength", "strength", "share", "how far the near end of the interval is beyond chance, of how far it "
            "could be"),
     SENTENCE, STUDY, QUANTITY, Column("value", "value", "number"), *ENDS,
-    Column("chance", "chance", "number", "what it is held against"), CORPUS, CLAIMS,
+    Column("chance", "chance", "number", "what it is held against"), CORPUS, SOURCE, CLAIMS,
 )  # fmt: skip
 DISAGREEMENTS = Schema(
     "disagreements", "Where two studies call a head different things.",
@@ -85,14 +88,14 @@ STANDS_OUT = Schema(
     MODEL, ORDER, Column("sentence", "sentence"), *PLACE, STUDY, QUANTITY,
     Column("value", "value", "number", "on the half on which nothing was chosen"), *ENDS,
     Column("chance", "chance", "number"), CORPUS, Column("role", "role"), Column("strength", "strength", "share"),
-    CLAIMS,
+    SOURCE, CLAIMS,
 )  # fmt: skip
 ALIKE = Schema(
     "alike", "The heads that are nearest to each head, the nearest first.",
     MODEL, *PLACE, ORDER, Column("other_layer", "layer of the other", "index"),
     Column("other_head", "other head", "index"), STUDY,
     Column("value", "distance", "number"), *ENDS,
-    Column("chance", "mean distance", "number", "from all heads of the stream"), CORPUS,
+    Column("chance", "mean distance", "number", "from all heads of the stream"), CORPUS, SOURCE,
 )  # fmt: skip
 LEFT_OUT = Schema(
     "left_out", "What was given and is not in the atlas, and why.",

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from attlas.errors import AttlasError, printable
 from attlas.evidence.atlas import STUDY, Atlas
-from attlas.evidence.gathering import OTHERS, TABLES, Part, Told, joined, part_of
+from attlas.evidence.gathering import OTHERS, TABLES, Part, Told, part_of, table_of
+from attlas.evidence.uniting import joined
 from attlas.store import Result
 from attlas.store.damage import told_as_damage
 from attlas.store.folder import MANIFEST, locate
@@ -81,17 +82,23 @@ def _part(source: Path | Result, name: str, beside: Path | None) -> Part:
         with told_as_damage(source):
             result = Result.open(source)
             require_schemas(result)
-            return _part_of(result, name, _relative(source, beside))
-    return _part_of(source, name, "")
+            return _part_of(result, name, source, beside)
+    return _part_of(source, name, source.folder, beside)
 
 
-def _part_of(result: Result, name: str, folder: str) -> Part:
+def _part_of(result: Result, name: str, folder: Path | None, beside: Path | None) -> Part:
     study = result.manifest.study
     if study == STUDY:
-        return Part(name, {table: own for table, own in result.tables.items() if table in (*TABLES, *OTHERS)})
+        tables = {table: own for table, own in Atlas(result).tables.items() if table in (*TABLES, *OTHERS)}
+        rows = [
+            {**row, "folder": _relative(folder / row["folder"], beside) if folder and row["folder"] else ""}
+            for row in tables["sources"].to_pylist()
+        ]
+        return Part(name, tables | {"sources": table_of(rows, TABLES["sources"])})
     if study not in studies() or not studies()[study].page:
         raise AttlasError(f"there is no study {study!r} here that could tell what its tables are")
-    part = part_of(result, told_of(study), command=command_line(result.manifest), folder=folder, given=name)
+    where = _relative(folder, beside) if folder else ""
+    part = part_of(result, told_of(study), command=command_line(result.manifest), folder=where, given=name)
     if part is None:
         raise AttlasError(f"the study {study} gives no figures of all heads")
     return part
