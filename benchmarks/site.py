@@ -2,9 +2,9 @@
 
 Made-up tables of 100 models with 1,000 heads each and 60 figures of every head (6 million rows) are written as a
 site, which is opened from the disk in a fresh headless Chromium. First useful paint is from the start of navigation
-until the page is drawn and two animation frames more. The time of an answer is from the change of the address until it
-is on the page and one frame more; each question is asked once, so its files are read from the disk. Pages of heads and
-maps are of another model each time, of which nothing has been read before.
+until the page is drawn and two animation frames more. The time of an answer is from the change of the address until
+it is on the page and one frame more; each question is asked once, so its files are read from the disk. Pages of heads
+and maps are of another model each time, of which nothing has been read before.
 The bars: 2 s, 150 ms, 300 ms.
 """
 
