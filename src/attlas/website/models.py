@@ -21,6 +21,8 @@ from attlas.website.sentences import Sentences
 BLOCK = 64  # heads whose figures lie in one file
 FACTS = ("source", "study", "question", "corpus", "command", "version", "started", "seconds", "folder", "fingerprint")
 
+SHOWN = ("example", "study", "quantity", "value", "text", "query")  # of an example, beside its weights
+
 
 def plain(value: Any) -> Any:
     """A cell as JSON can hold it.
@@ -49,7 +51,7 @@ class ModelFiles:
         }
         self.alike = (
             (Rows(given, "alike", streams), given.numbers("alike", "order"),
-             *(given.whole_numbers("alike", name) for name in ("other_layer", "other_head")))
+             given.whole_numbers("alike", "other_layer"), given.whole_numbers("alike", "other_head"))
             if "alike" in given else None
         )  # fmt: skip
         self.matches = Rows(given, "matches", streams) if "matches" in given else None
@@ -199,7 +201,10 @@ class ModelFiles:
                 str(example["text"]), {name: text.get(name) for name in ("words", "corpus", "page")}
             )
             block["heads"].setdefault(str(at), []).append(
-                {name: plain(example.get(name)) for name in ("example", "quantity", "value", "text", "query")}
+                {
+                    name: plain(example.get(name))
+                    for name in ("example", "study", "quantity", "value", "text", "query")
+                }
                 | {"weights": [short(weight, 3) for weight in example["weights"]]}
             )
         for block_number, block in blocks.items():

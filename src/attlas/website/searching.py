@@ -59,6 +59,15 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word for word in dict.fromkeys(found) if word not in PASSED)
 
 
+def named_by(*names: str) -> list[str]:
+    """The words of names of figures and roles.
+
+    >>> named_by("finds obj, dependent to governor", "obj.to", "to_dependent")
+    ['finds', 'obj', 'dependent', 'governor']
+    """
+    return words_of(" ".join(name.replace(".", " ").replace("_", " ") for name in names))
+
+
 class Searching:
     """Collects the sentences of one model after the other, then writes the index of all."""
 
@@ -77,7 +86,7 @@ class Searching:
             self.titles.setdefault(key, figure["title"])
             known = self.figures.setdefault(key, {**{name: figure[name] for name in ("study", "quantity", "title")},
                                                   "words": set(), "models": [], "corpora": []})  # fmt: skip
-            known["words"].update(words_of(" ".join((figure["title"], figure["quantity"], figure["study"]))))
+            known["words"].update(named_by(figure["title"], figure["quantity"], figure["study"]))
             if number not in known["models"]:
                 known["models"].append(number)
                 known["corpora"].append(figure["corpus"])
@@ -131,7 +140,7 @@ class Searching:
             study, quantity = told.studies[told.study[first]], told.quantities[told.quantity[first]]
             title = self.titles.get((study, quantity), "")
             naming = part in ("does", "rests")
-            named = words_of(f"{title} {quantity.replace('.', ' ')} {role.title if naming else ''}")
+            named = named_by(title, quantity, role.title if naming else "")
             terms = words_of(f"{TERMS.get(part, '')} {role.terms} {role.role.replace('_', ' ')}" if naming else
                              TERMS.get(part, ""))  # fmt: skip
             shared.update(named)

@@ -11,8 +11,8 @@ const ROLES = {
   coreference: ["#6a5bb8", "#9a8de0"], keywords: ["#b5487f", "#dc7fae"], instruction: ["#d99bc4", "#a96b94"],
   induction: ["#b2412a", "#e0735c"], same_piece: ["#cb7a1c", "#e09a48"], retrieval: ["#d98a70", "#b86a52"],
   copying: ["#e3ab4f", "#c99335"], successor: ["#96581c", "#c98a4d"], mapping: ["#c9b458", "#a8964a"],
-  first: ["#6c6f78", "#8b8f98"], cls: ["#8d8577", "#a79f90"], sep: ["#4e5059", "#6d7079"],
-  punctuation: ["#b5a284", "#8f7f65"], sink: ["#77604a", "#a58b70"], dormant: ["#e3ddd0", "#2f3239"],
+  first: ["#70747e", "#8b8f98"], cls: ["#a09a8d", "#bcb5a7"], sep: ["#4e5059", "#6d7079"],
+  punctuation: ["#cbbb9b", "#8f7f65"], sink: ["#6b513c", "#8f6e54"], dormant: ["#e3ddd0", "#2f3239"],
   broad: ["#cfd3d8", "#4b525b"], other: ["#f4f2ed", "#202329"],
 };
 const SPARE = [

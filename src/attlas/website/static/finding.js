@@ -37,7 +37,7 @@ export async function findHeads(index, question, { most = 40, only = null } = {}
     last: ["alike", "none"].includes(search.parts[group.part]) ? LAST : 0,
   }));
   const single = only ? [] : await singleWords(search, words);
-  const figures = search.figures.filter((figure) => words.every((word) => says(figure.words, word)) && (only === null || figure.models.includes(only.number)));
+  const figures = search.figures.filter((figure) => words.every((word) => says(figure.words, word) || figure.words.some((short) => short.length > 2 && word.startsWith(short))) && (only === null || figure.models.includes(only.number)));
   const found = only ? await inModel(search, only, words, told) : await inAll(search, single, words, told, most);
   const seen = new Set();
   found.list.sort((a, b) => a.missing - b.missing || a.place - b.place || b.strength - a.strength || a.model - b.model || a.head - b.head);

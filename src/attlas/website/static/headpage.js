@@ -31,8 +31,9 @@ export async function headPage(index, place, { model, about, chosen }) {
   }
   const [data, values, all] = await Promise.all([openModel(model), openValues(model), openPortraits(model)]);
   const rows = await openRows(model, data, at);
-  const told = all.filter(({ head }) => head === at);
-  const figures = evidence(model, data, values, rows, at);
+  const order = Object.keys(PARTS);
+  const told = all.filter(({ head }) => head === at).sort((a, b) => order.indexOf(a.part) - order.indexOf(b.part));
+  const figures = evidence(model, data, values, rows, at, told);
   const named = `Head ${label(model, at)}`;
   const whole = `${named} of ${model.name}${model.streams.length > 1 ? `, ${streamOf(model, at)}` : ""}`;
   const role = index.roles[model.roleOf[at]];
@@ -48,7 +49,7 @@ export async function headPage(index, place, { model, about, chosen }) {
   const othersPlace = element("section", { id: "others", hidden: true });
   const portrait = element("div", { class: "portrait" },
     element("p", { class: "answer", id: "answer" }, first ? sentenceOf(named, first.sentence) : "Nothing that was measured stands out beyond chance."),
-    ...conflicts.map((one) => element("p", { class: "warning", role: "note" }, element("b", {}, "Studies disagree: "), sentenceOf("", one.sentence).trim())),
+    conflicts.length ? element("div", { class: "warning", role: "note" }, element("b", {}, "Studies disagree"), ...conflicts.map((one) => element("p", {}, sentenceOf("", one.sentence).trim()))) : "",
     ...parts(model, at, rest, first?.part), ...nearest(model, data, at));
   place.append(
     element("div", { class: "crumbs" }, element("a", { href: address("model", [model.name, ...(model.streams.length > 1 ? [streamOf(model, at)] : [])]) }, model.name),
@@ -139,7 +140,7 @@ function figureSection(model, at, data, figures, chosen) {
     if (words.length) {
       const found = figures.filter(({ figure }) => words.every((word) => `${figure.title} ${figure.quantity} ${figure.study} ${figure.definition}`.toLowerCase().includes(word)));
       count.textContent = `${found.length} of ${figures.length} figures`;
-      body.replaceChildren(figureTableOf(model, found));
+      body.replaceChildren(figureTableOf(model, data, found));
       return;
     }
     count.textContent = `${figures.length} figures`;
@@ -165,11 +166,12 @@ function studyFigures(model, data, figures, study) {
   const source = data.sources.find((one) => one.study === study);
   const link = source?.folder ? element("a", { class: "see", href: fileLink(`${source.folder}/report.html`) }, "its page") : "";
   const folded = element("details", {}, element("summary", {}, `${rest.length} more figure${rest.length === 1 ? "" : "s"} of ${study}`));
-  folded.addEventListener("toggle", () => { if (folded.open && folded.childNodes.length < 2) folded.append(figureTableOf(model, rest)); });
-  return element("div", { class: "study" }, element("h3", {}, study, element("small", {}, source?.question ?? ""), " ", link), figureTableOf(model, shown), rest.length ? folded : "");
+  folded.addEventListener("toggle", () => { if (folded.open && folded.childNodes.length < 2) folded.append(figureTableOf(model, data, rest)); });
+  return element("div", { class: "study" }, element("h3", {}, study, element("small", {}, source?.question ?? ""), " ", link), figureTableOf(model, data, shown), rest.length ? folded : "");
 }
 
-function figureTableOf(model, figures) {
+function figureTableOf(model, data, figures) {
+  const several = new Set(data.figures.map(({ corpus }) => corpus)).size > 1;
   return element("div", { class: "strips", role: "list" }, ...figures.map((one) => {
     const { figure } = one;
     const canvas = element("canvas", { "aria-hidden": "true" });
@@ -179,7 +181,7 @@ function figureTableOf(model, figures) {
     const rank = `${ordinal(one.rank)} of ${one.among}`;
     const facts = [isKnown(one.chance) ? `chance ${alone(one.chance, figure.kind)}` : "", isKnown(one.twin) ? `untrained ${alone(one.twin, figure.kind)}` : "", isKnown(one.p) ? `p ${pWritten(one.p)}` : "", isKnown(one.n) ? `n ${write(one.n, "count")}` : ""].filter(Boolean).join(" · ");
     return element("div", { class: "figure-row", role: "listitem", title: figure.definition || null },
-      element("div", { class: "name" }, element("a", { href: address("model", [model.name], { by: figureKey(figure) }), title: "the map by this figure" }, figure.title), figure.corpus ? element("small", {}, figure.corpus) : ""),
+      element("div", { class: "name" }, element("a", { href: address("model", [model.name], { by: figureKey(figure) }), title: "the map by this figure" }, figure.title), several && figure.corpus ? element("small", {}, figure.corpus) : ""),
       strip,
       element("div", { class: "value" }, element("b", {}, alone(one.own, figure.kind)), " ", element("span", {}, interval(one.low, one.high, figure.kind))),
       element("div", { class: "facts-of" }, element("span", {}, rank), " ", element("small", {}, facts)));
@@ -197,20 +199,21 @@ function ordinal(n) {
 /* Examples. */
 function showExamples(place, model, at, data, examples) {
   if (!examples.length) return;
-  const quantities = [...new Set(examples.map(({ quantity }) => quantity))];
+  const about = [...new Set(examples.map(({ study, quantity }) => JSON.stringify([study, quantity])))].map((text) => JSON.parse(text));
   place.append(element("h2", {}, "In texts"), element("p", { class: "note" }, "The underlined word attends; the deeper a word is shaded, the more of its attention it gets."));
-  for (const quantity of quantities) {
-    const title = data.figures.find((one) => one.quantity === quantity)?.title ?? quantity;
+  for (const [study, quantity] of about) {
+    const figure = data.figures.find((one) => one.quantity === quantity && (one.study === study || study === null));
+    const title = figure?.title ?? quantity;
     if (title) place.append(element("h3", {}, title));
     for (const [kind, name] of Object.entries(KINDS)) {
-      const mine = examples.filter((one) => one.quantity === quantity && one.example === kind);
-      if (mine.length) place.append(element("div", { class: "examples" }, element("h4", {}, name), ...mine.map((one) => exampleOf(model, at, one, data, title))));
+      const mine = examples.filter((one) => one.quantity === quantity && one.study === study && one.example === kind);
+      if (mine.length) place.append(element("div", { class: "examples" }, element("h4", {}, name), ...mine.map((one) => exampleOf(model, at, one, figure?.kind ?? "share", title))));
     }
   }
   place.hidden = false;
 }
 
-function exampleOf(model, at, example, data, title) {
+function exampleOf(model, at, example, kind, title) {
   const { words, weights, query } = example;
   const most = Math.max(...weights.map((weight) => weight ?? 0), 1e-9);
   const shown = words.map((_, place) => words.length <= LONG || Math.abs(place - query) <= AROUND || (weights[place] ?? 0) >= 0.2 * most);
@@ -222,7 +225,6 @@ function exampleOf(model, at, example, data, title) {
     made.style.setProperty("--weight", String(Math.sqrt(weight / most)));
     line.append(made, " ");
   });
-  const kind = data.figures.find((one) => one.quantity === example.quantity)?.kind ?? "share";
   const told = [isKnown(example.value) ? `${title ? `${title}: ` : ""}${alone(example.value, kind)}` : "", example.corpus ?? ""].filter(Boolean).join(" · ");
   const open = example.page ? element("a", { class: "open", href: viewerLink(example.page, model, at) }, "open in the viewer") : "";
   return element("div", { class: "example" }, line, element("small", {}, told, " "), open);

@@ -90,7 +90,8 @@ function streamTabs(model, stream, chosen) {
 /** A section of sentences, each with the head that it is about; none where there are none. */
 function sentences(model, id, title, told, note) {
   if (!told.length) return [];
-  const item = (one) => element("li", {}, sentenceOf("", one.sentence).trim(), " ", one.head >= 0 ? element("a", { class: "see", href: headAddress(model, one.head) }, `head ${label(model, one.head)}`) : "");
+  const link = (one) => (one.head >= 0 ? element("a", { class: "see", href: headAddress(model, one.head) }, `head ${label(model, one.head)}`) : "");
+  const item = (one) => (/^\p{Lu}/u.test(one.sentence) ? element("li", {}, sentenceOf("", one.sentence), " ", link(one)) : element("li", {}, link(one), ": ", sentenceOf("", one.sentence).trim()));
   const list = element("ol", { class: "findings" }, ...told.slice(0, MANY).map(item));
   return [element("section", { id }, element("h2", {}, title), list, moreOf(list, told, item), element("p", { class: "note" }, note))];
 }

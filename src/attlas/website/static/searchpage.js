@@ -12,6 +12,7 @@ import { label, find, streamOf } from "./models.js";
 import { isDark, roleColour } from "./colours.js";
 
 const MOST = 40;
+const FEW = 8; // answers below which it is told what can be asked for
 const EXAMPLES = ["object", "induction", "[SEP]", "previous", "does nothing", "matters for sentiment"];
 
 /** Draw the page. */
@@ -25,7 +26,7 @@ export async function searchPage(index, place, { about, chosen }) {
   const title = question ? `Heads for “${question}”` : "Search";
   const told = !question.trim() ? "Ask for what heads do, where they rest, or what they matter for." : found.length
     ? `${answer.whole ? "" : "The first "}${found.length} head${found.length === 1 ? "" : "s"}${only ? ` of ${only.name}` : ""}, the strongest evidence first${answer.missing ? "; no sentence has all of these words" : ""}.`
-    : `No sentence about a head answers to this. What was measured can be asked for: ${index.roles.slice(0, 6).map(({ title: name }) => name).join(", ")} …`;
+    : "No sentence about a head answers to this.";
   const rows = found.map((one, at) => ({ ...one, model: index.models[one.model], rank: at + 1 }));
   const table = {
     name: `search ${question}`, title: "Heads", caption: `Heads that answer to “${question}”, the strongest evidence first.`,
@@ -33,8 +34,9 @@ export async function searchPage(index, place, { about, chosen }) {
     rows: rows.map(({ model, head, strength, sentence }) => [cell(model.name), cell(streamOf(model, head)), cell(label(model, head)), cell(write(strength, "share"), strength), cell(sentence)]),
   };
   place.append(
-    element("h1", { tabindex: "-1" }, title), element("p", { class: "answer", id: "answer", "aria-live": "polite" }, told),
-    element("div", { class: "choices" }, several ? choiceOfModel(index, question, only) : "", rows.length ? exportMenu({ tables: () => [table], command: index.command }) : ""),
+    element("div", { class: "titled" }, element("h1", { tabindex: "-1" }, title), rows.length ? exportMenu({ tables: () => [table], command: index.command }) : ""),
+    element("p", { class: "answer", id: "answer", "aria-live": "polite" }, told),
+    several ? element("div", { class: "choices" }, choiceOfModel(index, question, only)) : "",
     element("p", { class: "tries" }, "Try: ", ...EXAMPLES.map((text) => element("a", { class: "chip", href: address("search", [text], chosen) }, text))),
     ...outright(index, question, only), figures(index, answer.figures, only),
     element("ol", { class: "found" }, ...rows.map(({ model, head, strength, sentence }) => {
@@ -44,6 +46,7 @@ export async function searchPage(index, place, { about, chosen }) {
       bar.style.setProperty("--share", String(strength));
       return element("li", {}, element("a", { href: headAddress(model, head) }, swatch, several ? `${model.name} ` : "", model.streams.length > 1 ? `${streamOf(model, head)} ` : "", label(model, head)), element("span", { class: "sentence" }, sentence), bar);
     })),
+    found.length < FEW ? element("p", { class: "outright" }, "What heads were found to do: ", ...present(index).map((role) => element("a", { class: "chip", href: address("search", [index.roles[role].title], chosen) }, index.roles[role].title))) : "",
     answer.whole ? "" : element("a", { class: "more", href: address("search", [question], { ...chosen, most: 5 * most }) }, "show more"),
   );
 }
@@ -52,6 +55,13 @@ function choiceOfModel(index, question, only) {
   const list = element("select", { id: "within", change: () => { location.hash = address("search", [question], { model: list.value }); } },
     element("option", { value: "" }, "all models"), ...index.models.map(({ name }) => element("option", { value: name, selected: name === only?.name || null }, name)));
   return element("label", {}, "In ", list);
+}
+
+/** The roles that heads have, the most frequent first. */
+function present(index) {
+  const counts = new Map();
+  for (const model of index.models) for (const role of model.roleOf) counts.set(role, (counts.get(role) ?? 0) + 1);
+  return [...counts].filter(([role]) => index.roles[role].role !== "other").sort((a, b) => b[1] - a[1]).map(([role]) => role);
 }
 
 /** Heads by their number, and models by their name. */

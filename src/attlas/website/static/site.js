@@ -77,6 +77,7 @@ async function drawPage(index, bar, main) {
   main.dataset.shown = where;
   document.title = place.querySelector("h1")?.textContent ?? document.title;
   root.dataset.ready = "true";
+  performance.mark("attlas:drawn");
 }
 
 function drawBar(index, bar, { page, model, about, chosen: choices }) {
