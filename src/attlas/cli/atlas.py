@@ -15,7 +15,7 @@ from attlas.run.parameters import Help
 from attlas.studies import Study
 
 if TYPE_CHECKING:
-    from attlas.making.finishing import Made
+    from attlas.making.made import Made
 
 MAKE = Study("atlas", call="attlas.making.call:make_atlas", after="attlas.cli.atlas:show")
 MANY = Study("atlas-many", call="attlas.making.many:make_many", after="attlas.cli.atlas:show")
@@ -48,7 +48,7 @@ def show(made: Made) -> None:
     """Say what has become of each study, and where the page lies; end with a status where one failed.
 
     >>> from pathlib import Path
-    >>> from attlas.making.finishing import Made
+    >>> from attlas.making.made import Made
     >>> show(Made(Path("out"), Path("out/index.html"), {}))
     atlas: out/index.html
     """

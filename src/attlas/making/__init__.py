@@ -3,7 +3,10 @@
 - :mod:`~attlas.making.needs` and :mod:`~attlas.making.planning` decide what fits, by the studies' own records;
 - :mod:`~attlas.making.running` runs it, one study after the other, each into a folder of its own, and
   :mod:`~attlas.making.state` keeps what has become of each;
-- :mod:`~attlas.making.finishing` makes tables and pages of all that.
+- :mod:`~attlas.making.choosing` chooses examples, and :mod:`~attlas.making.finishing` makes tables and pages of all
+  that;
+- :mod:`~attlas.making.joining` does so with results that were made before, :mod:`~attlas.making.many` for a list of
+  models, and :mod:`~attlas.making.indexing` makes a plain index of a folder of results.
 
 It stands above the studies, none of which knows of it.
 """
@@ -11,5 +14,7 @@ It stands above the studies, none of which knows of it.
 from __future__ import annotations
 
 from attlas.making.call import make_atlas
+from attlas.making.joining import join_atlas
+from attlas.making.many import make_many
 
-__all__ = ["make_atlas"]
+__all__ = ["join_atlas", "make_atlas", "make_many"]

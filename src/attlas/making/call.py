@@ -9,9 +9,8 @@ from typing import Any, Unpack
 
 from attlas.corpora import Corpus
 from attlas.errors import PlanError
-from attlas.making.choosing import keep_examples
-from attlas.making.finishing import Made, finish
 from attlas.making.given import Models, Texts
+from attlas.making.made import Made
 from attlas.making.parameters import USUAL, Corpora, Making
 from attlas.making.places import of_model, require_atlas_folder
 from attlas.making.planning import plan, unread, wanted
@@ -43,6 +42,8 @@ def make_atlas(subject: Model = None, corpora: Corpora = ("sample",), **making: 
     >>> [outcome.state for outcome in made.outcomes["all-MiniLM-L6-v2"]]
     ['done']
     """
+    from attlas.making.finishing import finish
+
     if making["out"] is None:
         raise PlanError("an atlas is a folder of files; say where it is to go (--out)")
     order = Order.of(corpora, making)
@@ -88,6 +89,8 @@ class Order:
 
     def run(self, models: Models, folder: Path, progress: Progress, *, resume: bool) -> None:
         """Run the studies that fit a model, each into its place in the folder, and choose examples."""
+        from attlas.making.choosing import keep_examples
+
         planned = self._planned(models)
         own = of_model(folder, models.name, models.plain.fingerprint)
         state = State.of(own)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attlas.errors import AttlasError, PlanError, StoreError
-from attlas.making.finishing import Made, finish
+from attlas.making.made import Made
 from attlas.making.places import EXAMPLES, TEXTS, begun_in, is_atlas, of_model, results_in
 from attlas.making.state import DONE, Outcome, State
 from attlas.run.progress import Progress, Silent
@@ -59,6 +59,8 @@ def join_atlas(
         ...
     attlas.errors.PlanError: there is nothing to join: no such folder: there is no such folder
     """
+    from attlas.making.finishing import finish
+
     given = [Path(each) for each in folders]
     folder, told = Path(out), progress or Silent()
     left_out: list[dict[str, str]] = []

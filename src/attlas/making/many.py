@@ -13,8 +13,8 @@ from typing import Annotated, Any, Unpack
 
 from attlas.errors import AttlasError, PlanError
 from attlas.making.call import ALONE, Order
-from attlas.making.finishing import Made, finish
 from attlas.making.given import Models
+from attlas.making.made import Made
 from attlas.making.parameters import USUAL, Corpora, Making
 from attlas.making.places import models_in
 from attlas.making.running import unforeseen
@@ -48,6 +48,8 @@ def make_many(
     >>> list(made.outcomes), [name for name, _ in made.fallen]
     (['all-MiniLM-L6-v2'], ['no/such-model'])
     """
+    from attlas.making.finishing import finish
+
     if making["out"] is None:
         raise PlanError("an atlas is a folder of files; say where it is to go (--out)")
     named = names_in(models) if isinstance(models, str | Path) else list(models)

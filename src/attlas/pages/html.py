@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -53,21 +52,9 @@ def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
     return Markup(whole).format(name=Markup(name), said=said, inside=Markup("").join(inside))
 
 
-@dataclass(frozen=True)
-class Around:
-    """Where a page stands among others: place and name of the page above, and names and places of those beside it.
-
-    >>> Around("../index.html", "Atlas").beside
-    ()
-    """
-
-    up: str
-    name: str
-    beside: tuple[tuple[str, str], ...] = ()
-
-
-def html_page(page: Page, result: Result, *, command: str = "", around: Around | None = None) -> str:
-    """Write the whole page; ``command`` is the line that repeats the run, ``around`` the pages that it links to.
+def html_page(page: Page, result: Result, *, command: str = "", links: Sequence[tuple[str, str]] = ()) -> str:
+    """Write the whole page; ``command`` is the line that repeats the run, ``links`` are names and places of
+    other pages, which stand on top.
 
     >>> from attlas.store import Manifest, Result
     >>> result = Result(Manifest("toy", model={"name": "<tiny>"}), {"heads": {"head": [0]}})
@@ -80,7 +67,7 @@ def html_page(page: Page, result: Result, *, command: str = "", around: Around |
     charts = [chart for chart in page.charts() if chart.fits(tables)]
     title = str(as_prose(page.title, **tables.names))
     shown = [_section(section, tables) for section in sections]
-    opening = [*_around(around), *_opening(page, tables, title)]
+    opening = [*_around(links), *_opening(page, tables, title)]
     body = Markup("\n").join([*opening, *shown, *_closing(page, tables, command)])
     named = {section.key: section.short or section.title for section in sections}
     named |= ({"words": "Words"} if page.words else {}) | {"made": "How it was made"}
@@ -167,15 +154,13 @@ def _opening(page: Page, tables: Tables, title: str) -> list[Markup]:
     return parts
 
 
-def _around(around: Around | None) -> list[Markup]:
-    """Links to the page above and to those beside."""
-    if around is None:
+def _around(links: Sequence[tuple[str, str]]) -> list[Markup]:
+    """Links to other pages."""
+    if not links:
         return []
-    links = [
-        tag("a", f"↑ {around.name}", href=around.up),
-        *(tag("a", name, href=place) for name, place in around.beside),
+    return [
+        tag("nav", *(tag("a", name, href=place) for name, place in links), class_="around", aria_label="Other pages")
     ]
-    return [tag("nav", *links, class_="around", aria_label="Other pages")]
 
 
 def _titled(key: str, title: str, *inside: Markup) -> Markup:

@@ -41,8 +41,8 @@ def page_of(result: Result, *, alone: bool = False) -> str:
         return html_page(study.load_page(), result, command=command_line(result.manifest))
     with told_as_damage(result.folder):
         require_schemas(result)
-        links = None if alone else around(result.folder)
-        return html_page(study.load_page(), result, command=command_line(result.manifest), around=links)
+        links = [] if alone else around(result.folder)
+        return html_page(study.load_page(), result, command=command_line(result.manifest), links=links)
 
 
 def study_of(manifest: Manifest) -> Study:

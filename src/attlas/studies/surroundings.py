@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from attlas.errors import StoreError
-from attlas.pages.html import Around
 from attlas.store.folder import MANIFEST, locate, read_manifest
 from attlas.studies import studies
 
@@ -18,18 +17,19 @@ MARK = '<meta name="generator" content="attlas">'
 MOST = 4000  # letters of a page among which the mark stands
 
 
-def around(folder: Path) -> Around | None:
-    """The links of a result's page; None where no page of an atlas or index lies above it.
+def around(folder: Path) -> list[tuple[str, str]]:
+    """Names and places of the pages that a result's page links to, first the one above it; none where no page of an
+    atlas or index lies above.
 
-    >>> around(Path("no such folder")) is None
-    True
+    >>> around(Path("no such folder"))
+    []
     """
     folder = folder.resolve()
     for steps, place in enumerate(folder.parents[:2], start=1):
         if is_ours(place / INDEX):
             name = "Atlas" if (place / SITE).is_dir() else "All results"
-            return Around("../" * steps + INDEX, name, tuple(_beside(folder)))
-    return None
+            return [(f"↑ {name}", "../" * steps + INDEX), *_beside(folder)]
+    return []
 
 
 def is_ours(page: Path) -> bool:
