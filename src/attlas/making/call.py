@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,11 @@ from attlas.making.planning import plan, unread, wanted
 from attlas.making.running import run_steps
 from attlas.making.state import State
 from attlas.run.given import NAMED
-from attlas.run.parameters import Model, names_of, study_call
+from attlas.run.parameters import DEFAULTS, Model, names_of, study_call
 from attlas.run.progress import Progress, Silent
 from attlas.run.session import slug
 from attlas.run.setting import describe
+from attlas.run.settling import First
 from attlas.store import versions_here
 from attlas.store.lock import holding
 from attlas.studies import Study
@@ -53,7 +55,28 @@ def make_atlas(subject: Model = None, corpora: Corpora = ("sample",), **making: 
         if stale is not None:
             progress.note(stale)
         order.run(models, folder, progress, resume=making["resume"])
-        return finish(folder, progress)
+        return finish(folder, progress, command_of(["--model", models.name], corpora, making))
+
+
+def command_of(models: Sequence[str], corpora: Any, making: Mapping[str, Any]) -> str:
+    """The command line that makes an atlas again, as far as what it was given has a name.
+
+    >>> command_of(["--model", "tiny"], "a book.txt", {"limit": 3, "more": ["ablate"], "twin": "beside"})
+    "attlas atlas 'a book.txt' --model tiny --with ablate --limit 3"
+    """
+    several = [corpora] if isinstance(corpora, Corpus | str | Path) else list(corpora)
+    words = ["attlas", "atlas", *(each.name if isinstance(each, Corpus) else str(each) for each in several), *models]
+    usual = {**DEFAULTS, **USUAL}
+    for name in (*USUAL, "limit", "max_pieces", "long", "seed"):
+        value = making.get(name)
+        if value is None or value == usual[name]:
+            continue
+        flag = (
+            "--first" if isinstance(value, First) else "--with" if name == "more" else f"--{name.replace('_', '-')}"
+        )
+        told = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+        words += [flag] if value is True else [flag, told]
+    return shlex.join(words)
 
 
 @dataclass(frozen=True)

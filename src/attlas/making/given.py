@@ -85,7 +85,7 @@ class Models:
         """The task heads that its family may have: for language modelling, as was saved, or as it was opened with.
 
         >>> Models(None).heads
-        ('masked-lm',)
+        ('masked-lm', 'causal-lm')
         """
         from attlas.models import possible_heads, read_config, saved_head
 

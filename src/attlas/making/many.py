@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Unpack
 
 from attlas.errors import AttlasError, PlanError
-from attlas.making.call import ALONE, Order
+from attlas.making.call import ALONE, Order, command_of
 from attlas.making.given import Models
 from attlas.making.made import Made
 from attlas.making.parameters import USUAL, Corpora, Making
@@ -72,7 +72,9 @@ def make_many(
                 progress.note(f"{name} failed: {fallen[-1][1]}")
         if not models_in(folder):
             raise PlanError("; ".join(f"{name}: {reason}" for name, reason in fallen))
-        return replace(finish(folder, progress), fallen=tuple(fallen))
+        listed = models if isinstance(models, str | Path) else "models.txt"
+        command = command_of([], corpora, making).replace("attlas atlas", f"attlas atlas many {listed}", 1)
+        return replace(finish(folder, progress, command), fallen=tuple(fallen))
 
 
 def names_in(file: str | Path) -> list[str]:

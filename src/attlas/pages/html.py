@@ -158,9 +158,8 @@ def _around(links: Sequence[tuple[str, str]]) -> list[Markup]:
     """Links to other pages."""
     if not links:
         return []
-    return [
-        tag("nav", *(tag("a", name, href=place) for name, place in links), class_="around", aria_label="Other pages")
-    ]
+    named = (tag("a", name, href=place) for name, place in links)
+    return [tag("nav", *named, class_="around", aria_label="Other pages")]
 
 
 def _titled(key: str, title: str, *inside: Markup) -> Markup:
