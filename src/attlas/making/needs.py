@@ -69,6 +69,17 @@ def treebank(asked: Asked) -> Answer:
     return Answer("" if trees else f"{asked.corpus.name} has no dependency trees; a treebank (CoNLL-U) has them")
 
 
+def tags(asked: Asked) -> Answer:
+    """Parts of speech.
+
+    >>> from attlas.corpora import read
+    >>> tags(Asked(None, read("sample"))).met
+    True
+    """
+    known = {"upos", "xpos"} & set(asked.annotations)
+    return Answer("" if known else f"{asked.corpus.name} has no parts of speech; a treebank (CoNLL-U) has them")
+
+
 def coreference(asked: Asked) -> Answer:
     """Mentions that corefer.
 
@@ -171,6 +182,7 @@ def loss(asked: Asked) -> Answer:
 
 NEEDS: dict[str, Callable[[Asked], Answer]] = {
     "treebank": treebank,
+    "tags": tags,
     "coreference": coreference,
     "key phrases": key_phrases,
     "norms": norms,
@@ -187,7 +199,7 @@ def answer(need: str, asked: Asked) -> Answer:
     >>> answer("shyness", Asked(None, None))
     Traceback (most recent call last):
         ...
-    attlas.errors.PlanError: there is no need 'shyness'; a record names some of treebank, coreference, ...
+    attlas.errors.PlanError: there is no need 'shyness'; a record names some of treebank, tags, ...
     """
     if need in NEEDS:
         return NEEDS[need](asked)
