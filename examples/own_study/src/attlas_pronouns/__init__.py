@@ -2,6 +2,5 @@
 
 from attlas.studies import Fits, Study
 
-STUDY = Study(
-    "pronouns", call="attlas_pronouns.call:pronouns", page="attlas_pronouns.page:PAGE", fits=Fits(("tags",))
-)
+CALL, PAGE = "attlas_pronouns.call:pronouns", "attlas_pronouns.page:PAGE"
+STUDY = Study("pronouns", call=CALL, page=PAGE, fits=Fits(needs=("tags",)))
