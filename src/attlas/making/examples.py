@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from attlas.errors import TextError
 from attlas.ids import Stream
+from attlas.store.schema import PLACE, Column, Schema
 from attlas.text import Document, cut_windows, regroup
 
 if TYPE_CHECKING:
@@ -37,6 +38,23 @@ EXAMPLES = ("best", "typical", "fails")
 PARTS = ("does", "rests", "writes")  # of a portrait, whose sentences can be shown on a text
 
 Row = dict[str, Any]
+_TEXT = Column("text", "text", "index", "which row of texts it is: a number of its model")
+SCHEMAS = (
+    Schema(
+        "examples", "One row for each text that is an example for a head: best, typical, or where it fails.",
+        Column("model", "model"), *PLACE, Column("example", "example"), Column("study", "study"),
+        Column("quantity", "quantity", meaning="which figure decides, that of the head's first sentence"),
+        Column("value", "value", "number", "of the figure, on this text"), _TEXT,
+        Column("query", "query", "index", "the word whose row of weights is shown, among the text's words"),
+        Column("weights", "weights", meaning="of that row, over the text's words; a list"),
+    ),
+    Schema(
+        "texts", "One row for each text that is an example for some head.",
+        Column("model", "model"), _TEXT,
+        Column("words", "words", meaning="words and special pieces, of a translation the target's behind; a list"),
+        Column("corpus", "corpus"), Column("page", "page", meaning="of the viewer, relative to the atlas"),
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
