@@ -205,8 +205,8 @@ def _beyond_chance(profile: Profile) -> Numbers:
 
 
 def _distances(one: Numbers, other: Numbers) -> Numbers:
-    found: Numbers = np.sqrt(np.square(one[:, None] - other[None]).sum(-1))
-    return found
+    apart: Numbers = np.linalg.norm(one[:, None] - other[None], axis=-1)
+    return apart
 
 
 def _told(
