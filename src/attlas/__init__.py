@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from attlas.capture import Capture, Fold, Gates, Override, Recorder, Selection, Subject, examine, load
     from attlas.corpora import Corpus, read
     from attlas.errors import AttlasError
-    from attlas.evidence import Atlas, Saying, atlas
+    from attlas.evidence import Atlas, Saying
+    from attlas.evidence.atlas import atlas
     from attlas.ids import HeadId, Site, Stream
     from attlas.models import AttentionCall, Instrument
     from attlas.run.fold import fold
@@ -91,7 +92,8 @@ _HOMES = {
     "attlas.capture": ("Capture", "Fold", "Gates", "Override", "Recorder", "Selection", "Subject", "examine", "load"),
     "attlas.corpora": ("Corpus", "read"),
     "attlas.errors": ("AttlasError",),
-    "attlas.evidence": ("Atlas", "Saying", "atlas"),
+    "attlas.evidence": ("Atlas", "Saying"),
+    "attlas.evidence.atlas": ("atlas",),
     "attlas.ids": ("HeadId", "Site", "Stream"),
     "attlas.models": ("AttentionCall", "Instrument"),
     "attlas.run.fold": ("fold",),

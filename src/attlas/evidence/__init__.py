@@ -8,8 +8,8 @@ here loads torch, and no study is named: records come from above.
 
 from __future__ import annotations
 
-from attlas.evidence.atlas import Atlas, atlas
+from attlas.evidence.atlas import Atlas
 from attlas.evidence.roles import ROLES, Role
 from attlas.evidence.saying import SURE, Saying
 
-__all__ = ["ROLES", "SURE", "Atlas", "Role", "Saying", "atlas"]
+__all__ = ["ROLES", "SURE", "Atlas", "Role", "Saying"]

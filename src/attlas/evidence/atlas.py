@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attlas.errors import StoreError
+from attlas.evidence.finding import Index, find
 from attlas.evidence.head import Head, head_named
+from attlas.evidence.searching import Hit, Line, lines_of, search
 from attlas.store import Manifest, Result, versions_here
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class Atlas:
                 "attlas atlas join"
             )
         self.result = result
+        self._index: Index | None = None
+        self._lines: list[Line] | None = None
 
     @classmethod
     def of(cls, tables: Mapping[str, pa.Table]) -> Atlas:
@@ -107,8 +111,36 @@ class Atlas:
         """
         return head_named(self, label, model, stream)
 
+    def find(self, question: str) -> list[Head]:
+        """The heads whose figures are so, by a question such as ``obj > .5 and not first > .5``.
+
+        Conditions compare a quantity with a number or with another quantity (``>``, ``>=``, ``<``, ``<=``), or ask
+        for ``layer`` (from 1), ``model:NAME``, ``stream:NAME`` or ``role:NAME``; they are joined by ``and``, ``or``,
+        ``not`` and brackets. A name without its last part means any of those that begin so: ``obj`` is ``obj.to`` or
+        ``obj.from``; where two studies have a name, ``STUDY/NAME`` says which. The whole grammar stands in
+        :mod:`attlas.evidence.finding`.
+
+        >>> from attlas.evidence.example import example
+        >>> example().find("obj > .5 and not cls > .5")
+        [Head(1-1 of tiny, encoder: syntax)]
+        """
+        if self._index is None:
+            self._index = Index(self)
+        return find(self._index, question)
+
+    def search(self, text: str, most: int = 20) -> list[Hit]:
+        """The heads of which something is said, in the order of evidence: "object", "[SEP]", "does nothing".
+
+        >>> from attlas.evidence.example import example
+        >>> [hit.head.label for hit in example().search("previous")]
+        ['1-2', '1-1']
+        """
+        if self._lines is None:
+            self._lines = lines_of(self)
+        return search(self, self._lines, text, most)
+
     def save(self, folder: str | Path) -> Path:
-        """Write its tables into a folder.
+        """Write its tables into a folder, in which results may lie; an atlas that is there is replaced.
 
         >>> import tempfile
         >>> from attlas.evidence.example import example
@@ -116,7 +148,7 @@ class Atlas:
         >>> atlas(folder).models
         ['tiny']
         """
-        return self.result.save(folder)
+        return self.result.save(folder, beside=True)
 
     def __repr__(self) -> str:
         from attlas.pages.prose import count_of

@@ -25,7 +25,6 @@ def standing_out(
     named: Sequence[Figure],
     columns: Mapping[str, NDArray[Any]],
     sentences: Iterable[Mapping[str, Any]],
-    about: Mapping[str, str],
 ) -> Iterator[dict[str, Any]]:
     """For each figure that something is said of, and each stream, the head that was the most on one half."""
     spoken: dict[tuple[str, str, int, int], Mapping[str, Any]] = {}
@@ -42,9 +41,9 @@ def standing_out(
             for below in (False, True):
                 best = here[int(np.argmin(first) if below else np.argmax(first))]
                 layer, head = int(columns["layer"][best]), int(columns["head"][best])
-                row = spoken.get((figure.quantity, stream, layer, head))
-                if row is not None and _downward(row) == below:
-                    yield from _told(figure, columns, int(best), len(here), row, about)
+                told = spoken.get((figure.quantity, stream, layer, head))
+                if told is not None and _downward(told) == below:
+                    yield from _told(figure, columns, int(best), len(here), told)
 
 
 def _downward(row: Mapping[str, Any]) -> bool:
@@ -58,7 +57,6 @@ def _told(
     at: int,
     heads: int,
     row: Mapping[str, Any],
-    about: Mapping[str, str],
 ) -> Iterator[dict[str, Any]]:
     value, low, high, chance = (float(columns[name][at]) for name in ("second_half", "low", "high", "chance"))
     below = _downward(row)

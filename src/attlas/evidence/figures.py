@@ -181,8 +181,13 @@ def _numbers(
     numbers = {name: _column(table, place) for name, place in places.items()}
     if column.against is not None:
         levels = column.against(lambda name: tables[name].to_pylist() if name in tables else [])
-        by_code = [levels.get(tuple(values.values()), np.nan) for values in combinations]
-        numbers["chance"] = np.array([*by_code, np.nan], np.float64)[codes]
+        keys = [tuple(values.values()) for values in combinations]
+        if any(len(key) > len(schema.keys or ()) for key in levels):
+            places = zip(*(table[name].to_pylist() for name in PLACES), strict=True)
+            own = [levels.get((*keys[code], *place), np.nan) for code, place in zip(codes, places, strict=True)]
+            numbers["chance"] = np.array(own, np.float64)
+        else:
+            numbers["chance"] = np.array([*(levels.get(key, np.nan) for key in keys), np.nan], np.float64)[codes]
     return numbers
 
 

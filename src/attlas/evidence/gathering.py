@@ -91,7 +91,7 @@ def part_of(result: Result, told: Told, *, command: str = "", folder: str = "", 
         "sources": [source],
         "models": list(_models(manifest.model, model)),
         "portraits": [{**about, "order": 0, **row} for row in sentences],
-        "stands_out": [{**about, **row} for row in standing_out(named, columns, sentences, about)],
+        "stands_out": [{**about, **row} for row in standing_out(named, columns, sentences)],
         "alike": [{**about, **row} for row in pairs],
     }
     return Part(given, {"heads": heads, **{name: table_of(own, TABLES[name]) for name, own in rows.items()}})
@@ -329,7 +329,7 @@ def _strongest(table: pa.Table) -> pa.Table:
     """Of what stands out, for each model the strongest of each role."""
     rows: list[dict[str, Any]] = []
     counts: dict[str, int] = defaultdict(int)
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str, str]] = set()
     for row in sorted(table.to_pylist(), key=lambda row: (row["model"], -row["strength"])):
         key = (row["model"], row["stream"], row["role"])
         if key not in seen and counts[row["model"]] < MOST_STANDING:

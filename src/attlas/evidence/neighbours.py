@@ -44,8 +44,8 @@ def alike(tables: Mapping[str, pa.Table], schemas: Iterable[Schema]) -> list[Row
                 continue
             one, other = (pair["layer"], pair["head"]), (pair[layer_b], pair[head_b])
             ends = {name: pair.get(name) for name in ("value", "low", "high")}
-            for head, near in ((one, other), (other, one)):
-                by_head[(pair["stream"], *head)].append({"other_layer": near[0], "other_head": near[1], **ends})
+            for place, near in ((one, other), (other, one)):
+                by_head[(pair["stream"], *place)].append({"other_layer": near[0], "other_head": near[1], **ends})
         for (stream, layer, head), others in sorted(by_head.items()):
             mean = fmean(other["value"] for other in others)
             nearest = sorted(others, key=lambda other: other["value"])[:MOST]

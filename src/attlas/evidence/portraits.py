@@ -37,7 +37,8 @@ def said(named: Sequence[Figure], columns: Columns, sayings: Iterable[Saying]) -
         own: list[Row] = []
         for at, figure in enumerate(named):
             if saying.fits(figure.table, figure.column, figure.keys):
-                own += _told(saying, figure, columns, np.flatnonzero(columns["figure"] == at))
+                rows_of = np.flatnonzero(columns["figure"] == at)
+                own += _told(saying, figure, columns, rows_of, _also(saying, figure, named, columns, rows_of))
         by_head: dict[Any, list[Row]] = defaultdict(list)
         for row in own:
             by_head[row["stream"], row["layer"], row["head"]].append(row)
@@ -46,14 +47,34 @@ def said(named: Sequence[Figure], columns: Columns, sayings: Iterable[Saying]) -
     roles: dict[Any, set[str]] = defaultdict(set)
     for row in rows:
         roles[row["stream"], row["layer"], row["head"]].add(row["role"])
-    return [
-        {name: value for name, value in row.items() if name != "unless"}
-        for row in rows
-        if not roles[row["stream"], row["layer"], row["head"]] & set(row["unless"])
-    ]
+    told = []
+    for row in rows:
+        saying: Saying = row.pop("saying")
+        others = roles[row["stream"], row["layer"], row["head"]]
+        if not others & set(saying.unless) and (not saying.only_with or others & set(saying.only_with)):
+            told.append(row)
+    return told
 
 
-def _told(saying: Saying, figure: Figure, columns: Columns, at: NDArray[np.int64]) -> Iterator[Row]:
+def _also(
+    saying: Saying, figure: Figure, named: Sequence[Figure], columns: Columns, at: NDArray[np.int64]
+) -> tuple[str, NDArray[Any]]:
+    """The other figure of the same rows that a saying asks for: the name of its quantity, and its values."""
+    if saying.also is None:
+        return "", np.full(len(at), np.nan)
+    for number, other in enumerate(named):
+        if (other.table, other.column, other.keys) == (figure.table, saying.also[0], figure.keys):
+            theirs = columns["figure"] == number
+            places = zip(*(columns[name][theirs] for name in PLACE[1:]), strict=True)
+            values = dict(zip(places, columns["value"][theirs], strict=True))
+            own = zip(*(columns[name][at] for name in PLACE[1:]), strict=True)
+            return other.quantity, np.array([values.get(place, np.nan) for place in own])
+    return "", np.full(len(at), np.nan)
+
+
+def _told(
+    saying: Saying, figure: Figure, columns: Columns, at: NDArray[np.int64], also: tuple[str, NDArray[Any]]
+) -> Iterator[Row]:
     """The sentence of one saying about each head whose figure is beyond what it is held against."""
     value, low, high, chance = (columns[name][at] for name in ("value", "low", "high", "chance"))
     level = np.full(len(at), saying.level) if saying.level is not None else chance * saying.times
@@ -69,15 +90,17 @@ def _told(saying: Saying, figure: Figure, columns: Columns, at: NDArray[np.int64
             told &= (near >= saying.upto) if saying.below else (near <= saying.upto)
         if saying.p_below is not None:
             told &= columns["p"][at] < saying.p_below
+        if saying.also is not None:
+            told &= also[1] > saying.also[1]
     for one in np.flatnonzero(told).tolist():
         row = at[one]
-        numbers = {name: _cell(columns[name][row]) for name in FIGURES}
+        numbers = {name: _cell(columns[name][row]) for name in FIGURES} | {"also": _cell(also[1][one])}
         yield {
             "stream": str(columns["stream"][row]), "layer": int(columns["layer"][row]),
             "head": int(columns["head"][row]), "role": saying.role, "part": saying.part,
             "strength": float(min(strength[one], 1.0)), "sentence": _sentence(saying, figure, numbers),
             "quantity": figure.quantity, **{name: numbers[name] for name in ("value", "low", "high", "chance")},
-            "claims": _claims(saying, numbers), "unless": saying.unless,
+            "claims": _claims(saying, numbers, also[0]), "saying": saying,
         }  # fmt: skip
 
 
@@ -98,7 +121,7 @@ def _cell(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _claims(saying: Saying, numbers: Mapping[str, float | None]) -> str:
+def _claims(saying: Saying, numbers: Mapping[str, float | None], also: str) -> str:
     """What must be so of the figure's row for the sentence to be true, as JSON; see :func:`claims_of`."""
     near = "value" if saying.exact else "high" if saying.below else "low"
     claims: list[dict[str, Any]] = [{"kind": "value", "column": "value", "value": numbers["value"]}]
@@ -110,6 +133,8 @@ def _claims(saying: Saying, numbers: Mapping[str, float | None]) -> str:
         claims.append({"kind": "below" if saying.below else "above", "column": near, "than": saying.beyond})
     if saying.p_below is not None:
         claims.append({"kind": "below", "column": "p", "than": saying.p_below})
+    if saying.also is not None:
+        claims.append({"kind": "value", "column": "value", "value": numbers["also"], "quantity": also})
     return json.dumps(claims)
 
 
@@ -127,6 +152,8 @@ def claims_of(row: Mapping[str, Any]) -> list[Claim]:
     near = {name: own[name] for name in own if name != "quantity"} | {"order": 0}
     told = []
     for claim in json.loads(row["claims"]):
+        if "quantity" in claim:
+            own = {**own, "quantity": claim.pop("quantity")}
         of_pair = claim.get("table") == "alike"
         usual: dict[str, Any] = {"table": "heads"}
         usual |= {} if claim["kind"] == "count" else {"rows": [near if of_pair else own]}
@@ -137,11 +164,14 @@ def claims_of(row: Mapping[str, Any]) -> list[Claim]:
 
 def _sentence(saying: Saying, figure: Figure, numbers: Mapping[str, float | None]) -> str:
     """The sentence, its slots filled."""
-    slots = [slot for _, slot, _, _ in Formatter().parse(saying.sentence) if slot]
-    told: dict[str, str] = dict(zip(FIGURES, in_numbers(figure.kind, numbers), strict=True))
-    for key, label in figure.labels.items():
-        told[key] = str(saying.words[key](figure.keys[key])) if key in saying.words else label
-    return saying.sentence.format(**{slot: told.get(slot, "") for slot in slots})
+    in_words = dict(figure.labels) | {key: str(told(figure.keys[key])) for key, told in saying.words.items()}
+    parts = []
+    for text, slot, spec, _ in Formatter().parse(saying.sentence):
+        kind = spec or figure.kind
+        written = dict(zip(FIGURES, in_numbers(kind, numbers), strict=True))
+        written["also"] = in_numbers(kind, {"value": numbers["also"]})[0]
+        parts += [text, (written | in_words)[slot] if slot else ""]
+    return "".join(parts)
 
 
 def in_numbers(kind: str, numbers: Mapping[str, float | None]) -> list[str]:

@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 RESTING = "rest"
+OTHERWISE = (RESTING, "broad")  # families of what a head does where it has nothing else to do
 
 
 @dataclass(frozen=True)
 class Role:
     """Something that heads do.
 
-    ``does`` reads on from a head's name. Roles of one ``family`` go together; so does a role that shows only
-    ``sometimes`` (where a piece has occurred before, at a mention) with one of resting, which is what the head does
-    otherwise. ``terms`` are further words that people search by.
+    ``does`` reads on from a head's name. Roles of one ``family`` go together, and those that say so (``goes_with``);
+    so does a role that shows only ``sometimes`` (where a piece has occurred before, at a mention, within a phrase)
+    with what the head does otherwise: resting, or spreading evenly. ``terms`` are further words that people search
+    by.
 
     >>> ROLES["induction"].title, ROLES["induction"].agrees(ROLES["first"]), ROLES["syntax"].agrees(ROLES["cls"])
     ('induction', True, False)
@@ -32,13 +34,13 @@ class Role:
     terms: str = ""
     family: str = ""
     sometimes: bool = False
+    goes_with: tuple[str, ...] = ()
 
     def agrees(self, other: Role) -> bool:
         """Whether a head can be both without a contradiction."""
-        families = (self.family or self.key, other.family or other.key)
-        return families[0] == families[1] or any(
-            one.sometimes and another == RESTING for one, another in ((self, families[1]), (other, families[0]))
-        )
+        mine, theirs = (role.family or role.key for role in (self, other))
+        otherwise = (self.sometimes and theirs in OTHERWISE) or (other.sometimes and mine in OTHERWISE)
+        return mine == theirs or otherwise or other.key in self.goes_with or self.key in other.goes_with
 
 
 _ROLES = (
@@ -49,7 +51,7 @@ _ROLES = (
     Role("self", "the piece itself", "looks at the piece itself", "Its attention stays on the piece that asks.",
          "itself own identity diagonal"),
     Role("near", "nearby", "looks nearby", "Its attention stays within some pieces, without a fixed place.",
-         "local close neighbourhood distance"),
+         "local close neighbourhood distance", goes_with=("previous", "next", "self", "syntax")),
     Role("syntax", "syntax", "follows syntax", "It finds the words that a word depends on, or that depend on it.",
          "governor dependent dependency relation parse tree grammar subject object verb noun syntactic"),
     Role("coreference", "coreference", "finds antecedents", "From a mention it finds an earlier one of the same.",
@@ -64,9 +66,9 @@ _ROLES = (
     Role("alignment", "alignment", "aligns words", "It finds the words that are translations of each other.",
          "translation translate bitext source target cross", sometimes=True),
     Role("keywords", "key words", "knows key words", "Words inside key phrases receive more than others.",
-         "keyword keyphrase phrase topic important words"),
+         "keyword keyphrase phrase topic important words", sometimes=True),
     Role("word_class", "parts of speech", "prefers a part of speech", "It looks at words of some part of speech.",
-         "part of speech pos tag class noun verb adjective determiner"),
+         "part of speech pos tag class noun verb adjective determiner", sometimes=True),
     Role("instruction", "instruction", "looks at the instruction", "It looks at what it is told to do.",
          "prompt system tracker injection"),
     Role("copying", "copying", "copies", "What it attends to, it writes.", "copy output ov circuit writes",
@@ -90,7 +92,7 @@ _ROLES = (
     Role("broad", "spreads evenly", "spreads evenly", "Its attention is almost the same to all.",
          "uniform average even entropy bag"),
     Role("needed", "needed", "is needed", "Without it a task goes worse.",
-         "important matters matter importance cut ablation prune loss sentiment"),
+         "important matters matter importance cut ablation prune loss task"),
     Role("harmful", "in the way", "is in the way", "Without it a task goes better.", "harmful worse cut ablation"),
     Role("alike", "like another", "attends like another", "Another head attends almost as it does.",
          "similar redundant cluster same"),

@@ -22,8 +22,9 @@ class Saying:
     """A sentence about a figure.
 
     ``sentence`` reads on from a head's name; its slots are ``value``, ``low``, ``high``, ``chance``, ``twin``, ``p``
-    and ``n``, written as the figure's kind is, and the keys of the table; functions in ``words`` put values of keys
-    into words (what has none is not told). ``where`` are values of keys: one, or a tuple of several.
+    and ``n``, written as the figure's kind is (``{value:percent}``: as a percentage), and the keys of the table;
+    functions in ``words`` put values of keys into words (what has none is not told). ``where`` are values of keys:
+    one, or a tuple of several.
 
     A figure is held against its chance level, times ``times``, or against ``level`` where that is given; it must be
     above, or ``below``. ``best`` is the best it could be: a number, "chance" for its chance level, or None for the
@@ -31,7 +32,8 @@ class Saying:
     beyond ``beyond``, or is already beyond ``upto``, where another saying begins. With ``p_below`` its corrected p
     must be known, and below that, too; ``exact`` figures have no interval and need none. Of one saying a head gets
     ``most`` sentences, the strongest; one with ``unless`` gets none where another sentence of the same study gives
-    the head one of these roles.
+    the head one of these roles, one ``only_with`` some none where no other does. ``also`` is another column of
+    figures of the same row, which must be above a number; the slot ``also`` is that figure.
 
     >>> saying = Saying("previous", "puts {value} on the previous piece", "heads", where={"quantity": "previous"})
     >>> saying.fits("heads", "value", {"quantity": "previous", "measure": "weight"})
@@ -56,6 +58,8 @@ class Saying:
     exact: bool = False
     most: int = 3
     unless: tuple[str, ...] = ()
+    only_with: tuple[str, ...] = ()
+    also: tuple[str, float] | None = None
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:

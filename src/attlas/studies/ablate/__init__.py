@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study("ablate", call="attlas.studies.ablate.call:ablate", page="attlas.studies.ablate.page:PAGE", group="cut")
+STUDY = Study(
+    "ablate",
+    call="attlas.studies.ablate.call:ablate",
+    page="attlas.studies.ablate.page:PAGE",
+    group="cut",
+    sayings="attlas.studies.shared.cutting.sayings:SAYINGS",
+)

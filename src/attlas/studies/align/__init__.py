@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study("align", call="attlas.studies.align.call:align", page="attlas.studies.align.page:PAGE", group="use")
+STUDY = Study(
+    "align",
+    call="attlas.studies.align.call:align",
+    page="attlas.studies.align.page:PAGE",
+    group="use",
+    sayings="attlas.studies.align.sayings:SAYINGS",
+)

@@ -4,4 +4,9 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study("coref", call="attlas.studies.coref.call:coref", page="attlas.studies.coref.page:PAGE")
+STUDY = Study(
+    "coref",
+    call="attlas.studies.coref.call:coref",
+    page="attlas.studies.coref.page:PAGE",
+    sayings="attlas.studies.coref.sayings:SAYINGS",
+)

@@ -9,4 +9,5 @@ STUDY = Study(
     call="attlas.studies.importance.call:importance",
     page="attlas.studies.importance.page:PAGE",
     group="cut",
+    sayings="attlas.studies.importance.sayings:SAYINGS",
 )

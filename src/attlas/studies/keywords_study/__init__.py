@@ -10,4 +10,5 @@ STUDY = Study(
     page="attlas.studies.keywords_study.page:PAGE",
     group="use",
     command="keywords study",
+    sayings="attlas.studies.keywords_study.sayings:SAYINGS",
 )

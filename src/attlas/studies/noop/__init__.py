@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study("noop", call="attlas.studies.noop.call:noop", page="attlas.studies.noop.page:PAGE", group="test")
+STUDY = Study(
+    "noop",
+    call="attlas.studies.noop.call:noop",
+    page="attlas.studies.noop.page:PAGE",
+    group="test",
+    sayings="attlas.studies.noop.sayings:SAYINGS",
+)

@@ -4,4 +4,9 @@ from __future__ import annotations
 
 from attlas.studies import Study
 
-STUDY = Study("norms", call="attlas.studies.norms.call:norms", page="attlas.studies.norms.page:PAGE")
+STUDY = Study(
+    "norms",
+    call="attlas.studies.norms.call:norms",
+    page="attlas.studies.norms.page:PAGE",
+    sayings="attlas.studies.norms.sayings:SAYINGS",
+)

@@ -9,7 +9,7 @@ round in more than a tenth of the layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 from typing import Any
 
@@ -47,12 +47,24 @@ _OF_TWINS = "mean of the twins; ends: the lowest and the highest of them"
 _TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
 
 
+def weights_there(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """The share of a head's weight that a class of keys gets: what the share of its norm is held against.
+
+    >>> row = {"keys": "sep", "stream": "encoder", "layer": 0, "head": 1, "weight": 0.6}
+    >>> weights_there(lambda table: [row])
+    {('sep', 'encoder', 0, 1): 0.6}
+    """
+    names = ("keys", "stream", "layer", "head")
+    return {tuple(row[name] for name in names): row["weight"] for row in rows("norms") if is_known(row["weight"])}
+
+
 def _share(name: str, title: str, *, head: bool, chance: str = "") -> tuple[Column, Column]:
     """A share with its interval, and the twins' mean with the lowest and the highest of them."""
     return (
         Column(name, f"share of {title}", "share", "of all attention of a query",
                ends=(f"{name}_low", f"{name}_high"),
-               twin=f"twin_{name}", chance=chance, definition="Kobayashi et al. 2020", head=head),
+               twin=f"twin_{name}", chance=chance, definition="Kobayashi et al. 2020", head=head,
+               against=weights_there if head and not chance else None),
         Column(f"twin_{name}", f"untrained twins, {title}", "share", _OF_TWINS,
                ends=(f"twin_{name}_low", f"twin_{name}_high")),
     )  # fmt: skip

@@ -17,10 +17,10 @@ def _said(definition: str, role: str, sentence: str, *, bar: float = 0.08, part:
     return Saying(role, sentence, "heads", where={"definition": definition}, p_below=SURE, bar=bar, part=part)
 
 
-def _below(definition: str, role: str, sentence: str) -> Saying:
+def _below(definition: str, sentence: str, *only_with: str) -> Saying:
     """A figure that is small where the definition is met."""
-    return Saying(role, sentence, "heads", where={"definition": definition}, p_below=SURE, below=True, best=0.0,
-                  bar=0.3, part="writes")  # fmt: skip
+    return Saying("dormant", sentence, "heads", where={"definition": definition}, p_below=SURE, below=True, best=0.0,
+                  bar=0.3, part="writes", only_with=only_with)  # fmt: skip
 
 
 def _maps() -> Iterator[Saying]:
@@ -42,7 +42,7 @@ def _closed() -> Iterator[Saying]:
             "needed" if behaviour.rises else "dormant", f"matters little, {with_others}: {tells}"
             if not behaviour.rises else f"is needed, {with_others}: {tells}",
             "effects", "change", {"role": behaviour.key}, part="without", p_below=LEVEL, below=not behaviour.rises,
-            best=None if behaviour.rises else 0.0,
+            best=None if behaviour.rises else 0.0, beyond=0.0 if behaviour.rises else None,
         )  # fmt: skip
 
 
@@ -57,20 +57,21 @@ SAYINGS = (
           f"{_EVEN}"),
     _said("previous_random", "previous", f"puts, in random pieces, {{value}} on the previous one {_EVEN}"),
     _said("previous_text", "previous", f"puts, in text, {{value}} of its attention on the previous piece {_EVEN}"),
-    _said("sink", "sink", "rests on the first piece in a share of {value} of the texts (an even spread: {chance})",
-          bar=0.3, part="rests"),
+    _said("sink", "sink", "rests on the first piece in {value:percent} of the texts (an even spread: "
+          "{chance:percent})", bar=0.3, part="rests"),
     _said("first_key", "first", f"gives the first piece of a text {{value}} of its attention {_EVEN}", bar=0.3,
           part="rests"),
-    _said("sink_bare", "sink", "rests on the first piece even where no beginning piece stands there, in a share of "
-          "{value} of the texts (an even spread: {chance})", bar=0.3, part="rests"),
-    _said("second_sink", "sink", "rests on a piece after the first in a share of {value} of the texts (an even "
-          "spread: {chance})", bar=0.3, part="rests"),
+    _said("sink_bare", "sink", "rests on the first piece even where no beginning piece stands there, in "
+          "{value:percent} of the texts (an even spread: {chance:percent})", bar=0.3, part="rests"),
+    _said("second_sink", "sink", "rests on a piece after the first in {value:percent} of the texts (an even "
+          "spread: {chance:percent})", bar=0.3, part="rests"),
     Saying("sink", "puts {value} of its attention on its learned sink, and so on no piece", "heads",
            where={"definition": "learned_sink"}, level=0.0, bar=0.3, part="rests"),
-    _below("sink_value", "sink", "has a short value for the first piece: {value} of the length of an average one"),
-    _below("second_value", "sink", "has a short value where it rests after the first piece: {value} of the length of "
-           "an average one"),
-    _below("dormant", "dormant", "adds little: {value} of the length that an average head of its layer adds"),
+    _below("sink_value", "takes little from the first piece, on which it rests: its value has {value} of the length "
+           "of an average one", "first", "sink"),
+    _below("second_value", "takes little from a piece after the first on which it rests: its value has {value} of "
+           "the length of an average one", "sink"),
+    _below("dormant", "adds little: {value} of the length that an average head of its layer adds"),
     _said("copying", "copying", "writes the pieces that it reads: {value}, where 0 is an even spread and 1 is all",
           part="writes"),
     Saying("copying", "copies by its weights: {value}, where 1 is all and 0 is chance", "heads",
