@@ -20,7 +20,7 @@ from attlas.capture import Subject, load
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId, Stream
 from attlas.run.setting import as_corpus
-from attlas.studies.roles import long_texts, wording, writing
+from attlas.studies.roles import long_texts, sentences, writing
 from attlas.studies.roles.answering import AnswerLoss
 from attlas.studies.roles.asked import AskedScores
 from attlas.studies.roles.definitions import DEFINITIONS
@@ -38,8 +38,8 @@ def words() -> Any:
     """A tokenizer that knows the words of our sentences."""
     made = Tokenizer(models.BPE())
     made.pre_tokenizer, made.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
-    texts = [*wording.FILLER, *wording.INSTRUCTIONS, *wording.WHERE, *wording.WHO, *wording.WHAT]
-    texts += [f"{fact.said} {fact.where}. {fact.question}" for fact in wording.facts(np.random.default_rng(0), 24)]
+    texts = [*sentences.FILLER, *sentences.INSTRUCTIONS, *sentences.WHERE, *sentences.WHO, *sentences.WHAT]
+    texts += [f"{fact.said} {fact.where}. {fact.question}" for fact in sentences.facts(np.random.default_rng(0), 24)]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
     made.train_from_iterator(
         texts * 2,

@@ -57,7 +57,7 @@ def roles(
 
     >>> result = roles(texts=12)
     >>> sorted(set(result.table.column("definition").to_pylist()))[:2]
-    ['duplicate', 'duplicate_text']
+    ['dormant', 'duplicate']
     """
     from attlas.studies.roles.concordance import agreement_table
     from attlas.studies.roles.sharing import sharing_table
