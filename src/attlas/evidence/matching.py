@@ -201,7 +201,8 @@ def _embedded(ours: Profile, theirs: Profile) -> tuple[float, Numbers, Numbers]:
 def _beyond_chance(profile: Profile) -> Numbers:
     """Of each figure, the share of its variance over heads that is not that of its estimates."""
     variance = np.maximum(profile.values.var(0), np.finfo(float).tiny)
-    return np.clip(1 - (profile.errors**2).mean(0) / variance, 0, 1)
+    share: Numbers = np.clip(1 - (profile.errors**2).mean(0) / variance, 0, 1)
+    return share
 
 
 def _distances(one: Numbers, other: Numbers) -> Numbers:
