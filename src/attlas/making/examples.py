@@ -93,7 +93,8 @@ def pool_of(corpus: Corpus, subject: Subject, seed: int, size: int = POOL) -> li
     fitting = [part for part in parts if _fits(part, subject, translating)] or parts
     draw.shuffle(fitting)
     seen: Counter[str] = Counter()
-    first, rest = [], []
+    first: list[Document] = []
+    rest: list[Document] = []
     for document in fitting:
         known = {label for label in document.relations or () if label}
         known |= {"mention"} if len(document.mentions or ()) > 1 else set()
@@ -143,7 +144,7 @@ def choose(sentences: Iterable[Row], figures: Mapping[str, Sequence[ByText]]) ->
         for found in figures.get(row["study"], ()):
             values = found.values(row["quantity"], Stream(row["stream"]), row["layer"], row["head"])
             if np.isfinite(values).any():
-                chosen += [Chosen(row, *each, found=found, text=text) for *each, text in _three(row, values)]
+                chosen += [Chosen(row, name, value, found, text) for name, value, text in _three(row, values)]
                 done.add(place)
                 break
     return chosen
@@ -210,8 +211,8 @@ def _query(
 ) -> int:  # fmt: skip
     """The piece whose row is shown."""
     if places is None or not places.any():
-        words = [piece for piece, word in enumerate(queries.words) if word >= 0] or [0]
-        return words[len(words) // 2]
+        inside = [piece for piece, word in enumerate(queries.words) if word >= 0] or [0]
+        return inside[len(inside) // 2]
     asked = np.flatnonzero(places.any(1))
     words = np.array(queries.words)[asked] >= 0
     asked = asked[words] if words.any() else asked

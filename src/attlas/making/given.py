@@ -92,9 +92,8 @@ class Models:
         if not self.named:
             own = self.plain.task_head
             return () if own is None else (own,)
-        opening = self.given if isinstance(self.given, Opening) else None
-        name = opening.name if opening else self.given
-        config = read_config(name, remote_code=opening.remote_code if opening else False)
+        opening = self.given if isinstance(self.given, Opening) else Opening(self.given)  # type: ignore[arg-type]
+        config = read_config(opening.name, remote_code=opening.remote_code)
         saved = saved_head(config)
         return tuple(dict.fromkeys((*(() if saved is None else (saved,)), *possible_heads(config))))
 

@@ -52,8 +52,8 @@ def tag(name: str, *inside: Any, **attributes: Any) -> Markup:
     return Markup(whole).format(name=Markup(name), said=said, inside=Markup("").join(inside))
 
 
-def html_page(page: Page, result: Result, *, command: str = "", links: Sequence[tuple[str, str]] = ()) -> str:
-    """Write the whole page; ``command`` is the line that repeats the run, ``links`` are names and places of
+def html_page(page: Page, result: Result, *, command: str = "", around: Sequence[tuple[str, str]] = ()) -> str:
+    """Write the whole page; ``command`` is the line that repeats the run, ``around`` are names and places of
     other pages, which stand on top.
 
     >>> from attlas.store import Manifest, Result
@@ -67,7 +67,7 @@ def html_page(page: Page, result: Result, *, command: str = "", links: Sequence[
     charts = [chart for chart in page.charts() if chart.fits(tables)]
     title = str(as_prose(page.title, **tables.names))
     shown = [_section(section, tables) for section in sections]
-    opening = [*_around(links), *_opening(page, tables, title)]
+    opening = [*_around(around), *_opening(page, tables, title)]
     body = Markup("\n").join([*opening, *shown, *_closing(page, tables, command)])
     named = {section.key: section.short or section.title for section in sections}
     named |= ({"words": "Words"} if page.words else {}) | {"made": "How it was made"}

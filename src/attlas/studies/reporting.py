@@ -42,7 +42,7 @@ def page_of(result: Result, *, alone: bool = False) -> str:
     with told_as_damage(result.folder):
         require_schemas(result)
         links = [] if alone else around(result.folder)
-        return html_page(study.load_page(), result, command=command_line(result.manifest), links=links)
+        return html_page(study.load_page(), result, command=command_line(result.manifest), around=links)
 
 
 def study_of(manifest: Manifest) -> Study:

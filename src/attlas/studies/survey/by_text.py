@@ -73,7 +73,7 @@ def _places(subject: Subject, example: Example, stream: Stream, name: str) -> ND
             mark(side, texts_of(batch, side, [example], translating), (), {}).kinds[0] for side in (asking, asked)
         ]
         own = kinds[0] == CLASSES.index(quantity.queries) if quantity.queries in CLASSES else np.full(shape[0], True)
-        return own[:, None] & (kinds[1] == CLASSES.index(quantity.keys))[None]
+        return np.asarray(own[:, None] & (kinds[1] == CLASSES.index(quantity.keys))[None])
     if quantity.keys in ("governor", "dependents", "edges"):
         edges = mark_edges(asking, texts_of(batch, asking, [example], translating))
         ways = {"governor": edges.to_governor, "dependents": edges.to_dependent}
