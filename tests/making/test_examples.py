@@ -13,6 +13,7 @@ import twins
 from attlas.capture import Subject
 from attlas.corpora import read
 from attlas.ids import Stream
+from attlas.making.choosing import _own_number
 from attlas.making.examples import LONGEST, Shown, choose, example_tables, figures_by_text, pool_of
 from attlas.studies import studies
 from attlas.studies.relations.passes import scored
@@ -167,6 +168,18 @@ def test_the_row_that_is_shown_has_most_of_what_is_asked(
     assert examples["query"][0] == group
     assert sum(examples["weights"][0]) == pytest.approx(1, abs=0.01)
     assert len(examples["weights"][0]) == len(words)
+
+
+def test_heads_of_a_pruned_model_are_looked_up_by_their_own_numbers(bert: Subject) -> None:
+    pruned = bert.pruned(["2-1"])
+    row = sentence(layer=1, head=2)
+    assert _own_number(pruned, row) == 1
+    assert _own_number(bert, row) == 2
+    figures = np.full((2, 2, 3), np.nan)
+    figures[:, 1, 1] = 0.2, 0.9
+    found = ByText([None, None], {"previous": {ENCODER: figures}})  # type: ignore[list-item]
+    (best, *_) = choose([{**row, "own": 1}], {"survey": [found]})
+    assert (best.text, best.value) == (1, 0.9)
 
 
 def test_cross_attention_is_shown_from_the_translation_to_the_text() -> None:

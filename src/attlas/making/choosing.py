@@ -7,11 +7,12 @@ viewer lie beside it.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attlas.errors import AttlasError
+from attlas.ids import Site, Stream
 from attlas.making.examples import choose, example_tables, figures_by_text, pool_of, write_viewer
 from attlas.making.places import EXAMPLES, TEXTS
 from attlas.making.planning import Step, corpus_of
@@ -22,7 +23,7 @@ from attlas.studies import Study, studies
 from attlas.studies.joining import gathered
 
 if TYPE_CHECKING:
-    from attlas.capture import Capture
+    from attlas.capture import Capture, Subject
     from attlas.corpora import Corpus
     from attlas.making.given import Models
 
@@ -43,6 +44,7 @@ def keep_examples(models: Models, steps: Sequence[Step], folder: Path, seed: int
     except AttlasError:  # no study gives figures of heads
         return
     subject = models.plain
+    told = [{**row, "own": _own_number(subject, row)} for row in told]
     spoken = {row["study"] for row in told}
     figures, corpora = {}, {}
     for name, step in done.items():
@@ -65,6 +67,12 @@ def keep_examples(models: Models, steps: Sequence[Step], folder: Path, seed: int
     named = {"name": ", ".join(dict.fromkeys(corpora.values()))}
     manifest = Manifest(EXAMPLES, plan, versions_here(), subject.describe(), named, seed)
     Result(manifest, {"examples": examples, "texts": texts}).save(folder / EXAMPLES)
+
+
+def _own_number(subject: Subject, row: Mapping[str, Any]) -> int:
+    """The number that a head has in the model itself: of a pruned one, sentences name heads as they were before."""
+    numbers = subject.kept.get(Site(Stream(row["stream"]), row["layer"]), ())
+    return numbers.index(row["head"]) if row["head"] in numbers else int(row["head"])
 
 
 def _short(study: Study, corpus: Corpus) -> Corpus:

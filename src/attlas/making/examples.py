@@ -133,7 +133,7 @@ def figures_by_text(study: Study, subject: Subject, documents: Sequence[Document
 
 def choose(sentences: Iterable[Row], figures: Mapping[str, Sequence[ByText]]) -> list[Chosen]:
     """For each head the texts of its first sentence that can be shown on texts; ``figures`` are by study, sentences
-    in the order of evidence."""
+    in the order of evidence. Where a head of a pruned model has another number now, its sentences say it: ``own``."""
     chosen: list[Chosen] = []
     done: set[tuple[Any, ...]] = set()
     told = [row for row in sentences if row["part"] in PARTS]
@@ -142,7 +142,7 @@ def choose(sentences: Iterable[Row], figures: Mapping[str, Sequence[ByText]]) ->
         if place in done:
             continue
         for found in figures.get(row["study"], ()):
-            values = found.values(row["quantity"], Stream(row["stream"]), row["layer"], row["head"])
+            values = found.values(row["quantity"], Stream(row["stream"]), row["layer"], row.get("own", row["head"]))
             if np.isfinite(values).any():
                 chosen += [Chosen(row, name, value, found, text) for name, value, text in _three(row, values)]
                 done.add(place)
@@ -255,7 +255,7 @@ def example_tables(
             row = each.sentence
             stream = Stream(row["stream"])
             places = each.found.places(each.text, stream, row["quantity"])
-            query, weights = shown.row(stream, row["layer"], row["head"], places, each.example)
+            query, weights = shown.row(stream, row["layer"], row.get("own", row["head"]), places, each.example)
             examples.append({
                 "model": subject.name, "stream": row["stream"], "layer": row["layer"], "head": row["head"],
                 "example": each.example, "study": row["study"], "quantity": row["quantity"], "value": each.value,
