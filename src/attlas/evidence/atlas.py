@@ -11,6 +11,7 @@ from attlas.errors import StoreError
 from attlas.evidence.finding import Index, find
 from attlas.evidence.head import Head, head_named
 from attlas.evidence.searching import Hit, Line, lines_of, search
+from attlas.pages.prose import count_of, listed
 from attlas.store import Manifest, Result, versions_here
 
 if TYPE_CHECKING:
@@ -84,6 +85,28 @@ class Atlas:
         """
         return list(dict.fromkeys(self.tables["models"]["model"].to_pylist()))
 
+    @property
+    def remarks(self) -> list[str]:
+        """What to know before its figures are compared: other versions, other texts.
+
+        >>> from attlas.evidence.example import example
+        >>> example().remarks
+        []
+        """
+        sources, told = self.tables["sources"].to_pylist(), []
+        versions = sorted({row["version"] for row in sources} - {""})
+        if len(versions) > 1:
+            told.append(
+                f"The figures are of attlas {listed(versions)}; a definition may have changed between them."
+            )  # fmt: skip
+        for model in self.models:
+            corpora = list(dict.fromkeys(row["corpus"] for row in sources if row["model"] == model))
+            if len(corpora) > 1:
+                told.append(
+                    f"{model} was read on other texts by one study than by another: {listed(corpora)}."
+                )  # fmt: skip
+        return told
+
     def to_pandas(self, name: str = "heads") -> pd.DataFrame:
         """A table as a data frame, that of all heads if none is named.
 
@@ -151,8 +174,6 @@ class Atlas:
         return self.result.save(folder, beside=True)
 
     def __repr__(self) -> str:
-        from attlas.pages.prose import count_of
-
         table = self.table
         heads = table.group_by(["model", "stream", "layer", "head"]).aggregate([]).num_rows
         figures, results = count_of(table.num_rows, "figure"), count_of(self.tables["sources"].num_rows, "result")

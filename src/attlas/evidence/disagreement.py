@@ -13,6 +13,7 @@ from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import compute
 
 from attlas.evidence.portraits import PLACE, claims_as_json
 from attlas.evidence.roles import ROLES
@@ -22,15 +23,17 @@ PARTS = ("does", "rests")
 
 def disagreements(portraits: pa.Table) -> Iterator[dict[str, Any]]:
     """The disagreements about all heads, from the table of portraits, whose rows are in order."""
-    names = (*PLACE, "study", "part", "role", "quantity", "corpus", "sentence", "claims")
-    by_head: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = defaultdict(dict)
-    columns = {name: portraits[name].to_pylist() for name in names}
-    for values in zip(*columns.values(), strict=True):
-        row = dict(zip(names, values, strict=True))
-        if row["part"] in PARTS:
-            by_head[tuple(row[name] for name in PLACE)].setdefault(row["study"], row)
+    names = [*PLACE, "study", "role", "quantity", "corpus", "sentence", "claims"]
+    by_head: dict[tuple[Any, ...], dict[str, int]] = defaultdict(dict)
+    part = portraits["part"].cast(pa.string())
+    told = portraits.filter(compute.is_in(part, pa.array(PARTS)))
+    columns = {name: told[name].to_pylist() for name in (*PLACE, "study")}
+    for at, (*place, study) in enumerate(zip(*columns.values(), strict=True)):
+        by_head[tuple(place)].setdefault(study, at)
+    taken = [at for studies in by_head.values() if len(studies) > 1 for at in studies.values()]
+    rows = dict(zip(taken, told.select(names).take(pa.array(taken, pa.int64())).to_pylist(), strict=True))
     for place, studies in by_head.items():
-        for one, other in combinations(studies.values(), 2):
+        for one, other in combinations((rows[at] for at in studies.values() if at in rows), 2):
             if not _known(one["role"]).agrees(_known(other["role"])):
                 yield {
                     **dict(zip(PLACE, place, strict=True)),

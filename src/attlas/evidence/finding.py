@@ -208,7 +208,7 @@ class _Reader:
             held = [self.index.roles.get(place, set()) for place in places]
             mask = np.array([wanted in roles for roles in held], bool)
         else:
-            of_all = [place[0 if token.about == "model" else 1] for place in places]
+            of_all = [model if token.about == "model" else stream for model, stream, _, _ in places]
             known = set(of_all)
             same = {name for name in known if name.lower() == wanted}
             same = same or {name for name in known if wanted in name.lower()}

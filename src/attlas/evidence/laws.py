@@ -57,9 +57,9 @@ def check_evidence(told: Told, result: Result) -> None:
     told_of = {(figure.table, figure.column) for figure in named}
     for schema in told.page.schemas:
         table = tables.get(schema.table)
-        for column in schema.figures if table is not None and table.num_rows else ():
-            present = table is not None and column.name in table.column_names
-            known = present and any(map(is_known, table[column.name].to_pylist()))
+        for column in schema.figures if table is not None else ():
+            cells = table[column.name].to_pylist() if table is not None and column.name in table.column_names else []
+            known = any(map(is_known, cells))
             assert not known or (schema.table, column.name) in told_of, (
                 f"{study}: the figure {column.name!r} of the table {schema.table!r} gives nothing"
             )

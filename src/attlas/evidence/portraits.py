@@ -49,9 +49,9 @@ def said(named: Sequence[Figure], columns: Columns, sayings: Iterable[Saying]) -
         roles[row["stream"], row["layer"], row["head"]].add(row["role"])
     told = []
     for row in rows:
-        saying: Saying = row.pop("saying")
+        by: Saying = row.pop("saying")
         others = roles[row["stream"], row["layer"], row["head"]]
-        if not others & set(saying.unless) and (not saying.only_with or others & set(saying.only_with)):
+        if not others & set(by.unless) and (not by.only_with or others & set(by.only_with)):
             told.append(row)
     return told
 
@@ -83,7 +83,7 @@ def _told(
     with np.errstate(invalid="ignore", divide="ignore"):
         strength = (near - level) / (best - level)
         told = (near < level) if saying.below else (near > level)
-        told &= (strength >= saying.bar) & (strength > 0)
+        told &= (strength >= saying.bar) & (strength > 0) & np.isfinite(strength)
         if saying.beyond is not None:
             told &= (near < saying.beyond) if saying.below else (near > saying.beyond)
         if saying.upto is not None:
@@ -165,12 +165,17 @@ def claims_of(row: Mapping[str, Any]) -> list[Claim]:
 def _sentence(saying: Saying, figure: Figure, numbers: Mapping[str, float | None]) -> str:
     """The sentence, its slots filled."""
     in_words = dict(figure.labels) | {key: str(told(figure.keys[key])) for key, told in saying.words.items()}
+    written: dict[str, dict[str, str]] = {}
     parts = []
     for text, slot, spec, _ in Formatter().parse(saying.sentence):
-        kind = spec or figure.kind
-        written = dict(zip(FIGURES, in_numbers(kind, numbers), strict=True))
-        written["also"] = in_numbers(kind, {"value": numbers["also"]})[0]
-        parts += [text, (written | in_words)[slot] if slot else ""]
+        parts.append(text)
+        if slot in in_words:
+            parts.append(in_words[slot])
+        elif slot:
+            kind = spec or figure.kind
+            if kind not in written:
+                written[kind] = dict(zip(FIGURES, in_numbers(kind, numbers), strict=True))
+            parts.append(in_numbers(kind, {"value": numbers["also"]})[0] if slot == "also" else written[kind][slot])
     return "".join(parts)
 
 
@@ -197,7 +202,7 @@ def in_numbers(kind: str, numbers: Mapping[str, float | None]) -> list[str]:
         return KINDS[kind].write(number, None if free and not percent else places) + unit
 
     value, chance = numbers.get("value"), numbers.get("chance")
-    for more in range(3):
+    for more in range(3 if chance is not None else 0):
         if value == chance or write("value", decimals + more) != write("chance", decimals + more):
             decimals += more
             break
