@@ -152,6 +152,15 @@ def _portraits(
                     "order": 1, "role": "needed", "part": "without", "strength": 0.5 * strength,
                     "sentence": f"without it the accuracy on sentiment falls by {value:.2f}", "study": "importance",
                     "quantity": "change"})  # fmt: skip
+                other = f"{layer + 1}-{(own + 1) % shape.heads + 1}"
+                rows.append(base | numbers | {
+                    "order": 2, "role": "sink", "part": "writes", "strength": 0.3 * strength, "study": "norms",
+                    "sentence": f"has a short value for the first piece: {value:.2f} of an average one",
+                    "quantity": "sink_value"})  # fmt: skip
+                rows.append(base | numbers | {
+                    "order": 3, "role": "alike", "part": "alike", "strength": 0.2 * strength, "study": "clusters",
+                    "sentence": f"attends much as {other} does: {value / 9:.2f} nats apart", "quantity": "alike",
+                })  # fmt: skip
             else:
                 rows.append(base | {"value": None, "low": None, "high": None, "chance": None, "order": 0,
                             "role": "other", "part": "none", "strength": 0.0, "study": "", "quantity": "",

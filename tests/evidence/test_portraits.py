@@ -12,8 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kept_results import cases, kept, roles_result, study_of, sure
 
-WITH_SAYINGS = [case for case in cases() if told_of(study_of(case)).sayings]
-
 from attlas.evidence.gathering import Told, part_of
 from attlas.evidence.laws import check_atlas
 from attlas.evidence.portraits import in_numbers, role_of
@@ -24,6 +22,7 @@ from attlas.store import Manifest, Result
 from attlas.store.schema import PLACE, Column, Schema
 from attlas.studies.joining import told_of
 
+WITH_SAYINGS = [case for case in cases() if told_of(study_of(case)).sayings]
 MADE_UP = Schema(
     "heads", "", *PLACE, Column("quantity", "quantity", kinds={"part": "percent", "moved": "signed"}),
     Column("value", "value", "share", ends=("low", "high"), chance="chance", p="p_corrected", head=True),

@@ -27,12 +27,15 @@ from attlas.models import streamed_in, take_turns
 from attlas.models.drawing import draw_in_layers
 from attlas.models.presence import at_hand
 from attlas.models.streaming import StreamedWeights
+from attlas.run.blocks import InBlocks
 from attlas.run.fold import fold
 from attlas.store import Result
 from attlas.studies.importance.call import importance
 from attlas.studies.norms.call import norms
+from attlas.studies.norms.passes import Norms
 from attlas.studies.relations.call import relations
 from attlas.studies.survey.call import survey
+from attlas.text import Document, Passage
 
 LAYERS = 4
 SIZES: dict[str, Any] = {
@@ -198,6 +201,24 @@ def test_what_goes_to_another_process_is_how_to_open_it(streamed: Subject) -> No
         again = pickle.loads(packed)
         assert again is not subject
         assert (again.name, again.fingerprint, again.block) == (subject.name, subject.fingerprint, subject.block)
+
+
+def test_what_one_pass_of_a_block_finds_out_for_all_holds_up_none(whole: Subject, streamed: Subject) -> None:
+    passages = [Passage(Document.from_text(text)) for text in twins.SENTENCES]
+    batches = [[example] for example in whole.pieces.encode_all(passages)]
+    here, there = Norms(whole), pickle.loads(pickle.dumps(Norms(streamed)))  # which has not looked for residuals yet
+    assert "_looked_for_residuals" not in vars(there.subject)
+    told, asked = here.empty(), there.empty()
+    for batch in batches:
+        here.update(told, batch)
+    work = Thread(target=InBlocks(there).update, args=(asked, batches), daemon=True)
+    work.start()
+    work.join(60)
+    assert not work.is_alive(), "passes wait for each other"
+    assert weights_of(there.subject).resident == ()
+    for key, array in told.state().items():
+        if array.dtype.kind == "f":
+            np.testing.assert_allclose(asked.state()[key], array, rtol=1e-6, atol=1e-9, err_msg=key)
 
 
 def test_weights_that_somebody_holds_are_not_written_over(whole: Subject, streamed: Subject) -> None:

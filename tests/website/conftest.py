@@ -4,25 +4,21 @@ that leaves the folder, is let pass."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from benchmarks.invented_atlas import Shape, invented
+from benchmarks.invented_atlas import invented
+from made_up_sites import COMMAND, FOUR, ONE, Open
 
 from attlas.website import write_site
 from browsers import Heard, Tabs
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
-
-ONE = Shape(models=1, layers=6, heads=12, figures=20)
-FOUR = Shape(models=4, layers=4, heads=6, figures=12, streams=("encoder", "decoder"), key_heads=2, seed=1)
-COMMAND = "attlas atlas sample --out FOLDER"
-Open = Callable[..., "Page"]
 
 
 @pytest.fixture(scope="session")
@@ -98,16 +94,3 @@ def open_site(tabs: Tabs) -> Iterator[Open]:
         server.shutdown()
         server.server_close()
     assert not faults
-
-
-def go(page: Page, fragment: str) -> None:
-    """Go to another page of the site, and wait until it is whole."""
-    page.evaluate(
-        """(fragment) => {
-          if (fragment === location.hash) return;
-          document.documentElement.dataset.ready = "false";
-          location.hash = fragment;
-        }""",
-        fragment,
-    )
-    page.wait_for_selector("html[data-ready=true]", timeout=30_000)

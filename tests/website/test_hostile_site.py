@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from benchmarks.invented_atlas import Shape, invented
+from made_up_sites import Open, go
 
 from attlas.website import address, write_site
-from conftest import Open, go
 
 pytestmark = pytest.mark.browser
 KNOWN = ("part", "kind", "example", "by")  # whose values the site itself must know

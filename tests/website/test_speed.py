@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from benchmarks.invented_atlas import Shape, invented
 from benchmarks.site import BARS, answers, lines_of
+from made_up_sites import Open
 
 from attlas.website import write_site
-from conftest import Open
 
 pytestmark = pytest.mark.browser
 SMALL = Shape(models=8, layers=10, heads=20, figures=20)

@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from benchmarks.invented_atlas import ROLES, Shape, invented
+from made_up_sites import FOUR
 
 from attlas.errors import StoreError
 from attlas.website import address, write_site
 from attlas.website.packing import unpacked
 from attlas.website.searching import words_of
-from conftest import FOUR
 
 SMALL = Shape(models=2, layers=2, heads=3, figures=9)
 

@@ -43,6 +43,7 @@ COMMANDS: dict[str, str] = {
     "prune retuned": "{labelled one} --model {classifier} --task classification --limit 6 --steps 1 --keep .5 --save"
     " --no-speed --by importance --retune {labelled two}",
     "relations": "{treebank one} --model {bert} --limit 6 --twins 1 --budget 240",
+    "relations after": "{treebank one} --model {bert} --limit 4 --twins 1 --twin after --budget 240",
     "roles": "{plain one} --model {llama} --definitions prefix_matching,duplicate,first_key --texts 12 --budget 600",
     "roles-through": "{classifier} {classifier two} --definitions duplicate,first_key --corpus {plain one} --texts 12"
     " --budget 600",

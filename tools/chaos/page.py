@@ -112,8 +112,8 @@ def _summary(trials: list[Trial]) -> str:
         f"{counts['states']:,} states were gone on from ({twice:,} were killed again on the way), "
         f"{wrong['states']:,} at fault; {counts['kills']:,} real kills were compared with what was seen there, "
         f"{wrong['kills']:,} at fault. Of {counts['random kills']:,} kills at random times {killed:,} met a run at "
-        f"work, and of {counts['SIGTERM'] + counts['SIGHUP']:,} signals {ended:,} (the others, {late:,} in all, had "
-        f"ended before); of {counts['races']:,} races {one_by_one:,} came to run one after the other. "
+        f"work, and of {counts['SIGTERM'] + counts['SIGHUP']:,} signals {ended:,}; the others, {late:,} in all, came "
+        f"when it had ended. Of {counts['races']:,} races {one_by_one:,} came to run one after the other. "
         f"{wrong.total():,} of {len(trials):,} trials are at fault."
     )
 

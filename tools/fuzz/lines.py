@@ -45,7 +45,7 @@ FITTING: dict[str, tuple[str, ...]] = {  # the corpus, the model, and more
     "atlas many": ("plain.txt", "", f"models={GROUND}/models.txt", "only=survey"),
     "coref": ("treebank.conllu", "bert"),
     "doctor": ("", "bert"),
-    "export heads": ("", "", "kind=csv", "by=entropy"),
+    "export heads": ("", "", "kind=csv", "by=entropy", "out=heads.csv"),
     "faith": ("labelled.tsv", "classifier", "task=classification"),
     "faith chunking": ("chunked.txt", "", f"test={GROUND}/two/chunked.txt", "weights=1", "ends=1"),
     "faith freeze": ("labelled.tsv", "classifier"),

@@ -16,8 +16,10 @@ from attlas.website.sentences import OTHER, Role
 _NAMED = 3  # roles that the answer names
 
 
-def answer(model: str, roles: Sequence[Role], role: NDArray[np.int64], *, portraits: bool = True) -> str:
-    """How many heads of a model have a role, and which are the most frequent.
+def answer(
+    model: str, roles: Sequence[Role], role: NDArray[np.int64], *, portraits: bool = True, stream: str = ""
+) -> str:
+    """How many heads of a model, or of one of its streams, have a role, and which are the most frequent.
 
     >>> roles = [Role("obj", "finds objects"), Role("cls", "rests on [CLS]"), Role("other", "no role found")]
     >>> print(answer("tiny", roles, np.array([1, 1, 2])))
@@ -26,7 +28,8 @@ def answer(model: str, roles: Sequence[Role], role: NDArray[np.int64], *, portra
     No figure shows beyond chance what the one head of tiny does.
     """
     count = len(role)
-    heads = "the one head" if count == 1 else f"the {count:,} heads"
+    kind = f"{stream} " if stream else ""
+    heads = f"the one {kind}head" if count == 1 else f"the {count:,} {kind}heads"
     if not portraits:
         return f"Figures of {heads} of {model}, of which nothing has been put into words."
     named = Counter(at for at in role.tolist() if roles[at].role != OTHER)

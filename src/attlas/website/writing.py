@@ -161,7 +161,11 @@ def _write_data(given: Given, folder: Path, **about: Any) -> list[str]:
         rows, place = sentences.of(number, grid.heads)
         role, _ = sentences.of_heads(rows, place, len(grid.heads))
         models.append(known)
-        answers.append(answer(grid.model, roles, role, portraits="portraits" in given))
+        told = "portraits" in given
+        answers.append(answer(grid.model, roles, role, portraits=told))
+        for at, stream in enumerate(known["streams"]):
+            own = role[grid.heads.stream == at]
+            stream["answer"] = answer(grid.model, roles, own, portraits=told, stream=stream["stream"])
     searching.write(folder)
     put(folder, "index", index_of(models, answers, roles, about))
     return [model["name"] for model in models]

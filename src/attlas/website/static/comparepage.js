@@ -35,7 +35,7 @@ export async function comparePage(index, place, { about }) {
   const table = roleTable(index, chosen);
   const pairs = pairTable(index, reference, data, compared);
   place.append(
-    element("h1", { tabindex: "-1" }, chosen.map(({ name }) => name).join(" and ")),
+    element("h1", { tabindex: "-1" }, `${chosen.slice(0, -1).map(({ name }) => name).join(", ")} and ${chosen.at(-1).name}`),
     element("p", { class: "answer", id: "answer" }, compared.map((one) => sentence(reference, one)).join(" ")),
     element("div", { class: "choices" }, ...choosing.childNodes, exportMenu({ tables: () => [...(pairs ? [pairs] : []), table], command: index.command })),
   );

@@ -58,7 +58,7 @@ function swatch(roles, role) {
 function item(roles, model, large) {
   const { streams } = model;
   const shape = streams.map(({ stream, layers, heads }) => `${streams.length > 1 ? `${stream} ` : ""}${layers} × ${heads}`).join(", ");
-  return element("li", {}, element("a", { href: address("model", [model.name]) }, thumbnail(roles, model, large ? { width: 380, most: 260 } : {}), element("span", {}, element("b", {}, model.name), element("small", {}, [model.family, shape].filter(Boolean).join(" · ")))), element("p", {}, model.answer),
+  return element("li", {}, element("a", { href: address("model", [model.name]) }, thumbnail(roles, model, { width: 340, most: large ? 230 : 150 }), element("span", {}, element("b", {}, model.name), element("small", {}, [model.family, shape].filter(Boolean).join(" · ")))), element("p", {}, model.answer),
     model.standsOut && large ? element("p", {}, model.standsOut) : "");
 }
 

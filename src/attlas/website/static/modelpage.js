@@ -10,6 +10,7 @@ import { byLayer, byRole } from "./layouts.js";
 import { cell, listing } from "./listing.js";
 import { drawMap, showMap } from "./maps.js";
 import { counted, headsOf, label, openModel, openValues, sentenceOf, streamOf } from "./models.js";
+import { theme } from "./palette.js";
 import { byFigure, byLayers, byRoles } from "./paints.js";
 
 const MANY = 8; // sentences that are shown at once
@@ -36,6 +37,7 @@ export async function modelPage(index, place, { model, about, chosen }) {
   const lay = (width) => (chosen.by === "layer" ? byRole(model, heads, width, index.roles)
     : byLayer(model, heads, width, { keyHeads: stream?.key_heads ?? 0, tall: width < 560 ? 330 : 420 }));
   const named = several ? `${model.name}, ${stream.stream}` : model.name;
+  const here = ({ head }) => head < 0 || heads.includes(head);
 
   const mapPlace = element("div", { class: "map-place" });
   const rows = tableOfHeads(index, model, data, heads);
@@ -46,13 +48,13 @@ export async function modelPage(index, place, { model, about, chosen }) {
     cite: data.cite, command: figure >= 0 ? data.figures[figure].command : index.command || data.sources[0]?.command || "",
   });
   place.append(
-    element("h1", { tabindex: "-1" }, `What the heads of ${named} do`),
-    element("p", { class: "answer", id: "answer" }, model.answer),
+    element("h1", { tabindex: "-1" }, `What the ${several ? `${stream.stream} ` : ""}heads of ${model.name} do`),
+    element("p", { class: "answer", id: "answer" }, several ? stream.answer : model.answer),
     element("div", { class: "choices" }, choiceOfColours(index, data, chosen, go), streamTabs(model, stream, chosen), menu),
     painter.legend(), mapPlace,
     stream?.key_heads > 0 && chosen.by !== "layer" ? element("p", { class: "note" }, `Heads under one line share their keys: ${stream.key_heads} groups in a layer.`) : "",
-    ...sentences(model, "stands-out", "What stands out", data.standsOut, "Chosen on one half of the texts, printed from the other."),
-    ...disagreements(model, data.disagreements),
+    ...sentences(model, "stands-out", "What stands out", data.standsOut.filter(here), "Chosen on one half of the texts, printed from the other."),
+    ...disagreements(model, data.disagreements.filter(here)),
     ...roleList(index, model, data, heads, only),
   );
   let map = null;
@@ -140,13 +142,12 @@ function tableOfFigure(model, data, values, number, heads, named) {
 /** A map as a picture to be saved. */
 export function mapPicture(name, lay, painter) {
   const layout = lay(SAVED);
-  const light = { line: "#e3e0d8", sans: "sans-serif" };
-  const key = keyBelow(painter.key(false), SAVED, light);
+  const key = keyBelow(painter.key(false), SAVED, theme(false));
   return {
     name, title: "Map", caption: painter.caption, width: SAVED, height: layout.height + key.height,
     draw(surface, colours) {
       drawMap(surface, layout, (at) => painter.paint(at, false), colours);
-      keyBelow(painter.key(false), SAVED, colours).draw(surface, layout.height);
+      key.draw(surface, layout.height);
     },
   };
 }

@@ -75,14 +75,14 @@ function outright(index, question, only) {
     }
     if (asked.length > 1 && model.name.toLowerCase().includes(asked.toLowerCase())) links.push(element("a", { class: "chip", href: address("model", [model.name]) }, model.name));
   }
-  return links.length ? [element("p", { class: "outright" }, ...links.slice(0, 30))] : [];
+  return links.length ? [element("p", { class: "outright named" }, ...links.slice(0, 30))] : [];
 }
 
 /** Figures by this name, as maps. */
 function figures(index, found, only) {
   const shown = found.slice(0, 12);
   if (!shown.length) return "";
-  return element("p", { class: "outright" }, "Figures on the map: ", ...shown.map((figure) => {
+  return element("p", { class: "outright measured" }, "Figures on the map: ", ...shown.map((figure) => {
     const model = only ?? index.models[figure.models[0]];
     return element("a", { class: "chip", href: address("model", [model.name], { by: figureKey({ ...figure, corpus: figure.corpora[figure.models.indexOf(model.number)] }) }) }, `${figure.title} (${figure.study})`);
   }));
