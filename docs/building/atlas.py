@@ -83,7 +83,12 @@ def _compared(tables: dict[str, list[dict[str, Any]]]) -> list[str]:
         pairs.setdefault((row["model"], row["other"], row["by"], row["stream"]), []).append(row)
     if not pairs:
         return []
-    lines = ["## Compared", "", "| model | other | stream | by | pairs | matched | same number |", "|---|---|---|---|--:|--:|--:|"]
+    lines = [
+        "## Compared",
+        "",
+        "| model | other | stream | by | pairs | matched | same number |",
+        "|---|---|---|---|--:|--:|--:|",
+    ]
     for (model, other, by, stream), rows in pairs.items():
         matched = [row for row in rows if row["matched"]]
         same = sum((row["layer"], row["head"]) == (row["other_layer"], row["other_head"]) for row in matched)
