@@ -131,11 +131,6 @@ def figures_by_text(study: Study, subject: Subject, documents: Sequence[Document
     return list(made)
 
 
-def _now(row: Row) -> int:
-    """The number that a head has in the model as it is; of a pruned model's head, sentences have the earlier one."""
-    return int(row["own"] if "own" in row else row["head"])
-
-
 def choose(sentences: Iterable[Row], figures: Mapping[str, Sequence[ByText]]) -> list[Chosen]:
     """For each head the texts of its first sentence that can be shown on texts; ``figures`` are by study, sentences
     in the order of evidence. Where a head of a pruned model has another number now, its sentences say it: ``own``."""
@@ -147,12 +142,17 @@ def choose(sentences: Iterable[Row], figures: Mapping[str, Sequence[ByText]]) ->
         if place in done:
             continue
         for found in figures.get(row["study"], ()):
-            values = found.values(row["quantity"], Stream(row["stream"]), row["layer"], _now(row))
+            values = found.values(row["quantity"], Stream(row["stream"]), row["layer"], _own(row))
             if np.isfinite(values).any():
                 chosen += [Chosen(row, name, value, found, text) for name, value, text in _three(row, values)]
                 done.add(place)
                 break
     return chosen
+
+
+def _own(row: Row) -> int:
+    """The number that a head has in the model."""
+    return int(row["own"] if "own" in row else row["head"])
 
 
 def _three(row: Row, values: NDArray[np.float64]) -> list[tuple[str, float, int]]:
@@ -260,7 +260,7 @@ def example_tables(
             row = each.sentence
             stream = Stream(row["stream"])
             places = each.found.places(each.text, stream, row["quantity"])
-            query, weights = shown.row(stream, row["layer"], _now(row), places, each.example)
+            query, weights = shown.row(stream, row["layer"], _own(row), places, each.example)
             examples.append({
                 "model": subject.name, "stream": row["stream"], "layer": row["layer"], "head": row["head"],
                 "example": each.example, "study": row["study"], "quantity": row["quantity"], "value": each.value,
