@@ -8,6 +8,7 @@ import pickle
 import shutil
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -19,9 +20,10 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 import twins
-from attlas.capture import Subject, load
+from attlas.capture import Fold, Subject, load
+from attlas.capture.mixing import mixing
 from attlas.errors import AttlasError, CapabilityError, ModelError, NumberError
-from attlas.models import streamed_in
+from attlas.models import streamed_in, take_turns
 from attlas.models.drawing import draw_in_layers
 from attlas.models.presence import at_hand
 from attlas.models.streaming import StreamedWeights
@@ -120,6 +122,29 @@ def test_other_studies_of_one_pass(whole: Subject, streamed: Subject) -> None:
         return torch.special.entr(call.weights()).sum(-1).mean(-1)
 
     same(fold(whole, "sample", entropy, **few), fold(streamed, "sample", entropy, **few))
+
+
+def test_who_has_not_looked_for_residuals_finds_them_in_the_middle_of_a_block(
+    whole: Subject, streamed: Subject
+) -> None:
+    """As on a worker, which opens the model itself: the first batch looks, and the others wait for what it finds."""
+    arrived: Subject = pickle.loads(pickle.dumps(streamed))
+    assert "_looked_for_residuals" not in vars(arrived)
+    seen: list[list[tuple[int, ...]]] = [[], [], []]
+
+    def read(number: int) -> None:
+        watched = Fold(lambda call: seen[number].append(tuple(call.values.shape)))
+        with torch.no_grad(), arrived.use(watched), mixing(arrived, lambda layer: None):
+            arrived.run(arrived.batch(["The farmer slept."]))
+
+    waiting = Thread(target=take_turns, args=([partial(read, number) for number in range(3)],), daemon=True)
+    waiting.start()
+    waiting.join(60)
+    assert not waiting.is_alive(), "the batches of a block wait for each other"
+    assert [str(site) for site in arrived.residuals] == [str(site) for site in whole.residuals]
+    assert len(seen[0]) == LAYERS, "who looks for residuals makes a pass that nobody else sees"
+    assert seen[0] == seen[1] == seen[2]
+    assert weights_of(arrived).resident == ()
 
 
 def test_looking_gating_and_norms(whole: Subject, streamed: Subject) -> None:

@@ -10,14 +10,12 @@ Instruments belong to the thread that puts them on, and each piece of work has a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Condition, Thread, local
-from typing import TypeVar
 
 import torch
 
-Made = TypeVar("Made")
 _HERE = local()
 
 
@@ -112,15 +110,27 @@ def give_way() -> None:
         group.wait(number)
 
 
-def aside(work: Callable[[], Made]) -> Made:
-    """What a piece of work gives that is done in a thread of its own, while this one waits: a pass that finds out
-    something about the model, which neither instruments that are on here should see, nor others have turns in.
+@contextmanager
+def without_turns() -> Iterator[None]:
+    """Go on without giving way, for the length of a ``with`` block: for a pass that one of them makes by itself,
+    and whose outcome the others wait for.
 
-    >>> aside(lambda: 3)
-    3
+    >>> said = []
+    >>> def count(name):
+    ...     with without_turns():
+    ...         said.append(f"{name}0")
+    ...         give_way()
+    ...     said.append(f"{name}1")
+    >>> take_turns([lambda: count("a"), lambda: count("b")])
+    >>> said
+    ['a0', 'a1', 'b0', 'b1']
     """
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(work).result()
+    turn = getattr(_HERE, "turn", None)
+    _HERE.turn = None
+    try:
+        yield
+    finally:
+        _HERE.turn = turn
 
 
 def leave_until_last(do: Callable[[], None]) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from attlas.errors import CapabilityError
 from attlas.ids import HeadId
-from attlas.run.parameters import Help, Model, Running, SpareTexts, Twins, names_of, study_call
+from attlas.run.parameters import Help, Model, Running, SpareTexts, Twin, Twins, names_of, study_call
 from attlas.run.session import Run, begin
 from attlas.run.setting import as_corpus, as_subject
 from attlas.store import Result
@@ -46,6 +46,7 @@ def roles(
         bool, Help("Train DuoAttention's gates, too, which takes as long as some thousand texts.")
     ] = False,
     twins: Twins = 1,
+    twin: Twin = "beside",
     closing: Annotated[
         bool,
         Help("Close the named heads, against as many others: the longest part.", flag="--closing/--no-closing"),
@@ -60,9 +61,10 @@ def roles(
 
     >>> result = roles(texts=12)
     >>> sorted(set(result.table.column("definition").to_pylist()))[:2]
-    ['duplicate', 'duplicate_text']
+    ['dormant', 'duplicate']
     """
     from attlas.studies.roles.concordance import agreement_table
+    from attlas.studies.roles.loudest import loudest_table
     from attlas.studies.roles.sharing import sharing_table
     from attlas.studies.roles.tables import head_tables
     from attlas.studies.roles.texts import Setting
@@ -77,12 +79,14 @@ def roles(
         "twins": twins,
         "closing": closing,
     }
-    with begin("roles", model, given, options, running) as run:
+    with begin("roles", model, given, options, running, twin=twin) as run:
         setting = Setting(model, given, texts, run.seed, max_pieces, gates)
         tables_of_states = states(run, setting) if asked is None else dict
         outcomes, tables = score(run, setting, twins, asked)
         tables |= {"agreement": agreement_table(outcomes, run.seed), "sharing": sharing_table(model)}
         tables |= tables_of_states()
+        if asked is None:
+            tables["loudest"] = run.once("loudest", lambda: loudest_table(setting))
         if closing:
             tables |= close(run, setting, outcomes)
         return run.finish(head_tables(model, outcomes, run.seed) | tables)
@@ -95,6 +99,7 @@ def score(
     ``left_out``."""
     from attlas.studies.roles.definition import at_place
     from attlas.studies.roles.definitions import TRIALS
+    from attlas.studies.roles.readout import forget_circuits
     from attlas.studies.roles.scores import scored, streams_of
     from attlas.studies.roles.tables import Outcome, left_out_table
 
@@ -104,6 +109,9 @@ def score(
     for trial in TRIALS:
         wanted = [each for each in trial.definitions if asked is None or {each.key, trial.key} & set(asked)]
         why = {definition.key: definition.why_not(run.subject) for definition in wanted}
+        if trial.by_name and asked is None:
+            why = {key: reason or f"it takes long, and is scored where it is asked for: --definitions {key}"
+                   for key, reason in why.items()}  # fmt: skip
         reasons |= {key: reason for key, reason in why.items() if reason}
         kept = [definition for definition in wanted if not why[definition.key]]
         if not kept:
@@ -122,6 +130,7 @@ def score(
             bundles[trial.key].append(
                 run.carry(part, items, f"{who}{trial.key}", lengths=[_length(i) for i in items])
             )
+        forget_circuits(studied)
     outcomes = [
         Outcome(trial, kept, stream, *_first_and_rest([scored(bundle, stream) for bundle in bundles[trial.key]]))
         for trial, kept, _ in fitting

@@ -3,6 +3,7 @@
 
 import { canvasSurface, svgSurface } from "./surface.js";
 import { drawLines, linesHeight } from "./card.js";
+import { download } from "./download.js";
 
 const GAP = 24;
 const TITLE = 30;
@@ -37,14 +38,4 @@ function compose(surface, figures, colours) {
     surface.moved(x, TITLE, () => figure.paint(surface));
     x += figure.geometry.width + GAP;
   }
-}
-
-function download(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
