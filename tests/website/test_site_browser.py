@@ -274,14 +274,24 @@ def test_compare_sets_matched_heads_beside_each_other(
     matched = [row for row in rows(four_tables["matches"]) if (row["model"], row["other"]) == ("tiny", "small")]
     count = sum(row["matched"] for row in matched)
     assert page.locator("#answer").inner_text() == f"{count} of 48 heads of tiny have one in small that does alike."
-    lines = page.locator("#pairs tbody tr").all_inner_texts()
+    lines = pairs_on(page)
+    assert len(lines) == count
+    page.locator("#pairs summary").click()
+    lines = pairs_on(page)
     assert len(lines) == 48
-    for row, line in zip(matched, lines, strict=True):
-        parts = [part.strip() for part in line.split("\t")]
-        assert parts[0] == f"{row['stream']} {paper_label(row['layer'], row['head'])}"
+    for row in matched:
         there = paper_label(row["other_layer"], row["other_head"])
-        assert parts[2] == (f"{row['stream']} {there}" if row["matched"] else "")
-        assert float(parts[4]) == pytest.approx(row["distance"], abs=0.006)
+        own = next(
+            parts for parts in lines if parts[0] == f"{row['stream']} {paper_label(row['layer'], row['head'])}"
+        )
+        assert own[2] == (f"{row['stream']} {there}" if row["matched"] else "")
+        assert float(own[4]) == pytest.approx(row["distance"], abs=0.006)
+
+
+def pairs_on(page: Page) -> list[list[str]]:
+    """The cells of all pairs of heads that are shown."""
+    lines = page.locator("#pairs tbody tr").all_inner_texts()
+    return [[part.strip() for part in line.split("\t")] for line in lines]
 
 
 def test_compare_by_number_too_and_from_the_other_side(
@@ -292,17 +302,16 @@ def test_compare_by_number_too_and_from_the_other_side(
     page.get_by_role("button", name="by number").click()
     page.wait_for_function("() => document.querySelector('#answer').innerText.includes('under their number')")
     assert page.locator("#pairs th").all_inner_texts()[-1] == "alike"
-    for line in page.locator("#pairs tbody tr").all_inner_texts():
-        parts = [part.strip() for part in line.split("\t")]
-        assert parts[0] == parts[2]
+    assert pairs_on(page)
+    assert all(parts[0] == parts[2] for parts in pairs_on(page))
     go(page, "#compare/small/tiny")
     turned = {
         f"{row['stream']} {paper_label(row['other_layer'], row['other_head'])}":
             f"{row['stream']} {paper_label(row['layer'], row['head'])}" if row["matched"] else ""
         for row in rows(four_tables["matches"]) if (row["model"], row["other"]) == ("tiny", "small")
     }  # fmt: skip
-    lines = [line.split("\t") for line in page.locator("#pairs tbody tr").all_inner_texts()]
-    assert {parts[0].strip(): parts[2].strip() for parts in lines} == turned
+    page.locator("#pairs summary").click()
+    assert {parts[0]: parts[2] for parts in pairs_on(page)} == turned
 
 
 def test_compare_marks_the_partner_and_counts_roles(four: Path, open_site: Open) -> None:

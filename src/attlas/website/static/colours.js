@@ -1,5 +1,5 @@
-// The colours of roles: what looks at places is blue, what rests somewhere is grey or brown, what looks for the same
-// again is orange to red, what follows grammar is green, what follows meaning violet or pink. Colours are not the only
+// The colours of roles: what looks at places is blue, what rests somewhere is a grey or brown that recedes, what looks for the
+// same again is orange to red, what follows grammar is green, what follows meaning violet or pink. Colours are not the only
 // way to tell: roles are written in the cells where there is room, and in every tooltip, list and legend.
 
 import { shade, theme } from "./palette.js";
@@ -11,8 +11,8 @@ const ROLES = {
   coreference: ["#6a5bb8", "#9a8de0"], keywords: ["#b5487f", "#dc7fae"], instruction: ["#d99bc4", "#a96b94"],
   induction: ["#b2412a", "#e0735c"], same_piece: ["#cb7a1c", "#e09a48"], retrieval: ["#d98a70", "#b86a52"],
   copying: ["#e3ab4f", "#c99335"], successor: ["#96581c", "#c98a4d"], mapping: ["#c9b458", "#a8964a"],
-  first: ["#70747e", "#8b8f98"], cls: ["#a09a8d", "#bcb5a7"], sep: ["#4e5059", "#6d7079"],
-  punctuation: ["#cbbb9b", "#8f7f65"], sink: ["#6b513c", "#8f6e54"], dormant: ["#e3ddd0", "#2f3239"],
+  first: ["#a3a8b3", "#6b6f78"], cls: ["#c8c1b2", "#7a7468"], sep: ["#747883", "#4d515b"],
+  punctuation: ["#e0d2b4", "#6b5d46"], sink: ["#957a63", "#5f4633"], dormant: ["#e3ddd0", "#2f3239"],
   broad: ["#cfd3d8", "#4b525b"], other: ["#f4f2ed", "#202329"],
 };
 const SPARE = [

@@ -42,10 +42,10 @@ export async function comparePage(index, place, { about, chosen: choice }) {
   );
   const maps = element("div", { class: "beside-maps" });
   place.append(maps);
+  if (pairs) place.append(pairSection(pairs, compared));
   const lacking = lacks(index, chosen);
   if (lacking.length) place.append(element("section", { id: "lacks" }, element("h2", {}, "What one has and another lacks"), element("ul", {}, ...lacking.map((line) => element("li", {}, line)))));
   place.append(element("section", { id: "roles" }, element("h2", {}, "Roles"), listing({ ...table, searched: false })));
-  if (pairs) place.append(element("section", { id: "pairs" }, element("h2", {}, "Head by head"), element("p", { class: "note" }, notes(compared)), listing(pairs)));
   const shown = [];
   place.addEventListener("attlas-shown", () => drawMaps(index, maps, chosen, compared, shown));
   return () => shown.forEach((map) => map.destroy());
@@ -116,6 +116,15 @@ function lacks(index, chosen) {
   });
 }
 
+/** Pairs of heads that do alike; the others are folded. */
+function pairSection(pairs, compared) {
+  const [alike, others] = [true, false].map((wanted) => ({ ...pairs, rows: pairs.rows.filter((row) => row.alike === wanted) }));
+  const folded = element("details", {}, element("summary", {}, `${others.rows.length} head${others.rows.length === 1 ? "" : "s"} without one that does alike`));
+  folded.addEventListener("toggle", () => { if (folded.open && folded.childNodes.length < 2) folded.append(listing({ ...others, caption: `${pairs.caption} Without one that does alike.` })); });
+  return element("section", { id: "pairs" }, element("h2", {}, "Head by head"), element("p", { class: "note" }, notes(compared)),
+    alike.rows.length ? listing(alike) : element("p", {}, "No two heads do alike."), others.rows.length ? folded : "");
+}
+
 function pairTable(index, reference, compared) {
   const matched = compared.filter(({ matches }) => matches.length);
   if (!matched.length) return null;
@@ -130,10 +139,10 @@ function pairTable(index, reference, compared) {
   return {
     name: `${[reference, ...matched.map(({ other }) => other)].map(({ name }) => name).join(" ")} heads`, title: "Heads",
     caption: `Heads of ${reference.name} beside those of ${matched.map(({ other }) => other.name).join(" and ")}.`, columns,
-    rows: lines.map((at) => [of(reference, at), role(reference, at), ...matched.flatMap(({ other, by }, own) => {
+    rows: lines.map((at) => Object.assign([of(reference, at), role(reference, at), ...matched.flatMap(({ other, by }, own) => {
       const match = places[own].get(at) ?? { found: -1, distance: NaN, runnerUp: NaN, alike: false };
       return [of(other, match.found), role(other, match.found), number(match.distance), number(match.runnerUp), ...(by === "number" ? [cell(match.alike ? "yes" : "no")] : [])];
-    })]),
+    })], { alike: places.some((own) => own.get(at)?.alike) })),
   };
 }
 

@@ -1,5 +1,5 @@
 // The figures of one head beside those of all others, in the order of what they say. Those that a sentence of its
-// portrait is told from come first; the others by how far the near end of the interval lies beyond chance, measured by
+// portrait is told from come first, in the order of the portrait; the others by how far the near end of the interval lies beyond chance, measured by
 // the head that goes farthest. What has no interval, is not sure after correction or lies below chance counts for less;
 // so does, where no chance is known, how far the value lies from the middle of all heads.
 
@@ -11,7 +11,7 @@ const SURE = 0.05; // corrected p
 
 /** All figures of a head, the one that says most first; `told` are the sentences of its portrait. */
 export function evidence(model, data, values, rows, head, told = []) {
-  const spoken = new Map(told.map(({ figure, strength }) => [figure, strength]));
+  const spoken = new Map(told.map(({ figure }, place) => [figure, told.length - place]).reverse());
   const mates = Array.from({ length: model.count }, (_, at) => at).filter((at) => at !== head && model.streamOf[at] === model.streamOf[head] && model.place.layer[at] === model.place.layer[head]);
   const stream = Array.from({ length: model.count }, (_, at) => at).filter((at) => model.streamOf[at] === model.streamOf[head]);
   const all = data.figures.map((figure, number) => {

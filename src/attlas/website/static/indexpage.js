@@ -23,7 +23,7 @@ export async function indexPage(index, place) {
     ? `${write(heads, "count")} heads of ${models.length} models${found.length ? `; most of those with a role: ${found.slice(0, 3).map(([role, count]) => `${roles[role].title} (${write(count, "count")})`).join(", ")}` : ""}.`
     : "There is no model in this atlas yet.";
   const legend = element("div", { class: "legend" }, ...found.map(([role, count]) => element("a", { class: "chip", href: address("search", [roles[role].title]) }, swatch(roles, role), element("span", {}, roles[role].title), element("b", {}, write(count, "count")))));
-  const list = element("ul", { class: "models" });
+  const list = element("ul", { class: models.length <= FEW ? "models few" : "models" });
   const field = element("input", { type: "search", placeholder: "a model", "aria-label": "Models by name", input: () => fill() });
   const count = element("output");
   const more = element("button", { type: "button", class: "more", click: () => { shown = Infinity; fill(); } });
@@ -58,7 +58,7 @@ function swatch(roles, role) {
 function item(roles, model, large) {
   const { streams } = model;
   const shape = streams.map(({ stream, layers, heads }) => `${streams.length > 1 ? `${stream} ` : ""}${layers} × ${heads}`).join(", ");
-  return element("li", {}, element("a", { href: address("model", [model.name]) }, thumbnail(roles, model, { width: 340, most: large ? 230 : 150 }), element("span", {}, element("b", {}, model.name), element("small", {}, [model.family, shape].filter(Boolean).join(" · ")))), element("p", {}, model.answer),
+  return element("li", {}, element("a", { href: address("model", [model.name]) }, thumbnail(roles, model, large ? { width: 600, most: 330 } : { width: 340, most: 150 }), element("span", {}, element("b", {}, model.name), element("small", {}, [model.family, shape].filter(Boolean).join(" · ")))), element("p", {}, model.answer),
     model.standsOut && large ? element("p", {}, model.standsOut) : "");
 }
 
