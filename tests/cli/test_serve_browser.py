@@ -277,7 +277,7 @@ def test_the_bundled_model_in_a_browser(browser: Browser) -> None:
     seen = load().look(TEXT)
     mean = seen.weights[Stream.ENCODER][1].mean(0)[2].numpy()
     best = np.argsort(-mean)[:6]
-    found = re.findall(r"(\S+) (\.\d+)", said.partition("attends to ")[2])
+    found = re.findall(r"(\S+) (0\.\d+)", said.partition("attends to ")[2])
     assert [label for label, _ in found] == [seen.source.pieces[key] for key in best]
     assert [float(value) for _, value in found] == pytest.approx(mean[best], abs=6e-4)
     assert "layer 2" in said

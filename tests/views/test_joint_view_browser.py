@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from scenes import written
+from scenes import page, written
 
 import twins
 from attlas.capture import Capture, Subject
 from attlas.capture.mixing import STEPS
 from attlas.ids import Stream
-from attlas.views import page
 from joint_by_hand import joint_by_hand
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attlas.corpora.limits import Limits, limits_of
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from attlas.capture import Capture, Subject
     from attlas.views.card import Card
     from attlas.views.question import Question
+    from attlas.views.scene import Scene
 
 ROOM = 2  # models that stay open
 TRANSLATED = 200  # pieces that a translation may have where nobody has said it
@@ -83,6 +85,46 @@ def look(
         subject = shelf.get(question.model, "seq2seq")
     captured = subject.look_generating(question.text, max_new_pieces=write)
     return captured if joint is None else subject.look(*captured.passage.documents, joint=steps)
+
+
+def scene_of(
+    shelf: Shelf, question: Question, capture: Capture, *, joint: str | None = None, markers: Sequence[str] = ()
+) -> Scene:
+    """What the viewer shows of an answer: the attention, the regions of the text, and what the model says of it.
+
+    >>> from attlas.capture import load
+    >>> from attlas.views.question import Question
+    >>> shelf, question = Shelf(lambda name, task_head: load(task_head=task_head)), Question("any", "Hi.")
+    >>> scene_of(shelf, question, look(shelf, question)).saying is None
+    True
+    """
+    from attlas.capture.saying import saying
+    from attlas.views.regions import with_regions
+
+    scene = capture.scene(joint)
+    if markers:
+        scene = with_regions(scene, markers)
+    if joint is not None:
+        return scene
+    return replace(scene, saying=saying(shelf.get(question.model), capture))
+
+
+def reckoned_scene(
+    shelf: Shelf, question: Question, layers: str | None, heads: str | None, markers: Sequence[str] = ()
+) -> Scene:
+    """What the viewer shows of a text that is too long for its weights.
+
+    >>> from attlas.capture import load
+    >>> from attlas.views.question import Question
+    >>> shelf = Shelf(lambda name, task_head: load(task_head=task_head))
+    >>> reckoned_scene(shelf, Question("any", "Hi."), "6", "1").strands[0].weights.size
+    0
+    """
+    from attlas.capture.reckoned import look_reckoned
+    from attlas.views.regions import with_regions
+
+    scene = look_reckoned(shelf.get(question.model), question.text, layers=layers, heads=heads)
+    return with_regions(scene, markers) if markers else scene
 
 
 def look_limits(given: str | None) -> Limits | None:

@@ -46,7 +46,7 @@ def command(
 
     from attlas.capture import load
     from attlas.cli.allowed import Allowed
-    from attlas.cli.looking import Shelf, check_card, look, look_limits
+    from attlas.cli.looking import Shelf, check_card, look, look_limits, scene_of
     from attlas.corpora.limits import limited
     from attlas.models import bundled
     from attlas.views.card import read_card
@@ -67,7 +67,7 @@ def command(
         if held is not None and held.is_of(bundled.resolve(question.model)[0]):
             check_card(shelf, held, [question.model])
         with limited(kept):
-            return look(shelf, question).scene()
+            return scene_of(shelf, question, look(shelf, question))
 
     server = Server(answer, offered, port=port, card=held)
     try:

@@ -40,14 +40,16 @@ from attlas.errors import AttlasError, PlanError, TextError
 from attlas.views.card import Card
 from attlas.views.page import script_json
 from attlas.views.payload import EXACT_CELLS, Payload, pack
+from attlas.views.publishing import as_pdf
 from attlas.views.question import MOST_WRITTEN, Question
-from attlas.views.scene import Scene
+from attlas.views.scene import Scene, Strand
 from attlas.views.script import join, static, viewer_styles
 
 LOOPBACK = "127.0.0.1"
 TOKEN_HEADER = "x-attlas-token"
 ASKING_HEADER = "x-attlas-asking"  # which the page's own script sends
 MOST_BYTES = 1_000_000  # of a request
+MOST_FIGURE = 16_000_000  # of a figure that is to become PDF
 MOST_READ = 20_000_000  # bytes after which nobody listens any more
 WAITING = 16  # looks that may wait for their turn
 SHOWN = 80  # letters of an address in a sentence
@@ -175,6 +177,7 @@ class _Desk:
         self._answers: dict[str, Payload] = {}
         self._turns = ThreadPoolExecutor(1, "look")  # of one thread, so that nobody looks while another does
         self._awaited: set[asyncio.Future[Payload]] = set()
+        self._publishing = asyncio.Lock()
         self.looking = False
 
     async def page(self, request: Request) -> Response:
@@ -215,11 +218,22 @@ class _Desk:
         strands = payload.scenes[scene].strands
         if strand >= len(strands):
             raise HTTPException(404, f"there is no strand {strand}; this scene has {len(strands)}")
-        for what, at, count in zip(("layer", "head", "query"), place, strands[strand].weights.shape, strict=False):
+        for what, at, count in zip(("layer", "head", "query"), place, _shape(strands[strand]), strict=True):
             if at >= count:
                 raise HTTPException(404, f"there is no {what} at place {at}; this strand has {count}")
         layer, head, query = place
         return _bytes(payload.row(scene, strand, layer, head, query))
+
+    async def pdf(self, request: Request) -> Response:
+        """A figure of our page as PDF; made one at a time, for nobody needs many."""
+        body = await _body(request, MOST_FIGURE)
+        try:
+            svg = body.decode("utf-8")
+        except UnicodeDecodeError:
+            raise TextError("the figure is no text; save it again") from None
+        async with self._publishing:
+            made = await run_in_threadpool(as_pdf, svg)
+        return Response(made, media_type="application/pdf")
 
     def abandon(self) -> None:
         for coming in self._awaited:
@@ -342,11 +356,16 @@ def _routes(desk: _Desk) -> Starlette:
         routes=[
             Route("/", desk.page),
             Route("/api/look", desk.look, methods=["POST"]),
+            Route("/api/pdf", desk.pdf, methods=["POST"]),
             Route("/api/block/{name}/{index:place}", desk.block),
             Route(where, desk.row),
         ],
         exception_handlers={AttlasError: refused, HTTPException: refused, Exception: broken},
     )
+
+
+def _shape(strand: Strand) -> tuple[int, int, int]:
+    return len(strand.layers), len(strand.heads), strand.queries.length
 
 
 def _questions(body: bytes) -> list[Question]:
@@ -360,18 +379,19 @@ def _questions(body: bytes) -> list[Question]:
     return [Question.of(each) for each in asked]
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, most: int | None = None) -> bytes:
     """What was sent, up to a limit; the rest is read and forgotten, so that the sentence about it arrives."""
     kept, size = bytearray(), 0
+    most = MOST_BYTES if most is None else most
     async for part in request.stream():
         size += len(part)
-        if size <= MOST_BYTES:
+        if size <= most:
             kept += part
         elif size > MOST_READ:
             break
-    if size > MOST_BYTES:
+    if size > most:
         sent = f"{size:,} bytes{' or more' if size > MOST_READ else ''}"
-        raise HTTPException(413, f"{sent} were sent and {MOST_BYTES:,} are the most; shorten the text")
+        raise HTTPException(413, f"{sent} were sent and {most:,} are the most; shorten the text")
     return bytes(kept)
 
 

@@ -6,6 +6,7 @@ import { element, surroundingsAreDark } from "./dom.js";
 import { START, fromFragment, toFragment } from "./state.js";
 import { mount } from "./viewer.js";
 
+const EXAMPLE = "The farmer offered apples to the housekeeper, because he had too many of them.";
 const LONGEST_KEPT = 20_000; // characters of a text that an address still carries
 const ANOTHER = "\u0000another"; // no model has this name
 const NOTHING_ASKED = { text: "", second: "", model: "", write: 0, otherModel: "", otherText: "", otherSecond: "", compare: "" };
@@ -30,6 +31,7 @@ export function start() {
     form.work();
     const began = performance.now();
     try {
+      if (!question.text.trim()) throw new Error("there is no text yet; type one, or try the example");
       const questions = questionsOf(question);
       const answer = await call("/api/look", { method: "POST", body: JSON.stringify({ questions }) });
       show(question, await answer.json(), selection);
@@ -109,6 +111,7 @@ function connectionTo(id, call) {
   return {
     block: async (index) => new Uint8Array(await bytes(`/api/block/${id}/${index}`)),
     row: async (...place) => new Float32Array(await bytes(`/api/row/${id}/${place.join("/")}`)),
+    pdf: async (svg) => (await call("/api/pdf", { method: "POST", body: svg })).arrayBuffer(),
   };
 }
 
@@ -141,7 +144,7 @@ function fromQuery(fragment) {
 
 /** The form in an element: how to read and fill it, and how it shows that it works, rests or refuses. */
 function asking(place, settings, submit) {
-  const text = area("Text", "text", 2, "The farmer offered apples to the housekeeper, because he had too many of them.");
+  const text = area("Text", "text", 2, "Type or paste a text here.");
   const second = area("Second text", "second", 2, "the second of a pair, or a translation; left empty, a translation model writes it");
   const model = modelField("Model", "model", settings.models);
   const write = element("input", { type: "number", name: "write", min: 0, max: settings.written, value: 0, step: 1 });
@@ -150,6 +153,7 @@ function asking(place, settings, submit) {
   const otherText = area("Other text", "otherText", 2, "left empty: the same");
   const otherSecond = area("Its second text", "otherSecond", 2, "for a pair or a translation");
   const button = element("button", { type: "submit", class: "attlas-look", title: "Ctrl+Enter does the same" }, "Look");
+  const example = element("button", { type: "button", class: "attlas-small", click: () => { text.input.value = EXAMPLE; submit(); } }, "Try an example");
   const status = element("output", { class: "attlas-status", role: "status" });
   const refusal = element("p", { class: "attlas-refusal", role: "alert", hidden: true });
   const other = element(
@@ -164,7 +168,7 @@ function asking(place, settings, submit) {
       element("label", { class: "attlas-field attlas-check" }, compare, "Compare with another model or text"),
     ),
     other,
-    element("div", { class: "attlas-choices" }, button, element("span", { class: "attlas-label" }, "Ctrl+Enter"), status),
+    element("div", { class: "attlas-choices" }, button, element("span", { class: "attlas-label" }, "Ctrl+Enter"), example, status),
     refusal,
   );
   form.addEventListener("keydown", (event) => {

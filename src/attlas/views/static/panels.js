@@ -8,6 +8,7 @@
 
 import { labels, readable } from "./readings.js";
 import { breather } from "./breath.js";
+import { reckonedPanel } from "./reckoned.js";
 
 const KEPT = 24_000_000; // numbers of arranged grids that a panel keeps
 
@@ -50,12 +51,16 @@ export function panelsFor(header, store, state) {
 
 /** What is said of a measure, for titles. */
 function measureName({ joint }, measure, special) {
-  const norm = joint ?? (measure === "norm" ? "norm ‖αf(x)‖" : null);
-  const name = norm ? `${norm}, as a share of its row` : "weight α";
+  const norm = joint ?? (measure === "norm" ? "length of what a key brings: norm ‖αf(x)‖" : null);
+  const name = norm ? `${norm}, as a share of its row` : "attention weight α";
   return special === "aside" ? `${name}, special pieces set aside and rows renormalised` : name;
 }
 
 function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
+  if (!strand.weights) {
+    const title = [name, measureName(strand, measure, "shown")].filter(Boolean).join(" · ");
+    return reckonedPanel(scene, strand, store, state, title, (layer) => headsIn(strand, layer));
+  }
   const strandIndex = scene.strands.indexOf(strand);
   const keysReading = strand.keys ?? strand.queries;
   const allQueries = labels(strand.queries, state.unit);
@@ -138,6 +143,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
     title: [name, measureName(strand, measure, state.special)].filter(Boolean).join(" · "),
     measure, unit: state.unit, signed: false, scene, strand, queries, keys, layers: strand.layers, heads: strand.heads, grid, sharpen,
     headsOf: (layer) => headsIn(strand, layer),
+    picture: grid, source: async (layer, head) => lines(await grid(layer, head)),
     mean: (layer, heads) => mean(grid, layer, heads),
     neurons: (layer, head, piece) => neurons(store, strand, layer, head, piece),
   };
@@ -147,6 +153,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
 function differencePanel(a, b, measure) {
   const title = `A − B · ${a?.strand.joint ?? measure}`;
   if (!a || !b) return { title, reason: "One of the two does not have this attention or measure.", measure };
+  if (a.reckoned || b.reckoned) return { title, measure, reason: "No difference is reckoned of texts of this length; look at some of their layers and heads (--layers, --heads)." };
   for (const side of ["queries", "keys"]) {
     if (a[side].length !== b[side].length) {
       const counts = `${a[side].length} and ${b[side].length}`;
@@ -157,6 +164,7 @@ function differencePanel(a, b, measure) {
   const layers = a.layers.filter((layer) => b.layers.includes(layer));
   const heads = a.heads.filter((head) => b.heads.includes(head));
   if (!layers.length || !heads.length) return { title, measure, reason: "The two have no layer or head of the same number." };
+  const grid = async (layer, head) => subtract(...(await Promise.all([a.grid(layer, head), b.grid(layer, head)])));
   const subtract = (x, y) => {
     const data = new Float32Array(x.data.length);
     for (let at = 0; at < data.length; at += 1) data[at] = x.data[at] - y.data[at];
@@ -165,13 +173,30 @@ function differencePanel(a, b, measure) {
   return {
     title, measure, signed: true, scene: a.scene, strand: a.strand, queries: a.queries, keys: a.keys, layers, heads,
     headsOf: (layer) => a.headsOf(layer).filter((head) => b.headsOf(layer).includes(head)),
-    grid: async (layer, head) => subtract(...(await Promise.all([a.grid(layer, head), b.grid(layer, head)]))),
+    grid, picture: grid, source: async (layer, head) => lines(await grid(layer, head)),
     mean: async (layer, chosen) => subtract(...(await Promise.all([a.mean(layer, chosen), b.mean(layer, chosen)]))),
     sharpen: async (layer, chosen, row) => {
       const news = await Promise.all([a.sharpen(layer, chosen, row), b.sharpen(layer, chosen, row)]);
       return news.some(Boolean);
     },
     neurons: async () => null,
+  };
+}
+
+/** A grid line by line: what a row gives to all columns or, `back`, what all rows give to a column; and what columns get on average. */
+function lines(grid) {
+  const { data, rows, columns } = grid;
+  let means = null;
+  return {
+    length: (back) => (back ? rows : columns),
+    line: (back, at) => (back ? Float32Array.from({ length: rows }, (_, row) => data[row * columns + at]) : data.subarray(at * columns, (at + 1) * columns)),
+    average() {
+      if (means) return means;
+      means = new Float32Array(columns);
+      for (let row = 0, at = 0; row < rows; row += 1) for (let column = 0; column < columns; column += 1, at += 1) means[column] += data[at] / rows;
+      return means;
+    },
+    exact: (back, of) => (back || !of.length ? grid.exactRow(0) : of.every((row) => grid.exactRow(row))),
   };
 }
 
