@@ -124,6 +124,8 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
     return promise;
   }
 
+  const source = async (layer, head) => lines(await grid(layer, head));
+
   /** Ask for exact numbers of a row, where somebody can be asked; tells whether there is anything new. */
   async function sharpen(layer, heads, row) {
     const l = strand.layers.indexOf(layer);
@@ -143,7 +145,7 @@ function scenePanel(scene, sceneIndex, strand, store, state, measure, name) {
     title: [name, measureName(strand, measure, state.special)].filter(Boolean).join(" · "),
     measure, unit: state.unit, signed: false, scene, strand, queries, keys, layers: strand.layers, heads: strand.heads, grid, sharpen,
     headsOf: (layer) => headsIn(strand, layer),
-    picture: grid, source: async (layer, head) => lines(await grid(layer, head)),
+    picture: grid, source, soon: source,
     mean: (layer, heads) => mean(grid, layer, heads),
     neurons: (layer, head, piece) => neurons(store, strand, layer, head, piece),
   };
@@ -165,6 +167,7 @@ function differencePanel(a, b, measure) {
   const heads = a.heads.filter((head) => b.heads.includes(head));
   if (!layers.length || !heads.length) return { title, measure, reason: "The two have no layer or head of the same number." };
   const grid = async (layer, head) => subtract(...(await Promise.all([a.grid(layer, head), b.grid(layer, head)])));
+  const source = async (layer, head) => lines(await grid(layer, head));
   const subtract = (x, y) => {
     const data = new Float32Array(x.data.length);
     for (let at = 0; at < data.length; at += 1) data[at] = x.data[at] - y.data[at];
@@ -173,7 +176,7 @@ function differencePanel(a, b, measure) {
   return {
     title, measure, signed: true, scene: a.scene, strand: a.strand, queries: a.queries, keys: a.keys, layers, heads,
     headsOf: (layer) => a.headsOf(layer).filter((head) => b.headsOf(layer).includes(head)),
-    grid, picture: grid, source: async (layer, head) => lines(await grid(layer, head)),
+    grid, picture: grid, source, soon: source,
     mean: async (layer, chosen) => subtract(...(await Promise.all([a.mean(layer, chosen), b.mean(layer, chosen)]))),
     sharpen: async (layer, chosen, row) => {
       const news = await Promise.all([a.sharpen(layer, chosen, row), b.sharpen(layer, chosen, row)]);

@@ -14,8 +14,15 @@ export function reckonedPanel(scene, strand, store, state, title, headsOf) {
   words.forEach((label, row) => label.pieces.forEach((piece) => { place[piece] = row; }));
   const sources = new Map();
 
-  /** A source of lines, as those of a grid: what a word gives to all or, `back`, what all give to it. */
-  function source(layer, head) {
+  /** A source of lines, as those of a grid: what a word gives to all or, `back`, what all give to it; whole before it is given. */
+  async function source(layer, head) {
+    const found = await soon(layer, head);
+    await found.coming;
+    return found;
+  }
+
+  /** The same as soon as it knows what words receive on average; lines are there when `coming` is done. */
+  function soon(layer, head) {
     const name = `${layer}-${head}`;
     if (!sources.has(name)) sources.set(name, load(layer, head));
     return sources.get(name);
@@ -24,11 +31,16 @@ export function reckonedPanel(scene, strand, store, state, title, headsOf) {
   async function load(layer, head) {
     const [l, h] = [strand.layers.indexOf(layer), strand.heads.indexOf(head)];
     const group = strand.heads.length / strand.key_vectors.heads;
-    const [queries, keys, sums, seen, received] = await Promise.all([
-      store.get(strand.query_vectors, l, h), store.get(strand.key_vectors, l, Math.floor(h / group)),
-      store.get(strand.sums, l, h), store.get(strand.seen, l, 0), store.get(strand.received, l, h),
-    ]);
-    const reckon = reckoner(queries.values, keys.values, sums.values, seen.values, strand.query_vectors.columns, strand.scaling[l], count);
+    const received = await store.get(strand.received, l, h);
+    let reckon = null;
+    const unpacked = async () => {
+      await new Promise((done) => { setTimeout(done); }); // so that what is there is drawn first
+      const [queries, keys, sums, seen] = await Promise.all([
+        store.get(strand.query_vectors, l, h), store.get(strand.key_vectors, l, Math.floor(h / group)),
+        store.get(strand.sums, l, h), store.get(strand.seen, l, 0),
+      ]);
+      reckon = reckoner(queries.values, keys.values, sums.values, seen.values, strand.query_vectors.columns, strand.scaling[l], count);
+    };
     const kept = new Map();
     const gathered = (line, back) => {
       if (words.length === count) return line;
@@ -52,7 +64,10 @@ export function reckonedPanel(scene, strand, store, state, title, headsOf) {
       return kept.get(name);
     };
     let average = null;
-    return { length: () => words.length, line, average: () => (average ??= gathered(received.values, false)), exact: () => false };
+    const found = { length: () => words.length, line, average: () => (average ??= gathered(received.values, false)), exact: () => false };
+    found.coming = unpacked().then(() => { found.coming = null; });
+    found.coming.catch(() => {}); // whoever waits for it is told
+    return found;
   }
 
   /** A grid that has no numbers until one asks: what the head view draws a window of. */
@@ -82,7 +97,7 @@ export function reckonedPanel(scene, strand, store, state, title, headsOf) {
 
   return {
     title, measure: "weight", unit: state.unit, signed: false, reckoned: true, scene, strand, queries: words, keys: words, layers: strand.layers,
-    heads: strand.heads, headsOf, grid, picture, source, neurons, sharpen: async () => false, mean: null,
+    heads: strand.heads, headsOf, grid, picture, source, soon, neurons, sharpen: async () => false, mean: null,
   };
 }
 

@@ -13,6 +13,7 @@ import { drawAside, asideRoom } from "./beside.js";
 import { writtenWith } from "./saying.js";
 
 const PADDING = 4; // pixels around a word
+const LISTED = 200; // words of a table
 const STEP_BACK = 3; // lines that stay in sight above a word that is sought
 
 export const textView = {
@@ -26,15 +27,24 @@ export const textView = {
     ];
   },
 
-  async load(panel, state) {
+  async load(panel, state, again) {
     const layers = state.over === "layers" ? panel.layers : [state.layer];
     const heads = (layer) => panel.headsOf(layer).filter((head) => !state.heads || state.over === "layers" || state.heads.includes(head));
     const chosen = layers.flatMap((layer) => heads(layer).map((head) => ({ layer, head })));
-    const sources = await Promise.all(chosen.map(({ layer, head }) => panel.source(layer, head)));
-    return {
+    const sources = await Promise.all(chosen.map(({ layer, head }) => panel.soon(layer, head)));
+    const data = {
       panel, chosen, sources, flows: new Map(), told: new Map(), name: nameOf(panel, chosen, state),
-      two: panel.queries !== panel.keys && !alike(panel), regions: regionsOf(panel, state),
+      two: panel.queries !== panel.keys && !alike(panel), regions: regionsOf(panel, state), ready: true,
     };
+    const coming = sources.filter((source) => source.coming);
+    if (!coming.length) return data;
+    data.ready = false; // what words receive on average is there before anything can be reckoned of one
+    Promise.all(coming.map((source) => source.coming)).then(() => {
+      data.ready = true;
+      data.told.clear();
+      again();
+    }, (error) => { data.problem = error.message; again(); });
+    return data;
   },
 
   layout(data, state, room, surface, colours) {
@@ -120,7 +130,8 @@ export const textView = {
   say(data, state, focus) {
     if (!data.sources.length) return noHead(data.panel, state);
     const shown = shownOf(data, state, focus);
-    if (!shown.of.length) return "";
+    if (data.problem) return `These numbers could not be read: ${data.problem}`;
+    if (!shown.of.length) return data.ready ? "" : "Queries and keys are being unpacked.";
     const found = shown.ranked(6).map(({ label, value }) => `${label.short} ${written(value, shown.exact)}`).join(" · ");
     return `${shown.said} ${found} (${data.name})`;
   },
@@ -128,7 +139,7 @@ export const textView = {
   table(data, state, focus) {
     if (!data.sources.length) return { caption: data.panel.title, columns: [], rows: [] };
     const shown = shownOf(data, state, focus);
-    const rows = shown.ranked(200).map(({ label, value }) => [label.text, written(value, shown.exact)]);
+    const rows = shown.ranked(LISTED).map(({ label, value }) => [label.text, written(value, shown.exact)]);
     return { caption: `${shown.said}: ${data.panel.title}`, columns: ["word", data.panel.signed ? "difference" : data.panel.measure], rows };
   },
 };
@@ -138,7 +149,7 @@ export function shownOf(data, state, focus) {
   const { panel, sources, two } = data;
   const kept = (state.picked ?? []).map((piece) => rowOf(panel.queries, piece)).filter((row) => row >= 0);
   const pointed = focus.query !== null || focus.key !== null;
-  const of = focus.key !== null ? [focus.key] : focus.query !== null ? [focus.query] : kept;
+  const of = !data.ready ? [] : focus.key !== null ? [focus.key] : focus.query !== null ? [focus.query] : kept;
   const back = two ? focus.key !== null : state.way === "gives";
   const name = `${back} ${of.join(",")}`;
   if (data.told.has(name)) return data.told.get(name);
@@ -149,14 +160,25 @@ export function shownOf(data, state, focus) {
   const shown = {
     values, of, back, exact: sources.every((source) => source.exact(back, of)), side: two ? (back ? "query" : "key") : "both", pointed,
     said: !of.length ? "Words receive, on average," : back ? `${subject} is attended to by` : `${subject} attends to`,
+    order: null,
     ranked(most) {
-      const order = Array.from(values.keys()).sort((a, b) => Math.abs(values[b]) - Math.abs(values[a])).slice(0, most);
-      return order.map((row) => ({ label: labels[row], value: values[row], row }));
+      this.order ??= strongestOf(values);
+      return this.order.slice(0, most).map((row) => ({ label: labels[row], value: values[row], row }));
     },
   };
   if (data.told.size > 40) data.told.clear();
   data.told.set(name, shown);
   return shown;
+}
+
+/** The places of the largest values, as many as a table has, without sorting all of them by what they are. */
+function strongestOf(values) {
+  const sizes = Float64Array.from(values, Math.abs);
+  const least = Float64Array.from(sizes).sort()[Math.max(0, sizes.length - LISTED)];
+  const found = [];
+  sizes.forEach((size, row) => { if (size > least) found.push(row); });
+  for (let row = 0; row < sizes.length && found.length < LISTED; row += 1) if (sizes[row] === least) found.push(row);
+  return found.sort((a, b) => sizes[b] - sizes[a] || a - b);
 }
 
 /** The mean over sources of what words receive from some words, or give to them; of none: from all on average. */
