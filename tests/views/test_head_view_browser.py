@@ -15,6 +15,7 @@ from scenes import SPOKEN, WORDS, page, reading, scene, spoken, strand, written
 
 from attlas.ids import Stream
 from attlas.views import Scene
+from attlas.views.pairing import pairs_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -200,13 +201,18 @@ def test_two_models_side_by_side_with_their_difference(open_page: Open) -> None:
 
 def test_models_of_unlike_shape_and_stream_can_be_compared(open_page: Open) -> None:
     causal = Scene("two", ("The farmer played.",), (strand(Stream.DECODER, seed=5, layers=2, heads=6),))
+    layer, head, _ = pairs_of(scene("one"), causal)["encoder"]["of"]["1-2"]
     shown = open_page(page([scene("one"), causal], heads=[1]), "query=1")
     lines = said(shown).split("\n")
-    assert ranking(lines[1])[:2] == expected(causal.strands[0].weights[0, 1, 1])[:2]
+    assert ranking(lines[1])[:2] == expected(causal.strands[0].weights[layer, head, 1])[:2]
+    other = Scene("three", ("x",), (strand(Stream.DECODER, reading(("a", "b", "c")), layers=2, heads=6),))
+    shown = open_page(page([scene("one"), other], heads=[1]), "query=1", instead=shown)
     shown.keyboard.press("ArrowRight")
     shown.keyboard.press("ArrowRight")
     said(shown)
-    assert shown.locator(".attlas-stage").inner_text().count("There is no layer 3 here.") == 2, "of B and of A − B"
+    assert shown.locator(".attlas-stage").inner_text().count("There is no layer 3 here.") == 1, (
+        "of B, which is not paired"
+    )
     assert shown.locator(".attlas-stage canvas").count() == 1
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from drawn import faults, place_of, record, texts
 from pointing import address_has
-from scenes import SPOKEN, page, reading, scene, strand, written
+from scenes import SPOKEN, page, reading, scene, spoken, strand, written
 from serving import HOSTILE
 
 from attlas.ids import Stream
@@ -202,6 +202,10 @@ def test_what_the_model_says_where_one_points(open_page: Open) -> None:
     assert after[after.index("after Where the model expects") + 1 :][:2] == ["guess8", "0.5"]
     written_here = told("he", nth=1)
     assert "he was written here, with 0.14; likeliest:" in written_here
+    row = chat().strands[0].weights[0, 1, 14]  # of the piece before, which wrote it
+    order = np.argsort(-row)[:3]
+    seen = ", ".join(f"{spoken(CHAT[at])} {float(f'{row[at]:.1e}'):g}" for at in order)
+    assert f"from Here: {seen}" in written_here
     last = told("is", nth=1)
     assert "is was written here, with 0.15; likeliest:" in last
     shown.mouse.move(5, 5)

@@ -9,7 +9,7 @@ one another and are no probabilities.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -154,6 +154,6 @@ def _names(subject: Subject, ids: list[int]) -> list[str]:
 
 
 def _vocabulary(subject: Subject) -> int:
-    head = subject.model.get_output_embeddings()
+    head: Any = subject.model.get_output_embeddings()  # type: ignore[no-untyped-call]
     weight = getattr(head, "weight", None)
     return len(weight) if isinstance(weight, Tensor) else int(subject.model.config.get_text_config().vocab_size)

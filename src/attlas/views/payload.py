@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from attlas.ids import Stream
 from attlas.views.card import Card, beside
+from attlas.views.pairing import pairs_of
 from attlas.views.scene import Array, Scene, Sequence, Strand
 from attlas.views.telling import start_of
 
@@ -107,6 +108,8 @@ def pack(
     header: dict[str, Any] = {"version": 1, "scenes": described, **({"card": beside_them} if beside_them else {})}
     if scenes and (start := start_of(scenes[0])):
         header["start"] = start
+    if len(scenes) == 2 and (pairs := pairs_of(*scenes)):
+        header["pairs"] = pairs
     return Payload(header, tuple(scenes), tuple(makers))
 
 

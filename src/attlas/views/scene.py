@@ -36,8 +36,8 @@ class Sequence:
     words: tuple[int, ...]
     documents: tuple[int, ...]
     spelled: tuple[str, ...]
-    regions: tuple[tuple[str, int], ...] = ()
-    written: int | None = None
+    regions: tuple[tuple[str, int], ...] = field(default=(), kw_only=True)
+    written: int | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, segmentation: Segmentation, spelled: abc.Sequence[str] = ()) -> Sequence:

@@ -22,7 +22,7 @@ export function asideRoom(data, { width }) {
   const heads = Math.min(MOST, sources.length) + 1;
   const words = (beside ? STRONGEST : FEWER) * STEP + 34;
   const parts = regions.length ? 30 + regions.length * (STEP + (sources.length > 1 ? Math.min(heads * 7, 60) : 10)) : 0;
-  const says = saysOf(data) ? 60 + STEP * (TOLD + Math.min(LENSES, sources.length)) : 0;
+  const says = saysOf(data) ? 60 + STEP * (2 + TOLD + Math.min(LENSES, sources.length)) : 0;
   return { beside, width: beside ? Math.max(260, Math.round(width * 0.28)) : width, height: words + parts + says };
 }
 
@@ -51,7 +51,7 @@ export function drawAside(surface, { data, aside }, state, shown, colours) {
 }
 
 /** What the model says at a place: the likeliest with their probabilities, and what single heads write there. */
-function drawSaid(surface, { title, top, heads, lens }, { x, y, width }, colours, text) {
+function drawSaid(surface, { title, top, looked, heads, lens }, { x, y, width }, colours, text) {
   const font = `12px ${colours.sans}`;
   text(fitted(title, surface, `600 ${font}`, width), x, y, { font: `600 ${font}`, fill: colours.ink });
   const bars = x + Math.round(width * 0.42) + 46;
@@ -61,6 +61,11 @@ function drawSaid(surface, { title, top, heads, lens }, { x, y, width }, colours
     text(briefly(share), bars - 6, at, { align: "right" });
     surface.rect(bars, at - 5, Math.max(1, (width - (bars - x) - 4) * share), 10, real ? colours.negative : colours.accent);
     at += STEP;
+  }
+  if (looked) {
+    text(fitted("where it looked", surface, `600 ${font}`, width), x, at, { font: `600 ${font}`, fill: colours.ink });
+    text(fitted(looked, surface, font, width), x, at + STEP, { fill: colours.ink });
+    at += 2 * STEP;
   }
   if (lens) text(fitted(lens, surface, `600 ${font}`, width), x, at, { font: `600 ${font}`, fill: colours.ink });
   at += STEP;

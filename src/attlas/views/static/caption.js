@@ -1,6 +1,8 @@
-// The caption of a figure in one plain sentence: which model, which head or heads, which measure, and which text.
+// What is said of a picture in plain sentences: the caption of a figure (which model, which heads, which measure, which text),
+// and how the heads of two models are paired.
 
-import { layerName, mapName } from "./numbers.js";
+import { layerName, mapName, paperLabel, written } from "./numbers.js";
+import { pairsIn } from "./panels.js";
 import { readable, shortened } from "./readings.js";
 
 const LONGEST = 160; // letters of a text
@@ -18,4 +20,17 @@ export function captionOf({ scenes }, view, strand, state, titles) {
 function heads(strand, { layer, heads: chosen }) {
   if (strand.joint) return layerName(strand, layer);
   return `${chosen ? `${chosen.length} heads` : "all heads"} of ${layerName(strand, layer)}`;
+}
+
+/** How heads are paired where two models are compared; null where that needs no word. */
+export function pairing(header, panel, state) {
+  if (header.scenes.length !== 2 || !panel) return null;
+  const { by, of, why } = pairsIn(header, panel);
+  if (by === "none") return `The two are beside each other by number alone, and no difference is offered: ${why}.`;
+  const names = new Set(header.scenes.map((scene) => scene.model));
+  if (by === "number") return names.size > 1 ? "Heads are paired by number, since both models have the same layers and heads." : null;
+  const head = state.heads?.length === 1 ? state.heads[0] : state.head;
+  const pair = of[paperLabel(state.layer, head)];
+  const told = pair ? ` Head ${paperLabel(state.layer, head)} of A is paired with ${paperLabel(pair[0], pair[1])} of B: ${written(pair[2])} of their weight lies on the same words.` : "";
+  return `These are other models, so each head of A stands beside the head of B that is most like it on this text.${told}`;
 }

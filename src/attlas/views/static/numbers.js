@@ -35,11 +35,13 @@ export function layerName(strand, layer) {
 
 /** What a map of a strand is called: its head or, where heads are shown together, its layer. */
 export function mapLabel(strand, layer, head) {
+  if (strand.alias) return paperLabel(...strand.alias(layer, head)); // of the head that is shown in its place
   return strand.joint ? layerName(strand, layer) : paperLabel(layer, head);
 }
 
 /** The same within a sentence. */
 export function mapName(strand, layer, head) {
+  if (strand.alias) return `head ${mapLabel(strand, layer, head)}`;
   const block = blockOf(strand, layer);
   if (strand.joint) return `${layerName(strand, layer)}, all heads`;
   return `head ${paperLabel(layer, head)}${block === null ? "" : ` (block ${block})`}`;

@@ -40,13 +40,41 @@ export function panelsFor(header, store, state) {
       const name = compared ? `${letters[index]}: ${readable(scene.model)}` : "";
       return scenePanel(scene, index, strand, store, state, measure, name);
     });
+    if (compared && made[0] && made[1]) made[1] = pairedPanel(made[1], made[0], pairsIn(header, made[0]));
     const wanted = compared ? { a: [0], b: [1], both: [0, 1], difference: [] }[state.show] : [0];
     panels.push(...wanted.map((index) => made[index]).filter(Boolean));
     if (compared && (state.show === "both" || state.show === "difference")) {
-      panels.push(differencePanel(made[0], made[1], measure));
+      const reason = noDifference(header, made[0]);
+      if (!reason || state.show === "difference") panels.push(reason ? { title: "A − B", measure, reason } : differencePanel(made[0], made[1], measure));
     }
   }
   return panels;
+}
+
+/** How the heads of two scenes are paired in the stream of a panel: { by, of, why }. */
+export function pairsIn(header, panel) {
+  return header.pairs?.[panel.strand.stream] ?? { by: "number" };
+}
+
+/** Why nothing is subtracted, or an empty string: heads must be paired, and know the same words. */
+export function noDifference(header, panel) {
+  const pairs = panel ? pairsIn(header, panel) : { by: "number" };
+  return pairs.by === "none" ? `No difference is shown: ${pairs.why}.` : "";
+}
+
+/** The panel of the second scene by the heads of the first: each head is the one that it is paired with. */
+function pairedPanel(panel, first, { by, of }) {
+  if (by !== "likeness") return panel;
+  const at = (layer, head) => of[`${layer + 1}-${head + 1}`];
+  const grid = (layer, head) => panel.grid(...at(layer, head));
+  return {
+    ...panel, title: `${panel.title} · heads paired by likeness on this text`, layers: first.layers, heads: first.heads, headsOf: first.headsOf,
+    strand: { ...panel.strand, layers: first.layers, own: undefined, blocks: undefined, heads: first.heads, alias: at },
+    grid, mean: (layer, heads) => mean(grid, layer, heads), picture: grid,
+    source: (layer, head) => panel.source(...at(layer, head)), soon: (layer, head) => panel.soon(...at(layer, head)),
+    neurons: (layer, head, piece) => panel.neurons(...at(layer, head), piece),
+    sharpen: async (layer, heads, row) => (await Promise.all(heads.map((head) => panel.sharpen(at(layer, head)[0], [at(layer, head)[1]], row)))).some(Boolean),
+  };
 }
 
 /** What is said of a measure, for titles. */

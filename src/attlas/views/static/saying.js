@@ -1,8 +1,10 @@
 // What the model says at a place of the text, as the header has it: the piece that follows, the one that could stand here, a
 // label; and what single heads write there (the logit lens).
 
-import { mapLabel, written } from "./numbers.js";
-import { quoted, readable } from "./readings.js";
+import { briefly, mapLabel, written } from "./numbers.js";
+import { quoted, readable, rowOf } from "./readings.js";
+
+const SEEN = 3; // words that are named of what was looked at
 
 /** What a model has said of the text that a view shows; null where it said nothing of these words. */
 export function saysOf({ panel }) {
@@ -36,7 +38,17 @@ export function saidAt(data, shown) {
   const told = saying.lens[place];
   const heads = data.chosen.map(({ layer, head }) => ({ name: mapLabel(panel.strand, layer, head), told: told?.[`${panel.strand.stream} ${mapLabel(panel.strand, layer, head)}`] }))
     .filter(({ told: found }) => found).map(({ name, told: found }) => ({ name, writes: found.map(([piece]) => quoted(readable(piece))).join(", ") }));
-  return { title, top: top.map(named), heads, lens: heads.length ? "what the head adds there (logit lens)" : "" };
+  const looked = here ? lookedFrom(data, rowOf(panel.queries, place)) : "";
+  return { title, top: top.map(named), looked, heads, lens: heads.length ? "what the head adds there (logit lens)" : "" };
+}
+
+/** Where the heads looked when the next piece was written: from the piece before it. */
+function lookedFrom({ panel, sources, ready }, row) {
+  if (row < 0 || !ready) return "";
+  const lines = sources.map((source) => source.line(false, row));
+  const mean = lines[0].map((_, at) => lines.reduce((sum, line) => sum + line[at] / lines.length, 0));
+  const order = Array.from(mean.keys()).sort((a, b) => mean[b] - mean[a]).slice(0, SEEN);
+  return `from ${panel.queries[row].short}: ${order.map((at) => `${panel.keys[at].short} ${briefly(mean[at])}`).join(", ")}`;
 }
 
 /** The probability with which a piece was written by the model; null where it was not, or where it is not known. */

@@ -2,7 +2,7 @@
 // `choose` with what a person has changed.
 
 import { element } from "./dom.js";
-import { strandOf } from "./panels.js";
+import { noDifference, strandOf } from "./panels.js";
 import { headColour } from "./palette.js";
 import { layerName } from "./numbers.js";
 
@@ -35,7 +35,7 @@ export function toolbar(header, state, views, view, colours, choose, actions) {
     view.piecesOnly ? null : group("Unit", "unit", ["piece", "word"]),
     group("Special pieces", "special", ["shown", "aside"]),
     paired ? pairControl(state, choose) : null,
-    header.scenes.length === 2 ? group("Compare", "show", ["a", "b", "both", "difference"], { names: { both: "side by side" } }) : null,
+    header.scenes.length === 2 ? compareControl(header, strand, group) : null,
     ...(view.controls?.(group) ?? []),
     view.sorts && Object.keys(header.scenes[0].figures).length ? sortControl(header, state, choose) : null,
     view.sorts && header.scenes[0].portraits?.[strand.stream] ? wordControl(state, choose) : null,
@@ -151,6 +151,12 @@ function sortControl(header, state, choose) {
   select.append(element("option", { value: "" }, "layer and head"));
   for (const name of Object.keys(header.scenes[0].figures)) select.append(element("option", { value: name, selected: name === state.sort }, name));
   return element("span", { class: "attlas-group" }, element("span", { class: "attlas-label" }, "Sort by"), select);
+}
+
+/** One, the other, both, or the difference, which is offered only where heads are paired. */
+function compareControl(header, strand, group) {
+  const reason = noDifference(header, { strand });
+  return group("Compare", "show", ["a", "b", "both", "difference"], { names: { both: "side by side" }, disabled: reason ? ["difference"] : [], reason });
 }
 
 /** Which heads are shown, by words of what is known of them. */

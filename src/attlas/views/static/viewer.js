@@ -20,7 +20,7 @@ import { showTables } from "./tables.js";
 import { grip } from "./grip.js";
 import { roomFor, save } from "./saving.js";
 import { figureDialog } from "./figure.js";
-import { captionOf } from "./caption.js";
+import { captionOf, pairing } from "./caption.js";
 import { cardLines, cardPanel, wrapped } from "./card.js";
 import { VIEWS } from "./views.js";
 
@@ -142,7 +142,7 @@ export function mount(root, props, connection) {
     );
     if (focusedOn) parts.controls.querySelector(focusedOn)?.focus();
     const help = (shown[0]?.strand.joint && view().jointHelp) || view().help;
-    const notes = [moved, whyHere(), portrait(shown[0]), help, view().note?.(shown, state), header.no_card].filter(Boolean);
+    const notes = [moved, whyHere(), pairing(header, shown[0], state), portrait(shown[0]), help, view().note?.(shown, state), header.no_card].filter(Boolean);
     parts.notice.replaceChildren(...notes.map((note) => element("span", {}, note)));
   }
 
