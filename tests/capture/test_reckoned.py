@@ -103,3 +103,18 @@ def test_keys_that_do_not_lie_side_by_side_are_refused() -> None:
     assert watch._interval(torch.tensor([[False, True], [True, True]])).tolist() == [[1, 0], [2, 2]]
     with pytest.raises(CapabilityError, match="side by side"):
         watch._interval(torch.tensor([[True, False, True]]))
+
+
+def test_some_rows_are_looked_from_and_no_others() -> None:
+    subject = subject_of("mistral")
+    weights = subject.look(TEXT, layers="2").weights[Stream.DECODER][0].numpy()
+    strand = look_reckoned(subject, TEXT, layers="2", rows=5).strands[0]
+    count = weights.shape[-1]
+    assert strand.first == count - 5
+    rows = strand.rows(0, 3, np.arange(count))
+    assert not rows[:-5].any()
+    assert np.abs(rows[-5:] - weights[3, -5:]).max() < 4e-3
+    assert strand.received is not None
+    assert np.abs(strand.received[0, 3] - weights[3, -5:].mean(0)).max() < 1e-5
+    with pytest.raises(TextError, match="can be looked from, not 0"):
+        look_reckoned(subject, TEXT, rows=0)

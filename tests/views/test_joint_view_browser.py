@@ -93,7 +93,7 @@ def test_there_is_no_choice_of_heads_measures_or_neurons(
     open_page: Open, seen: tuple[Capture, dict[str, np.ndarray]]
 ) -> None:
     shown = open_page(page([seen[0].scene("normalised")]), "view=neuron&measure=norm&heads=2&head=3")
-    assert shown.locator("[data-name=view]").all_inner_texts() == ["Head", "Model", "Matrix"]
+    assert shown.locator("[data-name=view]").all_inner_texts() == ["Head", "Model", "Matrix", "Text"]
     assert shown.locator("[data-name=view][aria-pressed=true]").inner_text() == "Head"
     assert shown.locator("[data-name=measure]").count() == 0
     assert shown.locator(".attlas-heads").count() == 0

@@ -152,13 +152,14 @@ def test_a_line_one_piece_wide_survives_in_a_long_text(open_page: Open) -> None:
     shown = open_page(page([Scene("a model", ("x",), (Strand(Stream.ENCODER, text, text, weights),))], kind="model"))
     settled(shown)
     quiet(shown)
-    left, top, wide, high = frame(shown, 1, 0)
+    *_, diagonal_at, column_at = pictures(shown)  # of the second layer, which stands beside the first
+    left, top, wide, high = diagonal_at
     inside = [((at + 0.5) * wide / 72, (at + 0.5) * high / 72) for at in range(2, 71)]
     on = pixels(shown, [(left + x, top + y) for x, y in inside])
     assert on.sum(1).max() < 150, "every cell of the diagonal is dark"
     off = pixels(shown, [(left + x, top + high - y) for x, y in inside if abs(2 * y - high) > 16])
     assert off.sum(1).min() > 650
-    x = frame(shown, 1, 1)[0] + (200 * 72 // length + 0.5) * wide / 72
+    x = column_at[0] + (200 * 72 // length + 0.5) * wide / 72
     assert pixels(shown, [(x, top + y) for _, y in inside]).sum(1).max() < 150, "and of the column"
 
 

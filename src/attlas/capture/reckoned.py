@@ -35,8 +35,12 @@ TILE = 24_000_000  # weights that are made at once
 MOST_NUMBERS = 500_000_000  # of queries and keys together: 1 GB in half precision
 
 
-def look_reckoned(subject: Subject, text: Any, *, layers: Layers | None = None, heads: Heads | None = None) -> Scene:
-    """Look at some layers and heads of a long text without ever making the matrix; gives what the viewer shows.
+def look_reckoned(
+    subject: Subject, text: Any, *, layers: Layers | None = None, heads: Heads | None = None, rows: int | None = None
+) -> Scene:
+    """Look at some layers and heads of a long text without ever making the matrix; gives what the viewer shows. With
+    ``rows`` only the last so many pieces are looked from, an answer at the end of a long prompt say, which takes that
+    much less time; the others attend to nothing then.
 
     >>> from attlas.capture import load
     >>> scene = look_reckoned(load(), "The farmer slept.", layers="6", heads="3")
@@ -54,6 +58,8 @@ def look_reckoned(subject: Subject, text: Any, *, layers: Layers | None = None, 
             f"the text has {example.length:,} pieces and the window of {subject.name} holds "
             f"{subject.pieces.window:,}; shorten it, or look at its parts"
         )
+    if rows is not None and not 1 <= rows <= example.length:
+        raise TextError(f"the last 1 to {example.length:,} pieces of this text can be looked from, not {rows}")
     selection = chosen(subject, layers, heads)
     sites = [site for site in subject.sites if site in selection]
     kept = [
@@ -62,7 +68,8 @@ def look_reckoned(subject: Subject, text: Any, *, layers: Layers | None = None, 
     ]
     if len({tuple(row) for row in kept}) > 1:
         raise CapabilityError(f"{subject.name} has other heads in every layer; look at one layer of a long text")
-    watch = _Watch(kept[0], example.length, len(sites), subject.name)
+    first = 0 if rows is None else example.length - rows
+    watch = _Watch(kept[0], example.length, len(sites), subject.name, first)
     batch = subject.pieces.batch([example], subject.device)
     with within_memory(subject), torch.no_grad(), subject.use(Fold(watch.take, selection)):
         subject.read(batch)
@@ -75,7 +82,7 @@ def look_reckoned(subject: Subject, text: Any, *, layers: Layers | None = None, 
         subject.pieces.own, read, read, nothing, tuple(site.layer for site in sites), tuple(kept[0]),
         query_vectors=queries, key_vectors=keys, scaling=tuple(watch.scaling[site] for site in sites),
         blocks=tuple(blocks[site.layer] for site in sites) if blocks else (),
-        sums=sums, seen=seen, coarse=coarse, received=received,
+        sums=sums, seen=seen, coarse=coarse, received=received, first=first,
     )  # fmt: skip
     return with_regions(Scene(subject.name, tuple(d.text for d in example.passage.documents), (strand,)))
 
@@ -88,6 +95,7 @@ class _Watch:
     length: int
     layers: int
     model: str
+    first: int = 0
     queries: dict[Site, Any] = field(default_factory=dict)
     keys: dict[Site, Any] = field(default_factory=dict)
     sums: dict[Site, Any] = field(default_factory=dict)
@@ -125,11 +133,11 @@ class _Watch:
         rows = max(1, min(256, TILE // (len(heads) * keys)))
         cells = min(CELLS, self.length)
         column_of = torch.arange(keys, device=key.device) * cells // keys
-        lse = query.new_empty(len(heads), self.length)
-        seen = torch.empty(2, self.length, dtype=torch.int32)
+        lse = query.new_full((len(heads), self.length), torch.inf)
+        seen = torch.zeros(2, self.length, dtype=torch.int32)
         coarse = query.new_zeros(len(heads), cells, cells)
         received = query.new_zeros(len(heads), keys)
-        for start in range(0, self.length, rows):
+        for start in range(self.first, self.length, rows):
             here = slice(start, min(self.length, start + rows))
             scores = query[:, here] @ key.transpose(1, 2) * call.scaling
             visible = call.visible(here)
@@ -141,7 +149,7 @@ class _Watch:
                 seen[:, here] = torch.tensor([[0], [keys]], dtype=torch.int32)
             lse[:, here] = scores.logsumexp(-1)
             weights = scores.sub_(lse[:, here, None]).exp_()
-            received += weights.sum(1) / self.length
+            received += weights.sum(1) / (self.length - self.first)
             pooled = query.new_zeros(len(heads), scores.shape[1], cells)
             pooled.scatter_reduce_(2, column_of.expand_as(weights), weights, "amax")
             row_of = torch.arange(here.start, here.stop, device=key.device) * cells // self.length

@@ -198,7 +198,12 @@ def scene_of(
 
 
 def reckoned_scene(
-    shelf: Shelf, question: Question, layers: str | None, heads: str | None, markers: Sequence[str] = ()
+    shelf: Shelf,
+    question: Question,
+    layers: str | None,
+    heads: str | None,
+    markers: Sequence[str] = (),
+    rows: int | None = None,
 ) -> Scene:
     """What the viewer shows of a text that is too long for its weights.
 
@@ -211,7 +216,7 @@ def reckoned_scene(
     from attlas.capture.reckoned import look_reckoned
     from attlas.views.regions import with_regions
 
-    scene = look_reckoned(shelf.get(question.model), question.text, layers=layers, heads=heads)
+    scene = look_reckoned(shelf.get(question.model), question.text, layers=layers, heads=heads, rows=rows)
     return with_regions(scene, markers) if markers else scene
 
 

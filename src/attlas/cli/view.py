@@ -36,6 +36,9 @@ class Shown:
             "Keep queries, keys and sums of rows instead of weights, for texts too long for these; rows are reckoned."
         ),
     ] = False
+    rows: Annotated[
+        int | None, Help("With --reckoned: look only from the last so many pieces, at all before them.", least=1)
+    ] = None
     joint: Annotated[
         str | None,
         Help(
@@ -69,6 +72,8 @@ class Shown:
         if self.measure != "both":
             check_measure(self.measure)
         Selection(layers=self.layers, heads=self.heads)
+        if self.rows is not None and not self.reckoned:
+            raise CapabilityError("--rows belongs to --reckoned; give both, or leave it out")
         if self.reckoned:
             for name, given in (("measure", self.measure != "weight"), ("joint", self.joint is not None)):
                 if given:
@@ -158,7 +163,7 @@ def command(
         for question, capture in zip(questions, captures, strict=False)
     ]
     if shown.reckoned:
-        scenes = [reckoned_scene(shelf, first, shown.layers, shown.heads, markers)]
+        scenes = [reckoned_scene(shelf, first, shown.layers, shown.heads, markers, shown.rows)]
     if shown.survey is not None:
         scenes[0] = scenes[0].with_figures(survey_figures(shown.survey, scenes[0]))
         scenes[0] = scenes[0].with_portraits(survey_portraits(shown.survey))

@@ -45,7 +45,7 @@ def pairs_of(first: Scene, second: Scene) -> dict[str, Any]:
 
 
 def _paired(a: Strand, b: Strand) -> dict[str, Any]:
-    if (a.stream, a.layers, a.heads_of, a.joint) == (b.stream, b.layers, b.heads_of, b.joint):
+    if (a.stream, a.layers, a.heads_of, bool(a.joint)) == (b.stream, b.layers, b.heads_of, bool(b.joint)):
         return {"by": NUMBER}
     if a.joint or b.joint or a.sums is not None or b.sums is not None:
         return {"by": NONE, "why": "their layers are not the same, and heads taken together cannot be paired"}

@@ -253,6 +253,7 @@ def _reckoned(strand: Strand, place: Callable[[Array, str], dict[str, Any]]) -> 
         "coarse": place(strand.coarse, "u8"),
         "received": place(strand.received[:, :, None], "f32"),
         "adjusted": False,
+        **({"first": strand.first} if strand.first else {}),
         **({"blocks": list(strand.blocks)} if strand.blocks else {}),
     }
 

@@ -78,7 +78,7 @@ class Strand:
     A text too long for its weights has none (their last two axes are empty): rows are reckoned from queries, keys and
     ``sums``, the log-sum-exps (layer, head, query), within what each query has ``seen``, an interval of keys (layer,
     start and stop, query). ``coarse`` is a picture of the whole, each dot the largest of its cells, and ``received``
-    what each key gets on average (layer, head, key).
+    what each key gets on average (layer, head, key); queries before ``first`` were not looked from.
 
     >>> reading = Sequence(("a",), (0,), (0,), ("a",))
     >>> Strand(Stream.ENCODER, reading, reading, np.ones((2, 3, 1, 1), np.float32)).heads
@@ -103,6 +103,7 @@ class Strand:
     seen: NDArray[np.int32] | None = None
     coarse: Array | None = None
     received: Array | None = None
+    first: int = 0
 
     def __post_init__(self) -> None:
         if self.weights.ndim != 4:

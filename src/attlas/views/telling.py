@@ -53,6 +53,7 @@ def surplus(strand: Strand) -> NDArray[np.floating]:
     """
     queries, keys = _real(strand.queries), _real(strand.keys)
     rows = np.flatnonzero(queries)
+    rows = rows[rows >= strand.first]
     rows = rows[np.unique(np.linspace(0, len(rows) - 1, min(SAMPLE, len(rows))).astype(int))] if len(rows) else rows
     if not len(rows) or not keys.any():
         return np.zeros(strand.weights.shape[:2])

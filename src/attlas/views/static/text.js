@@ -27,6 +27,11 @@ export const textView = {
     ];
   },
 
+  note([panel]) {
+    const { first, queries } = panel?.strand ?? {};
+    return first ? `Only the last ${(queries.pieces.length - first).toLocaleString("en")} pieces were looked from; the others attend to nothing here.` : null;
+  },
+
   async load(panel, state, again) {
     const layers = state.over === "layers" ? panel.layers : [state.layer];
     const heads = (layer) => panel.headsOf(layer).filter((head) => !state.heads || state.over === "layers" || state.heads.includes(head));
