@@ -102,9 +102,14 @@ FAULTS = """() => {
         }
       }
     }
+    const spans = texts.map(({ corners }) => [0, 1].flatMap((of) => {
+      const along = corners.map((corner) => corner[of]);
+      return [Math.min(...along), Math.max(...along)];
+    }));
     for (let a = 0; a < texts.length; a += 1) {
       for (let b = a + 1; b < texts.length; b += 1) {
-        if (Math.abs(texts[a].y - texts[b].y) > 160 || Math.abs(texts[a].x - texts[b].x) > 400) continue;
+        if (spans[a][0] >= spans[b][1] || spans[b][0] >= spans[a][1]) continue;
+        if (spans[a][2] >= spans[b][3] || spans[b][2] >= spans[a][3]) continue;
         if (separate(texts[a].corners, texts[b].corners)) continue;
         faults.push(`“${texts[a].text}” and “${texts[b].text}” lie on each other`);
       }
