@@ -10,6 +10,7 @@ import copy
 import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +45,7 @@ from attlas.models import (
     probing_inputs,
     streamed_in,
     take_turns,
+    without_turns,
 )
 from attlas.models.arriving import settle
 
@@ -287,7 +289,9 @@ class Subject:
 
     @cached_property
     def _looked_for_residuals(self) -> tuple[dict[Site, Residual], dict[Site, str]]:
-        return find_residuals(self.model, self.layout, self.seam, probing_inputs(self.model))
+        # Who asks may be in the middle of a pass: no instrument of theirs sees this one, and nobody waits for a turn.
+        with without_turns():
+            return Context().run(find_residuals, self.model, self.layout, self.seam, probing_inputs(self.model))
 
     @property
     def _odd_residual(self) -> str:
