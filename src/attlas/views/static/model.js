@@ -106,7 +106,8 @@ export const modelView = {
       const within = !grid.coarse && query >= 0 && key >= 0 && query < grid.rows && key < grid.columns;
       return within ? { query, key, layer, head, cell: true } : null;
     }
-    const place = places.find((each) => inside({ x: each.x, y: each.y, width: across, height: down }, x, y));
+    const around = (each) => ({ x: each.x - GAP / 2, y: each.y - GAP / 2, width: across + GAP, height: down + GAP });
+    const place = places.find((each) => inside(around(each), x, y)); // and half the gap belongs to each of two
     return place ? { query: null, key: null, layer: place.layer, head: place.head } : null;
   },
 
