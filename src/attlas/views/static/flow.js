@@ -4,14 +4,17 @@
 const SIZES = [52, 44, 36, 30, 26, 22, 19, 16]; // of letters: a text that is short is written larger
 const LINE = 1.7; // times that from line to line
 const FULL = 0.8; // of the height, up to which a larger size may fill it
-const BETWEEN = 5; // pixels between words
+const BETWEEN = 0.3; // times the size between words
+const LEAST_WIDE = 27; // letters' sizes that a line has at least, where they are larger than usual
+const USUAL = 26;
 const CLOSING = /^[.,;:!?)\]}»”’%…]+$/;
 const OPENING = /^[([{«“‘]+$/;
 
 /** The lines of a text of a width: { lines: [{ y, words: [{ x, width, text, row, side }], heading }], font, step, width, height, placeOf }. */
 export function flowOf(data, width, height, surface, colours) {
   const letters = data.panel.queries.length;
-  const tried = letters > 600 ? SIZES.slice(-1) : SIZES; // more will not fit in any case
+  const fitting = SIZES.filter((size) => size <= Math.max(USUAL, width / LEAST_WIDE));
+  const tried = letters > 600 ? SIZES.slice(-1) : fitting; // more will not fit in any case
   for (const size of tried) {
     const flow = flowed(data, width, size, surface, colours);
     if (size === tried.at(-1) || flow.height <= FULL * height) return flow;
@@ -21,6 +24,7 @@ export function flowOf(data, width, height, surface, colours) {
 
 function flowed({ panel, two, regions }, width, size, surface, colours) {
   const font = `${size}px ${colours.sans}`;
+  const between = Math.round(BETWEEN * size);
   const step = Math.round(size * LINE);
   const widths = new Map();
   const measured = (text) => {
@@ -51,7 +55,7 @@ function flowed({ panel, two, regions }, width, size, surface, colours) {
       const text = label.plain;
       const wide = Math.min(width, measured(text));
       const close = before && ((label.word >= 0 && label.word === before.word) || CLOSING.test(text) || OPENING.test(before.plain));
-      const at = x + (line.words.length ? (close ? 1 : BETWEEN) : 0);
+      const at = x + (line.words.length ? (close ? 1 : between) : 0);
       if (line.words.length && at + wide > width) fresh();
       const from = line.words.length ? at : 0;
       line.words.push({ x: from, width: wide, text, row, side });
