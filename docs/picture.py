@@ -4,6 +4,7 @@
                                                 pictures/NAME-light.png and -dark.png: these sections or figures of a report page
     python docs/picture.py views [LONG.txt]     pictures/view-*.png: each view of the farmer sentences, on the bundled
                                                 model and on smollm2; of a long text, if one is given, the matrix
+    python docs/picture.py atlas FOLDER         pictures/atlas-*.png: the first page of an atlas
     python docs/picture.py joint                pictures/view-joint-*.png: all heads of a layer together
     python docs/picture.py written              pictures/view-text-written-*.png: a chat that smollm2 has gone on with;
                                                 pictures/view-*-translation-*.png: what opus-mt-en-fr has written
@@ -171,6 +172,11 @@ def running() -> None:
     _shoot(page, "#picked=400", "view-text-30000", 820)
 
 
+def atlas(folder: Path) -> None:
+    """The first screen of an atlas."""
+    _shoot(folder / "index.html", "", "atlas", 640)
+
+
 def _shoot(page: Path, fragment: str, name: str, height: int, width: int = 1180) -> None:
     for scheme in ("light", "dark"):
         with opened(page, fragment, scheme, width, height) as tab:
@@ -185,6 +191,8 @@ if __name__ == "__main__":
             report(Path(folder), name, sections)
         case ["views", *rest]:
             views(Path(rest[0]) if rest else None)
+        case ["atlas", folder]:
+            atlas(Path(folder))
         case ["joint"]:
             joint()
         case ["written"]:

@@ -68,6 +68,9 @@ SMALLER = {  # what is added to a command, so that it is soon done: options of s
     **dict.fromkeys(("survey", "noop", "ablate", "importance"), "--limit 6"),
     **dict.fromkeys(("heads", "relations", "clusters", "norms", "align"), "--limit 6 --twins 1"),
     "coref": "--twins 1",
+    "atlas": "--limit 6 --twins 1 --only survey,relations",
+    "atlas many": "--limit 6 --only norms",
+    "atlas join": "",
 }
 NOT_OURS = ("--help", "--no-deps", "--depth", "--real")  # of every command, of pip, of an own study, of the sweep
 REAL = ("README.md", "head_mask.md")  # whose Python looks at the bundled model itself, where it is installed

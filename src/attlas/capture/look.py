@@ -33,7 +33,7 @@ from attlas.errors import CapabilityError, TextError
 from attlas.ids import Stream
 from attlas.measures.names import check_measure
 from attlas.measures.norms import gram, value_norms
-from attlas.models import Batch
+from attlas.models import Batch, Example
 from attlas.text import Document, Passage, Segmentation, regroup
 
 if TYPE_CHECKING:
@@ -288,6 +288,30 @@ def look(
     torch.Size([1, 2, 4, 4])
     """
     example = subject.pieces.encode(as_passage(text, target))
+    return look_at(
+        subject, example, layers=layers, heads=heads, joint=joint, hidden_states=hidden_states,
+        most_weights=most_weights,
+    )  # fmt: skip
+
+
+def look_at(
+    subject: Subject,
+    example: Example,
+    *,
+    layers: Layers | None = None,
+    heads: Heads | None = None,
+    joint: str | Collection[str] = (),
+    hidden_states: bool = False,
+    most_weights: int | None = None,
+) -> Capture:
+    """Look at a passage that is cut into pieces already, whatever stands before and after them.
+
+    >>> from attlas.capture import load
+    >>> subject = load()
+    >>> example = subject.pieces.encode(as_passage("Hi."))
+    >>> look_at(subject, example).weights[Stream.ENCODER].shape
+    torch.Size([6, 12, 4, 4])
+    """
     if example.length > subject.pieces.window:
         raise TextError(
             f"the text has {example.length} pieces and the window of {subject.name} holds {subject.pieces.window}; "

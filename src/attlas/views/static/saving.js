@@ -4,6 +4,7 @@
 
 import { canvasSurface, svgSurface } from "./surface.js";
 import { drawLines, linesHeight } from "./card.js";
+import { download } from "./download.js";
 
 const GAP = 24;
 const TITLE = 30;
@@ -56,14 +57,4 @@ export async function save(figures, kind, { name, ground, stacked, colours, line
   const svg = compose(svgSurface(width, height)).finish();
   if (kind === "pdf") return download(new Blob([await toPdf(svg)], { type: "application/pdf" }), `${name}.pdf`);
   return download(new Blob([svg], { type: "image/svg+xml" }), `${name}.svg`);
-}
-
-function download(blob, name) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

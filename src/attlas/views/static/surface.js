@@ -20,6 +20,12 @@ export function canvasSurface(canvas, width, height, density = globalThis.device
       context.fillRect(x, y, w, h);
       context.globalAlpha = 1;
     },
+    disc(x, y, radius, fill) {
+      context.fillStyle = fill;
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      context.fill();
+    },
     frame(x, y, w, h, stroke, thickness = 1) {
       context.strokeStyle = stroke;
       context.lineWidth = thickness;
@@ -94,6 +100,9 @@ export function svgSurface(width, height) {
     rect(x, y, w, h, fill, alpha = 1) {
       const sized = `x="${number(x)}" y="${number(y)}" width="${number(w)}" height="${number(h)}"`;
       parts.push(`<rect ${sized} fill="${fill}"${opacity(alpha)}/>`);
+    },
+    disc(x, y, radius, fill) {
+      parts.push(`<circle cx="${number(x)}" cy="${number(y)}" r="${number(radius)}" fill="${fill}"/>`);
     },
     frame(x, y, w, h, stroke, thickness = 1) {
       const sized = `x="${number(x)}" y="${number(y)}" width="${number(w)}" height="${number(h)}"`;
