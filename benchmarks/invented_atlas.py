@@ -183,7 +183,8 @@ def _small(shape: Shape, names: list[str], place: Any, roles: Any, values: Any) 
     words = ["the", "cat", "that", "sat", "on", "the", "mat", "saw", "the", "dog", "and", "the", "dog", "saw", "it"]
     weights = np.random.default_rng(shape.seed).dirichlet(np.ones(len(words)), 3).round(4)
     told = [at for at in range(len(names)) if at < 4]  # examples and matches of some models are enough
-    matched = [(at, other) for at in told for other in told if at != other]
+    matched = [(at, other, by) for at in told for other in told if at < other
+               for by in ("behaviour", *(["number"] if (at, other) == (2, 3) else []))]  # fmt: skip
     return {
         "disagreements": _rows(of(at, 0) | {
             "sentence": "survey says that it rests on [SEP], and relations that it finds the object of a verb",
@@ -197,9 +198,9 @@ def _small(shape: Shape, names: list[str], place: Any, roles: Any, values: Any) 
         "matches": _rows(of(at, head) | {
             "other": names[other], "other_layer": int(place[1][partner]), "other_head": int(place[2][partner]),
             "distance": 0.1 + 0.01 * (head % 7), "runner_up": 0.4, "matched": head % 9 != 8,
-            "by": "number" if {at, other} == {2, 3} else "behaviour"}
-            for at, other in matched for head in range(count)
-            for partner in [head if {at, other} == {2, 3} else count - 1 - head]),
+            "by": by}
+            for at, other, by in matched for head in range(count)
+            for partner in [head if by == "number" else count - 1 - head]),
         "alike": _rows(of(at, head) | {"order": order, "other_layer": int(place[1][(head + order + 1) % count]),
                                        "other_head": int(place[2][(head + order + 1) % count])}
                        for at in told for head in range(count) for order in range(2)),

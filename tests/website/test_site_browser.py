@@ -282,9 +282,27 @@ def test_compare_sets_matched_heads_beside_each_other(
         there = paper_label(row["other_layer"], row["other_head"])
         assert parts[2] == (f"{row['stream']} {there}" if row["matched"] else "")
         assert float(parts[4]) == pytest.approx(row["distance"], abs=0.006)
-    go(page, "#compare/wide/deep")
-    assert "under their number" in page.locator("#answer").inner_text()
-    assert page.locator("#pairs th").all_inner_texts() == ["wide", "role", "deep", "role there"]
+
+
+def test_compare_by_number_too_and_from_the_other_side(
+    four: Path, four_tables: dict[str, Any], open_site: Open
+) -> None:
+    page = open_site(four, "#compare/wide/deep")
+    assert "that does alike" in page.locator("#answer").inner_text()
+    page.get_by_role("button", name="by number").click()
+    page.wait_for_function("() => document.querySelector('#answer').innerText.includes('under their number')")
+    assert page.locator("#pairs th").all_inner_texts()[-1] == "alike"
+    for line in page.locator("#pairs tbody tr").all_inner_texts():
+        parts = [part.strip() for part in line.split("\t")]
+        assert parts[0] == parts[2]
+    go(page, "#compare/small/tiny")
+    turned = {
+        f"{row['stream']} {paper_label(row['other_layer'], row['other_head'])}":
+            f"{row['stream']} {paper_label(row['layer'], row['head'])}" if row["matched"] else ""
+        for row in rows(four_tables["matches"]) if (row["model"], row["other"]) == ("tiny", "small")
+    }  # fmt: skip
+    lines = [line.split("\t") for line in page.locator("#pairs tbody tr").all_inner_texts()]
+    assert {parts[0].strip(): parts[2].strip() for parts in lines} == turned
 
 
 def test_compare_marks_the_partner_and_counts_roles(four: Path, open_site: Open) -> None:

@@ -142,12 +142,17 @@ def choose(sentences: Iterable[Row], figures: Mapping[str, Sequence[ByText]]) ->
         if place in done:
             continue
         for found in figures.get(row["study"], ()):
-            values = found.values(row["quantity"], Stream(row["stream"]), row["layer"], row.get("own", row["head"]))
+            values = found.values(row["quantity"], Stream(row["stream"]), row["layer"], _own(row))
             if np.isfinite(values).any():
                 chosen += [Chosen(row, name, value, found, text) for name, value, text in _three(row, values)]
                 done.add(place)
                 break
     return chosen
+
+
+def _own(row: Row) -> int:
+    """The number that a head has in the model."""
+    return int(row["own"] if "own" in row else row["head"])
 
 
 def _three(row: Row, values: NDArray[np.float64]) -> list[tuple[str, float, int]]:
@@ -255,7 +260,7 @@ def example_tables(
             row = each.sentence
             stream = Stream(row["stream"])
             places = each.found.places(each.text, stream, row["quantity"])
-            query, weights = shown.row(stream, row["layer"], row.get("own", row["head"]), places, each.example)
+            query, weights = shown.row(stream, row["layer"], _own(row), places, each.example)
             examples.append({
                 "model": subject.name, "stream": row["stream"], "layer": row["layer"], "head": row["head"],
                 "example": each.example, "study": row["study"], "quantity": row["quantity"], "value": each.value,

@@ -19,6 +19,7 @@ from attlas.making.state import DONE, FAILED, UNFIT, Outcome, State
 from attlas.making.telling import Among
 from attlas.run.progress import Progress
 from attlas.store.folder import MANIFEST, finish_up, locate
+from attlas.store.lock import holding
 
 if TYPE_CHECKING:
     from attlas.making.given import Models
@@ -62,7 +63,8 @@ def is_finished(step: Step, folder: Path) -> bool:
     if not all(locate(place, MANIFEST).is_file() for place in places):
         return False
     for place in places:
-        finish_up(place)
+        with holding(place):  # which takes over, and takes away, the lock of a run that was killed
+            finish_up(place)
     if len(places) > 1:
         _clear_shared(folder)
     return True

@@ -7,7 +7,7 @@ into a list of their different values, so that millions of rows are worked on as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class Given:
             for column in needed:
                 if column not in table.column_names:
                     raise StoreError(f"the table {name!r} has no column {column!r}: {MEANT[name]}")
-            self.tables[name] = table
+            self.tables[name] = both_ways(table) if name == "matches" else table
 
     def __contains__(self, name: object) -> bool:
         return name in self.tables and self.tables[name].num_rows > 0
@@ -128,11 +128,22 @@ class Given:
         return values.astype(np.int64)
 
 
-def same(codes: NDArray[np.int64], values: Sequence[str], wanted: str) -> NDArray[np.bool_]:
-    """Which rows have a value.
+def both_ways(matches: pa.Table) -> pa.Table:
+    """Pairs of heads seen from either model: those that are given one way alone are turned round, too.
 
-    >>> same(np.array([0, 1, 0]), ["a", "b"], "a").tolist()
-    [True, False, True]
+    >>> row = {"model": "a", "layer": 0, "head": 1, "other": "b", "other_layer": 2, "other_head": 3, "by": "number"}
+    >>> both_ways(pa.Table.from_pylist([row])).select(["model", "layer", "other_head"]).to_pylist()
+    [{'model': 'a', 'layer': 0, 'other_head': 3}, {'model': 'b', 'layer': 2, 'other_head': 1}]
     """
-    places = [place for place, value in enumerate(values) if value == wanted]
-    return np.isin(codes, places)
+    way = ("model", "other", "by")
+    given = set(zip(*(matches[name].to_pylist() for name in way), strict=True))
+    ways = zip(*(matches[name].to_pylist() for name in way), strict=True)
+    alone = pa.array([(other, model, by) not in given for model, other, by in ways], pa.bool_())
+    names = {"model": "other", "layer": "other_layer", "head": "other_head"}
+    names |= {other: own for own, other in names.items()}
+    plain = pa.table({
+        name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for name, column in zip(matches.column_names, matches.columns, strict=True)
+    })  # fmt: skip
+    turned = plain.filter(alone).rename_columns([names.get(name, name) for name in plain.column_names])
+    return pa.concat_tables([plain, turned.select(plain.column_names)], promote_options="permissive")

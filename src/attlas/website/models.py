@@ -100,7 +100,7 @@ class ModelFiles:
             columns = {name: packed(values) for name, values in known.items() if np.isfinite(values).any()}
             put(self.folder, f"{number}/rows-{block}", {"from": part.start, "columns": columns})
         put(self.folder, f"{number}/portraits", self._portraits(grid, rows, place))
-        others = self._matches(number, grid.model, heads)
+        others = self._matches(number, heads)
         return {
             **shape,
             "name": grid.model,
@@ -211,28 +211,24 @@ class ModelFiles:
             put(self.folder, f"{number}/examples-{block_number}", block)
         return sorted(blocks)
 
-    def _matches(self, number: int, model: str, heads: Heads) -> dict[str, str]:
-        """Write the heads beside those of each other model there is a comparison with; the numbers of these models,
-        and what heads were matched by."""
+    def _matches(self, number: int, heads: Heads) -> dict[str, list[str]]:
+        """Write the heads beside those of each other model there is a comparison with: by the numbers of these, what
+        heads were paired by."""
         if self.matches is None:
             return {}
         mine = self.matches.of(number)
         place = heads.places(self.matches.keys[mine])
         columns = self.match_columns
-        pairs: dict[str, list[list[Any]]] = {}
-        by: dict[str, str] = {}
+        pairs: dict[str, dict[str, list[list[Any]]]] = {}
         for row, at in zip(mine, place, strict=True):
             other = str(columns["other"][row])
-            if other not in self.numbers:
-                continue
             found = columns["other_layer"][row], columns["other_head"][row]
-            by[other] = str(columns["by"][row])
-            runner_up = columns["runner_up"][row]
-            pairs.setdefault(other, []).append([
-                int(at), *(None if name is None else int(name) for name in found),
-                plain(columns["distance"][row]), runner_up if isinstance(runner_up, str) else plain(runner_up),
+            if other not in self.numbers or at < 0 or None in found:
+                continue
+            pairs.setdefault(other, {}).setdefault(str(columns["by"][row]), []).append([
+                int(at), *map(int, found), plain(columns["distance"][row]), plain(columns["runner_up"][row] or None),
                 bool(columns["matched"][row]),
             ])  # fmt: skip
         for other, listed in pairs.items():
-            put(self.folder, f"{number}/matches-{self.numbers[other]}", {"pairs": listed})
-        return {str(self.numbers[other]): by[other] for other in pairs}
+            put(self.folder, f"{number}/matches-{self.numbers[other]}", listed)
+        return {str(self.numbers[other]): sorted(listed) for other, listed in pairs.items()}

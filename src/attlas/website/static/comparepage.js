@@ -1,5 +1,5 @@
-// Models beside each other: heads matched by what they do, or by their number where one model was made of the other;
-// and which roles one has and the other lacks.
+// Models beside each other: heads paired by what they do, or by their number where one model may have been made of the
+// other; and which roles one has and the other lacks.
 
 import { address } from "./addresses.js";
 import { isDark, roleColour } from "./colours.js";
@@ -10,11 +10,11 @@ import { byLayer } from "./layouts.js";
 import { cell, listing } from "./listing.js";
 import { showMap } from "./maps.js";
 import { headAddress } from "./modelpage.js";
-import { counted, headsOf, label, openMatches, openModel, streamOf } from "./models.js";
+import { counted, headsOf, label, openMatches, streamOf } from "./models.js";
 import { byRoles } from "./paints.js";
 
 /** Draw the page. */
-export async function comparePage(index, place, { about }) {
+export async function comparePage(index, place, { about, chosen: choice }) {
   const named = about.map((name) => index.models.find((model) => model.name === name)).filter(Boolean);
   const chosen = [...new Set(named)];
   const [first] = chosen;
@@ -27,17 +27,18 @@ export async function comparePage(index, place, { about }) {
     return;
   }
   const [reference, ...others] = chosen;
-  const data = await openModel(reference);
-  const compared = await Promise.all(others.map(async (other) => ({
-    other, by: reference.others[other.number] ?? null, data: await openModel(other),
-    matches: Object.hasOwn(reference.others, other.number) ? await openMatches(reference, other) : [],
-  })));
+  const compared = await Promise.all(others.map(async (other) => {
+    const ways = reference.others[other.number] ?? [];
+    const by = ways.includes(choice.by) ? choice.by : ways[0] ?? null;
+    return { other, by, matches: by ? await openMatches(reference, other, by) : [] };
+  }));
+  const ways = [...new Set(others.flatMap((other) => reference.others[other.number] ?? []))].sort();
   const table = roleTable(index, chosen);
-  const pairs = pairTable(index, reference, data, compared);
+  const pairs = pairTable(index, reference, compared);
   place.append(
     element("h1", { tabindex: "-1" }, `${chosen.slice(0, -1).map(({ name }) => name).join(", ")} and ${chosen.at(-1).name}`),
     element("p", { class: "answer", id: "answer" }, compared.map((one) => sentence(reference, one)).join(" ")),
-    element("div", { class: "choices" }, ...choosing.childNodes, exportMenu({ tables: () => [...(pairs ? [pairs] : []), table], command: index.command })),
+    element("div", { class: "choices" }, ...choosing.childNodes, ways.length > 1 ? choiceOfWay(chosen, ways, compared) : "", exportMenu({ tables: () => [...(pairs ? [pairs] : []), table], command: index.command })),
   );
   const maps = element("div", { class: "beside-maps" });
   place.append(maps);
@@ -63,20 +64,34 @@ function choices(index, chosen) {
   return Array.from({ length: count }, (_, own) => element("label", {}, own === 0 ? "" : "with ", list(own)));
 }
 
+const WAYS = { behaviour: "what they do", number: "number" };
+
+function choiceOfWay(chosen, ways, compared) {
+  return element("div", { class: "tabs", role: "group", "aria-label": "Heads paired by" }, ...ways.map((way) => element("button", {
+    type: "button", "aria-pressed": String(compared.some(({ by }) => by === way)),
+    click: () => { location.hash = address("compare", chosen.map(({ name }) => name), { by: way }); },
+  }, `by ${WAYS[way] ?? way}`)));
+}
+
 /** How many heads have a match, in one sentence. */
 function sentence(reference, { other, by, matches }) {
   if (!matches.length) return `Heads of ${reference.name} and ${other.name} have not been matched.`;
-  const matched = matches.filter(({ found }) => found >= 0).length;
+  const streams = new Set(matches.map(({ at }) => reference.streamOf[at]));
+  const count = reference.streamOf.filter((stream) => streams.has(stream)).length;
+  const alike = matches.filter((match) => match.alike).length;
   if (by === "number") {
     const same = matches.filter(({ at, found }) => found >= 0 && reference.roleOf[at] === other.roleOf[found]).length;
-    return `${matched} of ${matches.length} heads of ${reference.name} stand in ${other.name} under their number, ${same} of them with the same role.`;
+    return `${matches.length} of ${count} heads of ${reference.name} stand in ${other.name} under their number: ${alike} of them do most like each other, ${same} have the same role.`;
   }
-  return `${matched} of ${matches.length} heads of ${reference.name} have one in ${other.name} that does alike.`;
+  return `${alike} of ${count} heads of ${reference.name} have one in ${other.name} that does alike.`;
 }
 
 function notes(compared) {
   const ways = new Set(compared.map(({ by }) => by));
-  return [ways.has("behaviour") ? "Matched by what they do: the smaller the distance, the more alike; the runner-up is the distance of the next best head." : "", ways.has("number") ? "Heads of one model before and after a change stand under their numbers." : ""].filter(Boolean).join(" ");
+  return [
+    "The distance is in spreads of heads over all figures that both models have; heads do alike where they are nearer to each other, by a tenth at least, than either is to the next nearest head of either model.",
+    ways.has("behaviour") ? "Paired by what they do, never by number." : "", ways.has("number") ? "Paired by number, as of one model before and after a change." : "",
+  ].filter(Boolean).join(" ");
 }
 
 function roleTable(index, chosen) {
@@ -101,22 +116,23 @@ function lacks(index, chosen) {
   });
 }
 
-function pairTable(index, reference, data, compared) {
+function pairTable(index, reference, compared) {
   const matched = compared.filter(({ matches }) => matches.length);
   if (!matched.length) return null;
   const columns = [{ title: reference.name }, { title: "role" }];
-  for (const { other, by } of matched) columns.push({ title: other.name }, { title: "role there" }, ...(by === "number" ? [] : [{ title: "distance", number: true }, { title: "runner-up", number: true }]));
-  const of = (model, at) => (at < 0 ? cell("", "") : cell(`${model.streams.length > 1 ? `${streamOf(model, at)} ` : ""}${label(model, at)}`, model.place.layer[at] * 1e4 + model.place.head[at], { link: headAddress(model, at) }));
+  for (const { other, by } of matched) columns.push({ title: other.name }, { title: "role there" }, { title: "distance", number: true }, { title: "next nearest", number: true }, ...(by === "number" ? [{ title: "alike" }] : []));
+  const of = (model, at) => (at < 0 ? cell("", "") : cell(`${model.streams.length > 1 ? `${streamOf(model, at)} ` : ""}${label(model, at)}`, model.streamOf[at] * 1e8 + model.place.layer[at] * 1e4 + model.place.head[at], { link: headAddress(model, at) }));
   const role = (model, at) => (at < 0 ? cell("none alike", "") : cell(index.roles[model.roleOf[at]].title, index.roles[model.roleOf[at]].title, { role: roleColour(index.roles, model.roleOf[at], isDark()) }));
-  const lines = matched[0].matches.map(({ at }) => at);
+  const number = (value) => cell(write(value), value ?? NaN);
+  const streams = new Set(matched.flatMap(({ matches }) => matches.map(({ at }) => reference.streamOf[at])));
+  const lines = [...reference.roleOf.keys()].filter((at) => streams.has(reference.streamOf[at]));
   const places = matched.map(({ matches }) => new Map(matches.map((match) => [match.at, match])));
   return {
     name: `${[reference, ...matched.map(({ other }) => other)].map(({ name }) => name).join(" ")} heads`, title: "Heads",
     caption: `Heads of ${reference.name} beside those of ${matched.map(({ other }) => other.name).join(" and ")}.`, columns,
     rows: lines.map((at) => [of(reference, at), role(reference, at), ...matched.flatMap(({ other, by }, own) => {
-      const match = places[own].get(at) ?? { found: -1, distance: NaN, runnerUp: NaN };
-      const number = (value) => cell(typeof value === "number" ? write(value) : value ?? "", typeof value === "number" ? value : NaN);
-      return [of(other, match.found), role(other, match.found), ...(by === "number" ? [] : [number(match.distance), number(match.runnerUp)])];
+      const match = places[own].get(at) ?? { found: -1, distance: NaN, runnerUp: NaN, alike: false };
+      return [of(other, match.found), role(other, match.found), number(match.distance), number(match.runnerUp), ...(by === "number" ? [cell(match.alike ? "yes" : "no")] : [])];
     })]),
   };
 }

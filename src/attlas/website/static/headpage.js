@@ -243,11 +243,12 @@ async function showOthers(index, place, model, at) {
   if (!others.length) return;
   const list = element("ul", {});
   for (const other of others.slice(0, 12)) {
-    const match = (await openMatches(model, other)).find((one) => one.at === at);
+    const [by] = model.others[other.number];
+    const match = (await openMatches(model, other, by)).find((one) => one.at === at);
     if (!match) continue;
-    const by = model.others[other.number] === "number" ? "the same number" : `distance ${write(match.distance)}`;
+    const way = by === "number" ? "the same number" : `distance ${write(match.distance)}`;
     list.append(element("li", {}, ...(match.found >= 0
-      ? [element("a", { href: headAddress(other, match.found) }, `${other.name} ${label(other, match.found)}`), ` (${by}): `, swatch(index.roles, other.roleOf[match.found]), index.roles[other.roleOf[match.found]].title]
+      ? [element("a", { href: headAddress(other, match.found) }, `${other.name} ${label(other, match.found)}`), ` (${way}): `, swatch(index.roles, other.roleOf[match.found]), index.roles[other.roleOf[match.found]].title]
       : [`${other.name}: no head that does alike`]), " ", element("a", { class: "see", href: address("compare", [model.name, other.name]) }, "compare")));
   }
   if (!list.childNodes.length) return;

@@ -95,12 +95,12 @@ export async function openExamples(model, data, head) {
   return (heads[head] ?? []).map((example) => ({ ...example, ...texts[example.text] }));
 }
 
-/** The heads of a model beside those of another: one record for each head. */
-export async function openMatches(model, other) {
-  const { pairs } = await load(`${model.number}/matches-${other.number}`);
-  return pairs.map(([at, layer, head, distance, runnerUp, matched]) => {
-    const found = layer === null || head === null ? -1 : findNumbers(other, streamOf(model, at), layer, head);
-    return { at, found: matched ? found : -1, nearest: found, distance, runnerUp, matched };
+/** The heads of a model beside those of another, paired by what they do or by their number: one record for each pair. */
+export async function openMatches(model, other, by) {
+  const pairs = (await load(`${model.number}/matches-${other.number}`))[by] ?? [];
+  return pairs.map(([at, layer, head, distance, runnerUp, alike]) => {
+    const pair = findNumbers(other, streamOf(model, at), layer, head);
+    return { at, found: alike || by === "number" ? pair : -1, distance, runnerUp, alike };
   });
 }
 
