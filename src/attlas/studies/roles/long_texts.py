@@ -71,8 +71,8 @@ def fitted(setting: Setting, make: Callable[[int], list[Part]], most: int, fewes
     low, high, least = fewest, most, len(laid(setting, make(fewest))[0])
     if least > room:
         raise CapabilityError(
-            f"the context of {setting.subject.name} is too short: {least} pieces are needed for {what}, and a text may "
-            f"have {room}"
+            f"the context of {setting.subject.name} is too short: {least} pieces are needed for {what}, and a text "
+            f"may have {room}"
         )
     while low < high:  # the most that fit lie between them
         middle = (low + high + 1) // 2
