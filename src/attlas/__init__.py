@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from attlas.capture import Capture, Fold, Gates, Override, Recorder, Selection, Subject, examine, load
     from attlas.corpora import Corpus, read
     from attlas.errors import AttlasError
+    from attlas.evidence import Atlas, Saying
+    from attlas.evidence.atlas import atlas
     from attlas.ids import HeadId, Site, Stream
+    from attlas.making import join_atlas, make_atlas
     from attlas.models import AttentionCall, Instrument
     from attlas.run.fold import fold
     from attlas.store import Result
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from attlas.text import Document, Passage
 
 __all__ = [
+    "Atlas",
     "AttentionCall",
     "AttlasError",
     "Capture",
@@ -45,6 +49,7 @@ __all__ = [
     "Passage",
     "Recorder",
     "Result",
+    "Saying",
     "Selection",
     "Site",
     "Stream",
@@ -53,6 +58,7 @@ __all__ = [
     "Task",
     "ablate",
     "align",
+    "atlas",
     "clusters",
     "coref",
     "examine",
@@ -62,6 +68,7 @@ __all__ = [
     "fold",
     "heads",
     "importance",
+    "join_atlas",
     "keywords",
     "keywords_compare",
     "keywords_study",
@@ -71,6 +78,7 @@ __all__ = [
     "layers_convert",
     "layers_together",
     "load",
+    "make_atlas",
     "noop",
     "norms",
     "parse",
@@ -87,7 +95,10 @@ _HOMES = {
     "attlas.capture": ("Capture", "Fold", "Gates", "Override", "Recorder", "Selection", "Subject", "examine", "load"),
     "attlas.corpora": ("Corpus", "read"),
     "attlas.errors": ("AttlasError",),
+    "attlas.evidence": ("Atlas", "Saying"),
+    "attlas.evidence.atlas": ("atlas",),
     "attlas.ids": ("HeadId", "Site", "Stream"),
+    "attlas.making": ("join_atlas", "make_atlas"),
     "attlas.models": ("AttentionCall", "Instrument"),
     "attlas.run.fold": ("fold",),
     "attlas.studies": ("Study",),

@@ -71,7 +71,7 @@ def test_a_view_is_a_module_and_a_record(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(script, "static", lambda name: own.get(name) or static(name))
     joined = script.join("viewer")
     assert '"It grows."' in joined
-    assert "{ ...RECORDS[4], ...treeView }" in joined
+    assert "{ ...RECORDS[5], ...treeView }" in joined
     assert joined.index("const $tree = ") < joined.index("const $views = ") < joined.index("const $viewer = ")
 
 

@@ -10,10 +10,12 @@ import inspect
 import re
 from collections.abc import Callable
 
-from attlas.studies import studies
+from attlas.cli.atlas import MAKE
+from attlas.studies import Study, studies
 
 # every run by the name of its study, and what sets it apart where there are several
 COMMANDS: dict[str, str] = {
+    "atlas": "{treebank one} --model {bert} --only survey,relations,clusters,norms --limit 8 --twins 1 --budget 120",
     "ablate": "{labelled one} --model {classifier} --task classification --limit 6 --budget 128",
     "align": "{bitext one} --model {marian} --gold {gold one} --limit 4 --twins 1 --aligners diagonal --budget 100",
     "clusters": "{plain one} --model {bert} --single --limit 4 --twins 1 --budget 160",
@@ -54,8 +56,13 @@ COMMANDS: dict[str, str] = {
 
 
 def resuming() -> list[str]:
-    """The studies whose commands take ``--resume``."""
-    return [name for name, study in studies().items() if "resume" in inspect.signature(study.load_call()).parameters]
+    """The studies whose commands take ``--resume``, and the command that runs several of them."""
+    return [name for name, study in known().items() if "resume" in inspect.signature(study.load_call()).parameters]
+
+
+def known() -> dict[str, Study]:
+    """All studies, and the atlas."""
+    return {**studies(), "atlas": MAKE}
 
 
 def chosen(names: list[str]) -> list[str]:
@@ -68,7 +75,7 @@ def chosen(names: list[str]) -> list[str]:
 
 def arguments_of(run: str, inputs: Callable[[str], str]) -> list[str]:
     """The words of a run, but for where it writes."""
-    study = studies()[run.split()[0]]
+    study = known()[run.split()[0]]
     taken = inspect.signature(study.load_call()).parameters
     often = ["--checkpoint-every", "0"] if "checkpoint_every" in taken else []
     words = [re.sub(r"\{(.+?)\}", lambda match: inputs(match[1]), word) for word in _words(COMMANDS[run])]

@@ -34,16 +34,18 @@ CORPORA = (
     "propbank.jsonl", "properties.jsonl",
 )  # fmt: skip
 RESULTS = ("survey", "relations", "roles", "flipped", "no-table", "no-manifest", "deep-manifest", "cut-manifest")
-READ = ("file", "target", "gold", "splits", "vectors")  # files that are no corpora
+READ = ("file", "target", "gold", "splits", "vectors", "models")  # files that are no corpora
 FREE = ("text", "second", "against", "sentence", "spans", "label")
 
 Arguments = dict[str, tuple[str, ...]]
 FITTING: dict[str, tuple[str, ...]] = {  # the corpus, the model, and more
     "ablate": ("plain.txt", "llama"),
     "align": ("bitext.txt", "marian", "aligners=diagonal"),
+    "atlas": ("plain.txt", "bert", "only=survey,norms"),
+    "atlas many": ("plain.txt", "", f"models={GROUND}/models.txt", "only=survey"),
     "coref": ("treebank.conllu", "bert"),
     "doctor": ("", "bert"),
-    "export heads": ("", "", "kind=csv", "by=entropy"),
+    "export heads": ("", "", "kind=csv", "by=entropy", "out=heads.csv"),
     "faith": ("labelled.tsv", "classifier", "task=classification"),
     "faith chunking": ("chunked.txt", "", f"test={GROUND}/two/chunked.txt", "weights=1", "ends=1"),
     "faith freeze": ("labelled.tsv", "classifier"),
@@ -186,12 +188,12 @@ def _kind(name: str, base: Any) -> str:
         return str(base.__name__)
     if name in ("out", "pharaoh", "device", "dtype"):
         return "place" if base is Path else name
-    if "model" in name or name in ("back", "checkpoints", "evened", "others"):
+    if ("model" in name and name != "models") or name in ("back", "checkpoints", "evened", "others"):
         return "model"
     if (
         name in READ
         or name.endswith("_target")
-        or name in ("corpus", "other", "choose_on", "validation", "test", "more", "retune")
+        or name in ("corpus", "other", "choose_on", "validation", "test", "more", "retune", "corpora")
     ):
         return "texts"
     if base is Path:
@@ -204,8 +206,8 @@ def _fitting(name: str, options: tuple[Option, ...]) -> Drawn:
     corpus, model, *more = FITTING.get(name, OTHERWISE)
     drawn = Drawn()
     for option in options:
-        if option.name == "corpus" and corpus:
-            drawn.values["corpus"] = (f"{GROUND}/one/{corpus}",)
+        if option.name in ("corpus", "corpora") and corpus:
+            drawn.values[option.name] = (f"{GROUND}/one/{corpus}",)
         elif option.name == "model" and model:
             drawn.values["model"] = (f"{GROUND}/models/{model}",)
         elif option.kind == "int" and option.name in SMALL:

@@ -616,14 +616,18 @@ class Subject:
         }
 
     def _counts(self, stream: Stream) -> dict[str, Any]:
-        """Layers and heads of a stream; where layers differ, the heads of each; and where not every block of the
-        model has attention, the block that each layer is, counted from 0."""
+        """Layers and heads of a stream; where layers differ, the heads of each; where not every block of the model
+        has attention, the block that each layer is, counted from 0; and of a pruned model the numbers, from 0, that
+        its heads had before."""
         heads = self.grid(stream).sum(1).tolist()
         blocks = self.blocks(stream)
+        kept = [list(numbers) for site, numbers in self.kept.items() if site.stream == stream]
+        pruned = any(numbers != list(range(count)) for numbers, count in zip(kept, heads, strict=True))
         return {
             "layers": len(heads),
             "heads": heads[0] if len(set(heads)) == 1 else heads,
             **({"blocks": list(blocks)} if blocks else {}),
+            **({"kept": kept} if pruned else {}),
         }
 
 

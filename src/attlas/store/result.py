@@ -112,8 +112,11 @@ class Result:
         frame: pd.DataFrame = self.tables[wanted].to_pandas()
         return frame
 
-    def save(self, folder: str | Path) -> Path:
+    def save(self, folder: str | Path, *, beside: bool = False) -> Path:
         """Write the result into a folder, wholly or not at all, and drop the run's checkpoint there.
+
+        ``beside`` says that other things may lie in the folder, and that an earlier result of the study, of whatever
+        plan, is replaced.
 
         >>> import tempfile
         >>> out = Result(Manifest("survey"), {"heads": {"layer": [0]}}).save(Path(tempfile.mkdtemp()) / "out")
@@ -122,7 +125,8 @@ class Result:
         """
         folder = Path(folder)
         tables = self.tables
-        require_free(folder, self.manifest.plan)
+        if not (beside and _replaces(folder, self.manifest.study)):
+            require_free(folder, self.manifest.plan)
 
         def write(staged: Path) -> None:
             from pyarrow import parquet
@@ -191,7 +195,7 @@ class Result:
         where = self.folder if out is None else Path(out)
         if where is None:
             raise StoreError("this result lies in memory alone; say where its page is to go, or save it first")
-        return write_page(page_of(self), where)
+        return write_page(page_of(self, alone=out is not None), where)
 
     def show(self, height: int = 800) -> Any:
         """The result's page in a notebook, in a frame of its own.
@@ -203,7 +207,7 @@ class Result:
         """
         from attlas.studies.reporting import Frame, page_of
 
-        return Frame(page_of(self), height)
+        return Frame(page_of(self, alone=True), height)
 
     def to_csv(self, path: str | Path, name: str | None = None) -> Path:
         """Write a table, the main one or the one named, as comma-separated values.
@@ -263,6 +267,12 @@ class Result:
             f"<table><caption>{html.escape(caption)}</caption>"
             f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{note}"
         )
+
+
+def _replaces(folder: Path, study: str) -> bool:
+    """Whether a folder that may hold other things has no result, or one of this study."""
+    there = folder.is_dir() and locate(folder, MANIFEST).exists()
+    return folder.is_dir() and (not there or read_manifest(folder).study == study)
 
 
 def _read(path: Path, checksum: str | None) -> pa.Table:

@@ -18,6 +18,7 @@ from typing import Any
 
 MISSING = ""
 MINUS = "−"
+Levels = Mapping[tuple[Any, ...], float]  # by values of keys, or of keys and place
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,14 @@ class Column:
     more, where different numbers would be written alike. ``was`` is the name it had in results of the first format,
     ``were`` what its values were called there.
 
+    What a figure of a head is, beside those of other studies: ``p`` is the column with its corrected p; ``against``
+    makes what it is held against where its table has no chance level, such as the best simple rule, by the values of
+    the table's keys, or of keys, stream, layer and head (from a function that gives the rows of each table of the
+    result); ``halves`` are the columns with the figure on the texts on which heads are chosen, and on those on which
+    they are scored; ``called`` is its title, in which keys are slots, ``quantity`` its part of the figure's name,
+    where that is not its own name. Of a column that is a key, ``kinds`` are the kinds of figures by its values, and
+    ``authors`` says whose definitions these are.
+
     >>> Column("value", "accuracy", "percent", ends=("low", "high")).write(0.943)
     '94.3'
     """
@@ -159,6 +168,13 @@ class Column:
     none: str = MISSING
     was: str = ""
     were: Mapping[str, str] = field(default_factory=dict)
+    p: str = ""
+    against: Callable[[Callable[[str], list[dict[str, Any]]]], Levels] | None = None
+    halves: tuple[str, str] | None = None
+    called: str = ""
+    quantity: str = ""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    authors: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -241,16 +257,45 @@ class Schema:
 
     A column whose name ends in ``*`` stands for all columns that begin so, as many as the run has made.
 
+    ``keys`` are the columns that, beside stream, layer and head, tell its rows apart, where it has a row for every
+    head: what its columns say of heads then goes into the table that holds the figures of all studies. Rows of
+    untrained twins may stand in it, which a column ``who`` tells. ``each`` is a column that lists the heads (by
+    label) of which a row speaks; ``pair`` are the columns of the other head, where rows are of two.
+
     >>> schema = Schema("heads", "One row for each head.", *PLACE, Column("value", "share", "share"))
     >>> schema["value"].title, list(schema.names)
     ('share', ['stream', 'layer', 'head', 'value'])
     """
 
-    def __init__(self, table: str, meaning: str, *columns: Column, was: str = "") -> None:
+    def __init__(
+        self,
+        table: str,
+        meaning: str,
+        *columns: Column,
+        was: str = "",
+        keys: tuple[str, ...] | None = None,
+        who: str = "",
+        each: str = "",
+        pair: tuple[str, str] | None = None,
+    ) -> None:
         self.table, self.meaning, self.columns, self.was = table, meaning, columns, was or table
+        self.keys, self.who, self.each, self.pair = keys, who, each, pair
         self._known = {column.name: column for column in columns}
         if len(self._known) < len(columns):
             raise ValueError(f"the schema of {table!r} names a column twice")
+        strange = {*(keys or ()), *(pair or ()), *filter(None, (who, each))} - set(self._known)
+        if strange:
+            raise ValueError(f"the schema of {table!r} has no column {min(strange)!r}, by which to tell its rows")
+
+    @property
+    def figures(self) -> tuple[Column, ...]:
+        """The columns that hold figures of every head; none where the table has no keys.
+
+        >>> value = Column("value", "share", "share", head=True)
+        >>> [len(Schema("heads", "", *PLACE, value, keys=keys).figures) for keys in (None, ())]
+        [0, 1]
+        """
+        return () if self.keys is None else tuple(column for column in self.columns if column.head)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -329,10 +374,12 @@ class Schema:
         |---|---|---|---|
         | `value` | loss | number | in nats |
         """
+        told = [*map("`{}`".format, self.keys or ())]
+        each = f"a row for each head{' and each ' * bool(told)}{', '.join(told)}" if self.figures else ""
         lines = [
             f"### `{self.table}`",
             "",
-            self.meaning,
+            f"{self.meaning} Its figures go into the table of all heads: {each}." if each else self.meaning,
             "",
             "| column | title | kind | what it is |",
             "|---|---|---|---|",
@@ -343,6 +390,7 @@ class Schema:
             said += [f"chance in `{column.chance}`"] if column.chance else []
             said += [f"untrained twin in `{column.twin}`"] if column.twin else []
             said += [f"corrected over {column.family}"] if column.family else []
+            said += [f"corrected p in `{column.p}`"] if column.p else []
             said += [column.definition, "a figure of a head" if column.head else ""]
             said += ["may be missing"] if column.optional else []
             about = "; ".join(part for part in said if part).replace("|", "\\|")

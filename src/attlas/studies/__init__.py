@@ -1,12 +1,13 @@
 """Studies: one question each, one folder each, one record each.
 
-A study's folder holds four small modules, none of which another study needs:
+A study's folder holds some small modules, none of which another study needs:
 
 - ``__init__`` has its record, :data:`STUDY`: a name, where its call and its page are to be found, and nothing heavy;
 - ``call`` is the study as one function, ``study(subject, corpus, task, ...)``, from whose signature its command is
   made;
 - ``passes`` says what is summed batch by batch (torch), ``tables`` what tables are made of the sums (numpy);
-- ``page`` declares the columns of its tables and its page.
+- ``page`` declares the columns of its tables and its page;
+- ``sayings``, where there is one, what it has to say of single heads in an atlas.
 
 What several studies are made of lies in ``shared``. Studies are found, not listed: :func:`studies` walks this package
 and asks installed packages for the entry point ``attlas.studies``; a study from outside gets a command, ``--resume``,
@@ -17,8 +18,8 @@ from __future__ import annotations
 
 import pkgutil
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from attlas.errors import AttlasError, StudyWarning
 
 if TYPE_CHECKING:
+    from attlas.evidence.saying import Saying
     from attlas.pages import Page
 
 GROUPS = {
@@ -40,6 +42,28 @@ ENTRY_POINTS = "attlas.studies"
 
 
 @dataclass(frozen=True)
+class Fits:
+    """How a study takes part in an atlas (:mod:`attlas.making`): what it needs, and how it is called there.
+
+    ``needs`` are names of what a model and a corpus must have (``attlas.making.needs.NEEDS`` lists them: a treebank,
+    coreference, a task ...), or places of functions of a subject and a corpus, "package.module:function", that give a
+    sentence about what is lacking, else nothing. A ``heavy`` study takes part only where it is named. One that
+    ``gives`` the results of other studies in one pass, each in a folder of its name, is run in their place where all
+    of them are wanted. ``options`` are what it is called with, ``by_text`` is the place of a function that gives its
+    figures of single texts, for examples.
+
+    >>> Fits(needs=("treebank",)).heavy
+    False
+    """
+
+    needs: tuple[str, ...] = ()
+    heavy: bool = False
+    gives: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    by_text: str = ""
+
+
+@dataclass(frozen=True)
 class Study:
     """The record of a study: names of things, imported only when they are asked for.
 
@@ -48,7 +72,9 @@ class Study:
     prints what the call has given, where that is not one result with a page; ``--json`` prints what its method
     ``as_json`` gives instead. ``lines`` is the place of a function
     that takes what the call takes and gives one record after another, where ``--json`` prints those, a line each, and
-    no result is written.
+    no result is written. ``fits`` says how it takes part in an atlas, where it does, and ``sayings`` is the place of
+    what it has to say of single heads there (:mod:`attlas.evidence.saying`); figures of a study of another package
+    that has none are told in general words.
 
     >>> Study("survey", "attlas.studies.survey.call:survey").words
     ('survey',)
@@ -61,6 +87,8 @@ class Study:
     command: str = ""
     after: str = ""
     lines: str = ""
+    fits: Fits | None = None
+    sayings: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -95,6 +123,10 @@ class Study:
     def load_after(self) -> Callable[[Any], None] | None:
         """What prints the outcome of its call, where that is not one result."""
         return _place(self.after) if self.after else None
+
+    def load_sayings(self) -> Sequence[Saying]:
+        """What it has to say of single heads."""
+        return _place(self.sayings) if self.sayings else ()
 
     def load_lines(self) -> Callable[..., Iterator[dict[str, Any]]] | None:
         """What gives record after record for ``--json``, where there is such a thing."""

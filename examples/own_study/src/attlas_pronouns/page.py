@@ -4,7 +4,7 @@ from attlas.pages import Claim, Finding, Listing, Page, Section, charts, keyed, 
 from attlas.store.schema import PLACE, Column, Schema
 
 VALUE = Column("value", "to the noun", "share", ends=("low", "high"), chance="chance", head=True)
-HEADS = Schema("heads", "One row for each head.", *PLACE, VALUE, Column("n", "pronouns", "count"))
+HEADS = Schema("heads", "One row for each head.", *PLACE, VALUE, Column("n", "pronouns", "count"), keys=())
 
 
 def answer(tables):

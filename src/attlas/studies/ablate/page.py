@@ -15,9 +15,9 @@ from attlas.studies.shared.cutting import effects as cutting
 from attlas.studies.shared.cutting.schemas import CORRELATED, EFFECTS, GRADIENTS, STANDING
 from attlas.studies.shared.wording import words
 
-ABLATION = Schema("ablation", "One row for each head that was cut.", *PLACE, *EFFECTS, *GRADIENTS)
+ABLATION = Schema("ablation", "One row for each head that was cut.", *PLACE, *EFFECTS, *GRADIENTS, keys=())
 SURVIVORS = Schema("survivors", "One row for each layer: all heads cut but the one that is named.", *PLACE, *EFFECTS)
-OTHER = Schema("other", "As ablation, on the second corpus.", *PLACE, *EFFECTS)
+OTHER = Schema("other", "As ablation, on the second corpus.", *PLACE, *EFFECTS, keys=())
 WHOLE = Schema(
     "whole",
     "What the whole model does on the texts that are scored, and on the second corpus.",

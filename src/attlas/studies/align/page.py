@@ -6,8 +6,9 @@ is one side of the attention read in one direction; charts and tables offer the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from attlas.pages import Custom, Listing, Page, Row, Rows, Section, Style, Tables, charts
 from attlas.pages.rows import label_of
@@ -54,6 +55,25 @@ _RATES = (
     Column("F1", "F1", "percent", "the harmonic mean of precision and recall"),
 )  # fmt: skip
 
+
+def best_of_twins(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """What the best head of the untrained twins has, by score, direction, side and measure.
+
+    >>> names = ("score", "direction", "side", "measure", "head", "twin")
+    >>> told = [dict(zip(names, ("AER", "forward", "input", "weight", head, twin)))
+    ...         for head, twin in ((0, 0.9), (1, 0.8))]
+    >>> best_of_twins(lambda table: told)
+    {('AER', 'forward', 'input', 'weight'): 0.8}
+    """
+    best: dict[tuple[Any, ...], float] = {}
+    for row in rows("scores"):
+        if is_known(row.get("twin")) and row["head"] is not None:
+            key = (row["score"], row["direction"], row["side"], row["measure"])
+            better = min if row["score"] == "AER" else max
+            best[key] = better(row["twin"], best.get(key, row["twin"]))
+    return best
+
+
 SCORES = Schema(
     "scores",
     "One row for each score of each way of finding links: layers and heads of attention, and word aligners.",
@@ -62,8 +82,10 @@ SCORES = Schema(
     _DIRECTION, STREAM, _MEASURE, _SIDE, LAYER, _OPTIONAL_HEAD,
     _SCORE,
     Column("value", "value", "percent", "with a 95 % interval over pairs of sentences", ends=("low", "high"),
-           twin="twin", definition="Och and Ney 2003", head=True),
+           twin="twin", definition="Och and Ney 2003", head=True, against=best_of_twins,
+           called="{score} of links, {direction}, {side}"),
     _TWIN, _TWINS, _LINKS,
+    keys=("score", "direction", "side", "measure"),
 )  # fmt: skip
 CHOICES = Schema(
     "choices",
@@ -93,9 +115,10 @@ MEAN_NORMS = Schema(
     "Mean norms of layers (joint: of all heads together) and heads, over all queries and keys that meet.",
     _DIRECTION, STREAM, _SIDE, LAYER, _OPTIONAL_HEAD,
     Column("value", "mean norm", "number", ends=("low", "high"), twin="twin", definition="Kobayashi et al. 2020",
-           head=True),
+           head=True, called="mean norm, {direction}, {side}"),
     Column("n", "pairs of pieces", "count"),
     replace(_TWIN, kind="number", optional=True), _TWINS,
+    keys=("direction", "side"),
 )  # fmt: skip
 PAIRS = Schema(
     "pairs",

@@ -33,18 +33,20 @@ _FIGURES = (
     Column("leaf", "leaf of the tree", "index"),
     Column("nearest_layer", "layer of the nearest head", "index"),
     Column("nearest_head", "nearest head", "index"),
-    Column("nearest", "nearest, nats", "number", "distance from the nearest head", head=True),
-    Column("mean", "mean dist., nats", "number", "mean distance from all other heads", twin="twin_mean", head=True),
-    Column("entropy", "entropy, nats", "number", twin="twin_entropy", head=True),
+    Column("nearest", "nearest, nats", "number", "distance from the nearest head", head=True,
+           called="distance from the nearest head, nats"),
+    Column("mean", "mean dist., nats", "number", "mean distance from all other heads", twin="twin_mean", head=True,
+           called="mean distance from all other heads, nats"),
+    Column("entropy", "entropy, nats", "number", twin="twin_entropy"),
     Column("even", "entropy of even attention", "number", "over what may be seen, in nats"),
-    Column("previous", "previous", "share", "attention on the piece before", head=True),
-    Column("next", "next", "share", "attention on the piece after", head=True),
-    Column("self", "itself", "share", "attention on the own piece", head=True),
-    Column("first", "first", "share", "attention on a first piece that is no [CLS]", head=True),
-    Column("cls", "[CLS]", "share", head=True),
-    Column("sep", "[SEP]", "share", head=True),
-    Column("punctuation", "punct.", "share", "attention on periods and commas", head=True),
-    Column("special", "all special", "share", "[CLS], [SEP], a first piece, periods and commas together", head=True),
+    Column("previous", "previous", "share", "attention on the piece before"),
+    Column("next", "next", "share", "attention on the piece after"),
+    Column("self", "itself", "share", "attention on the own piece"),
+    Column("first", "first", "share", "attention on a first piece that is no [CLS]"),
+    Column("cls", "[CLS]", "share"),
+    Column("sep", "[SEP]", "share"),
+    Column("punctuation", "punct.", "share", "attention on periods and commas"),
+    Column("special", "all special", "share", "[CLS], [SEP], a first piece, periods and commas together"),
     Column("n", "queries", "count"),
     Column("twin_mean", "untrained twins, mean dist.", "number", _OF_TWINS,
            ends=("twin_mean_low", "twin_mean_high"), optional=True),
@@ -54,7 +56,7 @@ _FIGURES = (
 )  # fmt: skip
 CLUSTERS = Schema(
     "clusters", "One row for each head: its place on the map, what it mostly does, and who is nearest.",
-    *PLACE, *_FIGURES,
+    *PLACE, *_FIGURES, keys=(),
 )  # fmt: skip
 PAIRS = Schema(
     "pairs", "One row for each pair of heads of a stream.",
@@ -66,6 +68,7 @@ PAIRS = Schema(
     Column("twin", "untrained twins, nats", "number", "mean of the twins; ends: the lowest and the highest",
            ends=("twin_low", "twin_high"), optional=True),
     _TWINS,
+    pair=("layer_b", "head_b"),
 )  # fmt: skip
 JOINS = Schema(
     "joins", "The tree: which two groups were joined, step by step, heads first (as scipy numbers them).",

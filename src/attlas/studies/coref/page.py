@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
 from typing import Any
 
 from markupsafe import Markup
@@ -42,7 +43,7 @@ _SHARES = (
     Column("who", "who", labels={"twin": "untrained twin"}, were={"untrained twin": "twin"},
            meaning="a head chosen on other documents, a rule, the untrained twins' best heads (their mean; ends: the "
            "lowest and the highest), or chance"),
-    Column("value", "right, %", "percent", VALUE, ends=("low", "high"), definition="Clark et al. 2019", head=True),
+    Column("value", "right, %", "percent", VALUE, ends=("low", "high"), definition="Clark et al. 2019"),
     Column("n", "mentions", "count"),
 )  # fmt: skip
 COREF = Schema(
@@ -52,19 +53,39 @@ COREF = Schema(
     Column("published", "published, %", "percent", "one head throughout (5-4)", definition=CLARK),
     Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True),
 )  # fmt: skip
+
+
+def best_rules(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """What the better of the two simple rules, or chance, gets right, by kind of mention, candidates and direction.
+
+    >>> rules = [{"kind": "all", "candidates": "preceding", "who": "nearest", "value": 0.3}]
+    >>> best_rules(lambda table: rules)["all", "mentions", "to"]
+    0.3
+    """
+    best: dict[tuple[Any, ...], float] = {}
+    for row in rows("coref"):
+        rule = row["who"] in (*RULES[:2], "chance") and is_known(row["value"])
+        sets = SETS if row["who"] in RULES else (row["candidates"],)
+        for key in product((row["kind"],), sets, WAYS) if rule else ():
+            best[key] = max(row["value"], best.get(key, 0.0))
+    return best
+
+
 _OF_A_HEAD = (
     Column("who", "of", labels={"model": "the model", "twin": "its untrained twin"},
            were={"trained": "model", "untrained": "twin"}),
     *PLACE, WAY, CANDIDATES, KIND,
     Column("value", "right, %", "percent", VALUE, ends=("low", "high"), chance="chance",
-           definition="Clark et al. 2019", head=True),
+           definition="Clark et al. 2019", head=True, p="nearest_p_corrected", against=best_rules,
+           halves=("when_chosen", "value"), called="finds antecedents: {kind}, among {candidates}, {direction}"),
     Column("n", "mentions", "count"), WHEN, *TESTED,
 )  # fmt: skip
 HEADS = Schema(
     "coref_heads",
     "Every head of the model, and the mean of its untrained twins (ends: lowest and highest).",
     *_OF_A_HEAD,
-)
+    keys=("kind", "candidates", "direction"), who="who",
+)  # fmt: skip
 CASES = Schema(
     "cases", "The surest choices of the best head, right and wrong, in their context.",
     KIND, Column("outcome", "outcome"), Column("weight", "attention paid", "share"), Column("document", "document"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
-from attlas.pages import Claim, Finding, Listing, Page, Row, Section, Tables, charts, keyed, label_of
+from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Tables, charts, keyed, label_of
 from attlas.pages.findings import finding, value_claim
 from attlas.pages.prose import say
 from attlas.store.schema import PLACE, Column, Schema
@@ -13,19 +14,33 @@ from attlas.studies.shared.cutting.effects import GRADIENTS_LEAD, against_gradie
 from attlas.studies.shared.cutting.schemas import CORRELATED, STANDING
 from attlas.studies.shared.wording import first, further, of_stream
 
+
+def of_average_heads(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """The mean importance of a stream's heads.
+
+    >>> of_average_heads(lambda table: [{"stream": "encoder", "value": value} for value in (0.5, 0.1)])
+    {('encoder',): 0.3}
+    """
+    known = Rows(rows("importance")).known("value")
+    return {(stream,): own.mean("value") or 0.0 for stream, own in known.by("stream")}
+
+
 HEADS = Schema(
     "importance",
     "One row for each head that is at work in the task.",
     *PLACE,
     Column(
         "value", "E|dL/dξ|", "number", "mean size over texts of the loss's derivative by the head's gate",
-        ends=("low", "high"), definition="Michel et al. 2019", head=True,
+        ends=("low", "high"), definition="Michel et al. 2019", head=True, called="importance, E|dL/dξ|",
+        against=of_average_heads,
     ),
-    Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", head=True),
+    Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", head=True,
+           called="importance, of its layer's"),
     Column("signed", "mean dL/dξ", "signed", "the same with its sign", head=True),
     Column("n", "texts", "count"),
-    Column("change", "change of score when cut", "signed", "from attlas ablate", optional=True, head=True),
-    Column("loss_change", "change of loss when cut", "signed", "from attlas ablate", optional=True, head=True),
+    Column("change", "change of score when cut", "signed", "from attlas ablate", optional=True),
+    Column("loss_change", "change of loss when cut", "signed", "from attlas ablate", optional=True),
+    keys=("stream",),
 )  # fmt: skip
 LOSS = Schema(
     "loss",

@@ -42,21 +42,35 @@ PART = Column("part", "texts", labels={
     "chosen on": "for choosing", "scored on": "for scoring", "cross-validated": "for choosing, cross-validated",
 })  # fmt: skip
 TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
+
+
+def even_odds(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """The AUC of a guess, for every kind of attention.
+
+    >>> even_odds(lambda table: [{"over": "mean", "measure": "weight"}])
+    {('mean', 'weight'): 0.5}
+    """
+    return {(row["over"], row["measure"]): CHANCE for row in rows("heads")}
+
+
 SEEN = (
     Column("auc", "AUC", "share", "how often a key word receives more than another word of its text, ties counting "
-           "half; 0.5 is chance", ends=AUC, twin="twin_auc", head=True),
+           "half; 0.5 is chance", ends=AUC, twin="twin_auc", head=True, against=even_odds,
+           halves=("choosing_auc", "auc"), called="AUC of key words, attention of {over}"),
     Column("twin_auc", "AUC, untrained", "share", "of the same place in untrained twins, their mean; ends: the "
            "lowest and the highest, where there are several", ends=("twin_auc_low", "twin_auc_high"), optional=True),
     TWINS,
     Column("relative", "relative attention", "signed", "what key words receive less what others do, mean over texts",
-           ends=("low", "high"), definition="Štefánik", head=True),
+           ends=("low", "high"), definition="Štefánik", head=True, p="p_corrected",
+           halves=("choosing_relative", "relative"), called="relative attention of key words, of {over}"),
     Column("p", "p", "p", "Wilcoxon's signed ranks of relative attention, over texts"),
     Column("p_corrected", "p, corrected", "p", "Wilcoxon's signed ranks of relative attention, over texts",
            family="all heads of a kind (Holm)", none="too few", was="p_holm"),
-    Column("key", "key words receive", "number", head=True),
-    Column("other", "others receive", "number", head=True),
+    Column("key", "key words receive", "number"),
+    Column("other", "others receive", "number"),
     Column("saved", "nats saved", "signed", "how much less the cross-entropy is than that of even attention",
-           ends=("saved_low", "saved_high"), head=True),
+           ends=("saved_low", "saved_high"), head=True, halves=("choosing_saved", "saved"),
+           called="nats saved as a guess at key words, attention of {over}"),
     Column("cross_entropy", "cross-entropy", "number", "of what it gives to words as a guess at the key words"),
     Column("choosing_auc", "AUC, choosing", "share", "on the texts for choosing"),
     Column("choosing_relative", "relative attention, choosing", "signed", "on the texts for choosing"),
@@ -64,7 +78,8 @@ SEEN = (
     CHOSEN,
     TEXTS,
 )  # fmt: skip
-HEADS = Schema("heads", "Every head by every kind of attention.", *PLACE, MEASURE, OVER, *SEEN)
+HEADS = Schema("heads", "Every head by every kind of attention.", *PLACE, MEASURE, OVER, *SEEN,
+               keys=("over", "measure"))  # fmt: skip
 BY_KIND = Schema(
     "by_kind", "The same for charts, the kind of the chosen heads first.", *PLACE, KIND,
     Column("times", "key ÷ others", "number", "what key words receive over what others do"), Column("set", "set"),
@@ -106,16 +121,19 @@ REGRESSION = Schema(
 STEPS = Schema("steps", "The same for charts.", *REGRESSION.columns, Column("count", "heads kept"))
 WEIGHTS = Schema(
     "regression_weights", "The regression on all heads, head by head.", *PLACE,
-    Column("weight", "weight", "signed", "mean over folds; above 0 it speaks for a key word", head=True),
+    Column("weight", "weight", "signed", "mean over folds; above 0 it speaks for a key word", head=True,
+           called="weight in a regression on key words"),
     Column("least", "least of the folds", "signed", was="low"),
     Column("most", "most of the folds", "signed", was="high"),
     Column("order", "place by size", "count"),
+    keys=(),
 )  # fmt: skip
 MIX = Schema(
     "mix", "The scalar mix of all heads.", *PLACE,
     Column("share", "share of the mix", "percent", "positive, and all sum to one", definition="Tenney et al. 2019",
-           head=True),
+           head=True, called="share of the mix that knows key words"),
     Column("gamma", "γ", "number", optional=True),
+    keys=(),
 )  # fmt: skip
 PREDICTORS = Schema(
     "predictors", "All that was asked to find key words.", Column("predictor", "predictor"), *WORD_SCORES,

@@ -10,4 +10,5 @@ STUDY = Study(
     page="attlas.studies.keywords_tune.page:PAGE",
     group="use",
     command="keywords tune",
+    sayings="attlas.studies.shared.cutting.sayings:SAYINGS",
 )

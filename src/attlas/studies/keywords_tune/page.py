@@ -24,7 +24,8 @@ TAGGED = (STAGE, UNIT, AT, GOLD, *SCORES, PUBLISHED, TEXTS)
 TAGGERS = Schema("scores", "F1 of each tagger on the test texts.", *TAGGED)
 COUNTED = Schema("counted", "The same for charts.", *TAGGED, Column("what", "F1 of"))
 RANK = Column("rank", "rank", "count", "1 is the head that is missed most, by F1 of marked places")
-ABLATION = Schema("ablation", "One head off at a time, on the validation texts.", *PLACE, *EFFECTS, *GRADIENTS, RANK)
+ABLATION = Schema("ablation", "One head off at a time, on the validation texts.", *PLACE, *EFFECTS, *GRADIENTS, RANK,
+                  keys=())  # fmt: skip
 EFFECT = Schema("effects", "The same for charts, the heads that are missed most first.", *ABLATION.columns, *HARM)
 ORDER = Column("order", "heads go", labels={"importance": "by importance", "random": "at random"})
 GONE = Column("share", "share of heads gone", "percent")

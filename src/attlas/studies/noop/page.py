@@ -6,8 +6,9 @@ Gradients are compared within a layer only, as a ratio to those of other keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
+from typing import Any
 
 from attlas.pages import Claim, Finding, Listing, Page, Row, Rows, Section, Style, Tables, charts, keyed, value_claim
 from attlas.pages.findings import mean_claims
@@ -38,20 +39,42 @@ CLASSES = (*RESTS, "punctuation")
 PLACES = ("self", "previous", "next")
 SMALL = {0.5: "half", 0.25: "a quarter", 0.1: "a tenth"}
 PARKED = 0.5
+_PLACES = ("stream", "layer", "head")
 _LAYER = ("stream", "keys", "layer")  # what tells one row of the layers from others
 _KEYS = Column("keys", "keys", meaning="class or place of the key", labels=KEY_TITLES, was="class")
-_SHARES = (
-    Column("weight", "share of weight", "share", twin="twin_weight", head=True),
-    Column("norm", "share of norm", "share", "of ‖αf(x)‖; none where the model does not let it be computed",
-           twin="twin_norm", head=True, optional=True),
-)  # fmt: skip
+
+
+def _shares(*, head: bool) -> tuple[Column, ...]:
+    """How much of the attention goes there."""
+    return (
+        Column("weight", "share of weight", "share", twin="twin_weight", head=head),
+        Column("norm", "share of norm", "share", "of ‖αf(x)‖; none where the model does not let it be computed",
+               twin="twin_norm", optional=True),
+    )  # fmt: skip
+
+
+def at_other_keys(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """The gradient for all other keys, by class of key and head.
+
+    >>> place = {"stream": "encoder", "layer": 0, "head": 1}
+    >>> at_other_keys(lambda table: [place | {"keys": "sep", "value": 0.1}, place | {"keys": "other", "value": 0.3}])
+    {('sep', 'encoder', 0, 1): 0.3}
+    """
+    told = rows("noop")
+    others = {tuple(row[name] for name in _PLACES): row["value"] for row in told if row["keys"] == "other"}
+    return {
+        (row["keys"], *place): others[place]
+        for row in told
+        if row["keys"] != "other" and is_known(others.get(place := tuple(row[name] for name in _PLACES)))
+    }
 
 
 def _gradient(*, head: bool) -> tuple[Column, ...]:
     """The mean gradient and how many texts and pairs it is over."""
     return (
         Column("value", "mean |dL/dα|", "number", "over the visible pairs of a text, and then over texts",
-               ends=("low", "high"), twin="twin", definition="Clark et al. 2019", head=head),
+                   ends=("low", "high"), twin="twin", definition="Clark et al. 2019", head=head,
+               against=at_other_keys if head else None, called="mean |dL/dα|, {keys}", quantity="gradient"),
         Column("n", "texts", "number"),
         Column("pairs", "pairs", "count", "visible pairs of a query and such a key"),
     )  # fmt: skip
@@ -69,8 +92,9 @@ HEADS = Schema(
     Column("relative", "over other keys", "number", "divided by that for other keys of the same head",
            twin="twin_relative", head=True),
     Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid", head=True),
-    *_SHARES,
+    *_shares(head=True),
     _TWINS,
+    keys=("keys",),
 )  # fmt: skip
 LAYERS = Schema(
     "noop_layers",
@@ -82,7 +106,7 @@ LAYERS = Schema(
            ends=("relative_low", "relative_high"), twin="twin_relative"),
     Column("paid", "α·|dL/dα|", "number", "gradient times weight", twin="twin_paid"),
     Column("paid_share", "share of α·|dL/dα|", "share", "of the layer's", twin="twin_paid_share"),
-    *_SHARES,
+    *_shares(head=False),
     _TWIN,
     Column("twin_relative", "untrained twins, over other keys", "number", _OF_TWINS,
            ends=("twin_relative_low", "twin_relative_high")),

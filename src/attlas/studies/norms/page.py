@@ -9,7 +9,7 @@ round in more than a tenth of the layers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from statistics import median
 from typing import Any
 
@@ -47,12 +47,24 @@ _OF_TWINS = "mean of the twins; ends: the lowest and the highest of them"
 _TWINS = Column("twins", "twins", "count", "how many untrained twins were drawn", optional=True)
 
 
+def weights_there(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """The share of a head's weight that a class of keys gets: what the share of its norm is held against.
+
+    >>> row = {"keys": "sep", "stream": "encoder", "layer": 0, "head": 1, "weight": 0.6}
+    >>> weights_there(lambda table: [row])
+    {('sep', 'encoder', 0, 1): 0.6}
+    """
+    names = ("keys", "stream", "layer", "head")
+    return {tuple(row[name] for name in names): row["weight"] for row in rows("norms") if is_known(row["weight"])}
+
+
 def _share(name: str, title: str, *, head: bool, chance: str = "") -> tuple[Column, Column]:
     """A share with its interval, and the twins' mean with the lowest and the highest of them."""
     return (
         Column(name, f"share of {title}", "share", "of all attention of a query",
                ends=(f"{name}_low", f"{name}_high"),
-               twin=f"twin_{name}", chance=chance, definition="Kobayashi et al. 2020", head=head),
+               twin=f"twin_{name}", chance=chance, definition="Kobayashi et al. 2020", head=head,
+               against=weights_there if head and not chance else None),
         Column(f"twin_{name}", f"untrained twins, {title}", "share", _OF_TWINS,
                ends=(f"twin_{name}_low", f"twin_{name}_high")),
     )  # fmt: skip
@@ -61,10 +73,10 @@ def _share(name: str, title: str, *, head: bool, chance: str = "") -> tuple[Colu
 def _means(*, head: bool) -> tuple[Column, ...]:
     return (
         Column("n", "queries", "number"),
-        Column("mean_weight", "mean α", "number", "over pairs", twin="twin_mean_weight", head=head),
+        Column("mean_weight", "mean α", "number", "over pairs", twin="twin_mean_weight"),
         Column("length", "mean ‖f(x)‖", "number", "over keys", twin="twin_length", head=head,
                ends=None if head else ("length_low", "length_high")),
-        Column("mean_norm", "mean ‖αf(x)‖", "number", "over pairs", twin="twin_mean_norm", head=head),
+        Column("mean_norm", "mean ‖αf(x)‖", "number", "over pairs", twin="twin_mean_norm"),
         Column("relative", "‖f(x)‖ over other keys'", "number", twin="twin_relative", head=head),
         Column("pair_count", "pairs", "count"),
         Column("key_count", "keys seen", "count"),
@@ -88,18 +100,19 @@ _LAYER_SHARES = (
     *_share("joint", "norm, all heads together", head=False),
 )
 _RHO, _RARE = "rank correlation of α and ‖f(x)‖", "rank correlation of ‖f(x)‖ and rarity of the word"
-NORMS = Schema("norms", "One row for each head and class of key.", *PLACE, _CLASS, *_HEAD_SHARES, *_means(head=True))
+NORMS = Schema("norms", "One row for each head and class of key.", *PLACE, _CLASS, *_HEAD_SHARES, *_means(head=True),
+               keys=("keys",))  # fmt: skip
 LAYERS = Schema(
     "norms_layers", "One row for each layer and class of key.", *PLACE[:2], _CLASS, *_LAYER_SHARES,
     *_means(head=False),
     Column("mean_joint", "mean joint norm", "number", "of all heads together, over pairs", twin="twin_mean_joint"),
 )  # fmt: skip
 SPEARMAN = Schema("spearman", "Rank correlation of α and ‖f(x)‖ of each head.", *PLACE, _KEYS, _OVER,
-                  *_estimate(_RHO, head=True))  # fmt: skip
+                  *_estimate(_RHO, head=True), keys=("keys", "over"))  # fmt: skip
 SPEARMAN_LAYERS = Schema("spearman_layers", "The same, mean of a layer's heads.", *PLACE[:2], _KEYS, _OVER,
                          *_estimate(_RHO))  # fmt: skip
 FREQUENCY = Schema("frequency", "Rank correlation of ‖f(x)‖ and how rare a word is, of each head.", *PLACE, _WORDS,
-                   *_estimate(_RARE, head=True))  # fmt: skip
+                   *_estimate(_RARE, head=True), keys=("words",))  # fmt: skip
 FREQUENCY_LAYERS = Schema("frequency_layers", "The same, mean of a layer's heads.", *PLACE[:2], _WORDS,
                           *_estimate(_RARE))  # fmt: skip
 _BAND = (Column("relative", "‖f(x)‖ over the layer's mean", "number", twin="twin_relative"),

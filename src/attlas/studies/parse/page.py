@@ -62,9 +62,11 @@ WEIGHTS = Schema(
     WHO,
     *PLACE,
     Column("direction", "direction", meaning="whose attention to whom"),
-    Column("effect", "effect", "signed", "the weight times the head's usual attention between words", head=True),
-    Column("weight", "weight", "signed", head=True),
-)
+    Column("effect", "effect", "signed", "the weight times the head's usual attention between words", head=True,
+           called="effect in a parser on attention, {direction}"),
+    Column("weight", "weight", "signed"),
+    keys=("direction",), who="who",
+)  # fmt: skip
 TRAINING = Schema(
     "training",
     "How training went.",

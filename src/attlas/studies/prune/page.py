@@ -42,16 +42,17 @@ SHARES = Schema(
 )  # fmt: skip
 TURNS = (
     Column("unit", "unit", "index", "what goes at once: a head, or a group that shares keys and values"),
-    Column("importance", "importance", "share", "E|dL/dξ| of its unit, of its layer's norm", optional=True, head=True,
+    Column("importance", "importance", "share", "E|dL/dξ| of its unit, of its layer's norm", optional=True,
            definition="Michel et al. 2019"),
-    Column("importance_size", "E|dL/dξ|", "number", "the same, not divided", optional=True, head=True),
+    Column("importance_size", "E|dL/dξ|", "number", "the same, not divided", optional=True),
     Column("loss", "change of loss, alone", "signed", "when its unit alone is removed", optional=True, head=True,
-           ends=("loss_low", "loss_high")),
-    Column("score", "fall of the score, alone", "signed", "when its unit alone is removed", optional=True, head=True),
+           ends=("loss_low", "loss_high"), called="change of loss without its unit"),
+    Column("score", "fall of the score, alone", "signed", "when its unit alone is removed", optional=True, head=True,
+           called="fall of the score without its unit"),
     *(Column(f"{name}_turn", f"turn {ORDERS[name]}", "index", "when it goes", optional=True) for name in MEASURED),
     Column("cut", "taken out", "flag", "of the weights"),
 )  # fmt: skip
-HEAD_ORDER = Schema("order", "One row for each head: what it is worth, and when it goes.", *PLACE, *TURNS)
+HEAD_ORDER = Schema("order", "One row for each head: what it is worth, and when it goes.", *PLACE, *TURNS, keys=())
 SIZES = Schema(
     "sizes", "The model before, with the heads gone from its weights, and trained again.",
     Column("stage", "model",

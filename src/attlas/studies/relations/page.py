@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +24,26 @@ RELATION = Column("relation", "relation", meaning="as the treebank has it; all o
 WAY = Column("direction", "attention from", labels=WAYS, meaning="who attends to whom")
 FLIPS = "step-down max-T, by flipping the signs of units; none below 16 of them"
 MARGIN = "accuracy less that of the offset on the same words"
+
+
+def best_offsets(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """How often the fixed offset that is right most often finds a relation, for both directions of it.
+
+    >>> offsets = [{"relation": "obj", "offset": at, "value": value} for at, value in ((-1, 0.36), (1, 0.02))]
+    >>> best_offsets(lambda table: offsets)["obj", "to"]
+    0.36
+    """
+    best: dict[tuple[Any, ...], float] = {}
+    for row in rows("offsets"):
+        for way in WAYS if is_known(row["value"]) else ():
+            best[row["relation"], way] = max(row["value"], best.get((row["relation"], way), 0.0))
+    return best
+
+
 ACCURACY = (
     Column("value", "accuracy, %", "percent", "share of words whose governor the head finds", ends=("low", "high"),
-           twin="twin", definition="Clark et al. 2019", head=True),
+           twin="twin", definition="Clark et al. 2019", head=True, p="everywhere_p_corrected", against=best_offsets,
+           called="finds {relation}, {direction}"),
     Column("n", "cases", "count"),
 )  # fmt: skip
 RELATIONS = Schema(
@@ -43,7 +60,7 @@ RELATIONS = Schema(
     Column("offset", "offset", "count", "how many words further on the governor is by the rule; before: minus"),
     Column("baseline", "best offset, %", "percent", "by the fixed offset that is right most often on these texts",
            ends=("baseline_low", "baseline_high")),
-    Column("margin", "better by, points", "percent", MARGIN, ends=("margin_low", "margin_high"), head=True),
+    Column("margin", "better by, points", "percent", MARGIN, ends=("margin_low", "margin_high")),
     Column("p", "raw p", "p", "of being better than the offset, one-sided, by flipping signs", none="too few"),
     Column("p_corrected", "p", "p", FLIPS, family="all chosen heads", none="too few", was="p_adjusted"),
     Column("twin_layer", "layer of the best twin's head", "index"),
@@ -60,15 +77,16 @@ RELATIONS = Schema(
 _OF_A_HEAD = (
     *PLACE, WAY, RELATION,
     *ACCURACY,
-    Column("margin", "better than the best offset by, points", "percent", MARGIN, optional=True, head=True),
+    Column("margin", "better than the best offset by, points", "percent", MARGIN, optional=True),
     Column("p_corrected", "p", "p", FLIPS, family="all heads and both directions of the relation",
-           optional=True, head=True, none="too few", was="p_adjusted"),
+           optional=True, none="too few", was="p_adjusted"),
     Column("everywhere_p_corrected", "p, over all relations", "p", FLIPS,
-           family="all heads, both directions and all relations", optional=True, head=True, none="too few"),
+           family="all heads, both directions and all relations", optional=True, none="too few"),
     Column("twin", "untrained twins, %", "percent", "mean of the heads of the same place", optional=True,
            ends=("twin_low", "twin_high")),
 )  # fmt: skip
-HEADS = Schema("relation_heads", "Every head, for every relation and direction.", *_OF_A_HEAD)
+HEADS = Schema("relation_heads", "Every head, for every relation and direction.", *_OF_A_HEAD,
+               keys=("relation", "direction"))  # fmt: skip
 OFFSETS = Schema(
     "offsets", "How often each fixed offset is right, for every relation.",
     RELATION, Column("offset", "offset", "count", "words further on; before: minus"),

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from attlas.studies import Study
+from attlas.studies import Fits, Study
 
-STUDY = Study("roles", call="attlas.studies.roles.call:roles", page="attlas.studies.roles.page:PAGE", group="measure")
+STUDY = Study(
+    "roles",
+    call="attlas.studies.roles.call:roles",
+    page="attlas.studies.roles.page:PAGE",
+    group="measure",
+    fits=Fits(by_text="attlas.studies.roles.by_text:by_text"),
+    sayings="attlas.studies.roles.sayings:SAYINGS",
+)

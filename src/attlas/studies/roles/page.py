@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from attlas.pages import Listing, Page, Section, Style, charts
 from attlas.pages.findings import Claim, Finding, finding, keyed, value_claim
@@ -10,7 +11,14 @@ from attlas.pages.prose import Prose, listed, say
 from attlas.pages.rows import Row, Rows, Tables, label_of
 from attlas.store.schema import PLACE, STREAM, Column, Schema, is_known
 from attlas.studies.roles.behaviour import BEHAVIOURS
+from attlas.studies.roles.definition import SHARE, Definition
 from attlas.studies.roles.definitions import DEFINITIONS
+
+
+def _kind(definition: Definition) -> str:
+    """How the figures of a definition are written."""
+    return "share" if definition.within == SHARE else "signed" if definition.within[0] < 0 else "number"
+
 
 NAMES = {definition.key: definition.name for definition in DEFINITIONS.values()}
 ROLES = {behaviour.key: behaviour.title for behaviour in BEHAVIOURS}
@@ -22,14 +30,16 @@ AGREEING = (
     "copying heads of ReDeEP one is a retrieval head by the bar of Wu et al.; the 16 first heads of QRHead on two "
     "corpora share 3"
 )
-DEFINITION = Column("definition", "definition", meaning="what is measured, and whose definition it is", labels=NAMES)
+DEFINITION = Column("definition", "definition", meaning="what is measured, and whose definition it is", labels=NAMES,
+                    authors={definition.key: definition.by for definition in DEFINITIONS.values()},
+                    kinds={definition.key: _kind(definition) for definition in DEFINITIONS.values()})  # fmt: skip
 ROLE = Column("role", "role", labels=ROLES)
 FLIPS = "step-down max-T, by flipping the signs of texts; none below 16 of them, and none where there is no chance"
 _SCORE = Column(
     "value", "score", "number", "by the definition's own formula", ends=("low", "high"), chance="chance",
-    definition="as the definition is named", head=True,
+    definition="as the definition is named", head=True, p="p_corrected", called="{definition}",
 )  # fmt: skip
-_P = Column("p_corrected", "p", "p", FLIPS, family="all heads of the definition", none="none", head=True)
+_P = Column("p_corrected", "p", "p", FLIPS, family="all heads of the definition", none="none")
 HEADS = Schema(
     "heads",
     "Every head under every definition.",
@@ -41,6 +51,7 @@ HEADS = Schema(
     Column("twin", "untrained twins", "number", "the head at the same place of a model with random weights; ends: "
            "the lowest and the highest of several", ends=("twin_low", "twin_high")),
     _P,
+    keys=("definition",),
 )  # fmt: skip
 NAMED = Schema(
     "named",
@@ -51,6 +62,17 @@ NAMED = Schema(
     Column("twin_layer", "layer of the twin's head", "index"), Column("twin_head", "the twin's head", "index"),
     Column("twin", "untrained twin's own", "number", "the twin's head of the same rank, chosen and scored likewise"),
 )  # fmt: skip
+
+
+def as_many_others(rows: Callable[[str], list[dict[str, Any]]]) -> dict[tuple[Any, ...], float]:
+    """What closing as many other heads changes, by role and stream.
+
+    >>> as_many_others(lambda table: [{"role": "sink", "stream": "decoder", "others": 0.25}])
+    {('sink', 'decoder'): 0.25}
+    """
+    return {(row["role"], row["stream"]): row["others"] for row in rows("effects") if is_known(row["others"])}
+
+
 EFFECTS = Schema(
     "effects",
     "What closing the heads of a role does, against what closing as many others does.",
@@ -60,13 +82,15 @@ EFFECTS = Schema(
     Column("texts", "texts", "count"), Column("whole", "whole model", "number"),
     Column("without", "without them", "number"),
     Column("change", "change", "signed", "without the heads less the whole model; interval over texts",
-           ends=("change_low", "change_high")),
+           ends=("change_low", "change_high"), head=True, p="p_corrected", against=as_many_others,
+           called="closed with the other heads of {role}: change of what is measured"),
     Column("others", "as many others", "signed", "the mean change of other sets of heads; ends: the middle 95 % of "
            "these sets", ends=("others_low", "others_high")),
     Column("sets", "other sets", "count", "disjoint from the heads, of layers within two of theirs"),
     Column("p", "raw p", "p", "the rank of the heads among these sets", none="too few sets"),
     Column("p_corrected", "p", "p", "by Holm", family="all roles that were tested", none="too few sets"),
     Column("holds", "the name holds", "flag", "p below .05, and a change the way that was promised", none="unknown"),
+    keys=("role", "stream"), each="heads",
 )  # fmt: skip
 AGREEMENT = Schema(
     "agreement",
@@ -102,8 +126,9 @@ SPECTRUM = Schema(
     "spectrum", "Which frequencies of rotary positions queries and keys are made of.",
     *PLACE, Column("band", "band", "index", "an eighth of all frequencies, the fastest first"),
     Column("value", "share", "share", "of the sum over frequencies of mean ‖q‖ times mean ‖k‖", ends=("low", "high"),
-           definition="Barbero et al. 2025", head=True),
+           definition="Barbero et al. 2025", head=True, called="queries and keys in band {band} of 8 frequencies"),
     Column("n", "texts", "count"),
+    keys=("band",),
 )  # fmt: skip
 MASSIVE = Schema(
     "massive", "States with a coordinate that is out of all measure.",

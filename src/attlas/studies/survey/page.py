@@ -28,16 +28,18 @@ POS = Schema(
     Column("direction", "direction", labels={"to": "to it", "from": "from it"}),
     Column("pos", "part of speech"),
     Column("value", "share", "share", "of the attention between words", ends=("low", "high"), chance="chance",
-           definition="Vig & Belinkov 2019", head=True),
+           definition="Vig & Belinkov 2019", head=True, called="attention between words, {direction}: {pos}"),
     Column("n", "attention between words", "number"),
+    keys=("direction", "pos", "measure"),
 )  # fmt: skip
 SPEARMAN = Schema(
     "spearman",
     "Rank correlation of α with ‖f(x)‖, on pairs drawn from each passage; the mean over passages.",
     *PLACE,
     Column("value", "rank correlation", "signed", "Spearman's, of weight and length of vector", ends=("low", "high"),
-           definition="Kobayashi et al. 2020", head=True),
+           definition="Kobayashi et al. 2020", head=True, called="rank correlation of weight and ‖f(x)‖"),
     Column("n", "passages", "count"),
+    keys=(),
 )  # fmt: skip
 FREQUENCY = Schema(
     "frequency",
@@ -68,13 +70,14 @@ def _heads_schema(quantities: Sequence[Quantity] = QUANTITIES) -> Schema:
         *PLACE,
         Column("measure", "measure", labels=MEASURES),
         Column("quantity", "quantity", meaning="what is measured; see the list of quantities",
-               labels=titles(quantities)),
+               labels=titles(quantities), kinds={quantity.name: quantity.kind for quantity in quantities}),
         Column("value", "value", "number", "the mean over queries; entropy is in nats, distance in pieces",
                ends=("low", "high"), chance="chance", definition="Clark et al. 2019; Kobayashi et al. 2020",
-               head=True),
+               head=True, called="{quantity}"),
         Column("n", "cases", "number", "queries; for edges the attention between words"),
         Column("first_half", "on one half", "number", "of the documents, or texts", optional=True),
         Column("second_half", "on the other half", "number", "of the documents, or texts", optional=True),
+        keys=("quantity", "measure"),
     )  # fmt: skip
 
 

@@ -6,17 +6,18 @@ from attlas.store.schema import Column
 
 FAMILY = "all cuts of the table (Holm)"
 EFFECTS = (
-    Column("score", "score", "number", "of the cut model, by the task's score", head=True),
+    Column("score", "score", "number", "of the cut model, by the task's score"),
     Column(
         "change", "change of score", "signed", "score of the cut model minus that of the whole one",
-        ends=("low", "high"), head=True, apart=True,
+        ends=("low", "high"), head=True, apart=True, p="p_corrected", called="change of score when cut",
     ),
     Column("p", "p, raw", "p", "of no change: paired permutation over texts, two-sided"),
     Column("p_corrected", "p", "p", "the same, corrected", family=FAMILY, was="corrected"),
-    Column("loss", "loss", "number", "of the cut model, in nats", head=True),
+    Column("loss", "loss", "number", "of the cut model, in nats"),
     Column(
         "loss_change", "change of loss", "signed", "loss of the cut model minus that of the whole one",
-        ends=("loss_change_low", "loss_change_high"), head=True, apart=True,
+        ends=("loss_change_low", "loss_change_high"), head=True, apart=True, p="loss_p_corrected",
+        called="change of loss when cut",
     ),
     Column("loss_change_low", "change of loss, from", "signed", "lower end of its 95 % interval", was="loss_low"),
     Column("loss_change_high", "change of loss, to", "signed", "upper end of its 95 % interval", was="loss_high"),
@@ -26,7 +27,7 @@ EFFECTS = (
 )  # fmt: skip
 GRADIENTS = (
     Column("importance", "E|dL/dξ|", "number", "importance by gradients, on the texts that are not scored",
-           optional=True, definition="Michel et al. 2019", head=True),
+           optional=True, definition="Michel et al. 2019"),
     Column("normalised", "of its layer", "share", "divided by the Euclidean norm of its layer's", optional=True),
     Column("signed", "mean dL/dξ", "signed", "the same with its sign", optional=True),
 )  # fmt: skip
